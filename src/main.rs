@@ -1,0 +1,3 @@
+//! The `opsctl` binary: see the library for everything it does.
+
+fn main() {}

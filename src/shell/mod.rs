@@ -1,0 +1,1 @@
+//! Bash text → the simple commands that it would really run.
