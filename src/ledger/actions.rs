@@ -330,7 +330,7 @@ fn usage(
 ) -> rusqlite::Result<Usage> {
     let mut entries = Vec::new();
     let mut collect = |sql: &str, last: String| -> rusqlite::Result<()> {
-        let mut statement = connection.prepare_cached(sql)?;
+        let mut statement = connection.prepare(sql)?;
         let mut rows = statement.query(params![key.service, key.kind, last])?;
         while let Some(row) = rows.next()? {
             // A time that nobody can read spoils only its own row.

@@ -59,7 +59,7 @@ impl Ledger {
     ///
     /// Writers use two time formats that do not sort among each other, and rows may be written late: so
     /// candidates are taken both by time and by order of writing, and sorted by what their times mean.
-    pub fn latest_events(&self, count: usize) -> Result<Option<Vec<Event>>, LedgerError> {
+    pub fn latest_events(&self, count: u32) -> Result<Option<Vec<Event>>, LedgerError> {
         let fail = |cause| self.error(cause);
         if !migrate::has_table(&self.connection, "events").map_err(fail)? {
             return Ok(None);
@@ -77,7 +77,7 @@ impl Ledger {
             .and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>)
             .map_err(fail)?;
         events.sort_by(|(id_a, a), (id_b, b)| (b.at, id_b).cmp(&(a.at, id_a)));
-        events.truncate(count);
+        events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
         Ok(Some(events.into_iter().map(|(_, event)| event).collect()))
     }
 }

@@ -5,12 +5,16 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 
-const MIGRATIONS: [&str; 2] =
-    [include_str!("migrations/0001_shared_tables.sql"), include_str!("migrations/0002_hook_actions.sql")];
+/// In ascending order of their numbers.
+const MIGRATIONS: [(u32, &str); 2] = [
+    (1, include_str!("migrations/0001_shared_tables.sql")),
+    (2, include_str!("migrations/0002_hook_actions.sql")),
+];
 
 /// Brings the database to the latest version. On an up-to-date one this is a single small query.
 pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
-    if version(connection)? >= MIGRATIONS.len() {
+    let pending = |from: u32| MIGRATIONS.into_iter().filter(move |(number, _)| *number > from);
+    if pending(version(connection)?).next().is_none() {
         return Ok(());
     }
     if is_new(connection)? {
@@ -29,17 +33,17 @@ pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.execute_batch(
         "CREATE TABLE IF NOT EXISTS opsctl_migrations (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
     )?;
-    for (index, sql) in MIGRATIONS.iter().enumerate().skip(from) {
+    for (number, sql) in pending(from) {
         transaction.execute_batch(sql)?;
         transaction.execute(
             "INSERT INTO opsctl_migrations (version, applied_at) VALUES (?1, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))",
-            [index + 1],
+            [number],
         )?;
     }
     transaction.commit()
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<usize> {
+fn version(connection: &Connection) -> rusqlite::Result<u32> {
     if !has_table(connection, "opsctl_migrations")? {
         return Ok(0);
     }
