@@ -1,6 +1,6 @@
 //! Budgets in the database: what is used, what is reserved, what has been settled.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -41,11 +41,7 @@ impl Change<'_> {
         policy: &Policy,
         now: DateTime<Utc>,
     ) -> Result<Snapshot, LedgerError> {
-        let since = now - longest_window(policy);
-        keys.iter()
-            .map(|key| Ok((key.clone(), usage(&self.transaction, key, since, now)?)))
-            .collect::<rusqlite::Result<_>>()
-            .map_err(|cause| self.error(cause))
+        usage_of(&self.transaction, keys, policy, now).map_err(|cause| self.error(cause))
     }
 
     /// Takes the reservations out of their budgets.
@@ -258,6 +254,16 @@ impl Change<'_> {
 }
 
 impl Ledger {
+    /// What the budgets have been used for, within the longest window before `now`.
+    pub fn usage(
+        &self,
+        keys: &[BudgetKey],
+        policy: &Policy,
+        now: DateTime<Utc>,
+    ) -> Result<Snapshot, LedgerError> {
+        usage_of(&self.connection, keys, policy, now).map_err(|cause| self.error(cause))
+    }
+
     /// What every service has used within the longest window before `now`; `None` when nothing was ever
     /// written down.
     pub fn usage_of_all(&self, policy: &Policy, now: DateTime<Utc>) -> Result<Option<Snapshot>, LedgerError> {
@@ -267,7 +273,7 @@ impl Ledger {
     fn try_usage_of_all(&self, policy: &Policy, now: DateTime<Utc>) -> rusqlite::Result<Option<Snapshot>> {
         let connection = &self.connection;
         let since = now - longest_window(policy);
-        let mut keys: BTreeMap<BudgetKey, ()> = BTreeMap::new();
+        let mut keys = BTreeSet::new();
         let mut any = false;
         let mut collect = |sql: &str| -> rusqlite::Result<()> {
             let mut statement = connection.prepare(sql)?;
@@ -275,7 +281,7 @@ impl Ledger {
             while let Some(row) = rows.next()? {
                 let (service, kind): (String, String) = (row.get(0)?, row.get(1)?);
                 if let Some(kind) = known_kind(&kind) {
-                    keys.insert(BudgetKey { service, kind }, ());
+                    keys.insert(BudgetKey { service, kind });
                 }
             }
             Ok(())
@@ -300,13 +306,8 @@ impl Ledger {
         if !any {
             return Ok(None);
         }
-        keys.into_keys()
-            .map(|key| {
-                let usage = usage(connection, &key, since, now)?;
-                Ok((key, usage))
-            })
-            .collect::<rusqlite::Result<_>>()
-            .map(Some)
+        let keys: Vec<BudgetKey> = keys.into_iter().collect();
+        usage_of(connection, &keys, policy, now).map(Some)
     }
 }
 
@@ -320,6 +321,16 @@ fn known_kind(kind: &str) -> Option<&'static str> {
 
 fn longest_window(policy: &Policy) -> TimeDelta {
     policy.restart.window.delta().max(policy.redeployment.window.delta())
+}
+
+fn usage_of(
+    connection: &Connection,
+    keys: &[BudgetKey],
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> rusqlite::Result<Snapshot> {
+    let since = now - longest_window(policy);
+    keys.iter().map(|key| Ok((key.clone(), usage(connection, key, since, now)?))).collect()
 }
 
 fn usage(

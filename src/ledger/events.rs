@@ -4,18 +4,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
 use super::{Change, Ledger, LedgerError, migrate, time};
-use crate::model::event::Level;
-
-/// An event to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewEvent {
-    /// How serious it is.
-    pub level: Level,
-    /// The service; `None` when it concerns none or cannot be told.
-    pub service: Option<String>,
-    /// One line, built from parsed values only.
-    pub message: String,
-}
+use crate::model::event::NewEvent;
 
 /// An event as it is stored, whoever wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 pub use actions::{CallId, Settled};
-pub use events::{Event, NewEvent};
+pub use events::Event;
 
 /// How long a writer waits for another one. Claude Ops' session manager writes to the same file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -24,6 +24,17 @@ impl Level {
     }
 }
 
+/// An event to be written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// How serious it is.
+    pub level: Level,
+    /// The service; `None` when it concerns none or cannot be told.
+    pub service: Option<String>,
+    /// One line, built from parsed values only: no secret of a command line reaches the database.
+    pub message: String,
+}
+
 /// One call of a hook: what happened, in which session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCall {

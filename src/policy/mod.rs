@@ -2,4 +2,5 @@
 
 pub mod budget;
 pub mod decide;
+pub mod report;
 pub mod tier;

@@ -1,0 +1,148 @@
+//! `opsctl explain`: what a command does, and what the guard would say to it. Reads only.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use chrono::Utc;
+use clap::Args;
+use serde::Serialize;
+
+use super::{FAILED, OK, complain, print};
+use crate::actions::read_command;
+use crate::guard::acting::resolve;
+use crate::guard::judge;
+use crate::model::verdict::{ResolvedAction, Verdict};
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+
+/// Explain what a command really does and whether it would be let through
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl explain 'ssh root@ie01 \"docker restart jellyfin\"'
+  opsctl explain --json 'for s in jellyfin sonarr; do docker restart $s; done'
+  opsctl explain - < script.sh")]
+pub struct ExplainArgs {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// The folder in which the command would start
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// The command; `-` reads it from stdin
+    command: String,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &ExplainArgs) -> u8 {
+    let command = if args.command == "-" {
+        let mut bytes = Vec::new();
+        if let Err(error) = std::io::stdin().lock().read_to_end(&mut bytes) {
+            complain(format_args!("the command cannot be read from stdin ({error})"));
+            return FAILED;
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    } else {
+        args.command.clone()
+    };
+    let cwd = args.cwd.clone().or_else(|| std::env::current_dir().ok());
+    let environment = Environment::of_process();
+    let mut notes = environment.complaints.clone();
+    let reading = read_command(&command, cwd.as_deref());
+    let compiled = installation::in_force(&environment, &mut notes);
+    let actions = resolve(reading.actions, &compiled.installation.inventory);
+    let tier = environment.tier.or(compiled.tier);
+    let verdict =
+        judge::preview(&actions, &compiled.installation.policy, tier, &environment, Utc::now(), &mut notes);
+    for note in notes {
+        complain(note);
+    }
+    let explanation = ExplanationWire::new(&command, reading.complaints, &actions, &verdict);
+    if args.json {
+        match serde_json::to_string(&explanation) {
+            Ok(json) => print(&format!("{json}\n")),
+            Err(error) => {
+                complain(error);
+                return FAILED;
+            }
+        }
+    } else {
+        print(&explanation.in_words());
+    }
+    OK
+}
+
+#[derive(Serialize)]
+struct ExplanationWire<'a> {
+    command: &'a str,
+    complaints: Vec<String>,
+    actions: Vec<ActionWire<'a>>,
+    decision: &'static str,
+    reasons: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ActionWire<'a> {
+    kind: &'static str,
+    verb: &'static str,
+    service: Option<&'a str>,
+    host: Option<&'a str>,
+    via: &'a [String],
+    repeats: bool,
+    evidence: &'a str,
+}
+
+impl<'a> ExplanationWire<'a> {
+    fn new(
+        command: &'a str,
+        complaints: Vec<String>,
+        actions: &'a [ResolvedAction],
+        verdict: &'a Verdict,
+    ) -> Self {
+        let (decision, reasons) = match verdict {
+            Verdict::Silent => ("allow", vec![]),
+            Verdict::Deny(reasons) => ("deny", reasons.iter().map(|reason| reason.text.as_str()).collect()),
+        };
+        let actions = actions
+            .iter()
+            .map(|ResolvedAction { action, service, host }| ActionWire {
+                kind: action.kind.as_str(),
+                verb: action.verb.as_str(),
+                service: service.as_deref(),
+                host: host.as_deref(),
+                via: &action.via,
+                repeats: action.repeats,
+                evidence: &action.evidence,
+            })
+            .collect();
+        Self { command, complaints, actions, decision, reasons }
+    }
+
+    fn in_words(&self) -> String {
+        let mut lines = Vec::new();
+        lines.push(if self.actions.is_empty() { "actions: none".to_owned() } else { "actions:".to_owned() });
+        for action in &self.actions {
+            let mut line = format!(
+                "  {} ({}) of {}",
+                action.kind,
+                action.verb,
+                action.service.unwrap_or("a service that cannot be told")
+            );
+            if let Some(host) = action.host {
+                line.push_str(" on ");
+                line.push_str(host);
+            }
+            if !action.via.is_empty() {
+                line.push_str(", through ");
+                line.push_str(&action.via.join(", "));
+            }
+            if action.repeats {
+                line.push_str(", any number of times");
+            }
+            lines.push(format!("{line}: `{}`", action.evidence));
+        }
+        lines.extend(self.complaints.iter().map(|complaint| format!("complaint: {complaint}")));
+        lines.push(format!("decision: {}", self.decision));
+        lines.extend(self.reasons.iter().map(|reason| format!("  {reason}")));
+        lines.join("\n") + "\n"
+    }
+}

@@ -1,0 +1,4 @@
+//! Reading, inventory, ledger and rules brought together: what hooks and `explain` ask.
+
+pub mod acting;
+pub mod judge;
