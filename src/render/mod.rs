@@ -70,7 +70,7 @@ pub fn render(
     let own = templates.get_template("settings.json")?.render(context! {
         opsctl,
         shell_tools => SHELL_TOOLS,
-        verify_remediation => prompt,
+        verify_remediation => &prompt,
         policy => context! { on_failure },
     })?;
     let own = serde_json::from_str(&own).map_err(RenderError::Settings)?;
