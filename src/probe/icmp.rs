@@ -81,7 +81,7 @@ async fn ping_within(addresses: &[&str], deadline: Instant) -> Vec<Reachability>
         ask(ip, &mut pings, turn);
         asked.insert(ip, indexes);
     }
-    loop {
+    while !(lookups.is_empty() && pings.is_empty()) {
         tokio::select! {
             Some(lookup) = lookups.join_next(), if !lookups.is_empty() => {
                 // Two names of one address share its probe: a socket cannot tell their replies apart.
@@ -95,7 +95,6 @@ async fn ping_within(addresses: &[&str], deadline: Instant) -> Vec<Reachability>
                 }
             }
             () = tokio::time::sleep_until(deadline) => break,
-            else => break,
         }
     }
     for (ip, indexes) in asked {
