@@ -8,7 +8,7 @@ use chrono::Utc;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::{DENIED, OK, complain, print};
+use super::{DENIED, OK, complain, complain_as_is, print};
 use crate::hook::{self, EVENTS};
 use crate::runtime::environment::Environment;
 
@@ -23,25 +23,23 @@ pub struct HookArgs {
     event: Option<String>,
 }
 
-/// The event, when the arguments are those of a hook command and nothing else.
-pub fn fast_path(arguments: &[OsString]) -> Option<Option<&'static str>> {
+/// The arguments, when they are those of a hook command as it is rendered and nothing else.
+pub fn fast_path(arguments: &[OsString]) -> Option<HookArgs> {
     match arguments {
-        [_, verb] if verb == "hook" => Some(None),
-        [_, verb, event] if verb == "hook" => EVENTS.into_iter().find(|known| event == known).map(Some),
+        [_, verb] if verb == "hook" => Some(HookArgs { event: None }),
+        [_, verb, event] if verb == "hook" => EVENTS
+            .into_iter()
+            .find(|known| event == known)
+            .map(|event| HookArgs { event: Some(event.to_owned()) }),
         _ => None,
     }
 }
 
-/// Runs with parsed arguments.
-pub fn run(args: &HookArgs) -> u8 {
-    serve(args.event.as_deref())
-}
-
 /// Serves one call, whatever stdin holds.
-pub fn serve(event: Option<&str>) -> u8 {
+pub fn run(args: &HookArgs) -> u8 {
     // The only other way out of a hook would be a panic's own exit code, which the client does not know.
     std::panic::set_hook(Box::new(|_| {}));
-    catch_unwind(AssertUnwindSafe(|| serve_stdin(event))).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(|| serve_stdin(args.event.as_deref()))).unwrap_or_else(|_| {
         complain("a defect of opsctl stopped this check; the command was not checked. Please report it.");
         OK
     })
@@ -58,7 +56,13 @@ fn serve_stdin(event: Option<&str>) -> u8 {
         complain(note);
     }
     print(&answer.stdout);
-    if answer.denies { DENIED } else { OK }
+    match answer.denial {
+        None => OK,
+        Some(reason) => {
+            complain_as_is(&reason);
+            DENIED
+        }
+    }
 }
 
 #[cfg(test)]
@@ -68,9 +72,10 @@ mod tests {
     #[test]
     fn only_the_plain_form_takes_the_fast_path() {
         let args = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
-        assert_eq!(fast_path(&args(&["opsctl", "hook"])), Some(None));
-        assert_eq!(fast_path(&args(&["opsctl", "hook", "pre-tool-use"])), Some(Some("pre-tool-use")));
-        assert_eq!(fast_path(&args(&["opsctl", "hook", "--help"])), None);
-        assert_eq!(fast_path(&args(&["opsctl", "hook", "pre-tool-uze"])), None);
+        let event = |words: &[&str]| fast_path(&args(words)).map(|args| args.event);
+        assert_eq!(event(&["opsctl", "hook"]), Some(None));
+        assert_eq!(event(&["opsctl", "hook", "pre-tool-use"]), Some(Some("pre-tool-use".into())));
+        assert_eq!(event(&["opsctl", "hook", "--help"]), None);
+        assert_eq!(event(&["opsctl", "hook", "pre-tool-uze"]), None);
     }
 }

@@ -6,6 +6,7 @@ mod hook;
 mod render;
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -39,7 +40,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     // The client calls this form before and after every command, so the argument parser, which builds the
     // whole tree of verbs first, is left out of it.
     let code = match hook::fast_path(&arguments) {
-        Some(event) => hook::serve(event),
+        Some(args) => hook::run(&args),
         None => match Cli::try_parse_from(arguments) {
             Ok(cli) => match cli.verb {
                 Verb::Hook(args) => hook::run(&args),
@@ -58,9 +59,14 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 /// One line about a failure, on stderr.
-fn complain(message: impl std::fmt::Display) {
+fn complain(message: impl Display) {
+    complain_as_is(format_args!("opsctl: {message}"));
+}
+
+/// Words on stderr that are not about this program: a denial, which the model reads.
+fn complain_as_is(message: impl Display) {
     // With stderr closed there is nobody left to tell.
-    let _ = writeln!(std::io::stderr().lock(), "opsctl: {message}");
+    let _ = writeln!(std::io::stderr().lock(), "{message}");
 }
 
 /// Text on stdout; a reader that has gone away ends the output, not the program.

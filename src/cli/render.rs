@@ -19,7 +19,7 @@ use crate::runtime::installation::hosts_file;
   opsctl render --hosts lab.yaml --out /app      # writes /app/.claude/settings.json and its companions
   opsctl render --out /app --check               # writes nothing; exit code 1 if anything differs")]
 pub struct RenderArgs {
-    /// The tier of the sessions that these files are for; CLAUDEOPS_TIER of a session wins over it
+    /// The tier of the sessions that these files are for; `CLAUDEOPS_TIER` of a session wins over it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
     /// The inventory and policy

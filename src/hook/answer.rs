@@ -7,11 +7,11 @@ use crate::model::verdict::Reason;
 /// The answer to one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// True for exit code 2: the call is denied.
-    pub denies: bool,
+    /// Why the call is denied: exit code 2, and the words that the client shows to the model.
+    pub denial: Option<String>,
     /// The client's JSON, or text that becomes context.
     pub stdout: String,
-    /// Lines for stderr. With a denial the client shows them to the model.
+    /// Remarks for the log, one line each.
     pub notes: Vec<String>,
 }
 
@@ -28,14 +28,14 @@ impl Answer {
 
     /// Text that becomes context of the session.
     pub fn context(text: String, notes: Vec<String>) -> Self {
-        Self { denies: false, stdout: text, notes }
+        Self { denial: None, stdout: text, notes }
     }
 
     /// A denial of a tool call.
     ///
     /// All releases of the client honour exit code 2 with the reason on stderr; the JSON says the same to
     /// those that read it. Its keys stand alone: beside older ones the client takes it for no verdict.
-    pub fn deny(reasons: &[Reason], mut notes: Vec<String>) -> Self {
+    pub fn deny(reasons: &[Reason]) -> Self {
         let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
         let reason = texts.join("\n");
         let json = DenyWire {
@@ -47,8 +47,7 @@ impl Answer {
         };
         // A struct of strings always serialises; without it the exit code still denies.
         let stdout = serde_json::to_string(&json).unwrap_or_default();
-        notes.push(reason);
-        Self { denies: true, stdout, notes }
+        Self { denial: Some(reason), stdout, notes: vec![] }
     }
 }
 
@@ -72,11 +71,11 @@ mod tests {
 
     #[test]
     fn a_denial_has_the_form_that_the_client_honours_and_no_other_keys() {
-        let answer = Answer::deny(&[Reason { rule: "budget", text: "No.".into() }], vec![]);
+        let answer = Answer::deny(&[Reason { rule: "budget", text: "No.".into() }]);
         assert_eq!(
             answer.stdout,
             r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"No."}}"#
         );
-        assert_eq!(answer.notes, ["No."]);
+        assert_eq!(answer.denial.as_deref(), Some("No."));
     }
 }

@@ -17,7 +17,7 @@ pub fn handle(call: &HookCall, tool: &ToolCall, environment: &Environment, now: 
     };
     match judge(&acting, environment, &mut notes) {
         Verdict::Silent => Answer::passing(notes),
-        // The client shows stderr to the model with a denial: only the reason, then.
-        Verdict::Deny(reasons) => Answer::deny(&reasons, vec![]),
+        // The client shows stderr to the model with a denial, so the remarks are left out.
+        Verdict::Deny(reasons) => Answer::deny(&reasons),
     }
 }

@@ -66,7 +66,7 @@ pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<
 fn camel_case(kebab: &str) -> String {
     kebab
         .split('-')
-        .flat_map(|word| {
+        .filter_map(|word| {
             let mut chars = word.chars();
             chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>())
         })

@@ -62,7 +62,7 @@ impl Ledger {
             )
             .map_err(fail)?;
         let mut events = statement
-            .query_map([count * 3], |row| Ok((row.get::<_, i64>(0)?, event(row)?)))
+            .query_map([count * 3], |row| Ok((row.get::<_, i64>(0)?, event(row))))
             .and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>)
             .map_err(fail)?;
         events.sort_by(|(id_a, a), (id_b, b)| (b.at, id_b).cmp(&(a.at, id_a)));
@@ -72,12 +72,12 @@ impl Ledger {
 }
 
 /// Other writers' columns may hold any type that SQLite lets through; text is what can be shown of them.
-fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
+fn event(row: &Row<'_>) -> Event {
     let at: Option<String> = row.get(1).ok();
-    Ok(Event {
+    Event {
         at: at.as_deref().and_then(time::read),
         level: row.get(2).unwrap_or_else(|_| "?".to_owned()),
         service: row.get(3).unwrap_or(None),
         message: row.get(4).unwrap_or_else(|_| "?".to_owned()),
-    })
+    }
 }

@@ -190,25 +190,23 @@ fn refusal(
     more: u32,
     answer: Fit,
 ) -> Option<String> {
-    let mut text = format!(
-        "Cooldown limit exceeded for {}: {used}/{} {plural} in last {}",
-        key.service, budget.limit, budget.window
-    );
-    if more > 1 {
-        text.push_str(&format!(", and this command holds {more} more"));
-    }
-    match answer {
+    let when = match answer {
         Fit::Fits => return None,
-        Fit::From(time) => {
-            text.push_str(&format!(". Next allowed at {}.", time.to_rfc3339_opts(SecondsFormat::Secs, true)));
-        }
-        Fit::Never if budget.limit == 0 => text.push_str(". None is ever allowed."),
-        Fit::Never => text.push_str(". The command exceeds the limit by itself."),
-    }
-    if key.service.starts_with(UNRESOLVED) {
-        text.push_str(" Name the service in the command, so that its own budget applies.");
-    }
-    Some(text)
+        Fit::From(time) => format!("Next allowed at {}.", time.to_rfc3339_opts(SecondsFormat::Secs, true)),
+        Fit::Never if budget.limit == 0 => "None is ever allowed.".to_owned(),
+        Fit::Never => "The command exceeds the limit by itself.".to_owned(),
+    };
+    let wanted = if more > 1 { format!(", and this command holds {more} more") } else { String::new() };
+    let advice = if key.service.starts_with(UNRESOLVED) {
+        " Name the service in the command, so that its own budget applies."
+    } else {
+        ""
+    };
+    let Budget { limit, window } = budget;
+    let service = &key.service;
+    Some(format!(
+        "Cooldown limit exceeded for {service}: {used}/{limit} {plural} in last {window}{wanted}. {when}{advice}"
+    ))
 }
 
 fn capitalised(text: &str) -> String {

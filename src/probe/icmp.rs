@@ -60,12 +60,11 @@ async fn ping_within(addresses: &[&str], deadline: Instant) -> Vec<Reachability>
     let mut by_ip: BTreeMap<IpAddr, Vec<usize>> = BTreeMap::new();
     let mut lookups = JoinSet::new();
     for (index, address) in addresses.iter().enumerate() {
-        match address.parse() {
-            Ok(ip) => by_ip.entry(ip).or_default().push(index),
-            Err(_) => {
-                let name = (*address).to_owned();
-                lookups.spawn(async move { (index, resolve(&name).await) });
-            }
+        if let Ok(ip) = address.parse() {
+            by_ip.entry(ip).or_default().push(index);
+        } else {
+            let name = (*address).to_owned();
+            lookups.spawn(async move { (index, resolve(&name).await) });
         }
     }
     let clients = Clients::open();

@@ -60,9 +60,9 @@ pub fn render(
     templates
         .add_template("verify-remediation.md", include_str!("../../templates/verify-remediation.md.j2"))?;
 
-    let prompt = templates
-        .get_template("verify-remediation.md")?
-        .render(context! { services => Value::from(Serde(views::services(&compiled.installation.inventory))) })?;
+    let prompt = templates.get_template("verify-remediation.md")?.render(
+        context! { services => Value::from(Serde(views::services(&compiled.installation.inventory))) },
+    )?;
     let on_failure = match compiled.installation.policy.on_failure {
         OnFailure::Open => "open",
         OnFailure::Closed => "closed",
