@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::model::event::{HookCall, HookEvent, ToolCall, ToolResult};
@@ -29,8 +30,8 @@ struct HookInputWire {
 /// `session` is `CLAUDE_SESSION_ID`, which wins too.
 pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<HookCall, serde_json::Error> {
     let text = String::from_utf8_lossy(stdin);
-    let wire: HookInputWire = match serde_json::from_str(&text) {
-        Ok(wire) => wire,
+    let Input(wire) = match serde_json::from_str(&text) {
+        Ok(input) => input,
         // JavaScript strings may hold half of a surrogate pair, which no Rust string can. A command that
         // holds one must not pass unread.
         Err(error) => match whole_surrogates(&text) {
@@ -118,6 +119,29 @@ fn whole_surrogates(text: &str) -> Option<String> {
         at += length;
     }
     found.then_some(mended)
+}
+
+/// An object: a derived struct would take a list for one, too.
+struct Input(HookInputWire);
+
+impl<'de> Deserialize<'de> for Input {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectOnly;
+
+        impl<'de> Visitor<'de> for ObjectOnly {
+            type Value = Input;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Input, A::Error> {
+                HookInputWire::deserialize(MapAccessDeserializer::new(map)).map(Input)
+            }
+        }
+
+        deserializer.deserialize_map(ObjectOnly)
+    }
 }
 
 /// A string; anything else counts as missing.

@@ -100,15 +100,12 @@ impl Sandbox {
     }
 }
 
-pub fn sqlite3(database: &Path, query: &str) -> String {
-    let output = Command::new("sqlite3")
-        .arg("-batch")
-        .arg(database)
-        .arg(query)
-        .output()
-        .expect("sqlite3 is not installed: run tests/setup");
-    assert!(output.status.success(), "{query}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+pub fn sqlite3(database: &Path, statements: &str) -> String {
+    let mut command = Command::new("sqlite3");
+    command.args(["-batch", "-bail"]).arg(database);
+    let run = run(command, format!("{statements};\n").as_bytes());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{statements}");
+    run.stdout.trim_end().to_owned()
 }
 
 pub fn call(id: &str, command: &str) -> Value {
@@ -124,8 +121,12 @@ pub fn call(id: &str, command: &str) -> Value {
 }
 
 fn run(mut command: Command, stdin: &[u8]) -> Run {
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a tool is missing: run tests/setup");
     // A program that does not read its input closes the pipe early; its answer is what counts.
     let _ = child.stdin.take().unwrap().write_all(stdin);
     let output = child.wait_with_output().unwrap();
