@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn used(service: &str, time: &str) -> Snapshot {
-        let usage = Usage { entries: vec![time.parse().unwrap()], stopped: false };
+        let usage = Usage { entries: vec![time.parse().unwrap()], ..Usage::default() };
         [(BudgetKey { service: service.into(), kind: "restart" }, usage)].into()
     }
 

@@ -373,5 +373,17 @@ fn usage(
             .optional()?
             .is_some_and(|verb| verb == "stop");
     }
-    Ok(Usage { entries, stopped })
+    let mut reset = None;
+    if migrate::has_table(connection, "budget_resets")? {
+        reset = connection
+            .query_row(
+                "SELECT at FROM budget_resets WHERE service = ?1 ORDER BY id DESC LIMIT 1",
+                [&key.service],
+                |row| row.get::<_, String>(0),
+            )
+            .optional()?
+            .as_deref()
+            .and_then(time::read);
+    }
+    Ok(Usage { entries, stopped, reset })
 }

@@ -30,8 +30,11 @@ pub enum CooldownFileError {
     /// There is none: the usual case before the first remediation.
     #[error("no cooldown.json in {0}; counting from the ledger alone")]
     Missing(String),
+    /// It is empty: begun and never written.
+    #[error("{0} is empty; counting from the ledger alone")]
+    Empty(String),
     /// It is larger than any history can be.
-    #[error("{path} has {bytes} bytes, more than the 64 MiB that are read; counting from the ledger alone")]
+    #[error("{path} has {bytes} bytes, more than the 4 MiB that are read; counting from the ledger alone")]
     TooLarge {
         /// The file.
         path: String,
@@ -46,7 +49,9 @@ pub enum CooldownFileError {
     Malformed(String, serde_json::Error),
 }
 
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// The largest file that is read. A service that is restarted every four hours for ten years fills 1 MiB; reading
+/// more would cost every restart the time and memory of it.
+pub const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Deserialize)]
 struct FileWire {
@@ -70,6 +75,9 @@ impl CooldownFile {
             return Err(CooldownFileError::TooLarge { path: name(), bytes });
         }
         let text = std::fs::read(path).map_err(|error| CooldownFileError::Unreadable(name(), error))?;
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Err(CooldownFileError::Empty(name()));
+        }
         Self::parse(&text).map_err(|error| CooldownFileError::Malformed(name(), error))
     }
 

@@ -6,9 +6,10 @@
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 2] = [
+const MIGRATIONS: [(u32, &str); 3] = [
     (1, include_str!("migrations/0001_shared_tables.sql")),
     (2, include_str!("migrations/0002_hook_actions.sql")),
+    (3, include_str!("migrations/0003_resets_and_streaks.sql")),
 ];
 
 /// Brings the database to the latest version. On an up-to-date one this is a single small query.

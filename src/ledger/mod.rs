@@ -5,7 +5,9 @@ mod migrate;
 pub mod time;
 
 mod actions;
+pub mod cooldown_edit;
 mod events;
+mod resets;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,6 +16,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 pub use actions::{CallId, Settled};
 pub use events::Event;
+pub use resets::{HEALTHY_CHECKS, Streak};
 
 /// How long a writer waits for another one. Claude Ops' session manager writes to the same file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -15,6 +15,8 @@ pub struct Usage {
     pub entries: Vec<DateTime<Utc>>,
     /// The last thing done to the service was a stop, so the next start closes the cycle uncounted.
     pub stopped: bool,
+    /// The counters were cleared then; what happened up to it no longer counts.
+    pub reset: Option<DateTime<Utc>>,
 }
 
 impl Usage {
@@ -32,8 +34,13 @@ impl Usage {
     /// must not open the budget, and a date out of the blue must not close it for good.
     pub fn counted(&self, budget: &Budget, now: DateTime<Utc>) -> Vec<DateTime<Utc>> {
         let window = budget.window.delta();
-        let mut counted: Vec<_> =
-            self.entries.iter().filter(|at| **at > now - window && **at < now + window).copied().collect();
+        let mut counted: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|at| **at > now - window && **at < now + window)
+            .filter(|at| self.reset.is_none_or(|reset| **at > reset))
+            .copied()
+            .collect();
         counted.sort_unstable_by(|a, b| b.cmp(a));
         counted
     }
@@ -75,7 +82,7 @@ mod tests {
     }
 
     fn usage(times: &[&str]) -> Usage {
-        Usage { entries: times.iter().map(|time| at(time)).collect(), stopped: false }
+        Usage { entries: times.iter().map(|time| at(time)).collect(), ..Usage::default() }
     }
 
     #[test]
@@ -107,6 +114,12 @@ mod tests {
     fn a_clock_set_back_keeps_the_budget_closed_but_a_far_date_does_not() {
         let usage = usage(&["15:00:00", "23:30:00"]);
         assert_eq!(usage.counted(&BUDGET, at("14:00:00")), vec![at("15:00:00")]);
+    }
+
+    #[test]
+    fn what_happened_before_a_reset_no_longer_counts() {
+        let usage = Usage { reset: Some(at("14:10:00")), ..usage(&["14:00:00", "14:10:00", "14:22:00"]) };
+        assert_eq!(usage.counted(&BUDGET, at("14:30:00")), vec![at("14:22:00")]);
     }
 
     #[test]

@@ -249,7 +249,10 @@ mod tests {
     fn used(service: &str, minutes_ago: &[i64], stopped: bool) -> Snapshot {
         let entries =
             minutes_ago.iter().map(|minutes| now() - chrono::TimeDelta::minutes(*minutes)).collect();
-        BTreeMap::from([(BudgetKey { service: service.into(), kind: "restart" }, Usage { entries, stopped })])
+        BTreeMap::from([(
+            BudgetKey { service: service.into(), kind: "restart" },
+            Usage { entries, stopped, reset: None },
+        )])
     }
 
     fn denials(decision: &Decision) -> Vec<&str> {

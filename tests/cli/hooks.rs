@@ -433,5 +433,5 @@ fn a_new_database_is_in_wal_mode_and_versioned() {
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     let database = sandbox.path("claudeops.db");
     assert_eq!(sqlite3(&database, "PRAGMA journal_mode"), "wal");
-    assert_eq!(sqlite3(&database, "SELECT group_concat(version) FROM opsctl_migrations"), "1,2");
+    assert_eq!(sqlite3(&database, "SELECT group_concat(version) FROM opsctl_migrations"), "1,2,3");
 }
