@@ -111,7 +111,11 @@ fn brace_at(word: &str, open: usize) -> Option<Brace> {
     };
     ends.push(close);
     let members = if starts.len() > 1 {
-        starts.iter().zip(&ends).map(|(&from, &to)| word.get(from..to).unwrap_or_default().to_owned()).collect()
+        starts
+            .iter()
+            .zip(&ends)
+            .map(|(&from, &to)| word.get(from..to).unwrap_or_default().to_owned())
+            .collect()
     } else {
         sequence(word.get(open + 1..close)?)?
     };
@@ -135,7 +139,9 @@ fn sequence(body: &str) -> Option<Vec<String>> {
         })
     };
     if let (Ok(from), Ok(to)) = (first.parse::<i64>(), last.parse::<i64>()) {
-        let padded = |text: &str| text.trim_start_matches('-').starts_with('0') && text.trim_start_matches('-').len() > 1;
+        let padded = |text: &str| {
+            text.trim_start_matches('-').starts_with('0') && text.trim_start_matches('-').len() > 1
+        };
         let width = if padded(first) || padded(last) { first.len().max(last.len()).min(32) } else { 0 };
         return Some(rounds(from, to).map(|n| format!("{n:0width$}")).collect());
     }

@@ -164,7 +164,8 @@ fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
                 }
                 // A loop's `do` follows its words without an operator in `for x do`.
                 after_case_end = false;
-                command_position = stays_in_position || (word == "do" && open.last() == Some(&Open::Compound));
+                command_position =
+                    stays_in_position || (word == "do" && open.last() == Some(&Open::Compound));
                 if word.len() > 9
                     && word.bytes().all(|b| b.is_ascii_digit())
                     && matches!(tokens.peek(), Some(Token::Operator(o, _)) if o.starts_with(['<', '>']))
@@ -205,10 +206,29 @@ mod tests {
     #[test]
     fn nesting_ends_in_a_refusal_rather_than_a_crash() {
         for (open, close) in [
-            ("$(", ")"), ("(", ")"), ("{ ", "; }"), ("if ", "; then x; fi"), ("${a:-", "}"), ("\"$(", ")\""),
-            ("case x in a) ", " esac"), ("while ", "; do x; done"), ("((", "))"), ("[[ ( ", " ) ]]"), ("$((", "))"),
-            ("`", "`"), ("'", "'"), ("\"", "\""), ("<(", ")"), ("f() { ", "; }"), ("a[$(", ")]=x"), ("! ", ""),
-            ("$[", "]"), ("@(", ")"), ("\"a$(", ")b\""), ("coproc ", ""), ("time ", ""),
+            ("$(", ")"),
+            ("(", ")"),
+            ("{ ", "; }"),
+            ("if ", "; then x; fi"),
+            ("${a:-", "}"),
+            ("\"$(", ")\""),
+            ("case x in a) ", " esac"),
+            ("while ", "; do x; done"),
+            ("((", "))"),
+            ("[[ ( ", " ) ]]"),
+            ("$((", "))"),
+            ("`", "`"),
+            ("'", "'"),
+            ("\"", "\""),
+            ("<(", ")"),
+            ("f() { ", "; }"),
+            ("a[$(", ")]=x"),
+            ("! ", ""),
+            ("$[", "]"),
+            ("@(", ")"),
+            ("\"a$(", ")b\""),
+            ("coproc ", ""),
+            ("time ", ""),
         ] {
             for depth in [3, 12, 15, 16, 23, 1000] {
                 for text in [
@@ -236,6 +256,9 @@ mod tests {
     fn select_and_an_unfinished_here_document_are_read() {
         assert!(parse("select s in a b; do echo $s; done").is_ok());
         assert!(parse("bash <<'EOF'\ndocker restart x").is_ok());
-        assert!(parse("case x in esac; case y in\nesac; case z in a) ls; esac; case z in a) ls ;; b) ;; esac").is_ok());
+        assert!(
+            parse("case x in esac; case y in\nesac; case z in a) ls; esac; case z in a) ls ;; b) ;; esac")
+                .is_ok()
+        );
     }
 }

@@ -77,6 +77,13 @@ impl Word {
         Self { text, origin: Origin::Literal, unknown: None, known_prefix }
     }
 
+    /// A word of which only is known how it is written.
+    pub fn unknown(source: impl Into<String>) -> Self {
+        let text = source.into();
+        let unknown = Unknown { source: text.clone(), ..Unknown::default() };
+        Self { text, origin: Origin::Literal, unknown: Some(unknown), known_prefix: 0 }
+    }
+
     /// The part of the word from byte `at` on, such as the value in `--name=value`.
     #[must_use]
     pub fn tail(&self, at: usize) -> Self {
@@ -130,8 +137,9 @@ impl Unknowns {
         self.0.get(index)
     }
 
-    pub fn len(&self) -> usize {
-        self.0.len()
+    /// The mark of a stretch that is known already.
+    pub fn again(&self, index: usize) -> String {
+        format!("{OPEN}{index}{CLOSE}")
     }
 
     /// What the text is marked with, when one mark is all of it (blanks aside).
@@ -202,11 +210,6 @@ pub(crate) fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
             None => Some(Stretch::Known(std::mem::take(&mut rest))),
         }
     })
-}
-
-/// The length in bytes of the mark with which `text` starts, if it does.
-pub(crate) fn mark_len(text: &str) -> Option<usize> {
-    text.starts_with(OPEN).then(|| text.find(CLOSE).map_or(text.len(), |at| at + CLOSE.len_utf8()))
 }
 
 /// Input may not bring marks of its own, nor NUL, which no argument can hold.

@@ -87,7 +87,8 @@ impl<'a> Scanner<'a> {
 
     fn tilde(&mut self) {
         let name = self.rest().get(1..).unwrap_or_default();
-        let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || "._-+".contains(c))).unwrap_or(name.len());
+        let end =
+            name.find(|c: char| !(c.is_ascii_alphanumeric() || "._-+".contains(c))).unwrap_or(name.len());
         let ends_name = name.get(end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']));
         if ends_name {
             self.at += 1 + end;
@@ -171,7 +172,8 @@ impl<'a> Scanner<'a> {
     fn expansion(&mut self, quoted: bool) {
         let rest = self.rest();
         let end = skip_expansion(rest);
-        let inside = |open: usize, close: usize| rest.get(open..end.saturating_sub(close)).unwrap_or_default();
+        let inside =
+            |open: usize, close: usize| rest.get(open..end.saturating_sub(close)).unwrap_or_default();
         if rest.starts_with('`') {
             let body = inside(1, 1).replace("\\`", "`").replace("\\$", "$").replace("\\\\", "\\");
             self.push_piece(Piece::Command { body, quoted });
@@ -260,7 +262,10 @@ fn skip_closing(text: &str, close: char) -> usize {
     while let Some(&byte) = bytes.get(at) {
         let Some(&inside) = open.last() else { break };
         let next = bytes.get(at + 1).copied();
-        let was_word_start = std::mem::replace(&mut word_start, matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'('));
+        let was_word_start = std::mem::replace(
+            &mut word_start,
+            matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'('),
+        );
         match (inside, byte) {
             (_, b'\\') => at += 1,
             ('"', b'"') | ('`', b'`') => {
@@ -278,7 +283,9 @@ fn skip_closing(text: &str, close: char) -> usize {
             }
             ('"', _) => {}
             (_, b'"') => open.push('"'),
-            (_, b'$') if next == Some(b'\'') => at += ansi_c(text.get(at..).unwrap_or_default()).1.saturating_sub(1),
+            (_, b'$') if next == Some(b'\'') => {
+                at += ansi_c(text.get(at..).unwrap_or_default()).1.saturating_sub(1)
+            }
             (_, b'\'') => {
                 let body = text.get(at + 1..).unwrap_or_default();
                 at += 1 + body.find('\'').unwrap_or(body.len());
@@ -320,7 +327,8 @@ fn here_delimiter(text: &str) -> (Option<(String, bool)>, usize) {
     let start = text.len() - text.trim_start_matches('-').trim_start_matches([' ', '\t']).len();
     let word = text.get(start..).unwrap_or_default();
     let end = word.find(|c: char| c.is_whitespace() || ";&|<>()".contains(c)).unwrap_or(word.len());
-    let delimiter: String = word.get(..end).unwrap_or_default().chars().filter(|c| !"'\"\\".contains(*c)).collect();
+    let delimiter: String =
+        word.get(..end).unwrap_or_default().chars().filter(|c| !"'\"\\".contains(*c)).collect();
     // `1 << 2` in arithmetic has no delimiter to look for.
     let is_delimiter = delimiter.starts_with(|c: char| c.is_alphabetic() || c == '_');
     (is_delimiter.then_some((delimiter, tabs)), start + end)
