@@ -1,9 +1,9 @@
 //! Writing to `cooldown.json` without disturbing what else stands in it: unknown keys, their order and the
 //! writer's own formatting stay.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use jsonc_parser::ParseOptions;
@@ -11,7 +11,11 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use tempfile::NamedTempFile;
 
 use super::cooldown_file::MAX_BYTES;
+use super::folder_lock::turn_in_folder_of;
 use super::time;
+
+/// How long another writer is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A change of one service's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,30 +56,21 @@ pub enum EditError {
     },
 }
 
-/// Applies the edits, each to its service, in one atomic replacement under a lock that all writers of this
-/// program take. An empty file and a missing one are begun anew.
+/// Applies the edits, each to its service, in one atomic replacement while no other process
+/// of this program writes. An empty file and a missing one are begun anew.
 pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
     if edits.is_empty() {
         return Ok(());
     }
     let fail = |error| EditError::Io { path: path.display().to_string(), error };
     let foreign = |reason: String| EditError::Foreign { path: path.display().to_string(), reason };
-    let _lock = lock(path).map_err(fail)?;
+    let _turn = turn_in_folder_of(path, PATIENCE).map_err(fail)?;
     let text = read(path).map_err(fail)?;
     if text.len() > usize::try_from(MAX_BYTES).unwrap_or(usize::MAX) {
         return Err(foreign(format!("it has {} bytes", text.len())));
     }
     let edited = apply(&text, edits).map_err(foreign)?;
     replace(path, &edited).map_err(fail)
-}
-
-/// The lock is a file beside it: the file itself is replaced, so a lock on it would be one on the past.
-fn lock(path: &Path) -> io::Result<File> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(PathBuf::from(name))?;
-    file.lock()?;
-    Ok(file)
 }
 
 fn read(path: &Path) -> io::Result<String> {

@@ -12,12 +12,14 @@ const MIGRATIONS: [(u32, &str); 3] = [
     (3, include_str!("migrations/0003_resets_and_streaks.sql")),
 ];
 
-/// Brings the database to the latest version. On an up-to-date one this is a single small query.
+/// Whether nothing is left to do: on every call but the first this is all that happens.
+pub fn is_latest(connection: &Connection) -> rusqlite::Result<bool> {
+    let newest = MIGRATIONS.iter().map(|(number, _)| *number).max().unwrap_or(0);
+    Ok(version(connection)? >= newest)
+}
+
+/// Brings the database to the latest version.
 pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
-    let pending = |from: u32| MIGRATIONS.into_iter().filter(move |(number, _)| *number > from);
-    if pending(version(connection)?).next().is_none() {
-        return Ok(());
-    }
     if is_new(connection)? {
         // Readers then never wait for a writer. A database of another program keeps its own mode, and
         // the mode itself may be refused by the file system: it is an improvement, not a condition.
@@ -34,7 +36,7 @@ pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.execute_batch(
         "CREATE TABLE IF NOT EXISTS opsctl_migrations (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
     )?;
-    for (number, sql) in pending(from) {
+    for (number, sql) in MIGRATIONS.into_iter().filter(|(number, _)| *number > from) {
         transaction.execute_batch(sql)?;
         transaction.execute(
             "INSERT INTO opsctl_migrations (version, applied_at) VALUES (?1, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))",

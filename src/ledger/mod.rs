@@ -7,11 +7,14 @@ pub mod time;
 mod actions;
 pub mod cooldown_edit;
 mod events;
+mod folder_lock;
 mod resets;
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 pub use actions::{CallId, Settled};
@@ -39,8 +42,10 @@ pub struct Ledger {
 /// One all-or-nothing change. What is not committed has not happened.
 #[derive(Debug)]
 pub struct Change<'a> {
+    // Declared first, dropped first: the turn ends after the transaction has.
     transaction: Transaction<'a>,
     path: &'a Path,
+    _turn: Option<File>,
 }
 
 impl Ledger {
@@ -49,10 +54,15 @@ impl Ledger {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Self::connect(path, flags).and_then(|mut ledger| {
-            migrate::to_latest(&mut ledger.connection).map_err(|cause| ledger.error(cause))?;
-            Ok(ledger)
-        })
+        let mut ledger = Self::connect(path, flags)?;
+        if migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))? {
+            return Ok(ledger);
+        }
+        // Turning a database to WAL does not wait for other connections as everything else does, so this
+        // program's own take turns. Without the lock they may fail, but nothing is lost.
+        let _turn = folder_lock::turn_in_folder_of(path, BUSY_TIMEOUT);
+        migrate::to_latest(&mut ledger.connection).map_err(|cause| ledger.error(cause))?;
+        Ok(ledger)
     }
 
     /// Opens the ledger to be read; `None` when there is none, which is not created.
@@ -73,6 +83,9 @@ impl Ledger {
             .and_then(|()| connection.pragma_update(None, "foreign_keys", false))
             // An action that was let through must survive a power cut.
             .and_then(|()| connection.pragma_update(None, "synchronous", "FULL"))
+            // A hook is one connection: each would otherwise copy the log into the database as it ends.
+            .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))
+            .map(|_| ())
             .map_err(fail)?;
         Ok(Self { connection, path: path.to_owned() })
     }
@@ -80,8 +93,10 @@ impl Ledger {
     /// Begins a change that no other writer can get in between.
     pub fn change(&mut self) -> Result<Change<'_>, LedgerError> {
         let Self { connection, path } = self;
+        // Without a turn SQLite's own lock still holds; only its queue is less fair.
+        let turn = folder_lock::turn_in_folder_of(path, BUSY_TIMEOUT).ok();
         match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(transaction) => Ok(Change { transaction, path }),
+            Ok(transaction) => Ok(Change { transaction, path, _turn: turn }),
             Err(cause) => Err(LedgerError { path: path.display().to_string(), cause }),
         }
     }

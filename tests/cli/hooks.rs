@@ -202,7 +202,7 @@ fn a_stop_and_its_start_are_one_action() {
 #[test]
 fn events_are_told_in_the_words_of_the_dashboard() {
     let sandbox = Sandbox::new();
-    for (command, expected) in [
+    for (n, (command, expected)) in [
         ("docker restart jellyfin", "warning|jellyfin|Container restarted: docker restart jellyfin"),
         ("docker compose up -d sonarr", "warning|sonarr|Compose service started: docker compose up sonarr"),
         (
@@ -225,8 +225,11 @@ fn events_are_told_in_the_words_of_the_dashboard() {
             "ssh root@ie01 docker restart nginx",
             "warning|nginx|Container restarted: docker restart nginx on ie01",
         ),
-    ] {
-        passes(&sandbox.after(command, command));
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        passes(&sandbox.after(&format!("t{n}"), command));
         assert_eq!(
             sandbox.sql("SELECT level, service, message FROM events ORDER BY id DESC LIMIT 1"),
             expected,
