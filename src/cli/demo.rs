@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use clap::Args;
 use serde::Deserialize;
 
-use super::{FAILED, OK, complain, print};
+use super::{Failure, OK, print};
 
 const HOSTS: &str = include_str!("../../templates/demo/hosts.yaml");
 const SESSION: &str = include_str!("../../templates/demo/session.jsonl");
@@ -33,18 +33,8 @@ struct ToolInputWire {
     command: String,
 }
 
-/// Runs with parsed arguments.
-pub fn run(_: &DemoArgs) -> u8 {
-    match tell() {
-        Ok(()) => OK,
-        Err(error) => {
-            complain(format_args!("the demonstration failed: {error}"));
-            FAILED
-        }
-    }
-}
-
-fn tell() -> Result<(), Box<dyn std::error::Error>> {
+/// Runs it; there is nothing to set.
+pub fn run() -> Result<u8, Failure> {
     let folder = tempfile::tempdir()?;
     let stage = Stage { opsctl: std::env::current_exe()?, folder: folder.path() };
     std::fs::write(stage.folder.join("hosts.yaml"), HOSTS)?;
@@ -58,7 +48,7 @@ fn tell() -> Result<(), Box<dyn std::error::Error>> {
         let answer = stage.opsctl(&["hook"], line)?;
         print(&scene(&recorded, &answer));
     }
-    Ok(())
+    Ok(OK)
 }
 
 /// The temporary folder and the program under demonstration.

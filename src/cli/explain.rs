@@ -7,7 +7,7 @@ use chrono::Utc;
 use clap::Args;
 use serde::Serialize;
 
-use super::{FAILED, OK, complain, print};
+use super::{Failure, OK, complain, print, print_json};
 use crate::actions::read_command;
 use crate::guard::acting::resolve;
 use crate::guard::judge;
@@ -33,13 +33,10 @@ pub struct ExplainArgs {
 }
 
 /// Runs with parsed arguments.
-pub fn run(args: &ExplainArgs) -> u8 {
+pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let command = if args.command == "-" {
         let mut bytes = Vec::new();
-        if let Err(error) = std::io::stdin().lock().read_to_end(&mut bytes) {
-            complain(format_args!("the command cannot be read from stdin ({error})"));
-            return FAILED;
-        }
+        std::io::stdin().lock().read_to_end(&mut bytes)?;
         String::from_utf8_lossy(&bytes).into_owned()
     } else {
         args.command.clone()
@@ -58,17 +55,10 @@ pub fn run(args: &ExplainArgs) -> u8 {
     }
     let explanation = ExplanationWire::new(&command, reading.complaints, &actions, &verdict);
     if args.json {
-        match serde_json::to_string(&explanation) {
-            Ok(json) => print(&format!("{json}\n")),
-            Err(error) => {
-                complain(error);
-                return FAILED;
-            }
-        }
-    } else {
-        print(&explanation.in_words());
+        return print_json(&explanation);
     }
-    OK
+    print(&explanation.in_words());
+    Ok(OK)
 }
 
 #[derive(Serialize)]

@@ -1,9 +1,13 @@
 //! The command line: one file per verb. This layer alone knows arguments, the terminal and exit codes.
 
+mod cooldown;
 mod demo;
+mod events;
 mod explain;
 mod hook;
+mod prune;
 mod render;
+mod status;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -11,6 +15,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use serde::Serialize;
 
 /// Everything went well; for a hook: no objection.
 const OK: u8 = 0;
@@ -32,6 +37,10 @@ enum Verb {
     Hook(hook::HookArgs),
     Render(render::RenderArgs),
     Explain(explain::ExplainArgs),
+    Cooldown(cooldown::CooldownArgs),
+    Events(events::EventsArgs),
+    Status(status::StatusArgs),
+    Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
 }
 
@@ -42,12 +51,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let code = match hook::fast_path(&arguments) {
         Some(args) => hook::run(&args),
         None => match Cli::try_parse_from(arguments) {
-            Ok(cli) => match cli.verb {
-                Verb::Hook(args) => hook::run(&args),
-                Verb::Render(args) => render::run(&args),
-                Verb::Explain(args) => explain::run(&args),
-                Verb::Demo(args) => demo::run(&args),
-            },
+            Ok(cli) => serve(cli.verb).unwrap_or_else(|failure| {
+                complain(failure);
+                FAILED
+            }),
             Err(error) => {
                 // Help and version are no errors; nothing can be done about a closed terminal.
                 let _ = error.print();
@@ -56,6 +63,22 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         },
     };
     ExitCode::from(code)
+}
+
+/// Why a verb could not do what it was asked for: one line, with the thing, the place and the remedy.
+type Failure = Box<dyn std::error::Error>;
+
+fn serve(verb: Verb) -> Result<u8, Failure> {
+    match verb {
+        Verb::Hook(args) => Ok(hook::run(&args)),
+        Verb::Render(args) => render::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Cooldown(args) => cooldown::run(&args),
+        Verb::Events(args) => events::run(&args),
+        Verb::Status(args) => status::run(&args),
+        Verb::Prune(args) => prune::run(&args),
+        Verb::Demo(_) => demo::run(),
+    }
 }
 
 /// One line about a failure, on stderr.
@@ -73,4 +96,12 @@ fn complain_as_is(message: impl Display) {
 fn print(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// A value as one line of JSON on stdout.
+fn print_json(value: &impl Serialize) -> Result<u8, Failure> {
+    let mut text = serde_json::to_string(value)?;
+    text.push('\n');
+    print(&text);
+    Ok(OK)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{FAILED, OK, complain, print};
+use super::{FAILED, Failure, OK, complain, print};
 use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
 use crate::model::policy::Tier;
@@ -37,17 +37,7 @@ pub struct RenderArgs {
 }
 
 /// Runs with parsed arguments.
-pub fn run(args: &RenderArgs) -> u8 {
-    match try_run(args) {
-        Ok(code) => code,
-        Err(message) => {
-            complain(message);
-            FAILED
-        }
-    }
-}
-
-fn try_run(args: &RenderArgs) -> Result<u8, Box<dyn std::error::Error>> {
+pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let named = args.hosts.as_deref().or(environment.hosts.as_deref());
     let hosts = hosts_file(named).ok_or("no hosts.yaml: name one with --hosts or CLAUDEOPS_HOSTS")?;

@@ -1,4 +1,5 @@
 //! Reading, inventory, ledger and rules brought together: what hooks and `explain` ask.
 
 pub mod acting;
+pub mod budgets;
 pub mod judge;

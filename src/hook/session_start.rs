@@ -6,10 +6,9 @@ use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
 use super::session_context::{self, HostLine, State};
+use crate::guard::budgets;
 use crate::inventory::Installation;
-use crate::ledger::cooldown_file::CooldownFile;
 use crate::ledger::{Event, Ledger, LedgerError};
-use crate::policy::decide::{BudgetKey, Snapshot};
 use crate::probe::icmp::{self, Reachability};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -24,52 +23,23 @@ const EVENTS: u32 = 10;
 pub fn handle(environment: &Environment, now: DateTime<Utc>) -> Answer {
     let mut notes = Vec::new();
     let installation = installation::in_force(environment, &mut notes).installation;
-    let (usage, events) = read_ledger(environment, &installation, now).unwrap_or_else(|error| {
-        notes.push(error.to_string());
-        (None, None)
+    let snapshot = budgets::snapshot(environment, &installation.policy, now, &mut notes);
+    let budgets = snapshot.map(|snapshot| budgets::in_order(&installation, &snapshot, now));
+    let events = latest_events(environment).unwrap_or_else(|error| {
+        // The budgets come from the same ledger: one line about it is enough.
+        notes.extend(Some(error.to_string()).filter(|note| !notes.contains(note)));
+        None
     });
-    let file = match CooldownFile::read(&environment.cooldown_file()) {
-        Ok(file) => Some(file),
-        Err(error) => {
-            notes.push(error.to_string());
-            None
-        }
-    };
-    let usage = match (usage, &file) {
-        (None, None) => None,
-        (usage, file) => Some(merge(usage.unwrap_or_default(), file.as_ref())),
-    };
     let hosts = ping(&installation, &mut notes);
-    let state = State {
-        installation: &installation,
-        usage: usage.as_ref(),
-        events: events.as_deref(),
-        hosts: &hosts,
-    };
-    Answer::context(session_context::render(&state, now), notes)
+    let state = State { budgets: budgets.as_deref(), events: events.as_deref(), hosts: &hosts };
+    Answer::context(session_context::render(&state), notes)
 }
 
-type LedgerState = (Option<Snapshot>, Option<Vec<Event>>);
-
-fn read_ledger(
-    environment: &Environment,
-    installation: &Installation,
-    now: DateTime<Utc>,
-) -> Result<LedgerState, LedgerError> {
-    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok((None, None)) };
-    Ok((ledger.usage_of_all(&installation.policy, now)?, ledger.latest_events(EVENTS)?))
-}
-
-/// Every service of the file gets an entry, used or not: the file is where people look for them.
-fn merge(mut usage: Snapshot, file: Option<&CooldownFile>) -> Snapshot {
-    for service in file.into_iter().flat_map(CooldownFile::services) {
-        for kind in ["restart", "redeployment"] {
-            let key = BudgetKey { service: service.to_owned(), kind };
-            let times = file.map_or(&[][..], |file| file.times(service, kind));
-            usage.entry(key).or_default().merge_file(times);
-        }
+fn latest_events(environment: &Environment) -> Result<Option<Vec<Event>>, LedgerError> {
+    match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => ledger.latest_events(EVENTS),
+        None => Ok(None),
     }
-    usage
 }
 
 fn ping(installation: &Installation, notes: &mut Vec<String>) -> Vec<HostLine> {

@@ -25,10 +25,10 @@ pub struct CallId<'a> {
 }
 
 /// What settling a tool call came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// Its reservations, or its actions if there were none, have been written down.
-    Now,
+    /// Its reservations, or its actions if there were none, have been written down; these of them count.
+    Now(Vec<BudgetKey>),
     /// It had been settled before; nothing was written.
     Before,
 }
@@ -81,23 +81,23 @@ impl Change<'_> {
         tier: Option<Tier>,
         now: DateTime<Utc>,
     ) -> rusqlite::Result<Settled> {
-        let (state, error) = match result {
-            ToolResult::Succeeded => ("done", None),
-            ToolResult::Failed(why) => ("failed", Some(why.as_str())),
-        };
+        let (state, error) = outcome(result);
         let reserved = self.open_reservations(call, actions)?;
         if reserved.is_empty() {
             if self.already_settled(call)? {
                 return Ok(Settled::Before);
             }
+            let mut counted = Vec::new();
             for action in actions {
                 self.insert_hook_action(call, action, state, now, Some(now))?;
                 if action.counts {
                     self.insert_cooldown_action(call, &action.key, state, error, tier, now)?;
+                    counted.push(action.key.clone());
                 }
             }
-            return Ok(Settled::Now);
+            return Ok(Settled::Now(counted));
         }
+        let mut counted = Vec::new();
         for (id, key, counts) in reserved {
             self.transaction.execute(
                 "UPDATE hook_actions SET state = ?2, settled_at = ?3 WHERE id = ?1",
@@ -105,9 +105,10 @@ impl Change<'_> {
             )?;
             if counts {
                 self.insert_cooldown_action(call, &key, state, error, tier, now)?;
+                counted.push(key);
             }
         }
-        Ok(Settled::Now)
+        Ok(Settled::Now(counted))
     }
 
     /// The reservations of this call that wait to be settled. An expired or released one that turns out to
@@ -194,6 +195,20 @@ impl Change<'_> {
                 ],
             )
             .map(|_| ())
+    }
+
+    /// Writes down an action that somebody reports, with no tool call behind it.
+    pub fn record(
+        &self,
+        key: &BudgetKey,
+        result: &ToolResult,
+        session: Option<&str>,
+        tier: Option<Tier>,
+        at: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        let (state, error) = outcome(result);
+        let call = CallId { session, tool_use: None };
+        self.insert_cooldown_action(call, key, state, error, tier, at).map_err(|cause| self.error(cause))
     }
 
     fn insert_cooldown_action(
@@ -308,6 +323,14 @@ impl Ledger {
         }
         let keys: Vec<BudgetKey> = keys.into_iter().collect();
         usage_of(connection, &keys, policy, now).map(Some)
+    }
+}
+
+/// The state of a settled action, and the error to keep.
+fn outcome(result: &ToolResult) -> (&'static str, Option<&str>) {
+    match result {
+        ToolResult::Succeeded => ("done", None),
+        ToolResult::Failed(why) => ("failed", Some(why)),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Writing to `cooldown.json` without disturbing what else stands in it: unknown keys, their order and the
 //! writer's own formatting stay.
 
+use std::fs::Permissions;
 use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -84,13 +86,8 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temporary = NamedTempFile::with_prefix_in(".cooldown-", folder)?;
     // The dashboard may run as another user: its rights to the file stay.
-    let mode = match std::fs::metadata(path) {
-        Ok(file) => file.permissions(),
-        Err(_) => {
-            use std::os::unix::fs::PermissionsExt;
-            std::fs::Permissions::from_mode(0o644)
-        }
-    };
+    let mode =
+        std::fs::metadata(path).map_or_else(|_| Permissions::from_mode(0o644), |file| file.permissions());
     temporary.as_file().set_permissions(mode)?;
     temporary.write_all(text.as_bytes())?;
     temporary.as_file().sync_all()?;
