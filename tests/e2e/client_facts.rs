@@ -1,0 +1,159 @@
+//! What the guard relies on in the client. When a new release of the client breaks one of these, the guard has to change.
+
+use crate::support::{Finished, Session, bash, text, together, tool, verdict};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// A hook for one event, in the form that `opsctl render` writes: no shell, arguments as a list.
+fn hook(matcher: &str, event: &str) -> Value {
+    json!([{"matcher": matcher, "hooks": [{"type": "command", "command": "hook", "args": [event], "timeout": 10}]}])
+}
+
+/// A session whose hook before every command does `behaviour`, and which then runs `docker restart jellyfin`.
+fn session_with_hook_before(behaviour: &str) -> Finished {
+    Session::new()
+        .stub("hook", behaviour)
+        .settings(&json!({"hooks": {"PreToolUse": hook("Bash|Monitor", "before")}}))
+        .step(bash("docker restart jellyfin"))
+        .run()
+}
+
+#[test]
+fn exit_code_two_stops_a_command_and_shows_the_model_stderr() {
+    let finished = session_with_hook_before("echo 'not today' >&2; exit 2");
+    finished.tool_result(0).assert_refused("not today");
+    assert_eq!(finished.marks("docker"), [""; 0]);
+}
+
+#[test]
+fn a_permission_decision_on_stdout_stops_a_command() {
+    let finished = session_with_hook_before(
+        r#"echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",
+                                         "permissionDecisionReason": "not today"}}'"#,
+    );
+    finished.tool_result(0).assert_refused("not today");
+    assert_eq!(finished.marks("docker"), [""; 0]);
+}
+
+#[test]
+fn the_old_decision_to_deny_stops_nothing() {
+    let finished = session_with_hook_before(r#"echo '{"decision": "deny", "reason": "not today"}'"#);
+    finished.tool_result(0).assert_ran();
+    assert_eq!(finished.marks("docker"), ["restart jellyfin"]);
+}
+
+#[test]
+fn a_hook_that_crashes_stops_a_command_only_where_it_says_so() {
+    for (on_failure, ran) in [(None, 1), (Some("block"), 0)] {
+        let mut before = hook("Bash", "before");
+        if let Some(on_failure) = on_failure {
+            before[0]["hooks"][0]["onFailure"] = json!(on_failure);
+        }
+        let finished = Session::new()
+            .stub("hook", "exit 101")
+            .settings(&json!({"hooks": {"PreToolUse": before}}))
+            .step(bash("docker restart jellyfin"))
+            .run();
+        assert_eq!(finished.marks("docker").len(), ran, "onFailure: {on_failure:?}");
+    }
+}
+
+#[test]
+fn hooks_see_every_way_to_run_a_command_and_how_it_ended() {
+    let events = [
+        ("SessionStart", ""),
+        ("PreToolUse", "Bash|Monitor"),
+        ("PostToolUse", "Bash|Monitor"),
+        ("PostToolUseFailure", "Bash|Monitor"),
+        ("SessionEnd", ""),
+    ];
+    let hooks = events.map(|(event, matcher)| (event.to_owned(), hook(matcher, event)));
+    let monitor =
+        json!({"command": "docker ps", "description": "watch", "timeout_ms": 3000, "persistent": false});
+    let finished = Session::new()
+        .tools("Bash,Monitor")
+        .client_arguments(["--disallowedTools", "Bash(helm upgrade:*)"])
+        .stub("hook", r#"input=$(cat); printf '%s\n' "$input" >> "$CLAUDE_PROJECT_DIR/inputs""#)
+        .stub("ssh", "exit 255")
+        .settings(&json!({"hooks": Value::Object(hooks.into_iter().collect())}))
+        .step(together([
+            bash("docker restart jellyfin"),
+            bash("ssh ie01 true"),
+            bash("helm upgrade jellyfin ."),
+        ]))
+        .step(tool("Monitor", &monitor))
+        .run();
+
+    let seen = finished.marks("hook");
+    let times = |event: &str| seen.iter().filter(|mark| *mark == event).count();
+    assert_eq!(times("SessionStart"), 1, "{seen:?}");
+    assert_eq!(times("PreToolUse"), 4, "the command that the client itself refuses included: {seen:?}");
+    assert_eq!(times("PostToolUse"), 2, "docker and Monitor: {seen:?}");
+    assert_eq!(times("PostToolUseFailure"), 1, "ssh, and not the refused helm: {seen:?}");
+    assert_eq!(times("SessionEnd"), 1, "{seen:?}");
+    assert_eq!(finished.marks("docker"), ["restart jellyfin", "ps"]);
+    assert_eq!(finished.marks("helm"), [""; 0]);
+
+    let inputs = finished.read("project/inputs");
+    let inputs: Vec<Value> = inputs.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let calls = |event: &str| -> BTreeSet<&str> {
+        let inputs = inputs.iter().filter(|input| input["hook_event_name"] == event);
+        inputs.map(|input| input["tool_use_id"].as_str().unwrap()).collect()
+    };
+    assert_eq!(calls("PreToolUse").len(), 4, "each call has an id of its own");
+    let mut ended = calls("PostToolUse");
+    ended.extend(calls("PostToolUseFailure"));
+    assert_eq!(ended.len(), 3);
+    assert!(ended.is_subset(&calls("PreToolUse")), "a call keeps its id, so that its end can be told");
+    assert!(inputs.iter().all(|input| input["session_id"] == finished.session_id()));
+    finished.tool_result(2).assert_refused("ermission");
+}
+
+#[test]
+fn a_stop_hooks_verifier_gets_the_inline_prompt_and_can_send_the_session_on() {
+    let prompt = "Is jellyfin healthy? This is the hook's input: $ARGUMENTS";
+    let finished = Session::new()
+        .settings(&json!({"hooks": {"Stop": [{"hooks": [{"type": "agent", "prompt": prompt}]}]}}))
+        .step(bash("docker restart jellyfin"))
+        .step(text("all is well"))
+        .verifier(verdict(false, "jellyfin answers 502"))
+        .step(text("now all is well"))
+        .verifier(verdict(true, ""))
+        .run();
+
+    let asked = finished.verifier_requests();
+    assert_eq!(asked.len(), 2);
+    assert!(asked[0].conversation().contains("Is jellyfin healthy? This is the hook's input: {"));
+    assert!(asked[0].conversation().contains("\"stop_hook_active\":false"), "{}", asked[0].conversation());
+    assert!(finished.shown_at_end().contains("jellyfin answers 502"));
+    assert_eq!(finished.result(), "now all is well");
+}
+
+#[test]
+fn managed_hooks_outlive_a_project_that_disables_all_hooks() {
+    let finished = Session::new()
+        .stub("hook", "echo 'not today' >&2; exit 2")
+        .managed_settings(json!({"hooks": {"PreToolUse": hook("Bash", "before")}}))
+        .settings(&json!({"disableAllHooks": true}))
+        .step(bash("docker restart jellyfin"))
+        .run();
+    finished.tool_result(0).assert_refused("not today");
+}
+
+#[test]
+fn only_the_tools_that_are_named_are_there_for_subagents_too() {
+    let brief =
+        json!({"description": "look", "prompt": "count the containers", "subagent_type": "general-purpose"});
+    let finished = Session::new()
+        .tools("Bash,Task")
+        .stub("hook", "exit 2")
+        .settings(&json!({"hooks": {"PreToolUse": hook("Bash", "before")}}))
+        .step(tool("Task", &brief))
+        .subagent("count the containers", [bash("docker restart jellyfin"), text("counted")])
+        .run();
+    assert_eq!(finished.marks("hook"), ["before"], "a subagent's command is seen");
+    assert_eq!(finished.marks("docker"), [""; 0]);
+    for request in finished.agent_requests() {
+        assert!(!request.tools().contains(&"Write"), "{:?}", request.tools());
+    }
+}

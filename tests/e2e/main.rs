@@ -1,0 +1,7 @@
+//! End to end: the real client, held to its settings. `tests/setup` installs what this needs.
+
+#[cfg(test)]
+mod client_facts;
+#[cfg(test)]
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,34 @@
+//! Drives the real client, headless, against a scripted model, each session in namespaces of its own.
+//!
+//! A [`Session`] is built, run, and read back as a [`Finished`]:
+//!
+//! ```ignore
+//! let finished = Session::new()
+//!     .hosts_yaml("hosts: {…}")          // rendered by the real `opsctl render`
+//!     .stub("docker", "exit 1")          // every other dangerous program is a stub already
+//!     .step(bash("docker restart jellyfin"))
+//!     .verifier(verdict(false, "still down"))
+//!     .run();
+//! finished.tool_result(0).assert_ran();
+//! assert_eq!(finished.marks("docker").len(), 1);
+//! ```
+//!
+//! Nothing of it can leave the machine: the network namespace holds a loopback interface and the scripted model, the
+//! home folder is empty and private, the environment is cleared, and the programs that would reach a service of this
+//! machine through a socket file are stubs.
+#![allow(dead_code, unused_imports, reason = "each test crate uses its own part of the support")]
+
+mod client;
+mod finished;
+mod messages_api;
+mod namespace;
+mod request;
+mod script;
+mod session;
+mod workspace;
+
+pub use finished::{Finished, ToolResult};
+pub use request::Request;
+pub use script::{Step, bash, text, together, tool, verdict};
+pub use session::Session;
+pub use workspace::{Mark, Workspace};

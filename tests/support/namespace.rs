@@ -1,0 +1,79 @@
+//! Network and mount namespaces for one thread and the programs it starts.
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+/// Set in the process that [`start_over_as_root`] starts, so that it happens once.
+const STARTED_OVER: &str = "OPSCTL_TESTS_IN_USER_NAMESPACE";
+
+/// Moves the calling thread into a network namespace with only loopback, and a mount namespace of its own.
+///
+/// Programs started from this thread, and sockets opened in it, are in there too; the other threads are not.
+pub(super) fn enter() {
+    match unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS) {
+        Ok(()) => {}
+        Err(Errno::EPERM) if env::var_os(STARTED_OVER).is_none() => start_over_as_root(),
+        Err(error) => {
+            panic!("no network namespace can be made here ({error}); run tests/setup, it says what to do")
+        }
+    }
+    must("mount", &["--make-rprivate", "/"]);
+    must("ip", &["link", "set", "lo", "up"]);
+}
+
+/// Runs the whole test program again, as root of a user namespace: only its first thread could enter one.
+fn start_over_as_root() -> ! {
+    let program = env::current_exe().unwrap();
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--user", "--map-root-user", "--"]).arg(program).args(env::args_os().skip(1));
+    let error = unshare.env(STARTED_OVER, "yes").exec();
+    panic!("`unshare` did not start ({error}); run tests/setup, it says what to do");
+}
+
+/// Puts an empty folder over the one in which the machine keeps managed settings, which would reach every session, and
+/// returns it ready to be written to.
+pub(super) fn cover_managed_settings(scratch: &Path) -> &'static Path {
+    let managed = Path::new("/etc/claude-code");
+    let [upper, work] = ["upper", "work"].map(|name| scratch.join(name));
+    let mount_at = |folder: &Path, options: &[&str]| {
+        let folder = folder.to_str().unwrap();
+        must("mount", &[options, &[folder]].concat());
+    };
+    fs::create_dir_all(scratch).unwrap();
+    // An overlay's upper layer may not itself lie on an overlay, as a container's /tmp does: a tmpfs is always fine.
+    mount_at(scratch, &["-t", "tmpfs", "tmpfs"]);
+    fs::create_dir(&upper).unwrap();
+    fs::create_dir(&work).unwrap();
+    let layers = format!("lowerdir=/etc,upperdir={},workdir={}", upper.display(), work.display());
+    mount_at(Path::new("/etc"), &["-t", "overlay", "overlay", "-o", &layers]);
+    fs::create_dir_all(managed).unwrap();
+    mount_at(managed, &["-t", "tmpfs", "tmpfs"]);
+    managed
+}
+
+fn must(program: &str, arguments: &[&str]) {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("`{program}`: {error}; run tests/setup"));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`{program} {}`: {complaint}", arguments.join(" "));
+}
+
+/// Kills every process that is still in the calling thread's network namespace, so that a session leaves none behind.
+///
+/// The test program itself is safe: `/proc/PID/ns` shows the namespaces of its first thread, which never moves.
+pub(super) fn kill_the_rest() {
+    let here = fs::read_link("/proc/thread-self/ns/net").unwrap();
+    for process in fs::read_dir("/proc").unwrap().flatten() {
+        let id = process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        if let (Some(id), Ok(there)) = (id, fs::read_link(process.path().join("ns/net")))
+            && there == here
+        {
+            let _ = kill_process(id, Signal::KILL);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The folders of a session: project, home, state, stub programs and the marks that these leave.
+
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Programs that are stubs in every session: they could reach a service of this machine through a socket file, which
+/// no network namespace prevents, or are what tests watch for.
+const ALWAYS_STUBS: &[&str] = &[
+    "ansible-playbook",
+    "apprise",
+    "docker",
+    "docker-compose",
+    "gh",
+    "glab",
+    "helm",
+    "kubectl",
+    "nerdctl",
+    "podman",
+    "reboot",
+    "service",
+    "shutdown",
+    "ssh",
+    "sudo",
+    "systemctl",
+    "tea",
+];
+
+/// Between the words of a mark, and after its last one: bytes that no argument of a test holds.
+const WORD_END: char = '\u{1f}';
+const MARK_END: char = '\u{1e}';
+
+/// A sign that a stub really ran, with the arguments it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub program: String,
+    pub arguments: Vec<String>,
+}
+
+/// The folders, removed when dropped. Several sessions, one after the other or at once, may share them.
+#[derive(Debug)]
+pub struct Workspace {
+    folder: TempDir,
+}
+
+impl Workspace {
+    pub fn new() -> Self {
+        let workspace = Self { folder: TempDir::with_prefix("opsctl-e2e-").unwrap() };
+        for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
+            fs::create_dir(workspace.path(folder)).unwrap();
+        }
+        symlink(env!("CARGO_BIN_EXE_opsctl"), workspace.path("bin/opsctl")).unwrap();
+        for program in ALWAYS_STUBS {
+            workspace.put_stub(program, "exit 0");
+        }
+        workspace
+    }
+
+    /// A path in the workspace, such as `state/claudeops.db`.
+    pub fn path(&self, inside: &str) -> PathBuf {
+        self.folder.path().join(inside)
+    }
+
+    /// The folder in which the client runs.
+    pub fn project(&self) -> PathBuf {
+        self.path("project")
+    }
+
+    /// The folder of `CLAUDEOPS_STATE_DIR`.
+    pub fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    pub fn read(&self, inside: &str) -> String {
+        let path = self.path(inside);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    pub fn write(&self, inside: &str, content: &str) {
+        let path = self.path(inside);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// The stubs come first, so that the real program of that name, if there is one, is never started.
+    pub(super) fn search_path(&self) -> String {
+        format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", self.path("bin").display())
+    }
+
+    /// Makes `program` leave a [`Mark`] whenever it runs, and then do this piece of sh, which has the arguments in `"$@"`.
+    pub fn put_stub(&self, program: &str, behaviour: &str) {
+        let marks = self.path("marks");
+        let script = format!(
+            "#!/bin/sh\n\
+             mark={program}\n\
+             for argument; do mark=\"$mark{WORD_END}$argument\"; done\n\
+             printf '%s{MARK_END}' \"$mark\" >> '{}'\n\
+             {behaviour}\n",
+            marks.display(),
+        );
+        let path = self.path("bin").join(program);
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Every mark, in order.
+    pub fn all_marks(&self) -> Vec<Mark> {
+        let marks = fs::read_to_string(self.path("marks")).unwrap_or_default();
+        let words = marks.split_terminator(MARK_END).map(|mark| mark.split(WORD_END).map(str::to_owned));
+        words.map(|mut words| Mark { program: words.next().unwrap(), arguments: words.collect() }).collect()
+    }
+
+    /// What a program was given each time that it ran, the arguments joined by spaces.
+    pub fn marks(&self, program: &str) -> Vec<String> {
+        let marks = self.all_marks().into_iter().filter(|mark| mark.program == program);
+        marks.map(|mark| mark.arguments.join(" ")).collect()
+    }
+
+    /// The rows of a query on the ledger, read by the `sqlite3` program: a reader that shares no code with `opsctl`.
+    pub fn rows(&self, query: &str) -> Vec<Value> {
+        let database = self.state().join("claudeops.db");
+        rows(&database, query)
+    }
+}
+
+fn rows(database: &Path, query: &str) -> Vec<Value> {
+    let output = Command::new("sqlite3").args(["-json", "-readonly"]).arg(database).arg(query).output();
+    let output = output.unwrap_or_else(|error| panic!("`sqlite3`: {error}; run tests/setup"));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`{query}` on {}: {complaint}", database.display());
+    if output.stdout.is_empty() {
+        return Vec::new(); // no row at all
+    }
+    serde_json::from_slice(&output.stdout).unwrap()
+}
