@@ -6,33 +6,46 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
+use std::sync::OnceLock;
+use std::{env, fs, thread};
 
 /// Set in the process that [`start_over_as_root`] starts, so that it happens once.
 const STARTED_OVER: &str = "OPSCTL_TESTS_IN_USER_NAMESPACE";
 
-/// Moves the calling thread into a network namespace with only loopback, and a mount namespace of its own.
+/// Makes sure that this process may make namespaces; a user who may not becomes root of a user namespace.
 ///
-/// Programs started from this thread, and sockets opened in it, are in there too; the other threads are not.
-pub(super) fn enter() {
-    match unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS) {
+/// To be called before a test leaves anything on disk, since the test program may start over.
+pub(super) fn require() {
+    static ALLOWED: OnceLock<Result<(), Errno>> = OnceLock::new();
+    match ALLOWED.get_or_init(|| thread::spawn(unshare_all).join().unwrap()) {
         Ok(()) => {}
         Err(Errno::EPERM) if env::var_os(STARTED_OVER).is_none() => start_over_as_root(),
         Err(error) => {
             panic!("no network namespace can be made here ({error}); run tests/setup, it says what to do")
         }
     }
-    must("mount", &["--make-rprivate", "/"]);
-    must("ip", &["link", "set", "lo", "up"]);
 }
 
-/// Runs the whole test program again, as root of a user namespace: only its first thread could enter one.
+fn unshare_all() -> Result<(), Errno> {
+    unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS)
+}
+
+/// Runs the whole test program again, as root of a user namespace: a thread of it could not enter one.
 fn start_over_as_root() -> ! {
     let program = env::current_exe().unwrap();
     let mut unshare = Command::new("unshare");
     unshare.args(["--user", "--map-root-user", "--"]).arg(program).args(env::args_os().skip(1));
     let error = unshare.env(STARTED_OVER, "yes").exec();
     panic!("`unshare` did not start ({error}); run tests/setup, it says what to do");
+}
+
+/// Moves the calling thread into a network namespace with only loopback, and a mount namespace of its own.
+///
+/// Programs started from this thread, and sockets opened in it, are in there too; the other threads are not.
+pub(super) fn enter() {
+    unshare_all().unwrap();
+    must("mount", &["--make-rprivate", "/"]);
+    must("ip", &["link", "set", "lo", "up"]);
 }
 
 /// Puts an empty folder over the one in which the machine keeps managed settings, which would reach every session, and

@@ -1,5 +1,6 @@
 //! The folders of a session: project, home, state, stub programs and the marks that these leave.
 
+use super::namespace;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -48,6 +49,7 @@ pub struct Workspace {
 
 impl Workspace {
     pub fn new() -> Self {
+        namespace::require();
         let workspace = Self { folder: TempDir::with_prefix("opsctl-e2e-").unwrap() };
         for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
             fs::create_dir(workspace.path(folder)).unwrap();
