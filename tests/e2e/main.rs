@@ -3,5 +3,7 @@
 #[cfg(test)]
 mod client_facts;
 #[cfg(test)]
+mod containment;
+#[cfg(test)]
 #[path = "../support/mod.rs"]
 mod support;

@@ -8,14 +8,31 @@ use std::time::{Duration, Instant};
 
 /// The client that `tests/setup` installed; a test fails without it, since a guard is proven by nothing less.
 pub(super) fn path() -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let package = tests.join(".client/node_modules/@anthropic-ai/claude-code-linux-x64");
-    let pinned =
-        include_str!("../versions").lines().find_map(|line| line.strip_prefix("CLIENT_VERSION=")).unwrap();
+    let package = installed().join("node_modules/@anthropic-ai/claude-code-linux-x64");
+    let pinned = pinned("CLIENT_VERSION");
     let manifest = fs::read(package.join("package.json")).unwrap_or_default();
     let manifest = serde_json::from_slice::<Value>(&manifest).unwrap_or_default();
     assert!(manifest["version"] == pinned, "the pinned client {pinned} is not installed: run tests/setup");
     package.join("claude")
+}
+
+/// The real `apprise` that `tests/setup` installed.
+pub(super) fn apprise() -> PathBuf {
+    let (environment, pinned) = (installed().join("apprise"), pinned("APPRISE_VERSION"));
+    assert!(
+        environment.join(pinned).exists(),
+        "the pinned apprise {pinned} is not installed: run tests/setup"
+    );
+    environment.join("bin/apprise")
+}
+
+fn installed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/.client")
+}
+
+fn pinned(name: &str) -> &'static str {
+    let mut lines = include_str!("../versions").lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap()
 }
 
 /// What a run of the client left.

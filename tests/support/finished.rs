@@ -2,6 +2,7 @@
 
 use super::client::Run;
 use super::request::{Request, Role, flat};
+use super::script::Script;
 use super::workspace::Workspace;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use std::time::Duration;
 pub struct Finished {
     workspace: Option<Workspace>,
     requests: Vec<Request>,
+    notifications: Vec<Value>,
     tool_results: Vec<ToolResult>,
     pub exit_code: i32,
     pub stream: Vec<Value>,
@@ -46,13 +48,22 @@ impl ToolResult {
 }
 
 impl Finished {
-    pub(super) fn of(workspace: Workspace, requests: Vec<Request>, run: Run) -> Self {
+    pub(super) fn of(workspace: Workspace, script: Script, run: Run) -> Self {
+        let Script { asked: requests, notifications, .. } = script;
         let Run { exit_code, stream, stderr, elapsed } = run;
         let tool_results = tool_results(requests.iter().filter(|request| request.role() == Role::Agent));
         let workspace = Some(workspace);
         let exit_or_killed = exit_code.unwrap_or(-1);
-        let finished =
-            Self { workspace, requests, tool_results, exit_code: exit_or_killed, stream, stderr, elapsed };
+        let finished = Self {
+            workspace,
+            requests,
+            notifications,
+            tool_results,
+            exit_code: exit_or_killed,
+            stream,
+            stderr,
+            elapsed,
+        };
         assert!(exit_code.is_some(), "the session did not end within {elapsed:?}, and was killed");
         finished
     }
@@ -90,6 +101,11 @@ impl Finished {
     pub fn tool_result(&self, nth: usize) -> &ToolResult {
         let seen = self.tool_results.len();
         self.tool_results.get(nth).unwrap_or_else(|| panic!("no tool result {nth}: the model saw {seen}"))
+    }
+
+    /// What the operators were told, if they listened: objects with `title`, `message` and `type`.
+    pub fn notifications(&self) -> &[Value] {
+        &self.notifications
     }
 
     /// The client's name for this session, which hooks are told.

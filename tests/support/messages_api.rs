@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
+/// Where the operators' notifications arrive, as apprise's `json://` sends them.
+pub(super) const OPERATORS: &str = "/operators";
+
 /// Routes for a server that answers from `script`.
 pub(super) fn router(script: Arc<Mutex<Script>>) -> Router {
     Router::new().fallback(move |method: Method, uri: Uri, body: Bytes| {
@@ -32,6 +35,10 @@ fn respond(script: &Mutex<Script>, method: &Method, path: &str, body: &[u8]) -> 
             let blocks = script.answer(Request { body });
             let id = format!("msg_{:024}", script.asked.len());
             if streamed { stream(&id, &model, &blocks) } else { whole(&id, &model, &blocks) }
+        }
+        OPERATORS => {
+            script.lock().unwrap().notifications.push(serde_json::from_slice(body).unwrap_or_default());
+            StatusCode::NO_CONTENT.into_response()
         }
         "/v1/messages/count_tokens" => axum::Json(json!({"input_tokens": 100})).into_response(),
         _ => axum::Json(json!({})).into_response(),

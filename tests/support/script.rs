@@ -46,6 +46,7 @@ pub(super) struct Script {
     /// Asked in order before anything else; the first that has an answer gives it.
     pub(super) answers: Vec<Answer>,
     pub(super) asked: Vec<Request>,
+    pub(super) notifications: Vec<Value>,
     tool_uses: usize,
 }
 

@@ -2,6 +2,7 @@
 
 use super::client::{self, Run};
 use super::finished::Finished;
+use super::messages_api::OPERATORS;
 use super::request::Request;
 use super::script::{Script, Step};
 use super::workspace::Workspace;
@@ -12,7 +13,7 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -21,12 +22,13 @@ pub struct Session {
     workspace: Workspace,
     hosts_yaml: Option<String>,
     managed_settings: Option<Value>,
+    operators_listen: bool,
     tools: String,
     prompt: String,
     client_arguments: Vec<String>,
     environment: BTreeMap<String, String>,
     timeout: Duration,
-    script: Script,
+    script: Arc<Mutex<Script>>,
 }
 
 impl Session {
@@ -41,12 +43,13 @@ impl Session {
             workspace,
             hosts_yaml: None,
             managed_settings: None,
+            operators_listen: false,
             tools: "Bash,Read".to_owned(),
             prompt: "begin".to_owned(),
             client_arguments: Vec::new(),
             environment: BTreeMap::new(),
             timeout: Duration::from_mins(1),
-            script: Script::default(),
+            script: Arc::default(),
         }
     }
 
@@ -101,6 +104,13 @@ impl Session {
         self
     }
 
+    /// The operators can be told: the real `apprise` is there, with one URL that leads to [`Finished::notifications`].
+    pub fn operators_listen(mut self) -> Self {
+        self.workspace.put_program("apprise", &client::apprise());
+        self.operators_listen = true;
+        self
+    }
+
     /// More arguments for the client.
     pub fn client_arguments<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
         self.client_arguments.extend(arguments.into_iter().map(str::to_owned));
@@ -113,20 +123,20 @@ impl Session {
     }
 
     /// What the session's agent does next. After its last step it says that it is done.
-    pub fn step(mut self, step: Step) -> Self {
-        self.script.main.push_back(step);
+    pub fn step(self, step: Step) -> Self {
+        self.script().main.push_back(step);
         self
     }
 
     /// What the agent does next, a command each.
-    pub fn commands<'a>(mut self, commands: impl IntoIterator<Item = &'a str>) -> Self {
-        self.script.main.extend(commands.into_iter().map(super::bash));
+    pub fn commands<'a>(self, commands: impl IntoIterator<Item = &'a str>) -> Self {
+        self.script().main.extend(commands.into_iter().map(super::bash));
         self
     }
 
     /// What an agent hook's verifier does next; after its last step it has no objection.
-    pub fn verifier(mut self, step: Step) -> Self {
-        self.script.verifier.push_back(step);
+    pub fn verifier(self, step: Step) -> Self {
+        self.script().verifier.push_back(step);
         self
     }
 
@@ -140,8 +150,8 @@ impl Session {
     }
 
     /// A say in every answer, before the steps: `None` leaves it to the next.
-    pub fn answering(mut self, answer: impl FnMut(&Request) -> Option<Step> + Send + 'static) -> Self {
-        self.script.answers.push(Box::new(answer));
+    pub fn answering(self, answer: impl FnMut(&Request) -> Option<Step> + Send + 'static) -> Self {
+        self.script().answers.push(Box::new(answer));
         self
     }
 
@@ -150,16 +160,15 @@ impl Session {
         let client = client::path();
         self.render();
         let command = self.command(&client);
-        let Self { workspace, managed_settings, timeout, script, .. } = self;
-        let script = Arc::new(Mutex::new(script));
         // A thread of its own, since there is no way back from a namespace.
-        let run = thread::scope(|scope| {
-            let session = || in_namespace(command, &workspace, managed_settings.as_ref(), timeout, &script);
-            scope.spawn(session).join()
-        });
+        let run = thread::scope(|scope| scope.spawn(|| self.in_namespace(command)).join());
         let run = run.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let requests = std::mem::take(&mut script.lock().unwrap().asked);
-        Finished::of(workspace, requests, run)
+        let script = std::mem::take(&mut *self.script());
+        Finished::of(self.workspace, script, run)
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap()
     }
 
     fn render(&self) {
@@ -205,29 +214,27 @@ impl Session {
         environment.extend(self.environment.clone());
         environment
     }
-}
 
-fn in_namespace(
-    mut command: Command,
-    workspace: &Workspace,
-    managed_settings: Option<&Value>,
-    timeout: Duration,
-    script: &Arc<Mutex<Script>>,
-) -> Run {
-    namespace::enter();
-    let managed = namespace::cover_managed_settings(&workspace.path("machine"));
-    if let Some(settings) = managed_settings {
-        fs::write(managed.join("managed-settings.json"), settings.to_string()).unwrap();
+    fn in_namespace(&self, mut command: Command) -> Run {
+        namespace::enter();
+        let managed = namespace::cover_managed_settings(&self.workspace.path("machine"));
+        if let Some(settings) = &self.managed_settings {
+            fs::write(managed.join("managed-settings.json"), settings.to_string()).unwrap();
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let run = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            command.env("ANTHROPIC_BASE_URL", format!("http://{address}"));
+            if self.operators_listen {
+                command.env("CLAUDEOPS_APPRISE_URLS", format!("json://{address}{OPERATORS}"));
+            }
+            let api = messages_api::router(Arc::clone(&self.script));
+            tokio::spawn(async move { axum::serve(listener, api).await });
+            let output = self.workspace.path("tmp");
+            client::wait(client::start(&mut command, &output), &output, self.timeout).await
+        });
+        namespace::kill_the_rest();
+        run
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let run = runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        command.env("ANTHROPIC_BASE_URL", format!("http://{}", listener.local_addr().unwrap()));
-        let api = messages_api::router(Arc::clone(script));
-        tokio::spawn(async move { axum::serve(listener, api).await });
-        let output = workspace.path("tmp");
-        client::wait(client::start(&mut command, &output), &output, timeout).await
-    });
-    namespace::kill_the_rest();
-    run
 }

@@ -54,7 +54,7 @@ impl Workspace {
         for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
             fs::create_dir(workspace.path(folder)).unwrap();
         }
-        symlink(env!("CARGO_BIN_EXE_opsctl"), workspace.path("bin/opsctl")).unwrap();
+        workspace.put_program("opsctl", Path::new(env!("CARGO_BIN_EXE_opsctl")));
         for program in ALWAYS_STUBS {
             workspace.put_stub(program, "exit 0");
         }
@@ -106,6 +106,13 @@ impl Workspace {
         let path = self.path("bin").join(program);
         fs::write(&path, script).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Puts a real program on PATH, in the place of any stub of that name.
+    pub fn put_program(&self, name: &str, program: &Path) {
+        let path = self.path("bin").join(name);
+        let _ = fs::remove_file(&path); // the stub of that name, where there is one
+        symlink(program, path).unwrap();
     }
 
     /// Every mark, in order.
