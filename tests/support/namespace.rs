@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 use std::{env, fs, thread};
 
 /// Set in the process that [`start_over_as_root`] starts, so that it happens once.
@@ -81,12 +82,18 @@ fn must(program: &str, arguments: &[&str]) {
 /// The test program itself is safe: `/proc/PID/ns` shows the namespaces of its first thread, which never moves.
 pub(super) fn kill_the_rest() {
     let here = fs::read_link("/proc/thread-self/ns/net").unwrap();
-    for process in fs::read_dir("/proc").unwrap().flatten() {
-        let id = process.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-        if let (Some(id), Ok(there)) = (id, fs::read_link(process.path().join("ns/net")))
-            && there == here
-        {
-            let _ = kill_process(id, Signal::KILL);
+    // Again until none is left: one may start another while we look, and a kill takes a moment.
+    loop {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let ours = processes
+            .filter(|process| fs::read_link(process.path().join("ns/net")).is_ok_and(|net| net == here));
+        let ours: Vec<_> = ours.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect();
+        if ours.is_empty() {
+            break;
         }
+        for id in ours.into_iter().filter_map(Pid::from_raw) {
+            let _ = kill_process(id, Signal::KILL); // it may have ended by itself
+        }
+        thread::sleep(Duration::from_millis(5));
     }
 }
