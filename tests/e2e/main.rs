@@ -5,5 +5,11 @@ mod client_facts;
 #[cfg(test)]
 mod containment;
 #[cfg(test)]
+mod context;
+#[cfg(test)]
+mod guard;
+#[cfg(test)]
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(test)]
+mod verification;

@@ -76,6 +76,10 @@ impl Workspace {
         self.path("state")
     }
 
+    fn ledger(&self) -> PathBuf {
+        self.state().join("claudeops.db")
+    }
+
     pub fn read(&self, inside: &str) -> String {
         let path = self.path(inside);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -129,19 +133,31 @@ impl Workspace {
     }
 
     /// The rows of a query on the ledger, read by the `sqlite3` program: a reader that shares no code with `opsctl`.
+    ///
+    /// A ledger that was never made has no rows.
+    #[track_caller]
     pub fn rows(&self, query: &str) -> Vec<Value> {
-        let database = self.state().join("claudeops.db");
-        rows(&database, query)
+        if !self.ledger().exists() {
+            return Vec::new();
+        }
+        let rows = self.sqlite3(&["-json", "-readonly"], query);
+        // For no row at all it prints nothing, not an empty list.
+        if rows.is_empty() { Vec::new() } else { serde_json::from_str(&rows).unwrap() }
     }
-}
 
-fn rows(database: &Path, query: &str) -> Vec<Value> {
-    let output = Command::new("sqlite3").args(["-json", "-readonly"]).arg(database).arg(query).output();
-    let output = output.unwrap_or_else(|error| panic!("`sqlite3`: {error}; run tests/setup"));
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "`{query}` on {}: {complaint}", database.display());
-    if output.stdout.is_empty() {
-        return Vec::new(); // no row at all
+    /// Changes the ledger, which is made if it is not there, behind the back of `opsctl`.
+    #[track_caller]
+    pub fn sql(&self, statements: &str) {
+        self.sqlite3(&["-bail"], statements);
     }
-    serde_json::from_slice(&output.stdout).unwrap()
+
+    #[track_caller]
+    fn sqlite3(&self, options: &[&str], statements: &str) -> String {
+        let database = self.ledger();
+        let output = Command::new("sqlite3").args(options).arg(&database).arg(statements).output();
+        let output = output.unwrap_or_else(|error| panic!("`sqlite3`: {error}; run tests/setup"));
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "`{statements}` on {}: {complaint}", database.display());
+        String::from_utf8(output.stdout).unwrap()
+    }
 }
