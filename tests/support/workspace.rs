@@ -3,9 +3,10 @@
 use super::namespace;
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// Programs that are stubs in every session: they could reach a service of this machine through a socket file, which
@@ -154,8 +155,17 @@ impl Workspace {
     #[track_caller]
     fn sqlite3(&self, options: &[&str], statements: &str) -> String {
         let database = self.ledger();
-        let output = Command::new("sqlite3").args(options).arg(&database).arg(statements).output();
-        let output = output.unwrap_or_else(|error| panic!("`sqlite3`: {error}; run tests/setup"));
+        let mut sqlite3 = Command::new("sqlite3");
+        sqlite3
+            .args(options)
+            .arg(&database)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut sqlite3 =
+            sqlite3.spawn().unwrap_or_else(|error| panic!("`sqlite3`: {error}; run tests/setup"));
+        sqlite3.stdin.take().unwrap().write_all(statements.as_bytes()).unwrap();
+        let output = sqlite3.wait_with_output().unwrap();
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "`{statements}` on {}: {complaint}", database.display());
         String::from_utf8(output.stdout).unwrap()
