@@ -43,19 +43,80 @@ fn the_old_decision_to_deny_stops_nothing() {
 }
 
 #[test]
-fn a_hook_that_crashes_stops_a_command_only_where_it_says_so() {
-    for (on_failure, ran) in [(None, 1), (Some("block"), 0)] {
+fn a_hook_that_fails_stops_a_command_only_where_it_says_so() {
+    let failures = ["exit 101", "exec no-such-program", "sleep 60"];
+    for (failure, on_failure, ran) in failures.into_iter().flat_map(|it| [(it, "allow", 1), (it, "block", 0)])
+    {
         let mut before = hook("Bash", "before");
-        if let Some(on_failure) = on_failure {
-            before[0]["hooks"][0]["onFailure"] = json!(on_failure);
-        }
+        before[0]["hooks"][0]["onFailure"] = json!(on_failure);
+        before[0]["hooks"][0]["timeout"] = json!(1);
         let finished = Session::new()
-            .stub("hook", "exit 101")
+            .stub("hook", failure)
             .settings(&json!({"hooks": {"PreToolUse": before}}))
             .step(bash("docker restart jellyfin"))
             .run();
-        assert_eq!(finished.marks("docker").len(), ran, "onFailure: {on_failure:?}");
+        assert_eq!(finished.marks("docker").len(), ran, "`{failure}`, onFailure: {on_failure}");
     }
+}
+
+#[test]
+fn without_a_hook_the_client_misses_most_ways_to_spell_a_command() {
+    let refused = ["docker restart jellyfin", "cd /tmp && docker restart jellyfin"];
+    let missed = ["bash -c 'docker restart jellyfin'", "docker container restart jellyfin"];
+    let finished = Session::new()
+        .client_arguments(["--disallowedTools", "Bash(docker restart:*)"])
+        .commands(refused.into_iter().chain(missed))
+        .run();
+    let results = finished.tool_results().iter().map(|result| result.is_error).collect::<Vec<_>>();
+    assert_eq!(results, [true, true, false, false]);
+}
+
+#[test]
+fn what_a_session_is_told_at_its_start_must_stay_under_ten_thousand_characters() {
+    for (length, whole) in [(9_990, true), (10_100, false)] {
+        let finished = Session::new()
+            .stub("hook", &format!("head -c {length} /dev/zero | tr '\\0' x; echo END"))
+            .settings(&json!({"hooks": {"SessionStart": hook("", "start")}}))
+            .run();
+        let shown = finished.shown_at_start();
+        assert_eq!(shown.contains(&format!("{}END", "x".repeat(length))), whole, "{length} characters");
+        assert!(shown.contains("xxx"), "at least a part of it is there");
+    }
+}
+
+#[test]
+fn a_hook_that_lets_a_command_run_can_add_to_what_the_model_sees() {
+    let finished = session_with_hook_before(
+        r#"echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "one restart is left"}}'"#,
+    );
+    finished.tool_result(0).assert_ran();
+    assert!(finished.shown_at_end().contains("one restart is left"));
+}
+
+#[test]
+fn hooks_get_the_environment_that_the_client_was_started_with() {
+    let behaviour = r#"echo "$CLAUDEOPS_TIER, $CLAUDE_PROJECT_DIR" >&2; exit 2"#;
+    let finished = Session::new()
+        .tier(2)
+        .stub("hook", behaviour)
+        .settings(&json!({"hooks": {"PreToolUse": hook("Bash", "before")}}))
+        .step(bash("docker restart jellyfin"))
+        .run();
+    finished.tool_result(0).assert_refused(&format!("2, {}", finished.project().display()));
+}
+
+#[test]
+fn a_stop_hook_that_never_agrees_is_overridden() {
+    let behaviour = r#"cat >> "$CLAUDE_PROJECT_DIR/inputs"; echo >> "$CLAUDE_PROJECT_DIR/inputs"; echo 'not yet' >&2; exit 2"#;
+    let finished =
+        Session::new().stub("hook", behaviour).settings(&json!({"hooks": {"Stop": hook("", "stop")}})).run();
+    let inputs = finished.read("project/inputs");
+    let inputs =
+        inputs.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap());
+    let again: Vec<Value> = inputs.map(|input: Value| input["stop_hook_active"].clone()).collect();
+    assert!((2..=12).contains(&again.len()), "asked {} times", again.len());
+    assert_eq!(again[0], false);
+    assert!(again[1..].iter().all(|again| again == true));
 }
 
 #[test]

@@ -49,25 +49,35 @@ pub(super) fn enter() {
     must("ip", &["link", "set", "lo", "up"]);
 }
 
-/// Puts an empty folder over the one in which the machine keeps managed settings, which would reach every session, and
-/// returns it ready to be written to.
-pub(super) fn cover_managed_settings(scratch: &Path) -> &'static Path {
-    let managed = Path::new("/etc/claude-code");
+/// Where the client looks for settings that hold on the whole machine.
+const MANAGED: &str = "/etc/claude-code";
+
+/// Hides the managed settings of this machine, if there are any, from the calling thread's session, and gives it these.
+pub(super) fn manage(settings: Option<&str>, scratch: &Path) {
+    let managed = Path::new(MANAGED);
+    if !managed.exists() {
+        if settings.is_none() {
+            return;
+        }
+        make_etc_writable(scratch);
+        fs::create_dir(managed).unwrap();
+    }
+    must("mount", &["-t", "tmpfs", "tmpfs", MANAGED]);
+    if let Some(settings) = settings {
+        fs::write(managed.join("managed-settings.json"), settings).unwrap();
+    }
+}
+
+/// Puts an overlay on `/etc`, so that what is written there stays in this namespace.
+fn make_etc_writable(scratch: &Path) {
     let [upper, work] = ["upper", "work"].map(|name| scratch.join(name));
-    let mount_at = |folder: &Path, options: &[&str]| {
-        let folder = folder.to_str().unwrap();
-        must("mount", &[options, &[folder]].concat());
-    };
     fs::create_dir_all(scratch).unwrap();
     // An overlay's upper layer may not itself lie on an overlay, as a container's /tmp does: a tmpfs is always fine.
-    mount_at(scratch, &["-t", "tmpfs", "tmpfs"]);
+    must("mount", &["-t", "tmpfs", "tmpfs", scratch.to_str().unwrap()]);
     fs::create_dir(&upper).unwrap();
     fs::create_dir(&work).unwrap();
     let layers = format!("lowerdir=/etc,upperdir={},workdir={}", upper.display(), work.display());
-    mount_at(Path::new("/etc"), &["-t", "overlay", "overlay", "-o", &layers]);
-    fs::create_dir_all(managed).unwrap();
-    mount_at(managed, &["-t", "tmpfs", "tmpfs"]);
-    managed
+    must("mount", &["-t", "overlay", "overlay", "-o", &layers, "/etc"]);
 }
 
 fn must(program: &str, arguments: &[&str]) {

@@ -217,10 +217,8 @@ impl Session {
 
     fn in_namespace(&self, mut command: Command) -> Run {
         namespace::enter();
-        let managed = namespace::cover_managed_settings(&self.workspace.path("machine"));
-        if let Some(settings) = &self.managed_settings {
-            fs::write(managed.join("managed-settings.json"), settings.to_string()).unwrap();
-        }
+        let managed = self.managed_settings.as_ref().map(Value::to_string);
+        namespace::manage(managed.as_deref(), &self.workspace.path("machine"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let run = runtime.block_on(async {
             let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
