@@ -1,15 +1,11 @@
 //! End to end: the real client, held to its settings. `tests/setup` installs what this needs.
+#![cfg(test)]
 
-#[cfg(test)]
 mod client_facts;
-#[cfg(test)]
 mod containment;
-#[cfg(test)]
 mod context;
-#[cfg(test)]
 mod guard;
-#[cfg(test)]
+mod notification;
 #[path = "../support/mod.rs"]
 mod support;
-#[cfg(test)]
 mod verification;

@@ -1,8 +1,7 @@
 //! What a session left: what the model was shown, what is on disk.
 
-use super::client::Run;
+use super::program::Ran;
 use super::request::{Request, Role, flat};
-use super::script::Script;
 use super::workspace::Workspace;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -48,19 +47,15 @@ impl ToolResult {
 }
 
 impl Finished {
-    pub(super) fn of(workspace: Workspace, script: Script, run: Run) -> Self {
-        let Script { asked: requests, notifications, .. } = script;
-        let Run { exit_code, stream, stderr, elapsed } = run;
-        let tool_results = tool_results(requests.iter().filter(|request| request.role() == Role::Agent));
-        let workspace = Some(workspace);
-        let exit_or_killed = exit_code.unwrap_or(-1);
+    pub(super) fn of(workspace: Workspace, requests: Vec<Request>, ran: Ran) -> Self {
+        let Ran { exit_code, stdout, stderr, elapsed, notifications } = ran;
         let finished = Self {
-            workspace,
+            workspace: Some(workspace),
+            tool_results: tool_results(requests.iter().filter(|request| request.role() == Role::Agent)),
             requests,
             notifications,
-            tool_results,
-            exit_code: exit_or_killed,
-            stream,
+            exit_code: exit_code.unwrap_or(-1),
+            stream: stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(),
             stderr,
             elapsed,
         };

@@ -1,20 +1,16 @@
 //! One headless session of the real client, from its settings to what it left.
 
-use super::client::{self, Run};
 use super::finished::Finished;
-use super::messages_api::OPERATORS;
+use super::installed;
+use super::program::Program;
 use super::request::Request;
 use super::script::{Script, Step};
 use super::workspace::Workspace;
-use super::{messages_api, namespace};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
-use std::net::Ipv4Addr;
-use std::path::Path;
-use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread;
 use std::time::Duration;
 
 /// Builds a session and runs it.
@@ -106,7 +102,6 @@ impl Session {
 
     /// The operators can be told: the real `apprise` is there, with one URL that leads to [`Finished::notifications`].
     pub fn operators_listen(mut self) -> Self {
-        self.workspace.put_program("apprise", &client::apprise());
         self.operators_listen = true;
         self
     }
@@ -157,14 +152,29 @@ impl Session {
 
     /// Renders the settings if there is an inventory, runs the client to its end, and returns what it left.
     pub fn run(self) -> Finished {
-        let client = client::path();
+        let client = installed::client();
         self.render();
-        let command = self.command(&client);
-        // A thread of its own, since there is no way back from a namespace.
-        let run = thread::scope(|scope| scope.spawn(|| self.in_namespace(command)).join());
-        let run = run.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let script = std::mem::take(&mut *self.script());
-        Finished::of(self.workspace, script, run)
+        let mut program = Program::new(&self.workspace, &client)
+            .args(["-p", &self.prompt, "--model", "haiku", "--output-format", "stream-json", "--verbose"])
+            .args(["--tools", &self.tools, "--allowedTools", &self.tools, "--permission-mode", "dontAsk"])
+            .args(&self.client_arguments)
+            .env("ANTHROPIC_API_KEY", "not-a-key")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
+            .timeout(self.timeout)
+            .script(&self.script);
+        for (name, value) in &self.environment {
+            program = program.env(name, value);
+        }
+        if let Some(settings) = &self.managed_settings {
+            program = program.managed_settings(settings);
+        }
+        if self.operators_listen {
+            program = program.operators_listen();
+        }
+        let ran = program.run();
+        let asked = std::mem::take(&mut self.script().asked);
+        Finished::of(self.workspace, asked, ran)
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
@@ -175,64 +185,8 @@ impl Session {
         let Some(hosts_yaml) = &self.hosts_yaml else { return };
         let hosts = self.workspace.path("hosts.yaml");
         fs::write(&hosts, hosts_yaml).unwrap();
-        let mut render = Command::new(env!("CARGO_BIN_EXE_opsctl"));
-        render.arg("render").arg("--hosts").arg(hosts).arg("--out").arg(self.workspace.project());
-        let output = render.env_clear().envs(self.environment()).output().unwrap();
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "`opsctl render`: {} {complaint}", output.status);
-    }
-
-    fn command(&self, client: &Path) -> Command {
-        let mut command = Command::new(client);
-        command.args(["-p", &self.prompt, "--model", "haiku", "--output-format", "stream-json", "--verbose"]);
-        command.args(["--tools", &self.tools, "--allowedTools", &self.tools, "--permission-mode", "dontAsk"]);
-        command.args(&self.client_arguments).current_dir(self.workspace.project());
-        command.env_clear().envs(self.environment());
-        command
-    }
-
-    /// Nothing of the developer's own environment gets in.
-    fn environment(&self) -> BTreeMap<String, String> {
-        let path = |inside| self.workspace.path(inside).display().to_string();
-        let mut environment = BTreeMap::from(
-            [
-                ("PATH", self.workspace.search_path()),
-                ("HOME", path("home")),
-                ("TMPDIR", path("tmp")),
-                ("LANG", "C.UTF-8".to_owned()),
-                ("TZ", "UTC".to_owned()),
-                ("ANTHROPIC_API_KEY", "not-a-key".to_owned()),
-                ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-                ("DISABLE_AUTOUPDATER", "1".to_owned()),
-                ("CLAUDEOPS_HOSTS", path("hosts.yaml")),
-                ("CLAUDEOPS_STATE_DIR", path("state")),
-                ("CLAUDEOPS_RESULTS_DIR", path("results")),
-                ("CLAUDEOPS_REPOS_DIR", path("repos")),
-            ]
-            .map(|(name, value)| (name.to_owned(), value)),
-        );
-        environment.extend(self.environment.clone());
-        environment
-    }
-
-    fn in_namespace(&self, mut command: Command) -> Run {
-        namespace::enter();
-        let managed = self.managed_settings.as_ref().map(Value::to_string);
-        namespace::manage(managed.as_deref(), &self.workspace.path("machine"));
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let run = runtime.block_on(async {
-            let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-            let address = listener.local_addr().unwrap();
-            command.env("ANTHROPIC_BASE_URL", format!("http://{address}"));
-            if self.operators_listen {
-                command.env("CLAUDEOPS_APPRISE_URLS", format!("json://{address}{OPERATORS}"));
-            }
-            let api = messages_api::router(Arc::clone(&self.script));
-            tokio::spawn(async move { axum::serve(listener, api).await });
-            let output = self.workspace.path("tmp");
-            client::wait(client::start(&mut command, &output), &output, self.timeout).await
-        });
-        namespace::kill_the_rest();
-        run
+        let render = [OsStr::new("render"), OsStr::new("--hosts"), hosts.as_os_str(), OsStr::new("--out")];
+        let ran = Program::opsctl(&self.workspace).args(render).args([self.workspace.project()]).run();
+        assert_eq!(ran.exit_code, Some(0), "`opsctl render`: {}", ran.stderr);
     }
 }

@@ -52,7 +52,7 @@ impl Workspace {
     pub fn new() -> Self {
         namespace::require();
         let workspace = Self { folder: TempDir::with_prefix("opsctl-e2e-").unwrap() };
-        for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
+        for folder in ["project", "home", "state", "results", "repos", "bin", "tmp", "streams"] {
             fs::create_dir(workspace.path(folder)).unwrap();
         }
         workspace.put_program("opsctl", Path::new(env!("CARGO_BIN_EXE_opsctl")));
@@ -92,9 +92,22 @@ impl Workspace {
         fs::write(path, content).unwrap();
     }
 
-    /// The stubs come first, so that the real program of that name, if there is one, is never started.
-    pub(super) fn search_path(&self) -> String {
-        format!("{}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", self.path("bin").display())
+    /// Everything that a program in this workspace finds in its environment.
+    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
+        let path = |inside| self.path(inside).display().to_string();
+        // The stubs come first, so that the real program of that name, if there is one, is never started.
+        let search_path = path("bin") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+        vec![
+            ("PATH", search_path),
+            ("HOME", path("home")),
+            ("TMPDIR", path("tmp")),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("TZ", "UTC".to_owned()),
+            ("CLAUDEOPS_HOSTS", path("hosts.yaml")),
+            ("CLAUDEOPS_STATE_DIR", path("state")),
+            ("CLAUDEOPS_RESULTS_DIR", path("results")),
+            ("CLAUDEOPS_REPOS_DIR", path("repos")),
+        ]
     }
 
     /// Makes `program` leave a [`Mark`] whenever it runs, and then do this piece of sh, which has the arguments in `"$@"`.
