@@ -1,7 +1,8 @@
 //! What a session is told before its first step.
 
 use crate::guard::guarded;
-use crate::support::{Session, bash};
+use crate::support::{Program, Session, Workspace, bash};
+use std::time::Duration;
 
 #[test]
 fn the_context_is_in_the_first_thing_the_model_sees() {
@@ -12,8 +13,8 @@ fn the_context_is_in_the_first_thing_the_model_sees() {
         "Cooldown State:",
         "Recent Events (last 10):",
         "Host Connectivity:",
-        "ie01 (192.168.100.210): ",
-        "pie01 (192.168.100.220): ",
+        "ie01 (127.0.0.11): reachable",
+        "pie01 (127.0.0.12): reachable",
         "=== End Session Context ===",
     ];
     let places: Vec<usize> = lines.iter().map(|line| shown.find(line).expect(line)).collect();
@@ -28,4 +29,18 @@ fn a_session_is_told_what_earlier_ones_have_used() {
     let shown = second.shown_at_start();
     assert!(shown.contains("jellyfin: 1/2 restarts (4h), 0/1 redeployments (24h)"), "{shown}");
     assert!(shown.contains("| warning | jellyfin | Container restarted: docker restart jellyfin"), "{shown}");
+}
+
+#[test]
+fn a_host_without_an_answer_is_unreachable_and_holds_the_session_up_for_two_seconds_at_most() {
+    let workspace = Workspace::new();
+    let hosts: String =
+        (1..=200).map(|host| format!("  h{host}: {{address: 192.168.100.{host}}}\n")).collect();
+    workspace.render(&format!("hosts:\n{hosts}  here: {{address: 127.0.0.1}}\n"));
+    let ran = Program::opsctl(&workspace).args(["hook", "session-start"]).stdin("{}").run();
+    assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("h1 (192.168.100.1): unreachable"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("here (127.0.0.1): reachable"), "{}", ran.stdout);
+    assert!(ran.elapsed < Duration::from_millis(2500), "{:?}", ran.elapsed);
+    assert!(ran.stdout.chars().count() < 10_000, "the client would cut it off");
 }

@@ -144,6 +144,19 @@ impl<'a> Program<'a> {
     }
 }
 
+impl Workspace {
+    /// Writes `hosts.yaml`, and what `opsctl render` makes of it into the project folder.
+    #[track_caller]
+    pub fn render(&self, hosts_yaml: &str) {
+        self.write("hosts.yaml", hosts_yaml);
+        let [hosts, project] = [self.path("hosts.yaml"), self.project()];
+        let render =
+            Program::opsctl(self).args(["render", "--hosts"]).args([hosts]).args(["--out"]).args([project]);
+        let ran = render.run();
+        assert_eq!(ran.exit_code, Some(0), "`opsctl render`: {}", ran.stderr);
+    }
+}
+
 async fn wait(mut program: Child, deadline: Instant) -> Option<i32> {
     loop {
         if let Some(status) = program.try_wait().unwrap() {

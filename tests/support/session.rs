@@ -8,15 +8,12 @@ use super::script::{Script, Step};
 use super::workspace::Workspace;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Builds a session and runs it.
 pub struct Session {
     workspace: Workspace,
-    hosts_yaml: Option<String>,
     managed_settings: Option<Value>,
     operators_listen: bool,
     tools: String,
@@ -37,7 +34,6 @@ impl Session {
     pub fn continuing(workspace: Workspace) -> Self {
         Self {
             workspace,
-            hosts_yaml: None,
             managed_settings: None,
             operators_listen: false,
             tools: "Bash,Read".to_owned(),
@@ -50,8 +46,8 @@ impl Session {
     }
 
     /// The session is guarded by what `opsctl render` makes of this inventory.
-    pub fn hosts_yaml(mut self, text: &str) -> Self {
-        self.hosts_yaml = Some(text.to_owned());
+    pub fn hosts_yaml(self, text: &str) -> Self {
+        self.workspace.render(text);
         self
     }
 
@@ -150,10 +146,9 @@ impl Session {
         self
     }
 
-    /// Renders the settings if there is an inventory, runs the client to its end, and returns what it left.
+    /// Runs the client to its end, and returns what it left.
     pub fn run(self) -> Finished {
         let client = installed::client();
-        self.render();
         let mut program = Program::new(&self.workspace, &client)
             .args(["-p", &self.prompt, "--model", "haiku", "--output-format", "stream-json", "--verbose"])
             .args(["--tools", &self.tools, "--allowedTools", &self.tools, "--permission-mode", "dontAsk"])
@@ -179,14 +174,5 @@ impl Session {
 
     fn script(&self) -> MutexGuard<'_, Script> {
         self.script.lock().unwrap()
-    }
-
-    fn render(&self) {
-        let Some(hosts_yaml) = &self.hosts_yaml else { return };
-        let hosts = self.workspace.path("hosts.yaml");
-        fs::write(&hosts, hosts_yaml).unwrap();
-        let render = [OsStr::new("render"), OsStr::new("--hosts"), hosts.as_os_str(), OsStr::new("--out")];
-        let ran = Program::opsctl(&self.workspace).args(render).args([self.workspace.project()]).run();
-        assert_eq!(ran.exit_code, Some(0), "`opsctl render`: {}", ran.stderr);
     }
 }
