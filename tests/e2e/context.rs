@@ -36,7 +36,7 @@ fn a_host_without_an_answer_is_unreachable_and_holds_the_session_up_for_two_seco
     let workspace = Workspace::new();
     let hosts: String =
         (1..=200).map(|host| format!("  h{host}: {{address: 192.168.100.{host}}}\n")).collect();
-    workspace.render(&format!("hosts:\n{hosts}  here: {{address: 127.0.0.1}}\n"));
+    workspace.render(&format!("hosts:\n  here: {{address: 127.0.0.1}}\n{hosts}"));
     let ran = Program::opsctl(&workspace).args(["hook", "session-start"]).stdin("{}").run();
     assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains("h1 (192.168.100.1): unreachable"), "{}", ran.stdout);
