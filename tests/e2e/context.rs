@@ -32,15 +32,14 @@ fn a_session_is_told_what_earlier_ones_have_used() {
 }
 
 #[test]
-fn a_host_without_an_answer_is_unreachable_and_holds_the_session_up_for_two_seconds_at_most() {
+fn hundreds_of_hosts_without_an_answer_hold_a_session_up_for_two_seconds_at_most() {
     let workspace = Workspace::new();
     let hosts: String =
         (1..=200).map(|host| format!("  h{host}: {{address: 192.168.100.{host}}}\n")).collect();
-    workspace.render(&format!("hosts:\n  here: {{address: 127.0.0.1}}\n{hosts}"));
+    workspace.render(&format!("hosts:\n{hosts}"));
     let ran = Program::opsctl(&workspace).args(["hook", "session-start"]).stdin("{}").run();
     assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains("h1 (192.168.100.1): unreachable"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("here (127.0.0.1): reachable"), "{}", ran.stdout);
     assert!(ran.elapsed < Duration::from_millis(2500), "{:?}", ran.elapsed);
     assert!(ran.stdout.chars().count() < 10_000, "the client would cut it off");
 }

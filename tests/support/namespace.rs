@@ -18,12 +18,16 @@ const STARTED_OVER: &str = "OPSCTL_TESTS_IN_USER_NAMESPACE";
 /// To be called before a test leaves anything on disk, since the test program may start over.
 pub(super) fn require() {
     static ALLOWED: OnceLock<Result<(), Errno>> = OnceLock::new();
-    match ALLOWED.get_or_init(|| thread::spawn(unshare_all).join().unwrap()) {
-        Ok(()) => {}
-        Err(Errno::EPERM) if env::var_os(STARTED_OVER).is_none() => start_over_as_root(),
-        Err(error) => {
-            panic!("no network namespace can be made here ({error}); run tests/setup, it says what to do")
+    // The other tests wait in here for the first one, so that none goes on in a process that is about to be replaced.
+    let allowed = ALLOWED.get_or_init(|| {
+        let allowed = thread::spawn(unshare_all).join().unwrap();
+        if allowed == Err(Errno::EPERM) && env::var_os(STARTED_OVER).is_none() {
+            start_over_as_root();
         }
+        allowed
+    });
+    if let Err(error) = allowed {
+        panic!("no network namespace can be made here ({error}); run tests/setup, it says what to do");
     }
 }
 
