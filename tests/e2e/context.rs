@@ -2,6 +2,7 @@
 
 use crate::guard::guarded;
 use crate::support::{Program, Session, Workspace, bash};
+use std::fmt::Write;
 use std::time::Duration;
 
 #[test]
@@ -34,9 +35,11 @@ fn a_session_is_told_what_earlier_ones_have_used() {
 #[test]
 fn hundreds_of_hosts_without_an_answer_hold_a_session_up_for_two_seconds_at_most() {
     let workspace = Workspace::new();
-    let hosts: String =
-        (1..=200).map(|host| format!("  h{host}: {{address: 192.168.100.{host}}}\n")).collect();
-    workspace.render(&format!("hosts:\n{hosts}"));
+    let mut inventory = "hosts:\n".to_owned();
+    for host in 1..=200 {
+        writeln!(inventory, "  h{host}: {{address: 192.168.100.{host}}}").unwrap();
+    }
+    workspace.render(&inventory);
     let ran = Program::opsctl(&workspace).args(["hook", "session-start"]).stdin("{}").run();
     assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains("h1 (192.168.100.1): unreachable"), "{}", ran.stdout);
