@@ -218,7 +218,8 @@ fn a_tier_that_only_observes_restarts_nothing() {
 #[test]
 fn events_land_in_the_database_that_the_session_manager_made() {
     let workspace = Workspace::new();
-    workspace.sql(include_str!("session_manager.sql"));
+    workspace.sql(include_str!("../fixtures/session-manager.sql"));
+    workspace.sql("INSERT INTO sessions (id, tier, status) VALUES (7, 2, 'running')");
     let finished = Session::continuing(workspace)
         .hosts_yaml(include_str!("hosts.yaml"))
         .env("CLAUDE_SESSION_ID", "7")
