@@ -57,14 +57,10 @@ fn two_restarts_run_and_the_third_is_denied() {
     }
     let restart = json!({"service": "jellyfin", "action_type": "restart", "success": 1});
     assert_eq!(counted(&finished), [restart.clone(), restart]);
-}
 
-#[test]
-fn a_denied_command_leaves_a_record() {
-    let finished = guarded().commands([RESTART, RESTART, RESTART]).run();
     let denials = finished.rows("SELECT session_id, reason FROM hook_decisions WHERE verdict = 'deny'");
-    assert_eq!(denials.len(), 1);
-    assert_eq!(denials[0]["session_id"], finished.session_id());
+    assert_eq!(denials.len(), 1, "a denial leaves a record");
+    assert_eq!(denials[0]["session_id"], id);
     assert!(denials[0]["reason"].as_str().unwrap().starts_with("Cooldown limit exceeded for jellyfin: 2/2"));
 }
 
@@ -107,50 +103,37 @@ fn a_failed_restart_is_an_attempt_like_any_other() {
 }
 
 #[test]
-fn a_restart_hidden_in_other_commands_is_counted() {
-    let hidden = ["bash -c 'docker restart jellyfin'", "ssh root@ie01 'docker restart jellyfin'", RESTART];
-    let finished = guarded().commands(hidden).run();
+fn a_restart_hidden_in_other_commands_is_counted_and_denied_like_any_other() {
+    let counted = ["bash -c 'docker restart jellyfin'", "ssh root@ie01 'docker restart jellyfin'"];
+    let denied =
+        [RESTART, "cd /tmp && ssh root@ie01 'docker restart jellyfin'", "bash -c 'docker restart jellyfin'"];
+    let finished = guarded().commands(counted).commands(denied).run();
     finished.tool_result(0).assert_ran();
     finished.tool_result(1).assert_ran();
-    assert_over_budget(finished.tool_result(2), "jellyfin: 2/2 restarts in last 4h");
+    for nth in 2..5 {
+        assert_over_budget(finished.tool_result(nth), "jellyfin: 2/2 restarts in last 4h");
+    }
     assert_eq!(finished.marks("docker"), ["restart jellyfin"]);
     assert_eq!(finished.marks("ssh"), ["root@ie01 docker restart jellyfin"]);
-}
-
-#[test]
-fn a_hidden_restart_is_denied_once_the_budget_is_used_up() {
-    let hidden = "cd /tmp && ssh root@ie01 'docker restart jellyfin'";
-    let finished = guarded().commands([RESTART, RESTART, hidden, "bash -c 'docker restart jellyfin'"]).run();
-    assert_over_budget(finished.tool_result(2), "jellyfin: 2/2 restarts in last 4h");
-    assert_over_budget(finished.tool_result(3), "jellyfin: 2/2 restarts in last 4h");
-    assert_eq!(finished.marks("docker").len(), 2);
-    assert_eq!(finished.marks("ssh"), [""; 0]);
 }
 
 #[test]
 fn monitor_is_no_way_around_the_budget() {
     let monitor =
         json!({"command": RESTART, "description": "restart", "timeout_ms": 3000, "persistent": false});
+    let monitor = || tool("Monitor", &monitor);
     let finished = guarded()
         .tools("Bash,Read,Monitor")
-        .commands([RESTART, RESTART])
-        .step(tool("Monitor", &monitor))
+        .step(monitor())
+        .step(bash("sleep 0.3"))
+        .step(bash(RESTART))
+        .step(monitor())
         .run();
-    assert_over_budget(finished.tool_result(2), "jellyfin: 2/2 restarts in last 4h");
-    assert_eq!(finished.marks("docker").len(), 2);
-}
-
-#[test]
-fn a_restart_by_monitor_is_counted() {
-    let monitor =
-        json!({"command": RESTART, "description": "restart", "timeout_ms": 3000, "persistent": false});
-    let finished = guarded()
-        .tools("Bash,Read,Monitor")
-        .step(tool("Monitor", &monitor))
-        .step(bash("sleep 0.5"))
-        .commands([RESTART, RESTART])
-        .run();
-    assert_over_budget(finished.tool_results().last().unwrap(), "jellyfin: 2/2 restarts in last 4h");
+    let calls: Vec<_> =
+        finished.tool_results().iter().filter(|result| result.input["command"] == RESTART).collect();
+    calls[0].assert_ran();
+    calls[1].assert_ran();
+    assert_over_budget(calls[2], "jellyfin: 2/2 restarts in last 4h");
     assert_eq!(finished.marks("docker").len(), 2);
 }
 
