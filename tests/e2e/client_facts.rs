@@ -143,13 +143,14 @@ fn hooks_see_every_way_to_run_a_command_and_how_it_ended() {
             bash("helm upgrade jellyfin ."),
         ]))
         .step(tool("Monitor", &monitor))
+        .step(bash("until grep -qw ps ../marks; do sleep 0.05; done"))
         .run();
 
     let seen = finished.marks("hook");
     let times = |event: &str| seen.iter().filter(|mark| *mark == event).count();
     assert_eq!(times("SessionStart"), 1, "{seen:?}");
-    assert_eq!(times("PreToolUse"), 4, "the command that the client itself refuses included: {seen:?}");
-    assert_eq!(times("PostToolUse"), 2, "docker and Monitor: {seen:?}");
+    assert_eq!(times("PreToolUse"), 5, "the command that the client itself refuses included: {seen:?}");
+    assert_eq!(times("PostToolUse"), 3, "docker, Monitor and grep: {seen:?}");
     assert_eq!(times("PostToolUseFailure"), 1, "ssh, and not the refused helm: {seen:?}");
     assert_eq!(times("SessionEnd"), 1, "{seen:?}");
     assert_eq!(finished.marks("docker"), ["restart jellyfin", "ps"]);
@@ -161,10 +162,10 @@ fn hooks_see_every_way_to_run_a_command_and_how_it_ended() {
         let inputs = inputs.iter().filter(|input| input["hook_event_name"] == event);
         inputs.map(|input| input["tool_use_id"].as_str().unwrap()).collect()
     };
-    assert_eq!(calls("PreToolUse").len(), 4, "each call has an id of its own");
+    assert_eq!(calls("PreToolUse").len(), 5, "each call has an id of its own");
     let mut ended = calls("PostToolUse");
     ended.extend(calls("PostToolUseFailure"));
-    assert_eq!(ended.len(), 3);
+    assert_eq!(ended.len(), 4);
     assert!(ended.is_subset(&calls("PreToolUse")), "a call keeps its id, so that its end can be told");
     assert!(inputs.iter().all(|input| input["session_id"] == finished.session_id()));
     finished.tool_result(2).assert_refused("ermission");

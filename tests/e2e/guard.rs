@@ -125,7 +125,7 @@ fn monitor_is_no_way_around_the_budget() {
     let finished = guarded()
         .tools("Bash,Read,Monitor")
         .step(monitor())
-        .step(bash("sleep 0.3"))
+        .step(bash("until grep -qw docker ../marks; do sleep 0.05; done"))
         .step(bash(RESTART))
         .step(monitor())
         .run();
@@ -135,6 +135,25 @@ fn monitor_is_no_way_around_the_budget() {
     calls[1].assert_ran();
     assert_over_budget(calls[2], "jellyfin: 2/2 restarts in last 4h");
     assert_eq!(finished.marks("docker").len(), 2);
+}
+
+#[test]
+fn a_service_that_was_stopped_within_the_budget_may_be_started_again() {
+    let finished =
+        guarded().commands([RESTART, "docker stop jellyfin", "docker start jellyfin", RESTART]).run();
+    finished.tool_result(2).assert_ran();
+    assert_over_budget(finished.tool_result(3), "jellyfin: 2/2 restarts in last 4h");
+    assert_eq!(finished.marks("docker"), ["restart jellyfin", "stop jellyfin", "start jellyfin"]);
+    assert_eq!(counted(&finished).len(), 2);
+}
+
+#[test]
+fn nobody_restarts_everything_at_once() {
+    let everything = ["docker restart $(docker ps -q)", "docker ps -q | xargs docker restart"];
+    let finished = guarded().tier(3).commands(everything).run();
+    finished.tool_result(0).assert_refused("orbidden");
+    finished.tool_result(1).assert_refused("orbidden");
+    assert_eq!(finished.marks("docker"), [""; 0]);
 }
 
 #[test]
