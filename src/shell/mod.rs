@@ -1,1 +1,29 @@
 //! Bash text → the simple commands that it would really run.
+
+mod arithmetic;
+mod batch;
+mod brace;
+mod builtins;
+mod code;
+mod compound;
+mod evaluate;
+mod expand;
+mod listing;
+pub mod options;
+mod output;
+mod parameter;
+mod parse;
+mod pattern;
+mod remote;
+mod script;
+mod shells;
+mod simple;
+mod state;
+mod text;
+mod word;
+mod wrappers;
+
+pub use evaluate::read;
+pub use remote::host_of;
+pub use script::{Command, Construct, Mode, Node, Redirection, Script, Unread};
+pub use text::{Listing, Origin, Unknown, Word};

@@ -1,0 +1,169 @@
+//! `ansible-playbook`.
+
+use crate::model::action::{Action, ActionKind, Family, Playbook, Target, Verb};
+use crate::shell::Word;
+
+use super::line::{Arguments, Line};
+
+const VALUED: &[&str] = &[
+    "-i",
+    "--inventory",
+    "--inventory-file",
+    "-l",
+    "--limit",
+    "-t",
+    "--tags",
+    "--skip-tags",
+    "-e",
+    "--extra-vars",
+    "-f",
+    "--forks",
+    "-u",
+    "--user",
+    "-c",
+    "--connection",
+    "-T",
+    "--timeout",
+    "--private-key",
+    "--key-file",
+    "--ssh-common-args",
+    "--sftp-extra-args",
+    "--scp-extra-args",
+    "--ssh-extra-args",
+    "--become-method",
+    "--become-user",
+    "--become-password-file",
+    "--become-pass-file",
+    "--connection-password-file",
+    "--conn-pass-file",
+    "--vault-id",
+    "--vault-password-file",
+    "--vault-pass-file",
+    "-M",
+    "--module-path",
+    "--start-at-task",
+];
+const QUIET: &[&str] = &[
+    "-C",
+    "--check",
+    "--syntax-check",
+    "--list-hosts",
+    "--list-tasks",
+    "--list-tags",
+    "-h",
+    "--help",
+    "--version",
+];
+/// Extra variables that name the service, in falling order of trust.
+const SERVICE_KEYS: [&str; 3] = ["service", "service_name", "app"];
+/// Words around a service's name in a playbook's.
+const VERBS: [&str; 6] = ["redeploy", "deploy", "update", "upgrade", "install", "restart"];
+/// Stems that say nothing of a service.
+const GENERAL: [&str; 6] = ["site", "main", "playbook", "all", "deploy", "redeploy"];
+
+pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
+    let mut arguments = Arguments::default();
+    line.arguments(1, VALUED, &mut arguments);
+    if arguments.has(QUIET) {
+        return;
+    }
+    let told = arguments.values(&["-e", "--extra-vars"]).fold(None, |told, word| told_service(word).or(told));
+    let mut tags = arguments.values(&["-t", "--tags"]).flat_map(|tags| tags.text.split(','));
+    let tag = tags.next().filter(|tag| !tag.is_empty() && *tag != "all" && !tag.contains('$'));
+    let tag = if tags.next().is_some() { None } else { tag };
+    for &index in &arguments.positionals {
+        let file = line.word(index).and_then(Word::known).map(|path| path.rsplit('/').next().unwrap_or(path));
+        let guessed = file.and_then(guess).or_else(|| file.and(tag).map(str::to_owned));
+        let playbook = Playbook { file: file.map(str::to_owned), told: told.clone(), guessed };
+        let evidence =
+            file.map_or_else(|| "ansible-playbook".to_owned(), |file| format!("ansible-playbook {file}"));
+        let target = Target::Playbook(playbook);
+        actions.push(line.action(ActionKind::Redeployment, Verb::Deploy, Family::Ansible, target, evidence));
+    }
+}
+
+/// The service that a playbook's file name names.
+fn guess(file: &str) -> Option<String> {
+    let stem = file.rsplit_once('.').map_or(file, |(stem, extension)| {
+        if matches!(extension, "yml" | "yaml" | "json") { stem } else { file }
+    });
+    let mut rest = stem;
+    loop {
+        let before = rest;
+        for verb in VERBS {
+            if let Some(after) = rest.strip_prefix(verb).and_then(|after| after.strip_prefix(['-', '_'])) {
+                rest = after;
+            }
+            if let Some(front) = rest.strip_suffix(verb).and_then(|front| front.strip_suffix(['-', '_'])) {
+                rest = front;
+            }
+        }
+        if rest == before {
+            break;
+        }
+    }
+    let says_nothing = rest.is_empty() || GENERAL.contains(&rest) || VERBS.contains(&rest);
+    (!says_nothing).then(|| rest.to_owned())
+}
+
+/// The service in one `-e`: `a=b service=x`, JSON, or YAML in one line; not `@file`.
+fn told_service(word: &Word) -> Option<String> {
+    let text = word.text.trim();
+    if text.starts_with('@') {
+        return None;
+    }
+    let pairs = if text.starts_with('{') || (text.contains(": ") && !text.contains('=')) {
+        pairs_of_map(text)
+    } else {
+        pairs_of_words(text)
+    };
+    let known =
+        |value: &&(String, String)| word.unknown.is_none() || word.prefix().contains(value.1.as_str());
+    SERVICE_KEYS.iter().find_map(|key| {
+        let pair = pairs.iter().rev().filter(known).find(|(name, value)| name == key && !value.is_empty())?;
+        Some(pair.1.clone())
+    })
+}
+
+/// `a=b c='d e'`.
+fn pairs_of_words(text: &str) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
+    for c in text.chars().chain(std::iter::once(' ')) {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if c.is_whitespace() => {
+                if let Some((name, value)) = word.split_once('=') {
+                    pairs.push((name.to_owned(), value.to_owned()));
+                }
+                word.clear();
+            }
+            _ => word.push(c),
+        }
+    }
+    pairs
+}
+
+/// The scalar entries of a flat map in JSON or YAML.
+fn pairs_of_map(text: &str) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    let mut entry = String::new();
+    let mut quote = None;
+    for c in text.chars().chain(std::iter::once(',')) {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => entry.push(c),
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if matches!(c, ',' | '{' | '}' | '[' | ']' | '\n') => {
+                if let Some((name, value)) = entry.split_once(':') {
+                    pairs.push((name.trim().to_owned(), value.trim().to_owned()));
+                }
+                entry.clear();
+            }
+            None => entry.push(c),
+        }
+    }
+    pairs
+}

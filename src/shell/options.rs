@@ -1,0 +1,133 @@
+//! Command-line options as most programs read them: clusters of short ones, `--long`, `--long=value`.
+
+/// The name of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name<'a> {
+    /// `-x`.
+    Short(char),
+    /// `--name`.
+    Long(&'a str),
+}
+
+impl Name<'_> {
+    /// True for the option written like this, `-x` or `--name`.
+    pub fn is(self, written: &str) -> bool {
+        match self {
+            Self::Short(letter) => {
+                written.strip_prefix('-').is_some_and(|rest| rest.chars().eq(std::iter::once(letter)))
+            }
+            Self::Long(name) => written.strip_prefix("--") == Some(name),
+        }
+    }
+
+    /// True for any of the options written like this.
+    pub fn is_any(self, written: &[&str]) -> bool {
+        written.iter().any(|one| self.is(one))
+    }
+}
+
+/// Where a value stands: in which word, from which byte on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    /// Index of the word.
+    pub index: usize,
+    /// First byte of the value in it.
+    pub offset: usize,
+}
+
+/// One thing on a command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// An option and its value, where it has one.
+    Option(Name<'a>, Option<At>),
+    /// A word that is neither option nor value, by its index.
+    Positional(usize),
+    /// `--`, by its index.
+    Dashes(usize),
+}
+
+/// Reads a command line word by word.
+#[derive(Debug)]
+pub struct Scanner<'a> {
+    words: &'a [&'a str],
+    valued: &'a [&'a str],
+    next: usize,
+    /// Letters of a cluster that are still to come: word and byte.
+    cluster: Option<At>,
+    options_end: bool,
+}
+
+impl<'a> Scanner<'a> {
+    /// `valued` names the options that take a value, as written: `-n`, `--namespace`.
+    pub fn new(words: &'a [&'a str], from: usize, valued: &'a [&'a str]) -> Self {
+        Self { words, valued, next: from, cluster: None, options_end: false }
+    }
+
+    /// The index of the next word to be read.
+    pub fn position(&self) -> usize {
+        self.next
+    }
+
+    fn value_in_next_word(&mut self) -> Option<At> {
+        let index = self.next;
+        (index < self.words.len()).then(|| {
+            self.next += 1;
+            At { index, offset: 0 }
+        })
+    }
+
+    fn letter(&mut self, at: At) -> Option<Item<'a>> {
+        let word = self.words.get(at.index)?;
+        let letter = word.get(at.offset..)?.chars().next()?;
+        let after = at.offset + letter.len_utf8();
+        let name = Name::Short(letter);
+        if name.is_any(self.valued) {
+            let value = if after < word.len() {
+                // `-n=x` is `-n x` for the programs that matter here.
+                let offset =
+                    if word.get(after..).is_some_and(|r| r.starts_with('=')) { after + 1 } else { after };
+                Some(At { index: at.index, offset })
+            } else {
+                self.value_in_next_word()
+            };
+            return Some(Item::Option(name, value));
+        }
+        if word.get(after..).is_some_and(|rest| rest.starts_with('=')) {
+            return Some(Item::Option(name, Some(At { index: at.index, offset: after + 1 })));
+        }
+        if after < word.len() {
+            self.cluster = Some(At { index: at.index, offset: after });
+        }
+        Some(Item::Option(name, None))
+    }
+}
+
+impl<'a> Iterator for Scanner<'a> {
+    type Item = Item<'a>;
+
+    fn next(&mut self) -> Option<Item<'a>> {
+        if let Some(at) = self.cluster.take() {
+            return self.letter(at);
+        }
+        let index = self.next;
+        let word = *self.words.get(index)?;
+        self.next += 1;
+        if self.options_end || !word.starts_with('-') || word == "-" {
+            return Some(Item::Positional(index));
+        }
+        if word == "--" {
+            self.options_end = true;
+            return Some(Item::Dashes(index));
+        }
+        let Some(long) = word.strip_prefix("--") else {
+            return self.letter(At { index, offset: 1 });
+        };
+        if let Some(equals) = long.find('=') {
+            let name = Name::Long(long.get(..equals).unwrap_or_default());
+            return Some(Item::Option(name, Some(At { index, offset: equals + 3 })));
+        }
+        let name = Name::Long(long);
+        let value = if name.is_any(self.valued) { self.value_in_next_word() } else { None };
+        Some(Item::Option(name, value))
+    }
+}

@@ -1,0 +1,93 @@
+//! `ssh` and its kin: the rest of the words is a script on another host.
+
+use super::builtins::join;
+use super::evaluate::Evaluator;
+use super::options::{Item, Scanner};
+use super::simple::Invocation;
+use super::state::Shell;
+
+/// Every option of OpenSSH's client that takes a value.
+const SSH_VALUED: &[&str] = &[
+    "-B", "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-P", "-p",
+    "-Q", "-R", "-S", "-W", "-w",
+];
+const AUTOSSH_VALUED: &[&str] = &[
+    "-M", "-B", "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-P",
+    "-p", "-Q", "-R", "-S", "-W", "-w",
+];
+const MOSH_VALUED: &[&str] = &["-p", "--port", "--ssh", "--client", "--server", "--predict", "--family"];
+
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    program: &str,
+) -> String {
+    let texts = invocation.texts();
+    let valued = match program {
+        "autossh" => AUTOSSH_VALUED,
+        "mosh" => MOSH_VALUED,
+        _ => SSH_VALUED,
+    };
+    let mut scanner = Scanner::new(&texts, 1, valued);
+    let mut host = None;
+    let mut command = None;
+    let mut asks_only = false;
+    for item in &mut scanner {
+        match item {
+            Item::Positional(index) if host.is_none() => host = texts.get(index).copied(),
+            Item::Positional(index) => {
+                command = Some(index);
+                break;
+            }
+            Item::Dashes(index) if host.is_some() => {
+                command = Some(index + 1);
+                break;
+            }
+            // Control commands, queries and pure forwarding run nothing there.
+            Item::Option(name, _) if name.is_any(&["-O", "-Q", "-V", "-G"]) => asks_only = true,
+            Item::Option(name, None) if name.is("-N") => asks_only = true,
+            _ => {}
+        }
+    }
+    let Some(host) = host.and_then(host_of) else {
+        evaluator.leaf(shell, invocation);
+        return String::new();
+    };
+    let host = evaluator.unknowns.show(&host);
+    let label = format!("{program} {host}");
+    let rest = command.and_then(|at| invocation.fields.get(at..)).unwrap_or_default();
+    let stdin = invocation.stdin.clone();
+    let mut inner = shell.elsewhere().through(program).on_host(host);
+    inner.stdin.clone_from(&stdin);
+    let script = if rest.is_empty() { stdin } else { Some(join(rest)) };
+    evaluator.through(shell, invocation, label, |this| match script {
+        _ if asks_only => String::new(),
+        Some(script) => {
+            if command.is_none() {
+                inner.stdin = None;
+            }
+            this.run_text(&mut inner, &script)
+        }
+        None => this.unknowns.plain("…"),
+    })
+}
+
+/// The host in `user@host`, `ssh://user@host:port`, `[::1]:22`; `None` for sockets and local engines.
+pub fn host_of(address: &str) -> Option<String> {
+    let (scheme, rest) =
+        address.split_once("://").map_or((None, address), |(scheme, rest)| (Some(scheme), rest));
+    if matches!(scheme, Some("unix" | "npipe" | "fd")) || rest.starts_with('/') {
+        return None;
+    }
+    let rest = rest.split('/').next().unwrap_or(rest);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    let host = if let Some(bracketed) = rest.strip_prefix('[') {
+        bracketed.split(']').next().unwrap_or(bracketed)
+    } else if rest.matches(':').count() == 1 {
+        rest.split(':').next().unwrap_or(rest)
+    } else {
+        rest
+    };
+    (!host.is_empty()).then(|| host.to_owned())
+}

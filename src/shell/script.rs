@@ -1,0 +1,237 @@
+//! What a text runs: a tree of constructs with the simple commands as leaves.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::text::Word;
+
+/// Everything that one text would run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Script {
+    /// In the order of the text.
+    pub nodes: Vec<Node>,
+    /// What could not be read, one plain sentence each.
+    pub complaints: Vec<String>,
+}
+
+/// A part of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    /// Something that holds other parts.
+    Group(Construct, Vec<Self>),
+    /// A simple command that would run.
+    Command(Command),
+    /// Text that would run and could not be read.
+    Unread(Unread),
+}
+
+/// What holds other parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Construct {
+    /// `a | b`.
+    Pipeline,
+    /// `( … )`.
+    Subshell,
+    /// `{ …; }`.
+    Group,
+    /// `if`.
+    If,
+    /// `case`.
+    Case,
+    /// One way through an `if` or a `case`, or what follows `&&` or `||`.
+    Branch(&'static str),
+    /// A loop, with a few words on its rounds.
+    Loop(String),
+    /// A call of the function of this name.
+    Call(String),
+    /// `$( … )` or backquotes.
+    Substitution,
+    /// `<( … )`.
+    ProcessSubstitution,
+    /// A trap, run later.
+    Trap(String),
+    /// A command that runs what is below it: `sudo`, `ssh host`, `bash -c`.
+    Through(Box<Command>),
+}
+
+impl fmt::Display for Construct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pipeline => f.write_str("pipeline"),
+            Self::Subshell => f.write_str("subshell"),
+            Self::Group => f.write_str("group"),
+            Self::If => f.write_str("if"),
+            Self::Case => f.write_str("case"),
+            Self::Branch(which) => f.write_str(which),
+            Self::Loop(rounds) => write!(f, "loop, {rounds}"),
+            Self::Call(name) => write!(f, "function {name}"),
+            Self::Substitution => f.write_str("command substitution"),
+            Self::ProcessSubstitution => f.write_str("process substitution"),
+            Self::Trap(signal) => write!(f, "trap on {signal}"),
+            Self::Through(command) => write!(f, "through {}", command.through),
+        }
+    }
+}
+
+/// How a redirection opens its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// `<`.
+    Read,
+    /// `>`, `>|`, `&>`.
+    Write,
+    /// `>>`, `&>>`.
+    Append,
+    /// `<>`.
+    ReadWrite,
+}
+
+/// A file that the shell opens for a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirection {
+    /// How.
+    pub mode: Mode,
+    /// Which, as written.
+    pub path: Word,
+}
+
+/// A simple command that would run, with all that is known of its surroundings.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Command {
+    /// Program and arguments.
+    pub words: Vec<Word>,
+    /// Hosts from the outermost to the one where it runs; empty is here.
+    pub hosts: Arc<Vec<String>>,
+    /// Wrappers from the outermost in.
+    pub via: Arc<Vec<String>>,
+    /// Working directory, when it is known.
+    pub cwd: Option<String>,
+    /// Variables set for this command alone, or exported earlier in the text.
+    pub env: Arc<Vec<(String, Word)>>,
+    /// Files that the shell opens for it.
+    pub redirections: Vec<Redirection>,
+    /// What it reads from its standard input, when that is in the text or comes from a listing.
+    pub stdin: Option<Word>,
+    /// True where it may run any number of times.
+    pub repeats: bool,
+    /// For a wrapper: its name and what matters of it, e.g. `ssh ie01`. Empty for others.
+    pub through: String,
+}
+
+impl Command {
+    /// The host where it runs, as written; `None` is here.
+    pub fn host(&self) -> Option<&str> {
+        self.hosts.last().map(String::as_str)
+    }
+
+    /// The value of a variable in the command's environment, the last one set.
+    pub fn variable(&self, name: &str) -> Option<&Word> {
+        self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+}
+
+/// Text that would run as a script and could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unread {
+    /// The text.
+    pub text: String,
+    /// Hosts, as for a command.
+    pub hosts: Arc<Vec<String>>,
+    /// Wrappers, as for a command.
+    pub via: Arc<Vec<String>>,
+    /// Working directory, when it is known.
+    pub cwd: Option<String>,
+    /// True where it may run any number of times.
+    pub repeats: bool,
+}
+
+impl Script {
+    /// Visits every node, parents before children, in the order of the text.
+    pub fn visit<'a>(&'a self, mut see: impl FnMut(&'a Node)) {
+        // A list of its own rather than recursion: the tree may be deep.
+        let mut left: Vec<&Node> = self.nodes.iter().rev().collect();
+        while let Some(node) = left.pop() {
+            see(node);
+            if let Node::Group(_, children) = node {
+                left.extend(children.iter().rev());
+            }
+        }
+    }
+
+    /// The simple commands, wrappers left out, in the order of the text.
+    pub fn commands(&self) -> Vec<&Command> {
+        let mut found = Vec::new();
+        self.visit(|node| {
+            if let Node::Command(command) = node {
+                found.push(command);
+            }
+        });
+        found
+    }
+
+    /// The simple commands and the wrappers that they run through, as rules on argument lists want them.
+    pub fn commands_and_wrappers(&self) -> Vec<&Command> {
+        let mut found = Vec::new();
+        self.visit(|node| match node {
+            Node::Command(command) => found.push(command),
+            Node::Group(Construct::Through(command), _) => found.push(command),
+            _ => {}
+        });
+        found
+    }
+
+    /// The tree for people: one line a node, two blanks a level.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut left: Vec<(usize, &Node)> = self.nodes.iter().rev().map(|node| (0, node)).collect();
+        while let Some((depth, node)) = left.pop() {
+            let indent = "  ".repeat(depth);
+            match node {
+                Node::Group(construct, children) => {
+                    lines.push(format!("{indent}{construct}"));
+                    left.extend(children.iter().rev().map(|child| (depth + 1, child)));
+                }
+                Node::Command(command) => lines.push(format!("{indent}{}", describe(command))),
+                Node::Unread(unread) => {
+                    lines.push(format!("{indent}unread: {}", one_line(&unread.text)));
+                }
+            }
+        }
+        lines
+    }
+}
+
+/// A command on one line, with where it runs.
+fn describe(command: &Command) -> String {
+    let words: Vec<String> = command.words.iter().map(|word| one_line(&word.text)).collect();
+    let mut line = words.join(" ");
+    for redirection in &command.redirections {
+        let sign = match redirection.mode {
+            Mode::Read => "<",
+            Mode::Write => ">",
+            Mode::Append => ">>",
+            Mode::ReadWrite => "<>",
+        };
+        line.push_str(&format!(" {sign} {}", one_line(&redirection.path.text)));
+    }
+    if let Some(host) = command.host() {
+        line.push_str(&format!("   [on {host}]"));
+    }
+    if command.repeats {
+        line.push_str("   [repeats]");
+    }
+    line
+}
+
+/// Line breaks and length would spoil the tree.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 120;
+    let mut line: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    if line.is_empty() {
+        line.push_str("''");
+    }
+    line
+}

@@ -1,0 +1,86 @@
+//! Shells started as programs: a script in `-c`, on standard input or in a file.
+
+use std::rc::Rc;
+
+use super::evaluate::Evaluator;
+use super::simple::Invocation;
+use super::state::Shell;
+use super::text::Field;
+
+/// True for the programs whose `-c` is read as shell script.
+pub(crate) fn is_shell(program: &str) -> bool {
+    matches!(program, "sh" | "bash" | "dash" | "zsh" | "ash" | "ksh" | "mksh" | "rbash" | "fish")
+}
+
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    program: &str,
+) -> String {
+    let fields = &invocation.fields;
+    let mut at = 1;
+    let mut command = false;
+    let mut from_stdin = false;
+    let mut quiet = false;
+    while let Some(word) = invocation.word(at) {
+        if word == "--" || word == "-" {
+            at += 1;
+            break;
+        }
+        if let Some(long) = word.strip_prefix("--") {
+            quiet |= matches!(long, "help" | "version");
+            at += if matches!(long, "rcfile" | "init-file") { 2 } else { 1 };
+        } else if let Some(letters) = word.strip_prefix(['-', '+']) {
+            command |= letters.contains('c');
+            from_stdin |= letters.contains('s');
+            // `-n` reads without running.
+            quiet |= letters.contains('n') && word.starts_with('-');
+            at += if letters.ends_with(['o', 'O']) { 2 } else { 1 };
+        } else {
+            break;
+        }
+    }
+    let mut inner = shell.child().through(program);
+    inner.stdin.clone_from(&invocation.stdin);
+    let label = if command { format!("{program} -c") } else { program.to_owned() };
+    if quiet {
+        evaluator.leaf(shell, invocation);
+        return String::new();
+    }
+    let rest = fields.get(at..).unwrap_or_default();
+    if command {
+        let Some(script) = rest.first() else {
+            evaluator.leaf(shell, invocation);
+            return String::new();
+        };
+        inner.args = Rc::new(rest.get(2..).unwrap_or_default().to_vec());
+        return evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &script.text));
+    }
+    let file = rest.first().filter(|_| !from_stdin);
+    let script = match file {
+        None => invocation.stdin.clone(),
+        Some(Field { text, .. })
+            if matches!(text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") =>
+        {
+            invocation.stdin.clone()
+        }
+        Some(Field { text, .. }) => {
+            let content = evaluator.unknowns.only_mark(text).and_then(|unknown| unknown.content.clone());
+            if content.is_none() {
+                // A script in a file is a program like any other.
+                evaluator.leaf(shell, invocation);
+                return evaluator.unknowns.plain(format!("$({label} …)"));
+            }
+            content
+        }
+    };
+    inner.args = Rc::new(rest.get(usize::from(file.is_some())..).unwrap_or_default().to_vec());
+    if file.is_none() {
+        inner.stdin = None;
+    }
+    evaluator.through(shell, invocation, label, |this| match script {
+        Some(script) => this.run_text(&mut inner, &script),
+        None => String::new(),
+    })
+}

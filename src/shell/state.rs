@@ -1,0 +1,127 @@
+//! What a shell knows at one point of a script: variables, functions, directory, host.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use brush_parser::ast;
+
+use super::text::{Field, Origin, Word};
+
+/// Only so many exported variables are carried along to commands.
+const MOST_EXPORTED: usize = 64;
+
+/// What a variable holds; texts may have marks in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Unset by the script.
+    Unset,
+    Scalar(String),
+    /// Keys and values; the keys of a plain array count from 0.
+    Array(Vec<(String, String)>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub value: Value,
+    pub origin: Origin,
+    pub exported: bool,
+}
+
+/// The state of one shell. Cheap to clone: subshells and branches are copies.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shell {
+    pub variables: Rc<BTreeMap<String, Variable>>,
+    pub functions: Rc<BTreeMap<String, Rc<ast::FunctionBody>>>,
+    /// Exported variables as commands see them.
+    pub env: Arc<Vec<(String, Word)>>,
+    /// `$1` and so on.
+    pub args: Rc<Vec<Field>>,
+    pub cwd: Option<String>,
+    pub old_cwd: Option<String>,
+    pub hosts: Arc<Vec<String>>,
+    pub via: Arc<Vec<String>>,
+    pub repeats: bool,
+    /// What is left to read on standard input, where that is in the text.
+    pub stdin: Option<String>,
+}
+
+impl Shell {
+    pub fn get(&self, name: &str) -> Option<&Variable> {
+        self.variables.get(name)
+    }
+
+    pub fn set(&mut self, name: &str, value: Value, origin: Origin) {
+        let exported = self.get(name).is_some_and(|old| old.exported);
+        Rc::make_mut(&mut self.variables).insert(name.to_owned(), Variable { value, origin, exported });
+    }
+
+    pub fn set_text(&mut self, name: &str, text: impl Into<String>) {
+        self.set(name, Value::Scalar(text.into()), Origin::Assigned);
+    }
+
+    /// Marks as exported; the caller refreshes `env`.
+    pub fn export(&mut self, name: &str) {
+        if let Some(variable) = Rc::make_mut(&mut self.variables).get_mut(name) {
+            variable.exported = true;
+        }
+    }
+
+    pub fn add_env(&mut self, name: &str, word: Word) {
+        let env = Arc::make_mut(&mut self.env);
+        env.retain(|(key, _)| key != name);
+        if env.len() < MOST_EXPORTED {
+            env.push((name.to_owned(), word));
+        }
+    }
+
+    /// A shell started by a program: functions, arguments and variables that are not exported are gone.
+    pub fn child(&self) -> Self {
+        let exported = self.variables.iter().filter(|(_, v)| v.exported);
+        Self {
+            variables: Rc::new(exported.map(|(k, v)| (k.clone(), v.clone())).collect()),
+            functions: Rc::default(),
+            args: Rc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// A shell somewhere else: nothing of this one is known there.
+    pub fn elsewhere(&self) -> Self {
+        Self {
+            hosts: Arc::clone(&self.hosts),
+            via: Arc::clone(&self.via),
+            repeats: self.repeats,
+            stdin: self.stdin.clone(),
+            ..Self::default()
+        }
+    }
+
+    #[must_use]
+    pub fn through(mut self, wrapper: &str) -> Self {
+        Arc::make_mut(&mut self.via).push(wrapper.to_owned());
+        self
+    }
+
+    #[must_use]
+    pub fn on_host(mut self, host: String) -> Self {
+        Arc::make_mut(&mut self.hosts).push(host);
+        self
+    }
+
+    /// Follows a directory name from where this shell is.
+    pub fn follow(&self, dir: &str) -> Option<String> {
+        let mut parts: Vec<&str> = Vec::new();
+        let start = if dir.starts_with('/') { "" } else { self.cwd.as_deref()? };
+        for part in start.split('/').chain(dir.split('/')) {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    parts.pop();
+                }
+                name => parts.push(name),
+            }
+        }
+        Some(format!("/{}", parts.join("/")))
+    }
+}
