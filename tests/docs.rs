@@ -17,7 +17,9 @@ fn every_example_prints_what_the_document_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut documents = vec![root.join("README.md")];
     if let Ok(docs) = std::fs::read_dir(root.join("docs")) {
-        documents.extend(docs.map(|doc| doc.unwrap().path()).filter(|path| path.extension() == Some("md".as_ref())));
+        documents.extend(
+            docs.map(|doc| doc.unwrap().path()).filter(|path| path.extension() == Some("md".as_ref())),
+        );
     }
     let mut count = 0;
     for document in documents {

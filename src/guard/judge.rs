@@ -5,7 +5,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
-use crate::ledger::cooldown_file::CooldownFile;
+use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Change, Ledger, LedgerError};
 use crate::model::policy::{OnFailure, Policy, Tier};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
@@ -115,7 +115,12 @@ pub fn preview(
             notes.push(error.to_string());
             Snapshot::new()
         });
-        merge_cooldown_file(&mut snapshot, &keys, &cooldown_file(&environment.cooldown_file(), notes));
+        let file = CooldownFile::read(&environment.cooldown_file()).unwrap_or_else(|error| {
+            // That there is none yet is no news to somebody who only asks.
+            notes.extend((!matches!(error, CooldownFileError::Missing(_))).then(|| error.to_string()));
+            CooldownFile::default()
+        });
+        merge_cooldown_file(&mut snapshot, &keys, &file);
     }
     decide(actions, &snapshot, policy, tier, now).verdict
 }
