@@ -5,6 +5,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
+use super::failures;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Change, Ledger, LedgerError};
 use crate::model::policy::{OnFailure, Policy, Tier};
@@ -30,8 +31,10 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec
         return verdict;
     }
     let file = cooldown_file(&environment.cooldown_file(), notes);
-    with_ledger(acting, &keys, &file, environment)
-        .unwrap_or_else(|error| without_ledger(acting, &keys, &file, &error, notes))
+    with_ledger(acting, &keys, &file, environment).unwrap_or_else(|error| {
+        let verdict = without_ledger(acting, &keys, &file);
+        if verdict == Verdict::Silent { on_failure(acting, &error, environment, notes) } else { verdict }
+    })
 }
 
 fn with_ledger(
@@ -61,37 +64,42 @@ fn note_denial(change: &Change<'_>, acting: &ActingCall<'_>, reasons: &[Reason])
     Ok(())
 }
 
-/// The rules that need no ledger hold without one, and so does what `cooldown.json` says. Beyond them the
-/// policy decides.
-fn without_ledger(
-    acting: &ActingCall<'_>,
-    keys: &[BudgetKey],
-    file: &CooldownFile,
-    error: &LedgerError,
-    notes: &mut Vec<String>,
-) -> Verdict {
-    let policy = &acting.installation.policy;
+/// The rules that need no ledger hold without one, and so does what `cooldown.json` says.
+fn without_ledger(acting: &ActingCall<'_>, keys: &[BudgetKey], file: &CooldownFile) -> Verdict {
     let mut snapshot = Snapshot::new();
     merge_cooldown_file(&mut snapshot, keys, file);
-    let verdict = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict;
-    if verdict != Verdict::Silent {
-        return verdict;
-    }
-    match policy.on_failure {
+    decide(&acting.actions, &snapshot, &acting.installation.policy, acting.tier, acting.now).verdict
+}
+
+/// What the policy says where nothing else objects; either way a person gets to hear of it.
+fn on_failure(
+    acting: &ActingCall<'_>,
+    error: &LedgerError,
+    environment: &Environment,
+    notes: &mut Vec<String>,
+) -> Verdict {
+    let evidence = acting.evidence();
+    match acting.installation.policy.on_failure {
         OnFailure::Open => {
-            notes.push(format!(
-                "{error}; `{}` runs uncounted, since policy.on_failure is open. Check the state folder.",
-                acting.evidence()
-            ));
+            let note = format!(
+                "{error}; `{evidence}` runs uncounted, since policy.on_failure is open. Check the state folder."
+            );
+            failures::keep(environment, acting.id.session, &format!("Guard failed open: {note}"), acting.now);
+            notes.push(note);
             Verdict::Silent
         }
-        OnFailure::Closed => Verdict::Deny(vec![Reason {
-            rule: "on_failure",
-            text: format!(
-                "Denied: {error}, so `{}` cannot be counted, and policy.on_failure is closed. Report it; a person has to check the state folder.",
-                acting.evidence()
-            ),
-        }]),
+        OnFailure::Closed => {
+            let text = format!(
+                "Denied: {error}, so `{evidence}` cannot be counted, and policy.on_failure is closed. Report it; a person has to check the state folder."
+            );
+            failures::keep(
+                environment,
+                acting.id.session,
+                &format!("Guard failed closed: {text}"),
+                acting.now,
+            );
+            Verdict::Deny(vec![Reason { rule: "on_failure", text }])
+        }
     }
 }
 
