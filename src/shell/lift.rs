@@ -339,7 +339,7 @@ impl<'a> Scanner<'a> {
     fn pattern_start(&mut self, rest: &str) {
         let is_end = rest
             .strip_prefix("esac")
-            .is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == ')'));
+            .is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
         if is_end {
             self.copy(4);
             if let Some(cases) = self.cases() {
