@@ -62,7 +62,7 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
     match line.program() {
         "docker" | "podman" | "nerdctl" => container::find_actions(line, actions),
         "docker-compose" | "podman-compose" | "nerdctl-compose" => {
-            compose::find_actions(line, 1, None, actions)
+            compose::find_actions(line, 1, None, actions);
         }
         "ansible-playbook" => ansible::find_actions(line, actions),
         "helm" | "helm3" => helm::find_actions(line, actions),

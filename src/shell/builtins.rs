@@ -106,8 +106,8 @@ pub(crate) fn join(fields: &[Field]) -> String {
 }
 
 fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let target = invocation.fields.iter().skip(1).map(|field| field.text.as_str());
-    let target = target.filter(|word| *word == "-" || !word.starts_with(['-', '+'])).last();
+    let mut words = invocation.fields.iter().skip(1).map(|field| field.text.as_str());
+    let target = words.rfind(|word| *word == "-" || !word.starts_with(['-', '+']));
     let before = shell.cwd.clone();
     shell.cwd = match target {
         Some("-") => shell.old_cwd.clone(),
@@ -161,7 +161,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     for item in scanner {
         match item {
             super::options::Item::Positional(index) => {
-                names.extend(invocation.word(index).map(str::to_owned))
+                names.extend(invocation.word(index).map(str::to_owned));
             }
             super::options::Item::Option(name, Some(at)) if name.is("-a") => {
                 array = invocation.word(at.index).and_then(|word| word.get(at.offset..)).map(str::to_owned);

@@ -315,7 +315,7 @@ impl Evaluator {
         if !redirected.files.is_empty() {
             // The files that are opened for all of it, as a command without words.
             let files = redirected.files.clone();
-            self.push(Node::Command(Command { redirections: files, ..Self::command_in(shell) }));
+            self.push(Node::Command(Box::new(Command { redirections: files, ..Self::command_in(shell) })));
         }
         let before = shell.stdin.clone();
         if redirected.stdin.is_some() {

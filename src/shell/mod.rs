@@ -1,19 +1,24 @@
 //! Bash text → the simple commands that it would really run.
 
 mod arithmetic;
+mod assign;
 mod batch;
 mod brace;
 mod builtins;
 mod code;
+mod code_calls;
 mod compound;
 mod evaluate;
 mod expand;
+mod functions;
 mod listing;
+mod loops;
 pub mod options;
 mod output;
 mod parameter;
 mod parse;
 mod pattern;
+mod redirect;
 mod remote;
 mod script;
 mod shells;
@@ -21,6 +26,7 @@ mod simple;
 mod state;
 mod text;
 mod word;
+mod wrap;
 mod wrappers;
 
 pub use evaluate::read;

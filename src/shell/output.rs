@@ -12,7 +12,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
     let texts = invocation.texts();
     let args = texts.get(1..).unwrap_or_default();
     match program {
-        "echo" => echo(args),
+        "echo" => Some(echo(args)),
         "printf" => return printf(evaluator, args),
         "cat" | "tee" | "sponge" | "pv" => cat(evaluator, invocation, program),
         "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "cp" | "mv"
@@ -77,7 +77,7 @@ fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], p
     })
 }
 
-fn echo(args: &[&str]) -> Option<String> {
+fn echo(args: &[&str]) -> String {
     let mut line_break = true;
     let mut escapes = false;
     let mut first = 0;
@@ -100,7 +100,7 @@ fn echo(args: &[&str]) -> Option<String> {
     if line_break {
         text.push('\n');
     }
-    Some(text)
+    text
 }
 
 /// Backslash escapes as `echo -e` and `printf` resolve them.
@@ -137,10 +137,9 @@ fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
                 Some('%') => text.push('%'),
                 Some('b') => text.push_str(&unescape(rest.next().copied().unwrap_or_default())),
                 Some('q') => {
-                    text.push_str(&format!(
-                        "'{}'",
-                        rest.next().copied().unwrap_or_default().replace('\'', "'\\''")
-                    ));
+                    text.push('\'');
+                    text.push_str(&rest.next().copied().unwrap_or_default().replace('\'', "'\\''"));
+                    text.push('\'');
                 }
                 Some('(') => {
                     // A date.
@@ -196,7 +195,8 @@ fn seq(args: &[&str]) -> Option<String> {
         if (step > 0 && number > last) || (step < 0 && number < last) {
             return Some(text);
         }
-        text.push_str(&format!("{number}\n"));
+        text.push_str(&number.to_string());
+        text.push('\n');
         number = number.checked_add(step)?;
     }
     // Too many to spell out.
@@ -206,7 +206,7 @@ fn seq(args: &[&str]) -> Option<String> {
 /// `which docker`, `command -v docker`, `type -P docker` print where the program is; its name will do.
 pub(crate) fn located(invocation: &Invocation) -> String {
     let names = invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-'));
-    names.map(|field| format!("{}\n", field.text)).collect()
+    names.flat_map(|field| [field.text.as_str(), "\n"]).collect()
 }
 
 fn translate(text: &str, from: &str, to: &str) -> Option<String> {

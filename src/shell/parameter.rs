@@ -135,11 +135,10 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Found {
     let Some(variable) = shell.get(name) else { return Found::Missing };
     let origin = variable.origin;
     match (&variable.value, index) {
-        (Value::Unset, _) => Found::Unset,
         (Value::Scalar(text), None | Some("@" | "*" | "0")) => {
             Found::Texts { texts: vec![text.clone()], list: index == Some("@"), origin }
         }
-        (Value::Scalar(_), Some(_)) => Found::Unset,
+        (Value::Unset, _) | (Value::Scalar(_), Some(_)) => Found::Unset,
         (Value::Array(items), Some("@" | "*")) => Found::Texts {
             texts: items.iter().map(|(_, text)| text.clone()).collect(),
             list: index == Some("@"),

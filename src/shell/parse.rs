@@ -146,12 +146,7 @@ fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
                                 prepared.push(Token::Operator(";;".to_owned(), place.clone()));
                             }
                         }
-                        "coproc" => {
-                            coprocesses += 1;
-                            if coprocesses > DEEPEST_CASES {
-                                return Err("it nests too deeply".to_owned());
-                            }
-                        }
+                        "coproc" => coprocesses += 1,
                         "then" | "do" | "else" | "elif" | "!" | "time" => {}
                         _ => stays_in_position = false,
                     }
@@ -181,7 +176,7 @@ fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
                 });
             }
         }
-        if open.len() > DEEPEST_COMPOUNDS {
+        if open.len() > DEEPEST_COMPOUNDS || coprocesses > DEEPEST_CASES {
             return Err("it nests too deeply".to_owned());
         }
     }

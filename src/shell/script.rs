@@ -20,7 +20,7 @@ pub enum Node {
     /// Something that holds other parts.
     Group(Construct, Vec<Self>),
     /// A simple command that would run.
-    Command(Command),
+    Command(Box<Command>),
     /// Text that would run and could not be read.
     Unread(Unread),
 }
@@ -160,7 +160,7 @@ impl Script {
 
     /// The simple commands, wrappers left out, in the order of the text.
     pub fn commands(&self) -> Vec<&Command> {
-        let mut found = Vec::new();
+        let mut found: Vec<&Command> = Vec::new();
         self.visit(|node| {
             if let Node::Command(command) = node {
                 found.push(command);
@@ -171,10 +171,9 @@ impl Script {
 
     /// The simple commands and the wrappers that they run through, as rules on argument lists want them.
     pub fn commands_and_wrappers(&self) -> Vec<&Command> {
-        let mut found = Vec::new();
+        let mut found: Vec<&Command> = Vec::new();
         self.visit(|node| match node {
-            Node::Command(command) => found.push(command),
-            Node::Group(Construct::Through(command), _) => found.push(command),
+            Node::Command(command) | Node::Group(Construct::Through(command), _) => found.push(command),
             _ => {}
         });
         found
@@ -212,10 +211,10 @@ fn describe(command: &Command) -> String {
             Mode::Append => ">>",
             Mode::ReadWrite => "<>",
         };
-        line.push_str(&format!(" {sign} {}", one_line(&redirection.path.text)));
+        line.extend([" ", sign, " ", &one_line(&redirection.path.text)]);
     }
     if let Some(host) = command.host() {
-        line.push_str(&format!("   [on {host}]"));
+        line.extend(["   [on ", host, "]"]);
     }
     if command.repeats {
         line.push_str("   [repeats]");

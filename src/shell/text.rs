@@ -138,7 +138,7 @@ impl Unknowns {
     }
 
     /// The mark of a stretch that is known already.
-    pub fn again(&self, index: usize) -> String {
+    pub fn again(index: usize) -> String {
         format!("{OPEN}{index}{CLOSE}")
     }
 

@@ -1,0 +1,130 @@
+//! Redirections: files that are opened, and what standard input holds.
+
+use brush_parser::ast::{self, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
+
+use super::evaluate::Evaluator;
+use super::script::{Construct, Mode, Redirection};
+use super::state::Shell;
+use super::text::{Field, Unknown};
+
+/// What redirections do.
+#[derive(Default)]
+pub(crate) struct Redirected {
+    pub files: Vec<Redirection>,
+    pub stdin: Option<String>,
+    /// True when nothing is printed to where the command stands.
+    pub silent: bool,
+}
+
+impl Evaluator {
+    pub fn process_substitution(
+        &mut self,
+        shell: &Shell,
+        kind: &ast::ProcessSubstitutionKind,
+        subshell: &ast::SubshellCommand,
+    ) -> String {
+        let printed = self
+            .inside(Construct::ProcessSubstitution, |this| this.list(&mut shell.clone(), &subshell.list).0);
+        let content = matches!(kind, ast::ProcessSubstitutionKind::Read).then_some(printed);
+        self.unknowns.mark(Unknown {
+            source: format!("{kind}({})", subshell.list),
+            content,
+            ..Unknown::default()
+        })
+    }
+
+    pub fn redirections<'a>(
+        &mut self,
+        shell: &mut Shell,
+        redirects: impl IntoIterator<Item = &'a IoRedirect>,
+    ) -> Redirected {
+        let mut result = Redirected::default();
+        for redirect in redirects {
+            match redirect {
+                IoRedirect::File(fd, kind, target) => {
+                    self.file_redirection(shell, &mut result, *fd, kind, target);
+                }
+                IoRedirect::OutputAndError(word, append) => {
+                    let mode = if *append { Mode::Append } else { Mode::Write };
+                    let text = self.text(shell, &word.value);
+                    let path = self.unknowns.word(&Field::literal(text));
+                    result.files.push(Redirection { mode, path });
+                    result.silent = true;
+                }
+                IoRedirect::HereString(_, word) => {
+                    let mut text = self.text(shell, &word.value);
+                    text.push('\n');
+                    result.stdin = Some(text);
+                }
+                IoRedirect::HereDocument(_, document) => {
+                    result.stdin = Some(if document.requires_expansion {
+                        self.here_document(shell, &document.doc.value)
+                    } else {
+                        document.doc.value.clone()
+                    });
+                }
+            }
+        }
+        result
+    }
+
+    fn file_redirection(
+        &mut self,
+        shell: &mut Shell,
+        result: &mut Redirected,
+        fd: Option<i32>,
+        kind: &IoFileRedirectKind,
+        target: &IoFileRedirectTarget,
+    ) {
+        let mode = match kind {
+            IoFileRedirectKind::Read => Mode::Read,
+            IoFileRedirectKind::Write | IoFileRedirectKind::Clobber => Mode::Write,
+            IoFileRedirectKind::Append => Mode::Append,
+            IoFileRedirectKind::ReadAndWrite => Mode::ReadWrite,
+            IoFileRedirectKind::DuplicateInput => return,
+            IoFileRedirectKind::DuplicateOutput => {
+                // `>&2` prints elsewhere; `>&file` is a file.
+                if let IoFileRedirectTarget::Duplicate(word) = target {
+                    let text = self.text(shell, &word.value);
+                    let is_number = text == "-" || text.parse::<u32>().is_ok();
+                    if fd.is_none_or(|fd| fd == 1) && text != "1" {
+                        result.silent = true;
+                    }
+                    if !is_number {
+                        let path = self.unknowns.word(&Field::literal(text));
+                        result.files.push(Redirection { mode: Mode::Write, path });
+                    }
+                }
+                return;
+            }
+        };
+        let text = match target {
+            IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
+                self.text(shell, &word.value)
+            }
+            IoFileRedirectTarget::ProcessSubstitution(kind, subshell) => {
+                self.process_substitution(shell, kind, subshell)
+            }
+            IoFileRedirectTarget::Fd(_) => return,
+        };
+        match mode {
+            Mode::Read | Mode::ReadWrite if fd.is_none_or(|fd| fd == 0) => {
+                let content = self.unknowns.only_mark(&text).and_then(|unknown| unknown.content.clone());
+                result.stdin = Some(match content {
+                    Some(content) => content,
+                    None if text == "/dev/null" => String::new(),
+                    None => {
+                        let source = format!("$(< {})", self.unknowns.show(&text));
+                        self.unknowns.mark(Unknown { source, many: true, ..Unknown::default() })
+                    }
+                });
+            }
+            Mode::Write | Mode::Append if fd.is_none_or(|fd| fd == 1) => {
+                result.silent = !matches!(text.as_str(), "/dev/stdout" | "/dev/fd/1");
+            }
+            _ => {}
+        }
+        let path = self.unknowns.word(&Field::literal(text));
+        result.files.push(Redirection { mode, path });
+    }
+}
