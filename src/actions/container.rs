@@ -103,7 +103,9 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
         let (target, name) = match line.named(index) {
             Named::One(name) => {
                 let name = name.trim_start_matches('/');
-                (Target::Container(name.to_owned()), name)
+                let target =
+                    if name.is_empty() { Target::Unknown } else { Target::Container(name.to_owned()) };
+                (target, name)
             }
             Named::Everything(listing) => {
                 if !everything {
@@ -124,19 +126,12 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     }
 }
 
-/// The host that the engine's own options and variables name.
+/// The host that the engine's own options and variables name. A context's name is no host's.
 pub(super) fn host(line: &Line<'_>, global: &Arguments<'_>) -> Option<String> {
     if let Some(address) = global.value(&["-H", "--host", "--url"]) {
         return host_of(&address.text);
     }
-    if let Some(context) = global.value(&["-c", "--context", "--connection"]) {
-        return Some(context.text.clone()).filter(|name| name != "default");
-    }
-    if let Some(address) =
-        line.command.variable("DOCKER_HOST").or_else(|| line.command.variable("CONTAINER_HOST"))
-    {
-        return host_of(&address.text);
-    }
-    let context = line.command.variable("DOCKER_CONTEXT")?;
-    Some(context.text.clone()).filter(|name| name != "default" && !name.is_empty())
+    let variables = ["DOCKER_HOST", "CONTAINER_HOST"];
+    let address = variables.iter().find_map(|name| line.command.variable(name))?;
+    host_of(&address.text)
 }

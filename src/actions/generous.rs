@@ -62,6 +62,12 @@ pub(super) fn find_actions(unread: &Unread, actions: &mut Vec<Action>) {
             };
             let found = actions.len();
             super::family(&Line::new(&command), actions);
+            if actions.len() == found {
+                // What it acts on may be put in later.
+                let mut command = command.clone();
+                command.words.push(Word::unknown("$…"));
+                super::family(&Line::new(&command), actions);
+            }
             if actions.len() - before >= MOST_ACTIONS {
                 actions.truncate(before + MOST_ACTIONS);
                 return;

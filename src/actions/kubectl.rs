@@ -67,7 +67,8 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
             if !matches!(kind, "pod" | "pods" | "po") {
                 return;
             }
-            (Verb::Stop, "kubectl delete")
+            // Its controller brings it back.
+            (Verb::Restart, "kubectl delete")
         }
         "scale" => (Verb::Scale, "kubectl scale"),
         _ => return,

@@ -45,6 +45,7 @@ pub(crate) fn run(
     let code = match code {
         Some(Code::Text(text)) => Some(text),
         Some(Code::Stdin) => invocation.stdin.clone(),
+        Some(Code::File(path)) => evaluator.file(shell, &path),
         None => None,
     };
     let Some(code) = code else {
@@ -102,6 +103,7 @@ pub(crate) fn run(
 enum Code {
     Text(String),
     Stdin,
+    File(String),
 }
 
 /// The code that a command line holds, and whether it runs for each line of input.
@@ -126,7 +128,7 @@ fn code_of(invocation: &Invocation, awk: bool, program: &str) -> (Option<Code>, 
             if program == "deno" || program == "bun" {
                 return (Some(Code::Text(word.to_owned())), false);
             }
-            return (None, false);
+            return (Some(Code::File(word.to_owned())), false);
         };
         let next = || invocation.word(at).map(|text| Code::Text(text.to_owned()));
         if awk {

@@ -1,5 +1,6 @@
 //! Walks the grammar's tree the way a shell would, without running anything.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub(crate) enum Flow {
 pub(crate) struct Evaluator {
     pub unknowns: Unknowns,
     pub depth: usize,
+    /// Texts of files that the script writes and may run, by host and path.
+    pub files: BTreeMap<String, String>,
     nodes: Vec<Vec<Node>>,
     complaints: Vec<String>,
     work: usize,
@@ -49,6 +52,7 @@ pub fn read(text: &str, cwd: Option<&str>) -> Script {
     let mut evaluator = Evaluator {
         unknowns: Unknowns::default(),
         depth: 0,
+        files: BTreeMap::new(),
         nodes: vec![Vec::new()],
         complaints: Vec::new(),
         work: 0,
@@ -56,7 +60,9 @@ pub fn read(text: &str, cwd: Option<&str>) -> Script {
         calls: Vec::new(),
         recursed: false,
     };
-    let mut shell = Shell { cwd: cwd.map(str::to_owned), ..Shell::default() };
+    let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };
+    // The client's shell expands aliases, although it is not interactive.
+    shell.aliases.enabled = true;
     evaluator.run_text(&mut shell, &text);
     if evaluator.exhausted() {
         evaluator.complain("it does more than can be followed");
@@ -148,6 +154,7 @@ impl Evaluator {
         if self.unknowns.only_mark(text).is_some() {
             let shown = self.unknowns.show(text.trim());
             self.complain(format!("what `{}` runs is not known", short(&shown)));
+            self.unread(shell, text);
             return (self.unknowns.plain(shown), Flow::On);
         }
         self.text = self.text.saturating_add(text.len());
@@ -162,6 +169,7 @@ impl Evaluator {
                 let mut printed = String::new();
                 let mut flow = Flow::On;
                 for list in &program.complete_commands {
+                    shell.aliases.active = Rc::clone(&shell.aliases.defined);
                     let (text, next) = self.list(shell, list);
                     printed.push_str(&text);
                     flow = next;
@@ -323,6 +331,7 @@ impl Evaluator {
         }
         let (printed, flow) = self.compound(shell, compound);
         shell.stdin = before;
+        self.written(shell, &redirected, &printed);
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 

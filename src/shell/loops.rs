@@ -4,6 +4,7 @@ use brush_parser::ast;
 
 use super::compound::is_known_value;
 use super::evaluate::{Evaluator, Flow, Ran};
+use super::parse::SELECT;
 use super::script::Construct;
 use super::state::{Shell, Value};
 use super::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
@@ -13,6 +14,10 @@ const MOST_ROUNDS: usize = 256;
 
 impl Evaluator {
     pub fn for_clause(&mut self, shell: &mut Shell, clause: &ast::ForClauseCommand) -> Ran {
+        let (name, select) = match clause.variable_name.strip_suffix(SELECT) {
+            Some(name) => (name, true),
+            None => (clause.variable_name.as_str(), false),
+        };
         let fields = match &clause.values {
             Some(words) => {
                 let mut fields = Vec::new();
@@ -24,9 +29,19 @@ impl Evaluator {
                 }
                 fields
             }
-            None => shell.args.to_vec(),
+            None => self.fields(shell, "\"$@\""),
         };
-        let name = &clause.variable_name;
+        if select {
+            // Whoever is asked may choose again and again.
+            let candidates = fields.into_iter().map(|field| field.text).filter(|text| is_known(text)).take(8);
+            let unknown = Unknown {
+                source: format!("${name}"),
+                candidates: candidates.collect(),
+                ..Unknown::default()
+            };
+            let mark = self.unknowns.mark(unknown);
+            return self.many_rounds(shell, Some((name, mark)), &clause.body.list);
+        }
         if fields.len() > MOST_ROUNDS {
             let unknown = self.unknowns.plain(format!("${name}"));
             return self.many_rounds(shell, Some((name, unknown)), &clause.body.list);
@@ -41,7 +56,10 @@ impl Evaluator {
                 }
                 let many = this.is_many(&field);
                 let ran = if many {
-                    this.many_rounds(shell, Some((name, field.text)), &clause.body.list)
+                    // A pattern stands for files that are not known.
+                    let text =
+                        if is_known(&field.text) { this.unknowns.plain(field.text) } else { field.text };
+                    this.many_rounds(shell, Some((name, text)), &clause.body.list)
                 } else {
                     shell.set(name, Value::Scalar(field.text), Origin::Listed);
                     this.list(shell, &clause.body.list)

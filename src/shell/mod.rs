@@ -10,6 +10,7 @@ mod code_calls;
 mod compound;
 mod evaluate;
 mod expand;
+mod files;
 mod functions;
 mod listing;
 mod loops;

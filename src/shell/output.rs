@@ -14,9 +14,22 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
     match program {
         "echo" => Some(echo(args)),
         "printf" => return printf(evaluator, args),
-        "cat" | "tee" | "sponge" | "pv" => cat(evaluator, invocation, program),
-        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "cp" | "mv"
-        | "chmod" | "chown" | "ln" => Some(String::new()),
+        "tee" | "sponge" => {
+            if let Some(text) = &invocation.stdin {
+                let append = args.iter().any(|arg| matches!(*arg, "-a" | "--append"));
+                for file in args.iter().filter(|arg| !arg.starts_with('-')) {
+                    evaluator.write_file(shell, file, text, append);
+                }
+            }
+            invocation.stdin.clone()
+        }
+        "cat" | "pv" => cat(evaluator, shell, invocation, program),
+        "cp" | "mv" | "scp" | "install" => {
+            evaluator.copy_files(shell, invocation, program);
+            Some(String::new())
+        }
+        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown"
+        | "ln" => Some(String::new()),
         "pwd" => shell.cwd.clone().map(|cwd| cwd + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation)),
@@ -163,7 +176,7 @@ fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
     }
 }
 
-fn cat(evaluator: &mut Evaluator, invocation: &Invocation, program: &str) -> Option<String> {
+fn cat(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> Option<String> {
     let files =
         invocation.fields.iter().skip(1).filter(|field| field.text == "-" || !field.text.starts_with('-'));
     let files: Vec<&str> = files.map(|field| field.text.as_str()).collect();
@@ -174,7 +187,7 @@ fn cat(evaluator: &mut Evaluator, invocation: &Invocation, program: &str) -> Opt
     for file in files {
         let content = match file {
             "-" | "/dev/stdin" => invocation.stdin.clone(),
-            _ => evaluator.unknowns.only_mark(file).and_then(|unknown| unknown.content.clone()),
+            _ => evaluator.file(shell, file),
         };
         text.push_str(&content?);
     }

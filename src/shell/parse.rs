@@ -15,6 +15,9 @@ const DEEPEST_CASES: usize = 4;
 /// The tokenizer moves every later token of a line for each token after a here-document's delimiter.
 const LONGEST_HERE_LINE: usize = 8 * 1024;
 
+/// Ends the variable's name in a `select`, which the grammar is given as a `for`.
+pub(crate) const SELECT: char = '\u{E002}';
+
 /// Parses a script, or says in plain words why it cannot be read.
 pub(crate) fn parse(text: &str) -> Result<Program, String> {
     if too_deep(text) {
@@ -69,6 +72,12 @@ fn too_deep(text: &str) -> bool {
     false
 }
 
+/// True for a bracket after the same bracket with a blank between.
+fn follows_apart(before: Option<&Token>, token: &Token) -> bool {
+    matches!((before, token), (Some(Token::Operator(a, left)), Token::Operator(b, right))
+        if a == b && left.end.index != right.start.index)
+}
+
 /// What is open while the tokens are looked over.
 #[derive(PartialEq, Eq)]
 enum Open {
@@ -87,13 +96,24 @@ fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
     let mut after_in = false;
     let mut after_case_end = false;
     let mut coprocesses = 0;
+    let mut in_test = false;
+    let mut select = false;
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
         match &token {
-            Token::Operator(operator, _) => {
+            Token::Operator(operator, place) => {
                 match operator.as_str() {
-                    "(" => open.push(Open::Bracket),
+                    "(" => {
+                        // `( (` is two subshells; the grammar would take it for the start of a sum.
+                        if !in_test && follows_apart(prepared.last(), &token) {
+                            prepared.extend((0..2).map(|_| Token::Word("!".to_owned(), place.clone())));
+                        }
+                        open.push(Open::Bracket);
+                    }
                     ")" if open.last() == Some(&Open::Bracket) => {
+                        if !in_test && follows_apart(prepared.last(), &token) {
+                            prepared.push(Token::Operator(";".to_owned(), place.clone()));
+                        }
                         open.pop();
                     }
                     _ => {}
@@ -106,7 +126,8 @@ fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
                 prepared.push(token);
             }
             Token::Word(word, place) => {
-                let mut replacement = None;
+                in_test &= word != "]]";
+                let mut replacement = std::mem::take(&mut select).then(|| format!("{word}{SELECT}"));
                 let mut stays_in_position = false;
                 if command_position {
                     stays_in_position = true;
@@ -126,8 +147,9 @@ fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
                             stays_in_position = false;
                         }
                         "select" if matches!(tokens.peek(), Some(Token::Word(..))) => {
-                            // The grammar lacks it; what it runs is what a loop over its words runs.
+                            // The grammar lacks it; its variable tells the loops apart.
                             replacement = Some("for".to_owned());
+                            select = true;
                             open.push(Open::Compound);
                             stays_in_position = false;
                         }
@@ -147,6 +169,7 @@ fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
                             }
                         }
                         "coproc" => coprocesses += 1,
+                        "[[" => in_test = true,
                         "then" | "do" | "else" | "elif" | "!" | "time" => {}
                         _ => stays_in_position = false,
                     }

@@ -47,8 +47,8 @@ impl Evaluator {
                 IoRedirect::OutputAndError(word, append) => {
                     let mode = if *append { Mode::Append } else { Mode::Write };
                     let text = self.text(shell, &word.value);
-                    let path = self.unknowns.word(&Field::literal(text));
-                    result.files.push(Redirection { mode, path });
+                    let path = self.unknowns.word(&Field::literal(text.as_str()));
+                    result.files.push(Redirection { mode, path, marked: text });
                     result.silent = true;
                 }
                 IoRedirect::HereString(_, word) => {
@@ -91,8 +91,8 @@ impl Evaluator {
                         result.silent = true;
                     }
                     if !is_number {
-                        let path = self.unknowns.word(&Field::literal(text));
-                        result.files.push(Redirection { mode: Mode::Write, path });
+                        let path = self.unknowns.word(&Field::literal(text.as_str()));
+                        result.files.push(Redirection { mode: Mode::Write, path, marked: text });
                     }
                 }
                 return;
@@ -109,7 +109,7 @@ impl Evaluator {
         };
         match mode {
             Mode::Read | Mode::ReadWrite if fd.is_none_or(|fd| fd == 0) => {
-                let content = self.unknowns.only_mark(&text).and_then(|unknown| unknown.content.clone());
+                let content = self.file(shell, &text);
                 result.stdin = Some(match content {
                     Some(content) => content,
                     None if text == "/dev/null" => String::new(),
@@ -124,7 +124,7 @@ impl Evaluator {
             }
             _ => {}
         }
-        let path = self.unknowns.word(&Field::literal(text));
-        result.files.push(Redirection { mode, path });
+        let path = self.unknowns.word(&Field::literal(text.as_str()));
+        result.files.push(Redirection { mode, path, marked: text });
     }
 }

@@ -93,6 +93,8 @@ pub struct Redirection {
     pub mode: Mode,
     /// Which, as written.
     pub path: Word,
+    /// The same with marks, for the evaluation.
+    pub(crate) marked: String,
 }
 
 /// A simple command that would run, with all that is known of its surroundings.

@@ -54,6 +54,7 @@ pub(crate) fn run(
             evaluator.leaf(shell, invocation);
             return String::new();
         };
+        inner.name = rest.get(1).map(|field| Rc::from(field.text.as_str()));
         inner.args = Rc::new(rest.get(2..).unwrap_or_default().to_vec());
         return evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &script.text));
     }
@@ -66,7 +67,7 @@ pub(crate) fn run(
             invocation.stdin.clone()
         }
         Some(Field { text, .. }) => {
-            let content = evaluator.unknowns.only_mark(text).and_then(|unknown| unknown.content.clone());
+            let content = evaluator.file(shell, text);
             if content.is_none() {
                 // A script in a file is a program like any other.
                 evaluator.leaf(shell, invocation);

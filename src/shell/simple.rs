@@ -1,6 +1,6 @@
 //! One simple command: assignments, redirections, and what its name leads to.
 
-use brush_parser::ast::{self, AssignmentName, CommandPrefixOrSuffixItem};
+use brush_parser::ast::{self, Assignment, AssignmentName, CommandPrefixOrSuffixItem};
 
 use super::evaluate::{Evaluator, Flow, Ran};
 use super::script::{Command, Construct, Node, Redirection};
@@ -33,6 +33,14 @@ impl Invocation {
 
 impl Evaluator {
     pub fn simple(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
+        if let Some(text) = alias_text(shell, simple) {
+            let active = std::mem::take(&mut shell.aliases.active);
+            let enabled = std::mem::take(&mut shell.aliases.enabled);
+            let ran = self.run_script(shell, &text);
+            shell.aliases.active = active;
+            shell.aliases.enabled = enabled;
+            return ran;
+        }
         let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
         let mut fields = Vec::new();
@@ -92,8 +100,8 @@ impl Evaluator {
         }
         let invocation = Invocation {
             fields,
-            redirections: redirected.files,
-            stdin: redirected.stdin.or_else(|| shell.stdin.clone()),
+            redirections: redirected.files.clone(),
+            stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
         };
         let (printed, flow) = if assignments.is_empty() {
             self.run_each(shell, &invocation)
@@ -107,10 +115,19 @@ impl Evaluator {
             }
             let ran = self.run_each(&mut inner, &invocation);
             // The assignments are gone afterwards; what `cd` or `read` did is not.
-            shell.cwd = inner.cwd;
-            shell.stdin = inner.stdin;
+            for assignment in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+                if let CommandPrefixOrSuffixItem::AssignmentWord(Assignment { name, .. }, _) = assignment
+                    && let AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) =
+                        name
+                {
+                    inner.restore(name, shell);
+                }
+            }
+            inner.env = std::sync::Arc::clone(&shell.env);
+            *shell = inner;
             ran
         };
+        self.written(shell, &redirected, &printed);
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 
@@ -131,18 +148,23 @@ impl Evaluator {
                 break;
             }
             self.spend(1);
-            let fields = invocation.fields.iter().map(|field| {
-                let text = stretches(&field.text)
+            let mut fields = Vec::with_capacity(invocation.fields.len());
+            for field in &invocation.fields {
+                let text: String = stretches(&field.text)
                     .map(|s| match s {
                         Stretch::Mark(at) if at == index => candidate.clone(),
                         Stretch::Mark(at) => Unknowns::again(at),
                         Stretch::Known(text) => text.to_owned(),
                     })
                     .collect();
-                Field { text, origin: field.origin }
-            });
-            let fields =
-                fields.collect::<Vec<_>>().into_iter().filter(|field| !field.text.is_empty()).collect();
+                if text == candidate {
+                    // Most are written without quotes: they fall apart, or vanish.
+                    let words = text.split_whitespace().map(str::to_owned);
+                    fields.extend(words.map(|text| Field { text, origin: field.origin }));
+                } else {
+                    fields.push(Field { text, origin: field.origin });
+                }
+            }
             let one = Invocation { fields, ..invocation.clone() };
             ran = self.run_each(shell, &one);
         }
@@ -181,6 +203,9 @@ impl Evaluator {
     pub fn start(&mut self, shell: &Shell, invocation: &Invocation) -> Ran {
         let name = invocation.word(0).unwrap_or_default();
         let program = name.rsplit('/').next().unwrap_or(name);
+        if let Some(text) = self.file(shell, name).filter(|_| name.contains('/')) {
+            return (self.run_file(shell, invocation, &text), Flow::On);
+        }
         let printed = match program {
             _ if shells::is_shell(program) => shells::run(self, shell, invocation, program),
             "ssh" | "autossh" | "slogin" | "mosh" => remote::run(self, shell, invocation, program),
@@ -230,4 +255,22 @@ impl Evaluator {
         self.push(Node::Group(Construct::Through(Box::new(command)), nodes));
         printed
     }
+}
+
+/// The text that stands for a command whose name is an alias.
+fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
+    let name = simple.word_or_name.as_ref().filter(|_| shell.aliases.enabled)?;
+    let alias = shell.aliases.active.get(&name.value)?;
+    let mut text = alias.clone();
+    for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+        match item {
+            CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                text.push(' ');
+                text.push_str(&word.value);
+            }
+            // What is redirected runs all the same.
+            _ => {}
+        }
+    }
+    Some(text)
 }

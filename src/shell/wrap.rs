@@ -30,6 +30,14 @@ pub(crate) fn run(
     let mut split = None;
     let mut command = None;
     let mut exact = false;
+    let mut typed = wrapper.typed;
+    let mut is_shell = wrapper.shell.contains(&"");
+    let mut skip = wrapper.skip;
+    if program == "runuser" && !texts.iter().any(|word| word.starts_with("-u") || word.starts_with("--user"))
+    {
+        // Without `-u` it is `su`.
+        skip = usize::MAX;
+    }
     let value = |at: At| texts.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
     while let Some(item) = scanner.next() {
         match item {
@@ -56,10 +64,11 @@ pub(crate) fn run(
                 evaluator.leaf(shell, invocation);
                 return Some(String::new());
             }
-            Item::Option(..) => {}
+            Item::Option(name, None) if program == "screen" && name.is("-X") => typed = true,
+            Item::Option(name, _) => is_shell |= name.is_any(wrapper.shell),
             // `kubectl exec pod -- command`: the dashes end the wrapper's own words.
             Item::Dashes(index) => {
-                if wrapper.skip != usize::MAX && skipped >= wrapper.skip {
+                if skip != usize::MAX && skipped >= skip {
                     command = Some(index + 1);
                     break;
                 }
@@ -71,7 +80,7 @@ pub(crate) fn run(
                         inner.set_text(name, text);
                         evaluator.export(&mut inner, name);
                     }
-                } else if skipped < wrapper.skip {
+                } else if skipped < skip {
                     skipped += 1;
                 } else {
                     command = Some(index);
@@ -84,10 +93,24 @@ pub(crate) fn run(
         inner = inner.on_host(evaluator.unknowns.show(&host));
     }
     let mut rest = command.and_then(|at| invocation.fields.get(at..)).unwrap_or_default();
+    if program == "minikube" && rest.get(1).is_some_and(|field| field.text == "--") {
+        let rest = invocation.with(rest.iter().filter(|field| field.text != "--").cloned().collect());
+        return Some(
+            evaluator.through(shell, invocation, program.to_owned(), |this| this.run_program(&inner, &rest)),
+        );
+    }
     if rest.first().is_some_and(|field| field.text == "--") {
         rest = rest.get(1..).unwrap_or_default();
     }
     let label = label(program, wrapper.path);
+    if typed {
+        // Keys that are typed into a shell which is there already.
+        let words =
+            rest.iter().filter(|field| !matches!(field.text.as_str(), "stuff" | "Enter" | "C-m" | "KPEnter"));
+        let text = join(&words.cloned().collect::<Vec<_>>());
+        let mut inner = inner.elsewhere();
+        return Some(evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text)));
+    }
     if let Some(text) = script {
         // `su user -c '… $1' name argument`: the rest are the script's arguments.
         let mut inner = inner.child();
@@ -100,9 +123,7 @@ pub(crate) fn run(
         return Some(evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text)));
     }
     if rest.is_empty() {
-        if wrapper.shell
-            && let Some(text) = invocation.stdin.clone()
-        {
+        if is_shell && let Some(text) = invocation.stdin.clone() {
             let mut inner = inner.child();
             return Some(
                 evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text)),
@@ -117,7 +138,6 @@ pub(crate) fn run(
         return Some(evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text)));
     }
     let rest = invocation.with(rest.to_vec());
-    let inner = if wrapper.inside { inner } else { Shell { functions: std::rc::Rc::default(), ..inner } };
     Some(evaluator.through(shell, invocation, label, |this| this.run_program(&inner, &rest)))
 }
 

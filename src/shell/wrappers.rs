@@ -27,8 +27,10 @@ pub(crate) struct Wrapper {
     pub dir: &'static [&'static str],
     /// Options that name the host.
     pub host: &'static [&'static str],
-    /// Standard input is a script when no command is given.
-    pub shell: bool,
+    /// Options with which standard input is a script when no command is given; `""` stands for none needed.
+    pub shell: &'static [&'static str],
+    /// The words are keys for a shell that is there already.
+    pub typed: bool,
 }
 
 const PLAIN: Wrapper = Wrapper {
@@ -44,7 +46,8 @@ const PLAIN: Wrapper = Wrapper {
     repeats: false,
     dir: &[],
     host: &[],
-    shell: false,
+    shell: &[],
+    typed: false,
 };
 
 const ENGINE_GLOBAL: &[&str] = &[
@@ -217,9 +220,10 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
         ],
         dir: &["-D", "--chdir"],
         assigns: true,
+        shell: &["-s", "--shell", "-i", "--login"],
         ..PLAIN
     },
-    Wrapper { names: &["doas"], valued: &["-u", "-C", "-a"], ..PLAIN },
+    Wrapper { names: &["doas"], valued: &["-u", "-C", "-a"], shell: &["-s"], ..PLAIN },
     Wrapper {
         names: &["env"],
         valued: &["-u", "--unset", "-C", "--chdir", "-S", "--split-string", "-a", "--argv0"],
@@ -283,6 +287,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["chroot"], valued: &["--userspec", "--groups"], skip: 1, inside: true, ..PLAIN },
     Wrapper {
         names: &["nsenter"],
+        shell: &[""],
         valued: &["-t", "--target", "-S", "--setuid", "-G", "--setgid"],
         inside: true,
         ..PLAIN
@@ -365,7 +370,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
         valued: &["-c", "--command", "-g", "--group", "-G", "--supp-group", "-s", "--shell", "-w", "-T"],
         skip: usize::MAX,
         script: &["-c", "--command", "--session-command"],
-        shell: true,
+        shell: &[""],
         ..PLAIN
     },
     Wrapper {
@@ -384,7 +389,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
             "--user",
         ],
         script: &["-c", "--command", "--session-command"],
-        shell: true,
+        shell: &[""],
         ..PLAIN
     },
     Wrapper { names: &["sg"], valued: &["-c"], skip: 1, script: &["-c"], joined: true, ..PLAIN },
@@ -528,13 +533,29 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     },
     Wrapper {
         names: &["tmux"],
+        path: &["send-keys"],
+        global: &["-L", "-S", "-f", "-c"],
+        valued: &["-t", "-N"],
+        typed: true,
+        ..PLAIN
+    },
+    Wrapper {
+        names: &["tmux"],
+        path: &["send"],
+        global: &["-L", "-S", "-f", "-c"],
+        valued: &["-t", "-N"],
+        typed: true,
+        ..PLAIN
+    },
+    Wrapper {
+        names: &["tmux"],
         path: &["run-shell"],
         global: &["-L", "-S", "-f"],
         valued: &["-t", "-d", "-c"],
         joined: true,
         ..PLAIN
     },
-    Wrapper { names: &["screen"], valued: &["-S", "-c", "-e", "-h", "-p", "-s", "-t", "-T", "-X"], ..PLAIN },
+    Wrapper { names: &["screen"], valued: &["-S", "-c", "-e", "-h", "-p", "-s", "-t", "-T"], ..PLAIN },
     Wrapper {
         names: &["docker", "podman", "nerdctl"],
         path: &["exec"],
@@ -634,7 +655,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
         inside: true,
         ..PLAIN
     },
-    Wrapper { names: &["k3s", "microk8s", "minikube"], path: &["kubectl"], skip: 0, ..PLAIN },
+    Wrapper { names: &["k3s", "microk8s", "minikube"], ..PLAIN },
     Wrapper { names: &["pct"], path: &["exec"], skip: 1, inside: true, ..PLAIN },
     Wrapper {
         names: &["qm"],
