@@ -73,6 +73,9 @@ const BEFORE_TEXT: [&str; 16] = [
     "busybox sh -c",
 ];
 
+/// Wrappers that begin in a folder of their own, where compose is another project.
+const ELSEWHERE: [&str; 8] = ["docker", "kubectl", "pct", "lxc", "incus", "chroot", "nsenter", "systemd-run"];
+
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
@@ -152,6 +155,9 @@ proptest! {
         chain in vec(select(&BEFORE_WORDS[..]), 1..5),
     ) {
         let bare = read(&row.command, &row.cwd);
+        if chain.iter().any(|wrapper| ELSEWHERE.iter().any(|program| wrapper.starts_with(program))) {
+            prop_assume!(read_command(&row.command, None) == bare);
+        }
         let text = format!("{} {}", chain.join(" "), row.command);
         let wrapped = read(&text, &row.cwd);
         prop_assert_eq!(list(&deeds(&bare)), list(&deeds(&wrapped)), "{}", text);
@@ -167,6 +173,9 @@ proptest! {
         chain in vec(select(&BEFORE_TEXT[..]), 1..4),
     ) {
         let bare = read(&row.command, &row.cwd);
+        if chain.iter().any(|shell| shell.starts_with("docker")) {
+            prop_assume!(read_command(&row.command, None) == bare);
+        }
         let text = chain.iter().fold(row.command.clone(), |text, shell| format!("{shell} {}", quoted(&text)));
         let wrapped = read(&text, &row.cwd);
         prop_assert_eq!(list(&deeds(&bare)), list(&deeds(&wrapped)), "{}", text);
@@ -241,7 +250,7 @@ proptest! {
             5 => format!("{{ {command}\n}} 2>&1 | tail -n 5"),
             6 => format!("if true; then {command}\nfi"),
             7 => format!("{{ {command}\n}} && echo done"),
-            8 => format!("f() {{ {command}\n}}\nf"),
+            8 => format!("company() {{ {command}\n}}\ncompany"),
             _ => format!("{{ {command}\n}} &\nwait"),
         };
         prop_assert_eq!(list(&deeds(&read(command, &row.cwd))), list(&deeds(&read(&text, &row.cwd))), "{}", text);

@@ -257,11 +257,12 @@ impl Writer {
             "uv run --with x",
             "pipenv run",
             "poetry run",
-            "xargs -a /dev/null",
             "tmux new-session -d -s r",
             "screen -dmS r",
         ]);
-        line.split(' ').map(str::to_owned).collect()
+        // One lock within another of the same name waits for ever.
+        let lock = self.fresh("/tmp/lock");
+        line.replace("/tmp/lock", &lock).split(' ').map(str::to_owned).collect()
     }
 
     /// The same words through a program that wants them in another form.
