@@ -97,6 +97,8 @@ fn whole_rows() -> Vec<Row> {
         row.family != "unreadable"
             && !outer_words.iter().any(|word| row.command.contains(word))
             && !row.command.contains("jellyfin;;")
+            // A group of nothing but a comment is a mistake to bash.
+            && !row.command.starts_with('#')
     };
     ROWS.iter().filter(whole).cloned().collect()
 }
@@ -156,7 +158,7 @@ proptest! {
     ) {
         let bare = read(&row.command, &row.cwd);
         if chain.iter().any(|wrapper| ELSEWHERE.iter().any(|program| wrapper.starts_with(program))) {
-            prop_assume!(read_command(&row.command, None) == bare);
+            prop_assume!(read_command(&row.command, None).actions == bare.actions);
         }
         let text = format!("{} {}", chain.join(" "), row.command);
         let wrapped = read(&text, &row.cwd);
@@ -174,7 +176,7 @@ proptest! {
     ) {
         let bare = read(&row.command, &row.cwd);
         if chain.iter().any(|shell| shell.starts_with("docker")) {
-            prop_assume!(read_command(&row.command, None) == bare);
+            prop_assume!(read_command(&row.command, None).actions == bare.actions);
         }
         let text = chain.iter().fold(row.command.clone(), |text, shell| format!("{shell} {}", quoted(&text)));
         let wrapped = read(&text, &row.cwd);
@@ -189,7 +191,7 @@ proptest! {
     ) {
         // Over there the shell begins in another folder.
         let bare = read(&row.command, &row.cwd);
-        prop_assume!(read_command(&row.command, None) == bare);
+        prop_assume!(read_command(&row.command, None).actions == bare.actions);
         let text = format!("ssh {options}{host} {}", quoted(&row.command));
         let name = name_of(host.rsplit('@').next().unwrap_or(host));
         let mut moved: Vec<Deed> = deeds(&bare);
@@ -204,6 +206,8 @@ proptest! {
     fn a_quoted_word_is_the_same_word(row in plain_row(), place in any::<prop::sample::Index>(), style in 0..6_u8) {
         let mut words: Vec<String> = row.command.split(' ').map(str::to_owned).collect();
         let word = &mut words[place.index(row.command.split(' ').count())];
+        // Two blanks in a row have nothing between them to be quoted.
+        prop_assume!(!word.is_empty());
         let half = word.len() / 2;
         *word = match style {
             0 => format!("'{word}'"),

@@ -42,6 +42,8 @@ pub(crate) struct Evaluator {
     text: usize,
     /// Functions being called, with their arguments.
     pub calls: Vec<(String, Vec<String>)>,
+    /// How many calls there were.
+    pub called: usize,
     /// Set when a call was not followed because the same one is under way.
     pub recursed: bool,
 }
@@ -62,6 +64,7 @@ pub fn read(text: &str, cwd: Option<&str>) -> Script {
         work: 0,
         text: 0,
         calls: Vec::new(),
+        called: 0,
         recursed: false,
     };
     let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };

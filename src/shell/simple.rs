@@ -209,6 +209,8 @@ impl Evaluator {
         let printed = match program {
             _ if shells::is_shell(program) => shells::run(self, shell, invocation, program),
             "ssh" | "autossh" | "slogin" | "mosh" => remote::run(self, shell, invocation, program),
+            "ansible" => remote::ansible(self, shell, invocation),
+            "crontab" => shells::crontab(self, shell, invocation),
             "xargs" => batch::xargs(self, shell, invocation),
             "parallel" => batch::parallel(self, shell, invocation),
             "find" | "fd" | "fdfind" => batch::find(self, shell, invocation),
