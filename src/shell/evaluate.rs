@@ -14,9 +14,9 @@ use super::text::{Origin, Unknown, Unknowns, is_known, without_marks};
 /// Scripts inside scripts, calls and wrappers deeper than this are not followed.
 const DEEPEST: usize = 40;
 /// Work beyond this, about one unit a command or 64 bytes, is not done: an expansion bomb.
-const MOST_WORK: usize = 40_000;
+const MOST_WORK: usize = 20_000;
 /// Script text beyond this, counted again at every level at which it is read, is not read.
-const MOST_TEXT: usize = 320 * 1024;
+const MOST_TEXT: usize = 200 * 1024;
 
 /// Where the flow goes after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -250,6 +250,8 @@ impl Evaluator {
         label: String,
         run: impl FnOnce(&mut Self) -> String,
     ) -> String {
+        // The words are copied for every wrapper in a chain.
+        self.spend(invocation.fields.len() / 8 * 4);
         let mut command = self.finished(shell, invocation);
         command.through = label;
         let (printed, nodes) = self.apart(run);
