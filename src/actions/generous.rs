@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::model::action::Action;
+use crate::model::action::{Action, Target};
 use crate::shell::{Command, Unread, Word};
 
 use super::line::Line;
@@ -30,6 +30,28 @@ const BLIND_GUESSES: &[&str] = &["docker", "systemctl", "kubectl", "helm", "gh"]
 
 /// Looks for words that would act at any place of a text that could not be read.
 pub(super) fn find_actions(unread: &Unread, actions: &mut Vec<Action>) {
+    let before = actions.len();
+    suspect(unread, actions);
+    if !unread.maker {
+        return;
+    }
+    // The words of a program that makes a script say what is done, but hardly to what.
+    let suspected = actions.split_off(before);
+    for mut action in suspected {
+        let same = |other: &Action| {
+            (other.kind, other.verb, other.family) == (action.kind, action.verb, action.family)
+        };
+        if actions.get(before..).unwrap_or_default().iter().any(same) {
+            continue;
+        }
+        if action.target != Target::Nothing {
+            action.target = Target::Unknown;
+        }
+        actions.push(action);
+    }
+}
+
+fn suspect(unread: &Unread, actions: &mut Vec<Action>) {
     let before = actions.len();
     let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
     for part in unread.text.split(ends_command) {

@@ -43,6 +43,8 @@ pub struct Unknown {
     pub(crate) candidates: Vec<String>,
     /// What a reader finds in the file of this name, for process substitution.
     pub(crate) content: Option<String>,
+    /// What the program that prints it reads, where that is known.
+    pub(crate) made_from: Option<String>,
     /// True when it may be any number of words.
     pub(crate) many: bool,
 }
@@ -122,7 +124,10 @@ pub(crate) enum Stretch<'a> {
 
 impl Unknowns {
     /// Adds a stretch and returns its mark.
-    pub fn mark(&mut self, unknown: Unknown) -> String {
+    pub fn mark(&mut self, mut unknown: Unknown) -> String {
+        if unknown.source.contains(['\u{E003}', '\u{E004}']) {
+            unknown.source = super::lift::restore(&unknown.source, &[]);
+        }
         let index = self.0.len();
         self.0.push(unknown);
         format!("{OPEN}{index}{CLOSE}")
@@ -214,8 +219,9 @@ pub(crate) fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
 
 /// Input may not bring marks of its own, nor NUL, which no argument can hold.
 pub(crate) fn without_marks(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains([OPEN, CLOSE, '\0']) {
-        text.replace([OPEN, CLOSE], "\u{FFFD}").replace('\0', "").into()
+    let is_own = |c: char| ('\u{E000}'..='\u{E00F}').contains(&c);
+    if text.contains(|c| is_own(c) || c == '\0') {
+        text.replace(is_own, "\u{FFFD}").replace('\0', "").into()
     } else {
         text.into()
     }
