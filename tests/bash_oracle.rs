@@ -27,7 +27,7 @@ use sandbox::{Case, Outcome};
 
 const HERE: &str = "/app";
 /// How many differences a failing test shows; the shortest first.
-const SHOWN: usize = 25;
+const SHOWN: usize = 1000;
 
 struct Difference {
     text: String,

@@ -175,8 +175,7 @@ impl Writer {
             written.splice(0..0, wrapper);
         }
         if self.one_in(6) {
-            let first =
-                self.pick(&["command ", "time ", "A=b ", "env -u NOTHING ", "PAGER=cat LANG=C ", "! "]);
+            let first = self.pick(&["command ", "time ", "A=b ", "env -u NOTHING ", "PAGER=cat LANG=C "]);
             written[0] = format!("{first}{}", written[0]);
         } else if self.one_in(12) {
             return self.in_a_folder();
@@ -492,7 +491,7 @@ impl Writer {
                 let other = self.grouped(&other);
                 format!("{group} && {other}")
             }
-            14 => format!("! {group}"),
+            14 => format!("! {group}\ntrue"),
             15 => format!("{group} || true"),
             16 => format!("false || {group}"),
             17 => {
