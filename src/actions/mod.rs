@@ -5,6 +5,7 @@ mod compose;
 mod container;
 mod forge;
 mod generous;
+mod guard;
 mod helm;
 mod kubectl;
 mod line;
@@ -72,6 +73,7 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
         "service" | "rc-service" | "invoke-rc.d" => systemd::service(line, actions),
         "kubectl" | "oc" | "microk8s.kubectl" => kubectl::find_actions(line, actions),
         "gh" | "tea" | "glab" | "hub" => forge::find_actions(line, actions),
+        "opsctl" => guard::find_actions(line, actions),
         "apprise" => notifier::find_actions(line, actions),
         _ if line.is_init_script() => systemd::init_script(line, actions),
         _ => return false,
