@@ -11,7 +11,7 @@ fn main() {
 
 /// Two hundred characters of the usual kind of work on another host.
 const OVER_SSH: &str = "ssh -o ConnectTimeout=10 -o BatchMode=yes -i /root/.ssh/id_ed25519 root@ie01 'cd /opt/jellyfin \
-&& docker compose pull --quiet && docker compose up -d jellyfin && docker logs --tail 20 jellyfin 2>&1'";
+&& docker compose pull --quiet && docker compose up -d jellyfin && docker logs --tail 2000 jellyfin 2>&1'";
 
 fn bench(bencher: Bencher, text: &str) {
     let cwd = Some(Path::new("/app"));

@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,8 @@ fn read(text: &str) -> CommandReading {
     read_command(text, Some(Path::new("/app")))
 }
 
-/// Reads on a thread with the usual stack; `None` when no end was in sight.
-fn read_patiently(text: String) -> Option<(CommandReading, Duration)> {
+/// Reads on a thread with the usual stack; otherwise says what went wrong.
+fn read_patiently(text: String) -> Result<(CommandReading, Duration), &'static str> {
     let (done, result) = mpsc::channel();
     let reader = thread::Builder::new().stack_size(USUAL_STACK);
     let reader = reader.spawn(move || {
@@ -29,7 +29,10 @@ fn read_patiently(text: String) -> Option<(CommandReading, Duration)> {
         done.send((reading, begun.elapsed())).ok();
     });
     drop(reader.expect("a thread"));
-    result.recv_timeout(PATIENCE).ok()
+    result.recv_timeout(PATIENCE).map_err(|error| match error {
+        RecvTimeoutError::Timeout => "no end",
+        RecvTimeoutError::Disconnected => "a panic",
+    })
 }
 
 /// `unit`, again and again, up to `size` bytes.
@@ -98,10 +101,10 @@ fn the_work_grows_no_faster_than_the_text() {
     for (name, shape) in SHAPES {
         let fastest = |size: usize| {
             let times = (0..3).map(|_| read_patiently(shape(size)).map(|(_, time)| time));
-            times.collect::<Option<Vec<_>>>().and_then(|times| times.into_iter().min())
+            times.collect::<Result<Vec<_>, _>>().map(|times| times.into_iter().min().unwrap_or_default())
         };
-        let (Some(first), Some(second)) = (fastest(small), fastest(large)) else {
-            slow.push(format!("{name}: no end"));
+        let (Ok(first), Ok(second)) = (fastest(small), fastest(large)) else {
+            slow.push(format!("{name}: no end, or a panic"));
             continue;
         };
         // Four times the text; sixteen times the work would be quadratic. Little times are all noise.
@@ -140,7 +143,7 @@ fn a_script_nested_a_thousand_deep_ends_with_a_complaint() {
     for text in nests {
         let begin = text[..30].to_owned();
         let quiet = begin.contains("((") || begin.starts_with("[[") || begin.starts_with("{a");
-        let (reading, _) = read_patiently(text).unwrap_or_else(|| panic!("no end: {begin}"));
+        let (reading, _) = read_patiently(text).unwrap_or_else(|wrong| panic!("{wrong}: {begin}"));
         assert!(quiet || !reading.complaints.is_empty(), "no complaint: {begin}");
     }
 }
@@ -223,9 +226,9 @@ fn a_text_that_unfolds_into_more_than_can_be_read_ends() {
         let begin: String = text.chars().take(80).collect();
         match read_patiently(text) {
             // Generous: this is a debug build, and the texts are made to hurt.
-            Some((_, time)) if time < Duration::from_secs(10) => {}
-            Some((_, time)) => endless.push(format!("{time:?}: {begin}")),
-            None => endless.push(format!("no end: {begin}")),
+            Ok((_, time)) if time < Duration::from_secs(10) => {}
+            Ok((_, time)) => endless.push(format!("{time:?}: {begin}")),
+            Err(wrong) => endless.push(format!("{wrong}: {begin}")),
         }
     }
     assert!(endless.is_empty(), "{}", endless.join("\n"));

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::model::action::Action;
+use crate::model::action::{Action, Target};
 use crate::shell::{Command, Unread, Word};
 
 use super::line::Line;
 
 /// Words of a suspected command that are looked at.
-const MOST_WORDS: usize = 64;
+const MOST_WORDS: usize = 24;
 /// Actions raised from one text; more would say nothing new.
 const MOST_ACTIONS: usize = 64;
 
@@ -30,6 +30,28 @@ const BLIND_GUESSES: &[&str] = &["docker", "systemctl", "kubectl", "helm", "gh"]
 
 /// Looks for words that would act at any place of a text that could not be read.
 pub(super) fn find_actions(unread: &Unread, actions: &mut Vec<Action>) {
+    let before = actions.len();
+    suspect(unread, actions);
+    if !unread.maker {
+        return;
+    }
+    // The words of a program that makes a script say what is done, but hardly to what.
+    let suspected = actions.split_off(before);
+    for mut action in suspected {
+        let same = |other: &Action| {
+            (other.kind, other.verb, other.family) == (action.kind, action.verb, action.family)
+        };
+        if actions.get(before..).unwrap_or_default().iter().any(same) {
+            continue;
+        }
+        if action.target != Target::Nothing {
+            action.target = Target::Unknown;
+        }
+        actions.push(action);
+    }
+}
+
+fn suspect(unread: &Unread, actions: &mut Vec<Action>) {
     let before = actions.len();
     let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
     for part in unread.text.split(ends_command) {
@@ -124,6 +146,10 @@ pub(super) fn dynamic_program(command: &Command, actions: &mut Vec<Action>) {
         return;
     }
     let rest = command.words.get(1..).unwrap_or_default();
+    // What is done must be told, at least.
+    if rest.iter().find(|word| !word.text.starts_with('-')).is_none_or(|word| word.known().is_none()) {
+        return;
+    }
     let name = program.text.to_ascii_lowercase();
     let betrayed = GUESSES.iter().find(|(part, _)| name.contains(part)).map(|(_, program)| *program);
     let guesses: &[&str] = betrayed.as_ref().map_or(BLIND_GUESSES, std::slice::from_ref);

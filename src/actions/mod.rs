@@ -50,7 +50,9 @@ pub fn read_command(text: &str, cwd: Option<&Path>) -> CommandReading {
 fn find_actions(command: &Command, actions: &mut Vec<Action>, complaints: &mut Vec<String>) {
     let Some(program) = command.words.first() else { return };
     let before = actions.len();
-    if !family(&Line::new(command), actions) && program.unknown.is_some() {
+    // `~/bin/tool` is a tool, wherever the folder is.
+    let named = program.unknown.is_none() || program.suffix().contains('/');
+    if !family(&Line::new(command), actions) && !named {
         generous::dynamic_program(command, actions);
         if actions.len() > before {
             complaints.push(format!("which program `{}` is cannot be told", program.text));

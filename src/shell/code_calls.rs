@@ -253,14 +253,23 @@ fn tokens(code: &str, program: &str) -> Vec<Token> {
                 });
                 rest = after.get(len..).unwrap_or_default();
             }
-            '%' if after.starts_with('x') && program == "ruby" => {
-                rest = shell_quote(&mut tokens, after.get(1..).unwrap_or_default());
+            '%' if program == "ruby"
+                && after.starts_with(['x', 'q', 'Q', 'w'])
+                && after.chars().nth(1).is_some_and(|c| "({[<|!/".contains(c)) =>
+            {
+                let (body, tail) = own_quotes(after.get(1..).unwrap_or_default());
+                match after.chars().next() {
+                    Some('x') => tokens.push(Token::Shell(text_parts(body, Interpolation::Hash))),
+                    Some('w') => push_words(&mut tokens, body),
+                    _ => tokens.push(text_token(body, Interpolation::Hash)),
+                }
+                rest = tail;
             }
             _ if c.is_alphabetic() || c == '_' => {
                 let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
                 let (name, tail) = rest.split_at(end);
-                if name == "qx" && program == "perl" {
-                    rest = shell_quote(&mut tokens, tail);
+                if let Some(after) = named_quotes(&mut tokens, name, tail, program) {
+                    rest = after;
                 } else {
                     tokens.push(Token::Name(name.to_owned()));
                     rest = tail;
@@ -281,9 +290,9 @@ fn tokens(code: &str, program: &str) -> Vec<Token> {
     tokens
 }
 
-/// `x{…}`, `x(…)`, `x/…/` after its name.
-fn shell_quote<'a>(tokens: &mut Vec<Token>, text: &'a str) -> &'a str {
-    let Some(open) = text.chars().next() else { return text };
+/// The text in brackets or other signs of the writer's choice, and what follows: `q(…)`, `%x{…}`, `qx/…/`.
+fn own_quotes(text: &str) -> (&str, &str) {
+    let Some(open) = text.chars().next() else { return ("", "") };
     let close = match open {
         '(' => ')',
         '{' => '}',
@@ -292,9 +301,46 @@ fn shell_quote<'a>(tokens: &mut Vec<Token>, text: &'a str) -> &'a str {
         other => other,
     };
     let body = text.get(open.len_utf8()..).unwrap_or_default();
-    let end = body.find(close).unwrap_or(body.len());
-    tokens.push(Token::Shell(text_parts(body.get(..end).unwrap_or_default(), Interpolation::Hash)));
-    body.get((end + close.len_utf8()).min(body.len())..).unwrap_or_default()
+    let mut depth = 0_usize;
+    for (at, c) in body.char_indices() {
+        if c == close && depth == 0 {
+            return (
+                body.get(..at).unwrap_or_default(),
+                body.get(at + close.len_utf8()..).unwrap_or_default(),
+            );
+        }
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            depth -= 1;
+        }
+    }
+    (body, "")
+}
+
+/// Perl's and ruby's quotes by name; `None` when the name is an ordinary one.
+fn named_quotes<'a>(tokens: &mut Vec<Token>, name: &str, tail: &'a str, program: &str) -> Option<&'a str> {
+    let text = tail.trim_start();
+    let first = text.chars().next()?;
+    if program != "perl" || first.is_alphanumeric() || matches!(first, '=' | ',' | ';' | ')') {
+        return None;
+    }
+    let (body, rest) = own_quotes(text);
+    match name {
+        "q" => tokens.push(Token::Text(vec![Part::Known(body.to_owned())])),
+        "qq" => tokens.push(text_token(body, Interpolation::Hash)),
+        "qx" => tokens.push(Token::Shell(text_parts(body, Interpolation::Hash))),
+        "qw" => push_words(tokens, body),
+        _ => return None,
+    }
+    Some(rest)
+}
+
+fn push_words(tokens: &mut Vec<Token>, body: &str) {
+    for word in body.split_whitespace() {
+        tokens.push(Token::Text(vec![Part::Known(word.to_owned())]));
+        tokens.push(Token::Sign(','));
+    }
 }
 
 /// The text up to the closing quote with its escapes resolved, and the length read.
@@ -356,12 +402,21 @@ fn text_parts(text: &str, interpolation: Interpolation) -> Vec<Part> {
     };
     let mut parts = Vec::new();
     let mut rest = text;
-    while let Some((at, open)) = opens.iter().filter_map(|open| rest.find(open).map(|at| (at, *open))).min() {
+    // Looked for in one go: each on its own would search the whole rest again and again.
+    let first = |rest: &str| {
+        rest.char_indices().filter(|(_, c)| matches!(c, '%' | '{' | '#' | '$')).find_map(|(at, _)| {
+            let here = rest.get(at..).unwrap_or_default();
+            opens.iter().find(|open| here.starts_with(**open)).map(|open| (at, *open))
+        })
+    };
+    while let Some((at, open)) = first(rest) {
         if at > 0 {
             parts.push(Part::Known(rest.get(..at).unwrap_or_default().to_owned()));
         }
         let inside = rest.get(at..).unwrap_or_default();
-        let len = if open.ends_with('{') {
+        let len = if open == "{}" {
+            2
+        } else if open.ends_with('{') {
             inside.find('}').map_or(inside.len(), |end| end + 1)
         } else if open == "$" {
             1 + inside

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use brush_parser::ast;
 
+use super::lift::{HereDocument, restore};
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::{Shell, Value};
 use super::text::{Origin, Unknown, Unknowns, is_known, without_marks};
@@ -13,9 +14,9 @@ use super::text::{Origin, Unknown, Unknowns, is_known, without_marks};
 /// Scripts inside scripts, calls and wrappers deeper than this are not followed.
 const DEEPEST: usize = 40;
 /// Work beyond this, about one unit a command or 64 bytes, is not done: an expansion bomb.
-const MOST_WORK: usize = 40_000;
+const MOST_WORK: usize = 20_000;
 /// Script text beyond this, counted again at every level at which it is read, is not read.
-const MOST_TEXT: usize = 320 * 1024;
+const MOST_TEXT: usize = 200 * 1024;
 
 /// Where the flow goes after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub(crate) enum Flow {
 pub(crate) struct Evaluator {
     pub unknowns: Unknowns,
     pub depth: usize,
+    /// Here-documents, by the numbers that stand for them in texts.
+    pub documents: Vec<HereDocument>,
     /// Texts of files that the script writes and may run, by host and path.
     pub files: BTreeMap<String, String>,
     nodes: Vec<Vec<Node>>,
@@ -39,6 +42,8 @@ pub(crate) struct Evaluator {
     text: usize,
     /// Functions being called, with their arguments.
     pub calls: Vec<(String, Vec<String>)>,
+    /// How many calls there were.
+    pub called: usize,
     /// Set when a call was not followed because the same one is under way.
     pub recursed: bool,
 }
@@ -52,12 +57,14 @@ pub fn read(text: &str, cwd: Option<&str>) -> Script {
     let mut evaluator = Evaluator {
         unknowns: Unknowns::default(),
         depth: 0,
+        documents: Vec::new(),
         files: BTreeMap::new(),
         nodes: vec![Vec::new()],
         complaints: Vec::new(),
         work: 0,
         text: 0,
         calls: Vec::new(),
+        called: 0,
         recursed: false,
     };
     let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };
@@ -132,9 +139,19 @@ impl Evaluator {
 
     /// Keeps a text that would run and could not be read.
     pub fn unread(&mut self, shell: &Shell, text: &str) {
-        let text = self.unknowns.show(text);
+        self.unread_text(shell, text, false);
+    }
+
+    /// Keeps what makes a text that would run and is not known.
+    fn unread_maker(&mut self, shell: &Shell, text: &str) {
+        self.unread_text(shell, text, true);
+    }
+
+    fn unread_text(&mut self, shell: &Shell, text: &str, maker: bool) {
+        let text = restore(&self.unknowns.show(text), &self.documents);
         self.push(Node::Unread(Unread {
             text,
+            maker,
             hosts: Arc::clone(&shell.hosts),
             via: Arc::clone(&shell.via),
             cwd: shell.cwd.clone(),
@@ -154,7 +171,11 @@ impl Evaluator {
         if self.unknowns.only_mark(text).is_some() {
             let shown = self.unknowns.show(text.trim());
             self.complain(format!("what `{}` runs is not known", short(&shown)));
-            self.unread(shell, text);
+            let made_from = self.unknowns.only_mark(text).and_then(|unknown| unknown.made_from.clone());
+            if let Some(text) = made_from {
+                self.unread(shell, &text);
+            }
+            self.unread_maker(shell, text);
             return (self.unknowns.plain(shown), Flow::On);
         }
         self.text = self.text.saturating_add(text.len());
@@ -164,7 +185,7 @@ impl Evaluator {
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;
-        let ran = match super::parse::parse(text) {
+        let ran = match super::parse::parse(text, &mut self.documents) {
             Ok(program) => {
                 let mut printed = String::new();
                 let mut flow = Flow::On;

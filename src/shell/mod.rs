@@ -12,6 +12,7 @@ mod evaluate;
 mod expand;
 mod files;
 mod functions;
+mod lift;
 mod listing;
 mod loops;
 pub mod options;

@@ -85,6 +85,7 @@ fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], p
     evaluator.unknowns.mark(Unknown {
         source: format!("$({source})"),
         listing,
+        made_from: invocation.stdin.clone().filter(|text| text.len() < 4096 && !text.is_empty()),
         many: true,
         ..Unknown::default()
     })

@@ -6,43 +6,42 @@
 use brush_parser::ast::Program;
 use brush_parser::{ParseError, ParserOptions, Token, TokenizerError, TokenizerOptions};
 
+use super::lift::{APART, HereDocument, lift};
+
 /// Brackets nested deeper than this are not read.
 const DEEPEST_BRACKETS: usize = 24;
 /// Compound commands nested deeper than this are not read.
 const DEEPEST_COMPOUNDS: usize = 16;
+/// More tokens than this are not read: 64 KiB of ordinary script hold a third of it.
+const MOST_TOKENS: usize = 20_000;
 /// As above, for `case`.
 const DEEPEST_CASES: usize = 4;
-/// The tokenizer moves every later token of a line for each token after a here-document's delimiter.
-const LONGEST_HERE_LINE: usize = 8 * 1024;
 
 /// Ends the variable's name in a `select`, which the grammar is given as a `for`.
 pub(crate) const SELECT: char = '\u{E002}';
 
 /// Parses a script, or says in plain words why it cannot be read.
-pub(crate) fn parse(text: &str) -> Result<Program, String> {
-    if too_deep(text) {
+pub(crate) fn parse(text: &str, documents: &mut Vec<HereDocument>) -> Result<Program, String> {
+    let text = lift(text, documents)?;
+    if too_deep(&text) {
         return Err("it nests brackets too deeply".to_owned());
     }
-    if text.lines().any(|line| line.len() > LONGEST_HERE_LINE && line.contains("<<")) {
-        return Err("a line with a here-document is too long".to_owned());
-    }
-    let tokens = match tokenize(text) {
-        Err(TokenizerError::UnterminatedHereDocuments(tags, _)) => {
-            // The shell takes the end of the text for the end of the document, with a warning.
-            let tag: String = tags.split(", ").next().unwrap_or_default().replace(['\'', '"', '\\'], "");
-            tokenize(&format!("{text}\n{tag}\n"))
+    // A mistake in the parser must not be taken for a command without actions.
+    let parsed = std::panic::catch_unwind(|| {
+        let tokens = tokenize(&text).map_err(|error| error.to_string())?;
+        if tokens.len() > MOST_TOKENS {
+            return Err("it holds too many words".to_owned());
         }
-        tokens => tokens,
-    };
-    let tokens = tokens.map_err(|error| format!("{error}"))?;
-    let tokens = prepare(tokens)?;
-    brush_parser::parse_tokens(&tokens, &ParserOptions::default()).map_err(|error| match error {
-        ParseError::ParsingNear(position) => {
-            format!("syntax error at line {}, column {}", position.line, position.column)
-        }
-        ParseError::ParsingAtEndOfInput => "it ends too early".to_owned(),
-        ParseError::Tokenizing { inner, .. } => inner.to_string(),
-    })
+        let tokens = prepare(tokens)?;
+        brush_parser::parse_tokens(&tokens, &ParserOptions::default()).map_err(|error| match error {
+            ParseError::ParsingNear(position) => {
+                format!("syntax error at line {}, column {}", position.line, position.column)
+            }
+            ParseError::ParsingAtEndOfInput => "it ends too early".to_owned(),
+            ParseError::Tokenizing { inner, .. } => inner.to_string(),
+        })
+    });
+    parsed.unwrap_or_else(|_| Err("the parser fails on it".to_owned()))
 }
 
 fn tokenize(text: &str) -> Result<Vec<Token>, TokenizerError> {
@@ -100,6 +99,10 @@ fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
     let mut select = false;
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
+        let token = match token {
+            Token::Word(word, place) if word.contains(APART) => Token::Word(word.replace(APART, ""), place),
+            token => token,
+        };
         match &token {
             Token::Operator(operator, place) => {
                 match operator.as_str() {
@@ -256,7 +259,7 @@ mod tests {
                     close.repeat(depth),
                 ] {
                     let start = std::time::Instant::now();
-                    let result = std::panic::catch_unwind(|| parse(&text).is_ok());
+                    let result = std::panic::catch_unwind(|| parse(&text, &mut Vec::new()).is_ok());
                     assert!(result.is_ok(), "panicked on {text}");
                     let took = start.elapsed();
                     assert!(took.as_secs() < 2, "{open} x {depth}: {took:?}");
@@ -267,16 +270,19 @@ mod tests {
 
     #[test]
     fn an_overlong_file_descriptor_is_read() {
-        assert!(parse("x 99999999999999999999>/dev/null").is_ok());
+        assert!(parse("x 99999999999999999999>/dev/null", &mut Vec::new()).is_ok());
     }
 
     #[test]
     fn select_and_an_unfinished_here_document_are_read() {
-        assert!(parse("select s in a b; do echo $s; done").is_ok());
-        assert!(parse("bash <<'EOF'\ndocker restart x").is_ok());
+        assert!(parse("select s in a b; do echo $s; done", &mut Vec::new()).is_ok());
+        assert!(parse("bash <<'EOF'\ndocker restart x", &mut Vec::new()).is_ok());
         assert!(
-            parse("case x in esac; case y in\nesac; case z in a) ls; esac; case z in a) ls ;; b) ;; esac")
-                .is_ok()
+            parse(
+                "case x in esac; case y in\nesac; case z in a) ls; esac; case z in a) ls ;; b) ;; esac",
+                &mut Vec::new()
+            )
+            .is_ok()
         );
     }
 }

@@ -3,6 +3,7 @@
 use brush_parser::ast::{self, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
 
 use super::evaluate::Evaluator;
+use super::lift::{HereDocument, number};
 use super::script::{Construct, Mode, Redirection};
 use super::state::Shell;
 use super::text::{Field, Unknown};
@@ -51,11 +52,7 @@ impl Evaluator {
                     result.files.push(Redirection { mode, path, marked: text });
                     result.silent = true;
                 }
-                IoRedirect::HereString(_, word) => {
-                    let mut text = self.text(shell, &word.value);
-                    text.push('\n');
-                    result.stdin = Some(text);
-                }
+                IoRedirect::HereString(_, word) => result.stdin = Some(self.here_string(shell, &word.value)),
                 IoRedirect::HereDocument(_, document) => {
                     result.stdin = Some(if document.requires_expansion {
                         self.here_document(shell, &document.doc.value)
@@ -66,6 +63,16 @@ impl Evaluator {
             }
         }
         result
+    }
+
+    /// A here-string, or the here-document that was lifted out and has left its number.
+    fn here_string(&mut self, shell: &mut Shell, word: &str) -> String {
+        let document = number(word).and_then(|number| self.documents.get(number)).cloned();
+        match document {
+            Some(HereDocument { body, expands: true }) => self.here_document(shell, &body),
+            Some(HereDocument { body, .. }) => body,
+            None => self.text(shell, word) + "\n",
+        }
     }
 
     fn file_redirection(

@@ -137,6 +137,8 @@ impl Command {
 pub struct Unread {
     /// The text.
     pub text: String,
+    /// True when the text is not what runs but what makes it: `awk … | sh`.
+    pub maker: bool,
     /// Hosts, as for a command.
     pub hosts: Arc<Vec<String>>,
     /// Wrappers, as for a command.

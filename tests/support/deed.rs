@@ -1,4 +1,5 @@
 //! An action in the few terms in which the corpus, the reader and what really ran can be compared.
+#![allow(dead_code, reason = "each test needs its part")]
 
 use std::fmt;
 

@@ -175,8 +175,7 @@ impl Writer {
             written.splice(0..0, wrapper);
         }
         if self.one_in(6) {
-            let first =
-                self.pick(&["command ", "time ", "A=b ", "env -u NOTHING ", "PAGER=cat LANG=C ", "! "]);
+            let first = self.pick(&["command ", "time ", "A=b ", "env -u NOTHING ", "PAGER=cat LANG=C "]);
             written[0] = format!("{first}{}", written[0]);
         } else if self.one_in(12) {
             return self.in_a_folder();
@@ -257,11 +256,12 @@ impl Writer {
             "uv run --with x",
             "pipenv run",
             "poetry run",
-            "xargs -a /dev/null",
             "tmux new-session -d -s r",
             "screen -dmS r",
         ]);
-        line.split(' ').map(str::to_owned).collect()
+        // One lock within another of the same name waits for ever.
+        let lock = self.fresh("/tmp/lock");
+        line.replace("/tmp/lock", &lock).split(' ').map(str::to_owned).collect()
     }
 
     /// The same words through a program that wants them in another form.
@@ -491,7 +491,7 @@ impl Writer {
                 let other = self.grouped(&other);
                 format!("{group} && {other}")
             }
-            14 => format!("! {group}"),
+            14 => format!("! {group}\ntrue"),
             15 => format!("{group} || true"),
             16 => format!("false || {group}"),
             17 => {

@@ -1,9 +1,10 @@
 #!/bin/bash
 # Reads cases (working directory, exit status of the lookups, text; each ended by NUL) and runs one after the other.
-# After each it prints what the stand-ins wrote down, then `end`, the exit status and the first of the complaints.
+# The stand-ins write to the records what they were asked for; after each case follow `end`, its exit status and the
+# first of the complaints. All records are printed at the end.
 umount -l /oracle/old
 seconds=$1
-shopt -s nullglob dotglob
+shopt -s nullglob dotglob extglob
 : > /oracle/log
 while IFS= read -r -d '' folder && IFS= read -r -d '' status && IFS= read -r -d '' text; do
   printf '%s' "$status" > /oracle/status
@@ -18,11 +19,9 @@ while IFS= read -r -d '' folder && IFS= read -r -d '' status && IFS= read -r -d 
     printf '%s' "$?"
   })
   cd /
-  IFS= read -r -d '' -n 400 complaint < <(tr -d '\0' < /oracle/err)
-  cat /oracle/log
-  printf '%s\0' end "$exit_status" "$complaint"
-  : > /oracle/log
-  left=("$folder"/{services.txt,restart.flag} /tmp/* /root/* /app/* /state/* /results/* /oracle/naps)
+  IFS= read -r -d '' -n 400 complaint < /oracle/err
+  printf '%s\0' end "$exit_status" "$complaint" >> /oracle/log
+  left=(/tmp/* /root/* /app/!(services.txt|restart.flag) /state/* /results/* /oracle/naps)
   ((${#left[@]})) && rm -rf -- "${left[@]}"
 done
-exit 0
+cat /oracle/log
