@@ -16,6 +16,7 @@ use opsctl::actions::{CommandReading, read_command};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::RngSeed;
 
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(corpus::rows);
 
@@ -152,7 +153,13 @@ fn plain_row() -> impl Strategy<Value = Row> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    // The same cases in every run; `fuzz/run` is for new ones.
+    #![proptest_config(ProptestConfig {
+        cases: 3000,
+        rng_seed: RngSeed::Fixed(2026),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_chain_of_wrappers_hides_nothing_and_invents_nothing(
@@ -247,6 +254,8 @@ proptest! {
     #[test]
     fn company_changes_nothing(row in whole_row(), form in 0..10_u8) {
         let command = &row.command;
+        // Bash reads a compound command as a whole: an alias made in it comes too late.
+        prop_assume!(form < 3 || !command.contains("alias "));
         let text = match form {
             0 => format!("{command}\ntrue"),
             1 => format!("true; {command}"),

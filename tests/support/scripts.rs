@@ -44,8 +44,8 @@ struct Writer {
     names: usize,
     wild: bool,
     in_order: bool,
-    /// Bash 5.2 prints a substitution anew before it runs it, and prints `time { … }` over several lines and
-    /// `coproc …; wait` wrongly: a difference that is bash's own.
+    /// Bash 5.2 prints a substitution anew before it runs it, and prints `time { … }` over several lines,
+    /// `coproc …; wait` and a substitution in a here-document wrongly: a difference that is bash's own.
     in_substitution: bool,
 }
 
@@ -599,7 +599,7 @@ impl Writer {
                 self.in_order = false;
                 format!("cat <(\n{text}\n) >/dev/null")
             }
-            5 => format!("cat <<{tag}\n$(\n{text}\n)\n{tag}"),
+            5 if !self.in_substitution => format!("cat <<{tag}\n$(\n{text}\n)\n{tag}"),
             6 => format!("[[ -n $(\n{text}\n) ]] || true"),
             7 => format!("{name}=($(\n{text}\n))"),
             8 => format!("echo ${{{name}:-$(\n{text}\n)}}"),
