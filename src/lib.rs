@@ -1,5 +1,14 @@
 //! Guardrails for agents on real servers: see `ARCHITECTURE.md` for the flow.
 
 pub mod actions;
+pub mod cli;
+pub mod guard;
+pub mod hook;
+pub mod inventory;
+pub mod ledger;
 pub mod model;
+pub mod policy;
+pub mod probe;
+pub mod render;
+pub mod runtime;
 pub mod shell;

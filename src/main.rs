@@ -1,3 +1,7 @@
 //! The `opsctl` binary: see the library for everything it does.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    opsctl::cli::run(std::env::args_os().collect())
+}

@@ -9,7 +9,7 @@ use crate::shell::{Command, Unread, Word};
 use super::line::Line;
 
 /// Words of a suspected command that are looked at.
-const MOST_WORDS: usize = 64;
+const MOST_WORDS: usize = 24;
 /// Actions raised from one text; more would say nothing new.
 const MOST_ACTIONS: usize = 64;
 
@@ -146,6 +146,10 @@ pub(super) fn dynamic_program(command: &Command, actions: &mut Vec<Action>) {
         return;
     }
     let rest = command.words.get(1..).unwrap_or_default();
+    // What is done must be told, at least.
+    if rest.iter().find(|word| !word.text.starts_with('-')).is_none_or(|word| word.known().is_none()) {
+        return;
+    }
     let name = program.text.to_ascii_lowercase();
     let betrayed = GUESSES.iter().find(|(part, _)| name.contains(part)).map(|(_, program)| *program);
     let guesses: &[&str] = betrayed.as_ref().map_or(BLIND_GUESSES, std::slice::from_ref);

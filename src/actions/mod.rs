@@ -5,6 +5,7 @@ mod compose;
 mod container;
 mod forge;
 mod generous;
+mod guard;
 mod helm;
 mod kubectl;
 mod line;
@@ -49,7 +50,9 @@ pub fn read_command(text: &str, cwd: Option<&Path>) -> CommandReading {
 fn find_actions(command: &Command, actions: &mut Vec<Action>, complaints: &mut Vec<String>) {
     let Some(program) = command.words.first() else { return };
     let before = actions.len();
-    if !family(&Line::new(command), actions) && program.unknown.is_some() {
+    // `~/bin/tool` is a tool, wherever the folder is.
+    let named = program.unknown.is_none() || program.suffix().contains('/');
+    if !family(&Line::new(command), actions) && !named {
         generous::dynamic_program(command, actions);
         if actions.len() > before {
             complaints.push(format!("which program `{}` is cannot be told", program.text));
@@ -70,6 +73,7 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
         "service" | "rc-service" | "invoke-rc.d" => systemd::service(line, actions),
         "kubectl" | "oc" | "microk8s.kubectl" => kubectl::find_actions(line, actions),
         "gh" | "tea" | "glab" | "hub" => forge::find_actions(line, actions),
+        "opsctl" => guard::find_actions(line, actions),
         "apprise" => notifier::find_actions(line, actions),
         _ if line.is_init_script() => systemd::init_script(line, actions),
         _ => return false,

@@ -1,3 +1,8 @@
-//! Plain types that every layer above shares. No file, socket, clock or database is reached from here.
+//! Plain types that every layer above shares. No file, socket, clock or database is reached from here,
+//! and none of these types knows JSON, YAML or SQL.
 
 pub mod action;
+pub mod event;
+pub mod inventory;
+pub mod policy;
+pub mod verdict;

@@ -14,9 +14,9 @@ use super::text::{Origin, Unknown, Unknowns, is_known, without_marks};
 /// Scripts inside scripts, calls and wrappers deeper than this are not followed.
 const DEEPEST: usize = 40;
 /// Work beyond this, about one unit a command or 64 bytes, is not done: an expansion bomb.
-const MOST_WORK: usize = 40_000;
+const MOST_WORK: usize = 20_000;
 /// Script text beyond this, counted again at every level at which it is read, is not read.
-const MOST_TEXT: usize = 320 * 1024;
+const MOST_TEXT: usize = 200 * 1024;
 
 /// Where the flow goes after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub(crate) struct Evaluator {
     text: usize,
     /// Functions being called, with their arguments.
     pub calls: Vec<(String, Vec<String>)>,
+    /// How many calls there were.
+    pub called: usize,
     /// Set when a call was not followed because the same one is under way.
     pub recursed: bool,
 }
@@ -62,6 +64,7 @@ pub fn read(text: &str, cwd: Option<&str>) -> Script {
         work: 0,
         text: 0,
         calls: Vec::new(),
+        called: 0,
         recursed: false,
     };
     let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };

@@ -12,6 +12,9 @@ use super::state::Shell;
 /// Calls nested deeper than this are taken for endless.
 const DEEPEST_CALLS: usize = 12;
 
+/// More calls than this are not followed: two calls of itself in a function double at every level.
+const MOST_CALLS: usize = 512;
+
 impl Evaluator {
     pub fn call(
         &mut self,
@@ -22,7 +25,11 @@ impl Evaluator {
     ) -> Ran {
         let args: Vec<String> = invocation.fields.iter().skip(1).map(|field| field.text.clone()).collect();
         let same = self.calls.iter().any(|(called, with)| called == name && *with == args);
-        if same || self.calls.len() >= DEEPEST_CALLS {
+        self.called += 1;
+        if self.called == MOST_CALLS {
+            self.complain("it calls more functions than can be followed");
+        }
+        if same || self.calls.len() >= DEEPEST_CALLS || self.called > MOST_CALLS {
             self.recursed = true;
             return (self.unknowns.plain(format!("$({name})")), Flow::On);
         }

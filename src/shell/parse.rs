@@ -12,6 +12,8 @@ use super::lift::{APART, HereDocument, lift};
 const DEEPEST_BRACKETS: usize = 24;
 /// Compound commands nested deeper than this are not read.
 const DEEPEST_COMPOUNDS: usize = 16;
+/// More tokens than this are not read: 64 KiB of ordinary script hold a third of it.
+const MOST_TOKENS: usize = 20_000;
 /// As above, for `case`.
 const DEEPEST_CASES: usize = 4;
 
@@ -26,7 +28,11 @@ pub(crate) fn parse(text: &str, documents: &mut Vec<HereDocument>) -> Result<Pro
     }
     // A mistake in the parser must not be taken for a command without actions.
     let parsed = std::panic::catch_unwind(|| {
-        let tokens = prepare(tokenize(&text).map_err(|error| error.to_string())?)?;
+        let tokens = tokenize(&text).map_err(|error| error.to_string())?;
+        if tokens.len() > MOST_TOKENS {
+            return Err("it holds too many words".to_owned());
+        }
+        let tokens = prepare(tokens)?;
         brush_parser::parse_tokens(&tokens, &ParserOptions::default()).map_err(|error| match error {
             ParseError::ParsingNear(position) => {
                 format!("syntax error at line {}, column {}", position.line, position.column)

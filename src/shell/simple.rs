@@ -209,6 +209,8 @@ impl Evaluator {
         let printed = match program {
             _ if shells::is_shell(program) => shells::run(self, shell, invocation, program),
             "ssh" | "autossh" | "slogin" | "mosh" => remote::run(self, shell, invocation, program),
+            "ansible" => remote::ansible(self, shell, invocation),
+            "crontab" => shells::crontab(self, shell, invocation),
             "xargs" => batch::xargs(self, shell, invocation),
             "parallel" => batch::parallel(self, shell, invocation),
             "find" | "fd" | "fdfind" => batch::find(self, shell, invocation),
@@ -248,6 +250,8 @@ impl Evaluator {
         label: String,
         run: impl FnOnce(&mut Self) -> String,
     ) -> String {
+        // The words are copied for every wrapper in a chain.
+        self.spend(invocation.fields.len() / 8 * 4);
         let mut command = self.finished(shell, invocation);
         command.through = label;
         let (printed, nodes) = self.apart(run);

@@ -75,6 +75,12 @@ impl Shell {
         self.set(name, Value::Scalar(text.into()), Origin::Assigned);
     }
 
+    /// Takes the value out, to be changed and set again without a copy.
+    pub fn take(&mut self, name: &str) -> Option<Value> {
+        let variables = Rc::make_mut(&mut self.variables);
+        variables.get_mut(name).map(|variable| std::mem::replace(&mut variable.value, Value::Unset))
+    }
+
     /// Gives a variable back the value that it has in another shell.
     pub fn restore(&mut self, name: &str, from: &Self) {
         let variables = Rc::make_mut(&mut self.variables);
@@ -142,6 +148,10 @@ impl Shell {
         let mut parts: Vec<&str> = Vec::new();
         let start = if dir.starts_with('/') { "" } else { self.cwd.as_deref()? };
         for part in start.split('/').chain(dir.split('/')) {
+            // Nobody works that deep; a loop of `cd a` would.
+            if parts.len() > 64 {
+                return None;
+            }
             match part {
                 "" | "." => {}
                 ".." => {

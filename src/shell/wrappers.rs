@@ -190,6 +190,9 @@ const KUBE_GLOBAL: &[&str] = &[
     "-v",
 ];
 
+/// Programs that run a script on standard input some time later.
+const LATER: &[&str] = &["at", "batch"];
+
 /// All of them; the first that fits is taken.
 pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
@@ -688,4 +691,5 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
         host: &["-H", "--host"],
         ..PLAIN
     },
+    Wrapper { names: LATER, valued: &["-f", "-q", "-t"], skip: usize::MAX, shell: &[""], ..PLAIN },
 ];

@@ -1,0 +1,107 @@
+//! `opsctl demo`: an incident, replayed through the real hooks on a temporary state folder.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use clap::Args;
+use serde::Deserialize;
+
+use super::{Failure, OK, print};
+
+const HOSTS: &str = include_str!("../../templates/demo/hosts.yaml");
+const SESSION: &str = include_str!("../../templates/demo/session.jsonl");
+
+/// Show a whole incident in a few seconds, on a temporary folder and without a client
+#[derive(Debug, Args)]
+#[command(after_help = "A recorded session is replayed through the hooks: what the agent would see, what is
+denied, and what is written down. Nothing outside a temporary folder is touched.")]
+pub struct DemoArgs {}
+
+/// The fields of a recorded hook input that the story needs.
+#[derive(Deserialize)]
+struct RecordedWire {
+    hook_event_name: String,
+    #[serde(default)]
+    tool_input: ToolInputWire,
+}
+
+#[derive(Deserialize, Default)]
+struct ToolInputWire {
+    #[serde(default)]
+    command: String,
+}
+
+/// Runs it; there is nothing to set.
+pub fn run() -> Result<u8, Failure> {
+    let folder = tempfile::tempdir()?;
+    let stage = Stage { opsctl: std::env::current_exe()?, folder: folder.path() };
+    std::fs::write(stage.folder.join("hosts.yaml"), HOSTS)?;
+
+    print("opsctl renders the client's settings from hosts.yaml:\n");
+    let rendered = stage.opsctl(&["render"], "")?;
+    print(&indented(&String::from_utf8_lossy(&rendered.stdout)));
+
+    for line in SESSION.lines() {
+        let recorded: RecordedWire = serde_json::from_str(line)?;
+        let answer = stage.opsctl(&["hook"], line)?;
+        print(&scene(&recorded, &answer));
+    }
+    Ok(OK)
+}
+
+/// The temporary folder and the program under demonstration.
+struct Stage<'a> {
+    opsctl: PathBuf,
+    folder: &'a Path,
+}
+
+impl Stage<'_> {
+    fn opsctl(&self, arguments: &[&str], stdin: &str) -> io::Result<Output> {
+        let mut child = Command::new(&self.opsctl)
+            .args(arguments)
+            .current_dir(self.folder)
+            .env_clear()
+            .env("CLAUDEOPS_HOSTS", "hosts.yaml")
+            .env("CLAUDEOPS_STATE_DIR", ".")
+            .env("CLAUDE_PROJECT_DIR", ".")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut pipe) = child.stdin.take() {
+            pipe.write_all(stdin.as_bytes())?;
+        }
+        child.wait_with_output()
+    }
+}
+
+fn scene(recorded: &RecordedWire, answer: &Output) -> String {
+    let command = &recorded.tool_input.command;
+    let stderr = String::from_utf8_lossy(&answer.stderr);
+    let mut text = String::new();
+    match recorded.hook_event_name.as_str() {
+        "SessionStart" => {
+            text.push_str("\nA session begins. The agent is told:\n");
+            text.push_str(&indented(&String::from_utf8_lossy(&answer.stdout)));
+        }
+        "PreToolUse" => {
+            let _ = writeln!(text, "\nThe agent wants to run:  {command}");
+            if answer.status.code() == Some(2) {
+                text.push_str("  DENIED, it does not run. The agent reads:\n");
+                text.push_str(&indented(&indented(&stderr)));
+            } else {
+                text.push_str("  no objection, it runs\n");
+            }
+        }
+        "PostToolUse" => text.push_str("  it succeeded; the ledger has it\n"),
+        "PostToolUseFailure" => text.push_str("  it failed; the ledger has it, and it counts\n"),
+        _ => text.push_str("\nThe session ends.\n"),
+    }
+    text
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") }).collect()
+}

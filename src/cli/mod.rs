@@ -1,0 +1,107 @@
+//! The command line: one file per verb. This layer alone knows arguments, the terminal and exit codes.
+
+mod cooldown;
+mod demo;
+mod events;
+mod explain;
+mod hook;
+mod prune;
+mod render;
+mod status;
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use serde::Serialize;
+
+/// Everything went well; for a hook: no objection.
+const OK: u8 = 0;
+/// A usage error, bad input, or a difference found by `--check`.
+const FAILED: u8 = 1;
+/// A hook denies. No other verb uses it: the client takes it for a denial.
+const DENIED: u8 = 2;
+
+/// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
+#[derive(Debug, Parser)]
+#[command(name = "opsctl", version, propagate_version = true, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Hook(hook::HookArgs),
+    Render(render::RenderArgs),
+    Explain(explain::ExplainArgs),
+    Cooldown(cooldown::CooldownArgs),
+    Events(events::EventsArgs),
+    Status(status::StatusArgs),
+    Prune(prune::PruneArgs),
+    Demo(demo::DemoArgs),
+}
+
+/// Runs the program with these arguments, its own name first.
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    // The client calls this form before and after every command, so the argument parser, which builds the
+    // whole tree of verbs first, is left out of it.
+    let code = match hook::fast_path(&arguments) {
+        Some(args) => hook::run(&args),
+        None => match Cli::try_parse_from(arguments) {
+            Ok(cli) => serve(cli.verb).unwrap_or_else(|failure| {
+                complain(failure);
+                FAILED
+            }),
+            Err(error) => {
+                // Help and version are no errors; nothing can be done about a closed terminal.
+                let _ = error.print();
+                if error.use_stderr() { FAILED } else { OK }
+            }
+        },
+    };
+    ExitCode::from(code)
+}
+
+/// Why a verb could not do what it was asked for: one line, with the thing, the place and the remedy.
+type Failure = Box<dyn std::error::Error>;
+
+fn serve(verb: Verb) -> Result<u8, Failure> {
+    match verb {
+        Verb::Hook(args) => Ok(hook::run(&args)),
+        Verb::Render(args) => render::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Cooldown(args) => cooldown::run(&args),
+        Verb::Events(args) => events::run(&args),
+        Verb::Status(args) => status::run(&args),
+        Verb::Prune(args) => prune::run(&args),
+        Verb::Demo(_) => demo::run(),
+    }
+}
+
+/// One line about a failure, on stderr.
+fn complain(message: impl Display) {
+    complain_as_is(format_args!("opsctl: {message}"));
+}
+
+/// Words on stderr that are not about this program: a denial, which the model reads.
+fn complain_as_is(message: impl Display) {
+    // With stderr closed there is nobody left to tell.
+    let _ = writeln!(std::io::stderr().lock(), "{message}");
+}
+
+/// Text on stdout; a reader that has gone away ends the output, not the program.
+fn print(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// A value as one line of JSON on stdout.
+fn print_json(value: &impl Serialize) -> Result<u8, Failure> {
+    let mut text = serde_json::to_string(value)?;
+    text.push('\n');
+    print(&text);
+    Ok(OK)
+}

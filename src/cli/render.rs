@@ -1,0 +1,66 @@
+//! `opsctl render`: `hosts.yaml` → the client's settings, prompts and policy.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{FAILED, Failure, OK, complain, print};
+use crate::inventory::compiled::Compiled;
+use crate::inventory::load;
+use crate::model::policy::Tier;
+use crate::render::{SETTINGS, files, render};
+use crate::runtime::environment::Environment;
+use crate::runtime::installation::hosts_file;
+
+/// Render the client's settings, the verification prompt and the compiled policy from hosts.yaml
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl render                                  # from CLAUDEOPS_HOSTS, /app/hosts.yaml or ./hosts.yaml into .
+  opsctl render --hosts lab.yaml --out /app      # writes /app/.claude/settings.json and its companions
+  opsctl render --out /app --check               # writes nothing; exit code 1 if anything differs")]
+pub struct RenderArgs {
+    /// The tier of the sessions that these files are for; `CLAUDEOPS_TIER` of a session wins over it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    tier: Option<u8>,
+    /// The inventory and policy
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// The folder to render to
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+    /// The command that the hooks call; this very program by default
+    #[arg(long, value_name = "PATH")]
+    opsctl: Option<PathBuf>,
+    /// Write nothing, and exit with 1 if a file differs from what would be rendered
+    #[arg(long)]
+    check: bool,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let named = args.hosts.as_deref().or(environment.hosts.as_deref());
+    let hosts = hosts_file(named).ok_or("no hosts.yaml: name one with --hosts or CLAUDEOPS_HOSTS")?;
+    let installation = load::load(&hosts)?;
+    let compiled = Compiled { installation, tier: args.tier.and_then(Tier::from_number) };
+    let opsctl = match &args.opsctl {
+        Some(path) => path.clone(),
+        None => std::env::current_exe()
+            .map_err(|error| format!("cannot tell where this program is ({error}); name it with --opsctl"))?,
+    };
+    let opsctl = opsctl.to_str().ok_or("the path of opsctl is not UTF-8; name another with --opsctl")?;
+    let settings = files::existing_settings(&args.out.join(SETTINGS))?;
+    let rendered = render(&compiled, &settings, opsctl)?;
+    if args.check {
+        let differing = files::differing(&args.out, &rendered)?;
+        for path in &differing {
+            complain(format_args!("{} is not as hosts.yaml says; run `opsctl render`", path.display()));
+        }
+        return Ok(if differing.is_empty() { OK } else { FAILED });
+    }
+    files::write(&args.out, &rendered)?;
+    for file in &rendered {
+        print(&format!("{}\n", args.out.join(&file.path).display()));
+    }
+    Ok(OK)
+}

@@ -1,0 +1,166 @@
+//! The budgets of all services at one moment, for those who look rather than ask.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use crate::inventory::Installation;
+use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
+use crate::ledger::{Ledger, LedgerError};
+use crate::model::policy::{Budget, Policy};
+use crate::policy::budget::{Fit, fit};
+use crate::policy::decide::{BudgetKey, Snapshot};
+use crate::runtime::environment::Environment;
+
+/// What one service has used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceBudget {
+    /// The service.
+    pub service: String,
+    /// Its restarts.
+    pub restart: KindBudget,
+    /// Its redeployments.
+    pub redeployment: KindBudget,
+}
+
+/// What one service has used of one kind of action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KindBudget {
+    /// The limit.
+    pub budget: Budget,
+    /// The actions that count now, newest first.
+    pub counted: Vec<DateTime<Utc>>,
+    /// When the next one fits; `None` when it fits now, or never will.
+    pub next_allowed: Option<DateTime<Utc>>,
+}
+
+impl KindBudget {
+    fn new(budget: Budget, counted: Vec<DateTime<Utc>>) -> Self {
+        let next_allowed = match fit(&counted, &budget, 1) {
+            Fit::From(time) => Some(time),
+            Fit::Fits | Fit::Never => None,
+        };
+        Self { budget, counted, next_allowed }
+    }
+}
+
+impl ServiceBudget {
+    /// A service with nothing used.
+    pub fn unused(service: &str, policy: &Policy) -> Self {
+        Self {
+            service: service.to_owned(),
+            restart: KindBudget::new(policy.restart, vec![]),
+            redeployment: KindBudget::new(policy.redeployment, vec![]),
+        }
+    }
+
+    fn of(service: &str, snapshot: &Snapshot, policy: &Policy, now: DateTime<Utc>) -> Self {
+        let counted = |kind: &'static str, budget: &Budget| {
+            let key = BudgetKey { service: service.to_owned(), kind };
+            snapshot.get(&key).map(|usage| usage.counted(budget, now)).unwrap_or_default()
+        };
+        Self {
+            service: service.to_owned(),
+            restart: KindBudget::new(policy.restart, counted("restart", &policy.restart)),
+            redeployment: KindBudget::new(policy.redeployment, counted("redeployment", &policy.redeployment)),
+        }
+    }
+
+    /// Whether anything counts now.
+    pub fn in_use(&self) -> bool {
+        !self.restart.counted.is_empty() || !self.redeployment.counted.is_empty()
+    }
+
+    /// The earliest moment at which something that counts now no longer does.
+    pub fn next_reset(&self) -> Option<DateTime<Utc>> {
+        [&self.restart, &self.redeployment]
+            .into_iter()
+            .filter_map(|kind| kind.counted.last().map(|oldest| *oldest + kind.budget.window.delta()))
+            .min()
+    }
+
+    /// One line, in the form that agents know from the session context.
+    pub fn in_words(&self) -> String {
+        let Self { service, restart, redeployment } = self;
+        match self.next_reset() {
+            Some(next) => format!(
+                "{service}: {}/{} restarts ({}), {}/{} redeployments ({}) — next reset: {}",
+                restart.counted.len(),
+                restart.budget.limit,
+                restart.budget.window,
+                redeployment.counted.len(),
+                redeployment.budget.limit,
+                redeployment.budget.window,
+                next.to_rfc3339_opts(SecondsFormat::Secs, true),
+            ),
+            None => format!(
+                "{service}: 0/{} restarts, 0/{} redeployments",
+                restart.budget.limit, redeployment.budget.limit
+            ),
+        }
+    }
+}
+
+/// Everything that is known of budgets: the ledger's view and the file's. `None`: there is no history.
+pub fn snapshot(
+    environment: &Environment,
+    policy: &Policy,
+    now: DateTime<Utc>,
+    notes: &mut Vec<String>,
+) -> Option<Snapshot> {
+    let read = || match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => ledger.usage_of_all(policy, now),
+        None => Ok(None),
+    };
+    let usage = read().unwrap_or_else(|error: LedgerError| {
+        notes.push(error.to_string());
+        None
+    });
+    let file = match CooldownFile::read(&environment.cooldown_file()) {
+        Ok(file) => Some(file),
+        // That there is none yet is no news to somebody who looks.
+        Err(CooldownFileError::Missing(_)) => None,
+        Err(error) => {
+            notes.push(error.to_string());
+            None
+        }
+    };
+    if usage.is_none() && file.is_none() {
+        return None;
+    }
+    let mut usage = usage.unwrap_or_default();
+    // Every service of the file gets an entry, used or not: it is where people look for them.
+    for (service, file) in file.iter().flat_map(|file| file.services().map(move |service| (service, file))) {
+        for kind in ["restart", "redeployment"] {
+            let key = BudgetKey { service: service.to_owned(), kind };
+            usage.entry(key).or_default().merge_file(file.times(service, kind));
+        }
+    }
+    Some(usage)
+}
+
+/// Services with a budget in use first, then the others, each in the order of the inventory.
+pub fn in_order(installation: &Installation, snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<ServiceBudget> {
+    let listed = installation.inventory.services.iter().map(|service| service.name.as_str());
+    let mut names: Vec<&str> = listed.collect();
+    let known: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    let mut others: Vec<&str> =
+        snapshot.keys().map(|key| key.service.as_str()).filter(|name| !known.contains(name)).collect();
+    others.dedup();
+    names.extend(others);
+    let (mut in_use, idle): (Vec<_>, Vec<_>) = names
+        .into_iter()
+        .map(|name| ServiceBudget::of(name, snapshot, &installation.policy, now))
+        .partition(ServiceBudget::in_use);
+    in_use.extend(idle);
+    in_use
+}
+
+/// The budgets of every service that is listed or has a history.
+pub fn of_all(
+    environment: &Environment,
+    installation: &Installation,
+    now: DateTime<Utc>,
+    notes: &mut Vec<String>,
+) -> Vec<ServiceBudget> {
+    let snapshot = snapshot(environment, &installation.policy, now, notes).unwrap_or_default();
+    in_order(installation, &snapshot, now)
+}

@@ -1,0 +1,149 @@
+//! The verdict on actions, from the ledger, `cooldown.json` and the policy.
+
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+
+use super::acting::ActingCall;
+use super::failures;
+use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
+use crate::ledger::{Change, Ledger, LedgerError};
+use crate::model::policy::{OnFailure, Policy, Tier};
+use crate::model::verdict::{Reason, ResolvedAction, Verdict};
+use crate::policy::decide::{BudgetKey, Snapshot, budget_keys, decide};
+use crate::runtime::environment::Environment;
+
+/// Judges a call and reserves what it takes. Looking, deciding and reserving are one transaction, so that
+/// two calls cannot take the same last place.
+pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec<String>) -> Verdict {
+    let policy = &acting.installation.policy;
+    let keys = budget_keys(&acting.actions, policy);
+    if keys.is_empty() {
+        let verdict = decide(&acting.actions, &Snapshot::new(), policy, acting.tier, acting.now).verdict;
+        if let Verdict::Deny(reasons) = &verdict {
+            // The denial stands whether or not it can be noted.
+            let _ = Ledger::open(&environment.db_path).and_then(|mut ledger| {
+                let change = ledger.change()?;
+                note_denial(&change, acting, reasons)?;
+                change.commit()
+            });
+        }
+        return verdict;
+    }
+    let file = cooldown_file(&environment.cooldown_file(), notes);
+    with_ledger(acting, &keys, &file, environment).unwrap_or_else(|error| {
+        let verdict = without_ledger(acting, &keys, &file);
+        if verdict == Verdict::Silent { on_failure(acting, &error, environment, notes) } else { verdict }
+    })
+}
+
+fn with_ledger(
+    acting: &ActingCall<'_>,
+    keys: &[BudgetKey],
+    file: &CooldownFile,
+    environment: &Environment,
+) -> Result<Verdict, LedgerError> {
+    let policy = &acting.installation.policy;
+    let mut ledger = Ledger::open(&environment.db_path)?;
+    let change = ledger.change()?;
+    let mut snapshot = change.usage(keys, policy, acting.now)?;
+    merge_cooldown_file(&mut snapshot, keys, file);
+    let decision = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now);
+    match &decision.verdict {
+        Verdict::Silent => change.reserve(acting.id, &decision.reservations, acting.now)?,
+        Verdict::Deny(reasons) => note_denial(&change, acting, reasons)?,
+    }
+    change.commit()?;
+    Ok(decision.verdict)
+}
+
+fn note_denial(change: &Change<'_>, acting: &ActingCall<'_>, reasons: &[Reason]) -> Result<(), LedgerError> {
+    for reason in reasons {
+        change.note_decision(acting.id, "deny", reason.rule, &acting.evidence(), &reason.text, acting.now)?;
+    }
+    Ok(())
+}
+
+/// The rules that need no ledger hold without one, and so does what `cooldown.json` says.
+fn without_ledger(acting: &ActingCall<'_>, keys: &[BudgetKey], file: &CooldownFile) -> Verdict {
+    let mut snapshot = Snapshot::new();
+    merge_cooldown_file(&mut snapshot, keys, file);
+    decide(&acting.actions, &snapshot, &acting.installation.policy, acting.tier, acting.now).verdict
+}
+
+/// What the policy says where nothing else objects; either way a person gets to hear of it.
+fn on_failure(
+    acting: &ActingCall<'_>,
+    error: &LedgerError,
+    environment: &Environment,
+    notes: &mut Vec<String>,
+) -> Verdict {
+    let evidence = acting.evidence();
+    match acting.installation.policy.on_failure {
+        OnFailure::Open => {
+            let note = format!(
+                "{error}; `{evidence}` runs uncounted, since policy.on_failure is open. Check the state folder."
+            );
+            failures::keep(environment, acting.id.session, &format!("Guard failed open: {note}"), acting.now);
+            notes.push(note);
+            Verdict::Silent
+        }
+        OnFailure::Closed => {
+            let text = format!(
+                "Denied: {error}, so `{evidence}` cannot be counted, and policy.on_failure is closed. Report it; a person has to check the state folder."
+            );
+            failures::keep(
+                environment,
+                acting.id.session,
+                &format!("Guard failed closed: {text}"),
+                acting.now,
+            );
+            Verdict::Deny(vec![Reason { rule: "on_failure", text }])
+        }
+    }
+}
+
+/// What would be said to these actions now. Reads only: nothing is reserved, noted or created.
+pub fn preview(
+    actions: &[ResolvedAction],
+    policy: &Policy,
+    tier: Option<Tier>,
+    environment: &Environment,
+    now: DateTime<Utc>,
+    notes: &mut Vec<String>,
+) -> Verdict {
+    let keys = budget_keys(actions, policy);
+    let mut snapshot = Snapshot::new();
+    if !keys.is_empty() {
+        let read = || match Ledger::open_existing(&environment.db_path)? {
+            Some(ledger) => ledger.usage(&keys, policy, now),
+            None => Ok(Snapshot::new()),
+        };
+        snapshot = read().unwrap_or_else(|error: LedgerError| {
+            notes.push(error.to_string());
+            Snapshot::new()
+        });
+        let file = CooldownFile::read(&environment.cooldown_file()).unwrap_or_else(|error| {
+            // That there is none yet is no news to somebody who only asks.
+            notes.extend((!matches!(error, CooldownFileError::Missing(_))).then(|| error.to_string()));
+            CooldownFile::default()
+        });
+        merge_cooldown_file(&mut snapshot, &keys, &file);
+    }
+    decide(actions, &snapshot, policy, tier, now).verdict
+}
+
+/// Adds what `cooldown.json` knows of these budgets and the ledger does not.
+fn merge_cooldown_file(snapshot: &mut Snapshot, keys: &[BudgetKey], file: &CooldownFile) {
+    for key in keys {
+        snapshot.entry(key.clone()).or_default().merge_file(file.times(&key.service, key.kind));
+    }
+}
+
+/// The file, or an empty one and a note why.
+fn cooldown_file(path: &Path, notes: &mut Vec<String>) -> CooldownFile {
+    CooldownFile::read(path).unwrap_or_else(|error| {
+        notes.push(error.to_string());
+        CooldownFile::default()
+    })
+}

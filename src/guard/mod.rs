@@ -1,0 +1,6 @@
+//! Reading, inventory, ledger and rules brought together: what hooks and `explain` ask.
+
+pub mod acting;
+pub mod budgets;
+pub mod failures;
+pub mod judge;

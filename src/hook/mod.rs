@@ -1,0 +1,61 @@
+//! The hook handlers: one file per event. Each turns a [`HookCall`] into an [`Answer`].
+
+pub mod answer;
+pub mod wire;
+
+mod notification;
+mod post_tool_use;
+mod pre_tool_use;
+mod session_context;
+mod session_end;
+mod session_start;
+
+use chrono::{DateTime, Utc};
+
+use crate::model::event::{HookCall, HookEvent};
+use crate::runtime::environment::Environment;
+use answer::Answer;
+
+/// The events that `opsctl hook` takes as an argument, in kebab case.
+pub const EVENTS: [&str; 13] = [
+    "session-start",
+    "user-prompt-submit",
+    "pre-tool-use",
+    "post-tool-use",
+    "post-tool-use-failure",
+    "post-tool-batch",
+    "subagent-start",
+    "subagent-stop",
+    "stop",
+    "stop-failure",
+    "session-end",
+    "notification",
+    "pre-compact",
+];
+
+/// Serves one call. Input that cannot be read is reported and objected to by nobody: what the client
+/// means cannot be told from it.
+pub fn serve(stdin: &[u8], event: Option<&str>, environment: &Environment, now: DateTime<Utc>) -> Answer {
+    let mut answer = match wire::read(stdin, event, environment.session.as_deref()) {
+        Ok(call) => handle(&call, environment, now),
+        Err(error) => Answer::passing(vec![format!(
+            "hook input is not the client's JSON ({error}); nothing was checked"
+        )]),
+    };
+    answer.notes.splice(0..0, environment.complaints.iter().cloned());
+    answer
+}
+
+fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
+    match &call.event {
+        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, environment, now),
+        HookEvent::PostToolUse(tool, result) => post_tool_use::handle(call, tool, result, environment, now),
+        HookEvent::SessionStart => session_start::handle(environment, now),
+        HookEvent::SessionEnd => session_end::handle(call, environment),
+        HookEvent::Notification { title, message } => {
+            notification::handle(title.as_deref(), message, environment)
+        }
+        // Stop is served by the agent hook that `opsctl render` puts beside this one.
+        HookEvent::Stop | HookEvent::Other(_) => Answer::silent(),
+    }
+}

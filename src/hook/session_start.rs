@@ -1,0 +1,64 @@
+//! A session begins: what the agent should know is printed and becomes context.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::answer::Answer;
+use super::session_context::{self, HostLine, State};
+use crate::guard::budgets;
+use crate::inventory::Installation;
+use crate::ledger::{Event, Ledger, LedgerError};
+use crate::probe::icmp::{self, Reachability};
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+
+/// The time that all hosts together are given.
+const PING_DEADLINE: Duration = Duration::from_secs(2);
+
+/// The events that are shown.
+const EVENTS: u32 = 10;
+
+/// Never fails: a section without data says so.
+pub fn handle(environment: &Environment, now: DateTime<Utc>) -> Answer {
+    let mut notes = Vec::new();
+    let installation = installation::in_force(environment, &mut notes).installation;
+    let snapshot = budgets::snapshot(environment, &installation.policy, now, &mut notes);
+    let budgets = snapshot.map(|snapshot| budgets::in_order(&installation, &snapshot, now));
+    let events = latest_events(environment).unwrap_or_else(|error| {
+        // The budgets come from the same ledger: one line about it is enough.
+        notes.extend(Some(error.to_string()).filter(|note| !notes.contains(note)));
+        None
+    });
+    let hosts = ping(&installation, &mut notes);
+    let state = State { budgets: budgets.as_deref(), events: events.as_deref(), hosts: &hosts };
+    Answer::context(session_context::render(&state), notes)
+}
+
+fn latest_events(environment: &Environment) -> Result<Option<Vec<Event>>, LedgerError> {
+    match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => ledger.latest_events(EVENTS),
+        None => Ok(None),
+    }
+}
+
+fn ping(installation: &Installation, notes: &mut Vec<String>) -> Vec<HostLine> {
+    let hosts = &installation.inventory.hosts;
+    let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
+    let found = icmp::ping_all(&addresses, PING_DEADLINE).unwrap_or_else(|error| {
+        notes.push(format!("hosts not checked: {error}"));
+        vec![Reachability::Unknown; hosts.len()]
+    });
+    if found.contains(&Reachability::Unknown) {
+        notes.push(
+            "hosts are unknown where ICMP is not permitted; set the sysctl net.ipv4.ping_group_range=\"0 2147483647\""
+                .to_owned(),
+        );
+    }
+    let line = |(host, reachability): (&crate::model::inventory::Host, Reachability)| HostLine {
+        name: host.name.clone(),
+        address: host.address.clone(),
+        reachability,
+    };
+    hosts.iter().zip(found).map(line).collect()
+}

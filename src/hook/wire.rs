@@ -1,0 +1,307 @@
+//! The client's hook input, as far as it is read. The client adds fields and events with every release, so
+//! what is not known is passed over, and a known field of an unexpected type counts as missing.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::model::event::{HookCall, HookEvent, ToolCall, ToolResult};
+
+/// One call of a hook, as it stands on stdin.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct HookInputWire {
+    session_id: Text,
+    cwd: Text,
+    hook_event_name: Text,
+    tool_use_id: Text,
+    tool_input: Fields,
+    tool_response: Fields,
+    error: Text,
+    is_interrupt: Flag,
+    title: Text,
+    message: Text,
+}
+
+/// Reads the input. `event` is the name on the command line and wins over the one in the input;
+/// `session` is `CLAUDE_SESSION_ID`, which wins too.
+pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<HookCall, serde_json::Error> {
+    let text = String::from_utf8_lossy(stdin);
+    let Input(wire) = match serde_json::from_str(&text) {
+        Ok(input) => input,
+        // JavaScript strings may hold half of a surrogate pair, which no Rust string can. A command that
+        // holds one must not pass unread.
+        Err(error) => match whole_surrogates(&text) {
+            Some(mended) => serde_json::from_str(&mended).map_err(|_| error)?,
+            None => return Err(error),
+        },
+    };
+    let name = event.map(camel_case).or(wire.hook_event_name.0).unwrap_or_default();
+    let call = ToolCall { id: wire.tool_use_id.0, command: wire.tool_input.command };
+    let event = match name.as_str() {
+        "SessionStart" => HookEvent::SessionStart,
+        "PreToolUse" => HookEvent::PreToolUse(call),
+        "PostToolUse" if wire.tool_response.interrupted => {
+            HookEvent::PostToolUse(call, ToolResult::Failed("interrupted".to_owned()))
+        }
+        "PostToolUse" => HookEvent::PostToolUse(call, ToolResult::Succeeded),
+        "PostToolUseFailure" => {
+            let why = failure(wire.error.0.as_deref(), wire.is_interrupt.0);
+            HookEvent::PostToolUse(call, ToolResult::Failed(why))
+        }
+        "Stop" => HookEvent::Stop,
+        "SessionEnd" => HookEvent::SessionEnd,
+        "Notification" => {
+            HookEvent::Notification { title: wire.title.0, message: wire.message.0.unwrap_or_default() }
+        }
+        _ => HookEvent::Other(name),
+    };
+    let session = session.map(str::to_owned).or(wire.session_id.0).map(|id| plain_id(&id));
+    Ok(HookCall { session: session.filter(|id| !id.is_empty()), cwd: wire.cwd.0.map(PathBuf::from), event })
+}
+
+/// `pre-tool-use` → `PreToolUse`.
+fn camel_case(kebab: &str) -> String {
+    kebab
+        .split('-')
+        .filter_map(|word| {
+            let mut chars = word.chars();
+            chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>())
+        })
+        .collect()
+}
+
+/// An id is stored and shown: no control characters, and not without end.
+fn plain_id(id: &str) -> String {
+    id.chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+/// Why a command failed, in words that hold nothing of its output, which may hold secrets.
+fn failure(error: Option<&str>, interrupted: bool) -> String {
+    if interrupted {
+        return "interrupted".to_owned();
+    }
+    let code = error.and_then(|error| {
+        let rest = error.trim_start().get(..10).filter(|head| head.eq_ignore_ascii_case("exit code "))?;
+        let digits: String =
+            error.trim_start().chars().skip(rest.len()).take_while(char::is_ascii_digit).take(3).collect();
+        (!digits.is_empty()).then_some(digits)
+    });
+    code.map_or_else(|| "failed".to_owned(), |code| format!("exit code {code}"))
+}
+
+/// The text with every unpaired `\uD800`–`\uDFFF` escape replaced; `None` when there is none.
+fn whole_surrogates(text: &str) -> Option<String> {
+    let unit = |at: usize| -> Option<u32> {
+        let escape = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u32::from_str_radix(escape, 16).ok()
+    };
+    let mut mended = String::with_capacity(text.len());
+    let mut at = 0;
+    let mut found = false;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let length = match (unit(at), unit(at + 6)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
+            (Some(0xD800..=0xDFFF), _) => {
+                found = true;
+                mended.push_str("\\uFFFD");
+                at += 6;
+                continue;
+            }
+            // A backslash takes the next character with it, so that `\\uD800` stays the text it is.
+            _ if rest.starts_with('\\') => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        mended.push_str(rest.get(..length)?);
+        at += length;
+    }
+    found.then_some(mended)
+}
+
+/// An object: a derived struct would take a list for one, too.
+struct Input(HookInputWire);
+
+impl<'de> Deserialize<'de> for Input {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectOnly;
+
+        impl<'de> Visitor<'de> for ObjectOnly {
+            type Value = Input;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Input, A::Error> {
+                HookInputWire::deserialize(MapAccessDeserializer::new(map)).map(Input)
+            }
+        }
+
+        deserializer.deserialize_map(ObjectOnly)
+    }
+}
+
+/// A string; anything else counts as missing.
+#[derive(Debug, Default)]
+struct Text(Option<String>);
+
+/// A boolean; anything else counts as false.
+#[derive(Debug, Default)]
+struct Flag(bool);
+
+/// The fields of `tool_input` and `tool_response` that are read, whatever else these hold.
+#[derive(Debug, Default)]
+struct Fields {
+    command: Option<String>,
+    interrupted: bool,
+}
+
+/// One visitor for all three: it takes any value and remembers what fits.
+#[derive(Default)]
+struct AnyValue {
+    text: Option<String>,
+    flag: bool,
+    fields: Fields,
+}
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_str<E>(mut self, text: &str) -> Result<Self, E> {
+        self.text = Some(text.to_owned());
+        Ok(self)
+    }
+
+    fn visit_bool<E>(mut self, flag: bool) -> Result<Self, E> {
+        self.flag = flag;
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            match key.as_ref() {
+                "command" => self.fields.command = map.next_value::<Text>()?.0,
+                "interrupted" => self.fields.interrupted = map.next_value::<Flag>()?.0,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue::default()).map(|value| Self(value.text))
+    }
+}
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue::default()).map(|value| Self(value.flag))
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue::default()).map(|value| value.fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(stdin: &str) -> Option<String> {
+        match read(stdin.as_bytes(), Some("pre-tool-use"), None).unwrap().event {
+            HookEvent::PreToolUse(call) => call.command,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_command_is_found_whatever_stands_around_it() {
+        assert_eq!(
+            command(
+                r#"{"tool_name":"Bash","new":[1,{"a":null}],"tool_input":{"timeout":5,"command":"ls"},"x":1e3}"#
+            ),
+            Some("ls".into())
+        );
+        assert_eq!(command(r#"{"tool_input":"ls"}"#), None);
+        assert_eq!(command(r#"{"tool_input":{"command":["ls"]}}"#), None);
+        assert_eq!(command("{}"), None);
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_hides_no_command() {
+        assert_eq!(
+            command(r#"{"tool_input":{"command":"docker restart x \ud800"}}"#),
+            Some("docker restart x \u{FFFD}".into())
+        );
+        assert_eq!(
+            command(r#"{"tool_input":{"command":"a \\ud800 \ud83d\ude00 \udc00"}}"#),
+            Some("a \\ud800 \u{1F600} \u{FFFD}".into())
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_hide_no_command() {
+        let call =
+            read(b"{\"tool_input\":{\"command\":\"docker restart x \xff\"}}", Some("pre-tool-use"), None)
+                .unwrap();
+        assert!(matches!(call.event, HookEvent::PreToolUse(ToolCall { command: Some(_), .. })));
+    }
+
+    #[test]
+    fn the_environment_names_the_session_and_the_argument_the_event() {
+        let stdin = br#"{"session_id":"inner","hook_event_name":"PostToolUse","cwd":"/app"}"#;
+        let call = read(stdin, Some("session-end"), Some("outer\n")).unwrap();
+        assert_eq!((call.session.as_deref(), call.event), (Some("outer"), HookEvent::SessionEnd));
+        let call = read(stdin, None, None).unwrap();
+        assert_eq!(call.session.as_deref(), Some("inner"));
+        assert!(matches!(call.event, HookEvent::PostToolUse(..)));
+    }
+
+    #[test]
+    fn a_failure_is_told_without_the_commands_output() {
+        assert_eq!(failure(Some("Exit code 127\npassword=hunter2"), false), "exit code 127");
+        assert_eq!(failure(Some("something else"), false), "failed");
+        assert_eq!(failure(Some("Exit code 130"), true), "interrupted");
+        assert_eq!(failure(None, false), "failed");
+    }
+
+    #[test]
+    fn an_event_of_a_later_release_is_let_through() {
+        let call = read(br#"{"hook_event_name":"PostToolBatch"}"#, None, None).unwrap();
+        assert_eq!(call.event, HookEvent::Other("PostToolBatch".into()));
+    }
+}

@@ -1,0 +1,280 @@
+//! The compiled policy: an [`Installation`] as JSON, so that a hook needs no YAML.
+
+use serde::{Deserialize, Serialize};
+
+use super::Installation;
+use crate::model::action::ActionKind;
+use crate::model::inventory::{Health, Host, Inventory, Service};
+use crate::model::policy::{Budget, OnFailure, Policy, Tier, TierPolicy, Unresolved, Window};
+
+/// The version of the format; a hook refuses any other.
+const FORMAT: u32 = 1;
+
+/// Why a compiled policy cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CompiledError {
+    /// It is not JSON of the right shape.
+    #[error("not a compiled policy: {0}")]
+    Shape(#[from] serde_json::Error),
+    /// It was written by another release.
+    #[error("compiled policy of format {0}, but this opsctl reads format {FORMAT}")]
+    Format(u32),
+    /// A window or a tier is out of range.
+    #[error("compiled policy with `{0}` out of range")]
+    Range(&'static str),
+}
+
+/// What `opsctl render` compiled: the installation, and the tier it was rendered for, if one was named.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Compiled {
+    /// The hosts, services and limits.
+    pub installation: Installation,
+    /// The tier of the sessions that these files are for.
+    pub tier: Option<Tier>,
+}
+
+impl Compiled {
+    /// The JSON text, byte-identical for the same installation.
+    pub fn to_json(&self) -> Result<String, CompiledError> {
+        let mut text = serde_json::to_string_pretty(&CompiledWire::from(self))?;
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// Reads what [`Compiled::to_json`] wrote.
+    pub fn from_json(text: &[u8]) -> Result<Self, CompiledError> {
+        serde_json::from_slice::<CompiledWire>(text)?.into_compiled()
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct CompiledWire {
+    format: u32,
+    tier: Option<u8>,
+    domain: Option<String>,
+    hosts: Vec<HostWire>,
+    services: Vec<ServiceWire>,
+    policy: PolicyWire,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HostWire {
+    name: String,
+    address: String,
+    ssh: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ServiceWire {
+    name: String,
+    host: Option<String>,
+    containers: Vec<String>,
+    projects: Vec<String>,
+    units: Vec<String>,
+    workloads: Vec<String>,
+    releases: Vec<String>,
+    playbooks: Vec<String>,
+    health: Option<HealthWire>,
+    dns: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HealthWire {
+    url: String,
+    status: Vec<u16>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PolicyWire {
+    restart: BudgetWire,
+    redeployment: BudgetWire,
+    unresolved: UnresolvedWire,
+    on_failure: OnFailureWire,
+    tiers: [TierWire; 3],
+}
+
+#[derive(Serialize, Deserialize)]
+struct BudgetWire {
+    limit: u32,
+    window_seconds: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum UnresolvedWire {
+    Budget,
+    Allow,
+    Deny,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum OnFailureWire {
+    Open,
+    Closed,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TierWire {
+    model: String,
+    allow: Vec<KindWire>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KindWire {
+    Restart,
+    Redeployment,
+    PullRequest,
+    Notification,
+}
+
+impl From<&Compiled> for CompiledWire {
+    fn from(compiled: &Compiled) -> Self {
+        let Installation { inventory, policy } = &compiled.installation;
+        let budget = |budget: &Budget| BudgetWire {
+            limit: budget.limit,
+            window_seconds: budget.window.delta().num_seconds(),
+        };
+        Self {
+            format: FORMAT,
+            tier: compiled.tier.map(Tier::number),
+            domain: inventory.domain.clone(),
+            hosts: inventory
+                .hosts
+                .iter()
+                .cloned()
+                .map(|Host { name, address, ssh }| HostWire { name, address, ssh })
+                .collect(),
+            services: inventory.services.iter().cloned().map(ServiceWire::from).collect(),
+            policy: PolicyWire {
+                restart: budget(&policy.restart),
+                redeployment: budget(&policy.redeployment),
+                unresolved: match policy.unresolved {
+                    Unresolved::Budget => UnresolvedWire::Budget,
+                    Unresolved::Allow => UnresolvedWire::Allow,
+                    Unresolved::Deny => UnresolvedWire::Deny,
+                },
+                on_failure: match policy.on_failure {
+                    OnFailure::Open => OnFailureWire::Open,
+                    OnFailure::Closed => OnFailureWire::Closed,
+                },
+                tiers: policy.tiers.clone().map(|tier| TierWire {
+                    model: tier.model,
+                    allow: tier.allow.into_iter().filter_map(kind_wire).collect(),
+                }),
+            },
+        }
+    }
+}
+
+/// `Forbidden` is no right that a tier can have.
+fn kind_wire(kind: ActionKind) -> Option<KindWire> {
+    Some(match kind {
+        ActionKind::Restart => KindWire::Restart,
+        ActionKind::Redeployment => KindWire::Redeployment,
+        ActionKind::PullRequest => KindWire::PullRequest,
+        ActionKind::Notification => KindWire::Notification,
+        ActionKind::Forbidden => return None,
+    })
+}
+
+impl From<Service> for ServiceWire {
+    fn from(service: Service) -> Self {
+        let Service { name, host, containers, projects, units, workloads, releases, playbooks, health, dns } =
+            service;
+        let health = health.map(|Health { url, status }| HealthWire { url, status });
+        Self { name, host, containers, projects, units, workloads, releases, playbooks, health, dns }
+    }
+}
+
+impl From<ServiceWire> for Service {
+    fn from(wire: ServiceWire) -> Self {
+        let ServiceWire {
+            name,
+            host,
+            containers,
+            projects,
+            units,
+            workloads,
+            releases,
+            playbooks,
+            health,
+            dns,
+        } = wire;
+        let health = health.map(|HealthWire { url, status }| Health { url, status });
+        Self { name, host, containers, projects, units, workloads, releases, playbooks, health, dns }
+    }
+}
+
+impl CompiledWire {
+    fn into_compiled(self) -> Result<Compiled, CompiledError> {
+        if self.format != FORMAT {
+            return Err(CompiledError::Format(self.format));
+        }
+        let tier = match self.tier {
+            None => None,
+            Some(number) => Some(Tier::from_number(number).ok_or(CompiledError::Range("tier"))?),
+        };
+        let budget = |wire: BudgetWire| {
+            let window =
+                Window::seconds(wire.window_seconds).ok_or(CompiledError::Range("window_seconds"))?;
+            Ok::<_, CompiledError>(Budget { limit: wire.limit, window })
+        };
+        let policy = Policy {
+            restart: budget(self.policy.restart)?,
+            redeployment: budget(self.policy.redeployment)?,
+            unresolved: match self.policy.unresolved {
+                UnresolvedWire::Budget => Unresolved::Budget,
+                UnresolvedWire::Allow => Unresolved::Allow,
+                UnresolvedWire::Deny => Unresolved::Deny,
+            },
+            on_failure: match self.policy.on_failure {
+                OnFailureWire::Open => OnFailure::Open,
+                OnFailureWire::Closed => OnFailure::Closed,
+            },
+            tiers: self.policy.tiers.map(|tier| TierPolicy {
+                model: tier.model,
+                allow: tier
+                    .allow
+                    .into_iter()
+                    .map(|kind| match kind {
+                        KindWire::Restart => ActionKind::Restart,
+                        KindWire::Redeployment => ActionKind::Redeployment,
+                        KindWire::PullRequest => ActionKind::PullRequest,
+                        KindWire::Notification => ActionKind::Notification,
+                    })
+                    .collect(),
+            }),
+        };
+        let inventory = Inventory {
+            domain: self.domain,
+            hosts: self
+                .hosts
+                .into_iter()
+                .map(|HostWire { name, address, ssh }| Host { name, address, ssh })
+                .collect(),
+            services: self.services.into_iter().map(Service::from).collect(),
+        };
+        Ok(Compiled { installation: Installation { inventory, policy }, tier })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiled_policy_reads_back_as_it_was() {
+        let installation = super::super::load::parse(include_str!("../../hosts.yaml")).unwrap();
+        let compiled = Compiled { installation, tier: Some(Tier::Remediate) };
+        let json = compiled.to_json().unwrap();
+        assert_eq!(Compiled::from_json(json.as_bytes()).unwrap(), compiled);
+    }
+
+    #[test]
+    fn a_policy_of_another_release_is_refused() {
+        let json = Compiled::default().to_json().unwrap().replace("\"format\": 1", "\"format\": 2");
+        assert!(matches!(Compiled::from_json(json.as_bytes()), Err(CompiledError::Format(2))));
+    }
+}

@@ -1,0 +1,20 @@
+//! `hosts.yaml`: read with positions, checked, and compiled for the hooks.
+
+mod check;
+pub mod compiled;
+pub mod error;
+pub mod load;
+mod nearest;
+mod wire;
+
+use crate::model::inventory::Inventory;
+use crate::model::policy::Policy;
+
+/// One installation: what is looked after, and within which limits.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Installation {
+    /// The hosts and services.
+    pub inventory: Inventory,
+    /// The limits.
+    pub policy: Policy,
+}

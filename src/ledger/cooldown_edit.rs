@@ -1,0 +1,214 @@
+//! Writing to `cooldown.json` without disturbing what else stands in it: unknown keys, their order and the
+//! writer's own formatting stay.
+
+use std::fs::Permissions;
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use tempfile::NamedTempFile;
+
+use super::cooldown_file::MAX_BYTES;
+use super::folder_lock::turn_in_folder_of;
+use super::time;
+
+/// How long another writer is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A change of one service's entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edit {
+    /// An action was carried out.
+    Add {
+        /// `restart` or `redeployment`.
+        kind: &'static str,
+        /// When.
+        at: DateTime<Utc>,
+        /// Whether it succeeded; only one of the two shapes has a place for it.
+        success: bool,
+    },
+    /// Healthy checks in a row.
+    Streak(u32),
+    /// Both counters are cleared.
+    Clear,
+}
+
+/// Why the file was left as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// It cannot be read or written.
+    #[error("{path} cannot be written ({error}); the ledger has it all the same")]
+    Io {
+        /// The file.
+        path: String,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// What stands in it is not a cooldown file; overwriting it would lose it.
+    #[error("{path} is left as it is, since it is not a cooldown file ({reason}); mend it or move it away")]
+    Foreign {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Applies the edits, each to its service, in one atomic replacement while no other process
+/// of this program writes. An empty file and a missing one are begun anew.
+pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
+    if edits.is_empty() {
+        return Ok(());
+    }
+    let fail = |error| EditError::Io { path: path.display().to_string(), error };
+    let foreign = |reason: String| EditError::Foreign { path: path.display().to_string(), reason };
+    let _turn = turn_in_folder_of(path, PATIENCE).map_err(fail)?;
+    let text = read(path).map_err(fail)?;
+    if text.len() > usize::try_from(MAX_BYTES).unwrap_or(usize::MAX) {
+        return Err(foreign(format!("it has {} bytes", text.len())));
+    }
+    let edited = apply(&text, edits).map_err(foreign)?;
+    replace(path, &edited).map_err(fail)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        result => result,
+    }
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut temporary = NamedTempFile::with_prefix_in(".cooldown-", folder)?;
+    // The dashboard may run as another user: its rights to the file stay.
+    let mode =
+        std::fs::metadata(path).map_or_else(|_| Permissions::from_mode(0o644), |file| file.permissions());
+    temporary.as_file().set_permissions(mode)?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|failed| failed.error)?;
+    Ok(())
+}
+
+/// The edited text, or why this text cannot be edited.
+fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, String> {
+    let text = if text.trim().is_empty() { "{\n  \"services\": {}\n}\n" } else { text };
+    // Strict JSON: what other readers could not read must not be made to look mended.
+    serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| error.to_string())?;
+    let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
+    let file = root.object_value().ok_or("it is not an object")?;
+    let services = file.object_value_or_create("services").ok_or("its `services` is not an object")?;
+    let objects = uses_objects(&services);
+    for (name, edit) in edits {
+        let service =
+            services.object_value_or_create(name).ok_or_else(|| format!("its `{name}` is not an object"))?;
+        change(&service, *edit, objects).ok_or_else(|| format!("a list of `{name}` is not a list"))?;
+    }
+    Ok(root.to_string())
+}
+
+/// Whether the file keeps objects (`restarts`) rather than plain timestamps (`restart_timestamps`).
+fn uses_objects(services: &CstObject) -> bool {
+    let has = |name: &str| {
+        services
+            .properties()
+            .iter()
+            .filter_map(jsonc_parser::cst::CstObjectProp::object_value)
+            .any(|service| service.get(&format!("{name}s")).is_some())
+    };
+    has("restart") || has("redeployment")
+}
+
+fn change(service: &CstObject, edit: Edit, objects: bool) -> Option<()> {
+    match edit {
+        Edit::Add { kind, at, success } => {
+            let (plain, rich) = (format!("{kind}_timestamps"), format!("{kind}s"));
+            let as_objects = service.get(&rich).is_some() || (objects && service.get(&plain).is_none());
+            let at = CstInputValue::String(time::write(at));
+            let (list, entry) = if as_objects {
+                let fields =
+                    vec![("timestamp".to_owned(), at), ("success".to_owned(), CstInputValue::Bool(success))];
+                (rich, CstInputValue::Object(fields))
+            } else {
+                (plain, at)
+            };
+            service.array_value_or_create(&list)?.append(entry);
+        }
+        Edit::Streak(count) => set_number(service, "consecutive_healthy", count),
+        Edit::Clear => {
+            for list in ["restart_timestamps", "redeployment_timestamps", "restarts", "redeployments"] {
+                if let Some(list) = service.get(list) {
+                    list.set_value(CstInputValue::Array(vec![]));
+                }
+            }
+        }
+    }
+    Some(())
+}
+
+fn set_number(service: &CstObject, name: &str, number: u32) {
+    let number = CstInputValue::Number(number.to_string());
+    match service.get(name) {
+        Some(property) => property.set_value(number),
+        None => {
+            service.append(name, number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(success: bool) -> Edit {
+        Edit::Add { kind: "restart", at: "2026-03-21T14:22:00Z".parse().unwrap(), success }
+    }
+
+    #[test]
+    fn only_the_entry_is_added_and_the_rest_stays_to_the_letter() {
+        let text = "{ \"last_run\" : 7,\n\t\"services\": {\n\t\t\"jellyfin\": {\"note\":\"x\", \"restart_timestamps\": [ \"2026-03-21T14:00:00Z\" ]}\n\t}}";
+        let edited = apply(text, &[("jellyfin", add(true))]).unwrap();
+        assert_eq!(edited, text.replace("14:00:00Z\" ]", "14:00:00Z\", \"2026-03-21T14:22:00Z\" ]"),);
+    }
+
+    #[test]
+    fn a_new_service_takes_the_shape_of_its_neighbours() {
+        let objects = r#"{"services": {"a": {"restarts": [], "redeployments": []}}}"#;
+        let edited = apply(objects, &[("b", add(false))]).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&edited).unwrap();
+        assert_eq!(
+            json["services"]["b"]["restarts"],
+            serde_json::json!([{"timestamp": "2026-03-21T14:22:00Z", "success": false}])
+        );
+        let fresh: serde_json::Value =
+            serde_json::from_str(&apply("", &[("b", add(true))]).unwrap()).unwrap();
+        assert_eq!(fresh["services"]["b"]["restart_timestamps"], serde_json::json!(["2026-03-21T14:22:00Z"]));
+    }
+
+    #[test]
+    fn counters_are_cleared_and_streaks_set_in_place() {
+        let text = r#"{"services":{"a":{"restarts":[{"timestamp":"x"}],"consecutive_healthy":1,"z":[1]}}}"#;
+        let edited = apply(text, &[("a", Edit::Clear), ("a", Edit::Streak(0))]).unwrap();
+        assert_eq!(edited, r#"{"services":{"a":{"restarts":[],"consecutive_healthy":0,"z":[1]}}}"#);
+    }
+
+    #[test]
+    fn what_is_no_cooldown_file_is_left_alone() {
+        for text in [
+            "{",
+            "[]",
+            "7",
+            r#"{"services":[]}"#,
+            r#"{"services":{"a":7}}"#,
+            "{} // note",
+            r#"{"services":{"a":{"restart_timestamps":"x"}}}"#,
+        ] {
+            assert!(apply(text, &[("a", add(true))]).is_err(), "{text}");
+        }
+    }
+}

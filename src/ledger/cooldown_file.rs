@@ -1,0 +1,167 @@
+//! `cooldown.json`: the history that people and agents keep by hand, in either of its two shapes.
+//!
+//! A file that cannot be read is reported and counts as empty; one bad entry spoils only itself.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::time;
+
+/// What the file says: the times of restarts and redeployments, per service.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CooldownFile {
+    services: BTreeMap<String, ServiceTimes>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct ServiceTimes {
+    restarts: Vec<DateTime<Utc>>,
+    redeployments: Vec<DateTime<Utc>>,
+}
+
+/// Why the file gives no history.
+#[derive(Debug, thiserror::Error)]
+pub enum CooldownFileError {
+    /// There is none: the usual case before the first remediation.
+    #[error("no cooldown.json in {0}; counting from the ledger alone")]
+    Missing(String),
+    /// It is empty: begun and never written.
+    #[error("{0} is empty; counting from the ledger alone")]
+    Empty(String),
+    /// It is larger than any history can be.
+    #[error("{path} has {bytes} bytes, more than the 4 MiB that are read; counting from the ledger alone")]
+    TooLarge {
+        /// The file.
+        path: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// It cannot be read.
+    #[error("{0} cannot be read ({1}); counting from the ledger alone")]
+    Unreadable(String, std::io::Error),
+    /// It is not what it should be; half-written, for example.
+    #[error("{0} is not a cooldown file ({1}); counting from the ledger alone")]
+    Malformed(String, serde_json::Error),
+}
+
+/// The largest file that is read. A service that is restarted every four hours for ten years fills 1 MiB; reading
+/// more would cost every restart the time and memory of it.
+pub const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+#[derive(Deserialize)]
+struct FileWire {
+    #[serde(default)]
+    services: BTreeMap<String, Value>,
+}
+
+impl CooldownFile {
+    /// Reads the file.
+    pub fn read(path: &Path) -> Result<Self, CooldownFileError> {
+        let name = || path.display().to_string();
+        let bytes = match std::fs::metadata(path) {
+            Ok(file) => file.len(),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let folder = path.parent().unwrap_or(path);
+                return Err(CooldownFileError::Missing(folder.display().to_string()));
+            }
+            Err(error) => return Err(CooldownFileError::Unreadable(name(), error)),
+        };
+        if bytes > MAX_BYTES {
+            return Err(CooldownFileError::TooLarge { path: name(), bytes });
+        }
+        let text = std::fs::read(path).map_err(|error| CooldownFileError::Unreadable(name(), error))?;
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Err(CooldownFileError::Empty(name()));
+        }
+        Self::parse(&text).map_err(|error| CooldownFileError::Malformed(name(), error))
+    }
+
+    /// Reads the text of a file.
+    pub fn parse(text: &[u8]) -> Result<Self, serde_json::Error> {
+        let file: FileWire = serde_json::from_slice(text)?;
+        let services =
+            file.services.into_iter().map(|(name, service)| (name, service_times(&service))).collect();
+        Ok(Self { services })
+    }
+
+    /// When actions of this kind (`restart`, `redeployment`) were written down for a service.
+    pub fn times(&self, service: &str, kind: &str) -> &[DateTime<Utc>] {
+        let Some(times) = self.services.get(service) else { return &[] };
+        match kind {
+            "restart" => &times.restarts,
+            "redeployment" => &times.redeployments,
+            _ => &[],
+        }
+    }
+
+    /// The services that the file names.
+    pub fn services(&self) -> impl Iterator<Item = &str> {
+        self.services.keys().map(String::as_str)
+    }
+}
+
+fn service_times(service: &Value) -> ServiceTimes {
+    ServiceTimes {
+        restarts: times(service, "restart_timestamps", "restarts"),
+        redeployments: times(service, "redeployment_timestamps", "redeployments"),
+    }
+}
+
+/// Plain timestamps under one key, objects with a `timestamp` under the other; a file that has both keys
+/// tells of each action once.
+fn times(service: &Value, plain: &str, objects: &str) -> Vec<DateTime<Utc>> {
+    let list = |key: &str| service.get(key).and_then(Value::as_array).into_iter().flatten();
+    let entries = list(plain).chain(list(objects));
+    let mut times: Vec<DateTime<Utc>> = entries
+        .filter_map(|entry| entry.as_str().or_else(|| entry.get("timestamp").and_then(Value::as_str)))
+        .filter_map(time::read)
+        .collect();
+    times.sort_unstable();
+    times.dedup();
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> CooldownFile {
+        CooldownFile::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn both_shapes_tell_the_same() {
+        let plain = parse(
+            r#"{"services":{"jellyfin":{"restart_timestamps":["2026-03-21T14:00:00Z","2026-03-21T15:22:00.5+01:00"],
+                "redeployment_timestamps":[]}},"last_run":"x"}"#,
+        );
+        let objects = parse(
+            r#"{"services":{"jellyfin":{"restarts":[{"timestamp":"2026-03-21T14:00:00Z","success":true},
+                {"timestamp":"2026-03-21T14:22:00.5Z","success":false}],"redeployments":[],"consecutive_healthy":0}}}"#,
+        );
+        assert_eq!(plain, objects);
+        assert_eq!(plain.times("jellyfin", "restart").len(), 2);
+        assert!(plain.times("sonarr", "restart").is_empty());
+    }
+
+    #[test]
+    fn one_bad_entry_spoils_only_itself() {
+        let file = parse(
+            r#"{"services":{"jellyfin":{"restart_timestamps":["2026-03-21T14:00:00Z",null,7,"soon",{"success":true}]},
+                "sonarr":"broken","radarr":{"restarts":{"not":"a list"}}}}"#,
+        );
+        assert_eq!(file.times("jellyfin", "restart").len(), 1);
+        assert!(file.times("sonarr", "restart").is_empty());
+    }
+
+    #[test]
+    fn a_half_written_file_is_an_error_with_its_place() {
+        let error = CooldownFile::parse(br#"{"services":{"jellyfin":{"restart_time"#).unwrap_err();
+        assert!(error.to_string().contains("line 1"), "{error}");
+    }
+}

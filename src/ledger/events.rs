@@ -1,0 +1,83 @@
+//! The `events` table: what happened, in words.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Row, params};
+
+use super::{Change, Ledger, LedgerError, migrate, time};
+use crate::model::event::NewEvent;
+
+/// An event as it is stored, whoever wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// When; `None` when the writer's time cannot be read.
+    pub at: Option<DateTime<Utc>>,
+    /// As stored: usually `info`, `warning` or `critical`.
+    pub level: String,
+    /// The service.
+    pub service: Option<String>,
+    /// The text, of any length.
+    pub message: String,
+}
+
+impl Change<'_> {
+    /// Writes an event of this program's hooks.
+    pub fn add_event(
+        &self,
+        session: Option<&str>,
+        event: &NewEvent,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        let NewEvent { level, service, message } = event;
+        let has_source =
+            migrate::has_column(&self.transaction, "events", "source").map_err(|e| self.error(e))?;
+        let sql = if has_source {
+            "INSERT INTO events (session_id, level, service, message, created_at, source)
+             VALUES (?1, ?2, ?3, ?4, ?5, 'hook')"
+        } else {
+            "INSERT INTO events (session_id, level, service, message, created_at) VALUES (?1, ?2, ?3, ?4, ?5)"
+        };
+        self.transaction
+            .execute(sql, params![session, level.as_str(), service, message, time::write(now)])
+            .map(|_| ())
+            .map_err(|e| self.error(e))
+    }
+}
+
+impl Ledger {
+    /// The latest events, newest first; `None` when the database has no such table.
+    ///
+    /// Writers use two time formats that do not sort among each other, and rows may be written late: so
+    /// candidates are taken both by time and by order of writing, and sorted by what their times mean.
+    pub fn latest_events(&self, count: u32) -> Result<Option<Vec<Event>>, LedgerError> {
+        let fail = |cause| self.error(cause);
+        if !migrate::has_table(&self.connection, "events").map_err(fail)? {
+            return Ok(None);
+        }
+        let mut statement = self
+            .connection
+            .prepare(
+                "SELECT id, created_at, level, service, message FROM events WHERE id IN (
+                     SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1)
+                     UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1))",
+            )
+            .map_err(fail)?;
+        let mut events = statement
+            .query_map([count * 3], |row| Ok((row.get::<_, i64>(0)?, event(row))))
+            .and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>)
+            .map_err(fail)?;
+        events.sort_by(|(id_a, a), (id_b, b)| (b.at, id_b).cmp(&(a.at, id_a)));
+        events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
+        Ok(Some(events.into_iter().map(|(_, event)| event).collect()))
+    }
+}
+
+/// Other writers' columns may hold any type that SQLite lets through; text is what can be shown of them.
+fn event(row: &Row<'_>) -> Event {
+    let at: Option<String> = row.get(1).ok();
+    Event {
+        at: at.as_deref().and_then(time::read),
+        level: row.get(2).unwrap_or_else(|_| "?".to_owned()),
+        service: row.get(3).unwrap_or(None),
+        message: row.get(4).unwrap_or_else(|_| "?".to_owned()),
+    }
+}

@@ -1,0 +1,119 @@
+//! The ledger: what was done, and what is about to be done. Nothing outside this folder knows SQL.
+
+pub mod cooldown_file;
+mod migrate;
+pub mod time;
+
+mod actions;
+pub mod cooldown_edit;
+mod events;
+mod folder_lock;
+mod resets;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+pub use actions::{CallId, Settled};
+pub use events::Event;
+pub use resets::{HEALTHY_CHECKS, Streak};
+
+/// How long a writer waits for another one. Claude Ops' session manager writes to the same file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A ledger that cannot be used; the text says which file and why.
+#[derive(Debug, thiserror::Error)]
+#[error("the ledger {path} cannot be used: {cause}")]
+pub struct LedgerError {
+    path: String,
+    cause: rusqlite::Error,
+}
+
+/// An open ledger.
+#[derive(Debug)]
+pub struct Ledger {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// One all-or-nothing change. What is not committed has not happened.
+#[derive(Debug)]
+pub struct Change<'a> {
+    // Declared first, dropped first: the turn ends after the transaction has.
+    transaction: Transaction<'a>,
+    path: &'a Path,
+    _turn: Option<File>,
+}
+
+impl Ledger {
+    /// Opens the ledger for writing, and creates it if there is none. Its folder must exist.
+    pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut ledger = Self::connect(path, flags)?;
+        if migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))? {
+            return Ok(ledger);
+        }
+        // Turning a database to WAL does not wait for other connections as everything else does, so this
+        // program's own take turns. Without the lock they may fail, but nothing is lost.
+        let _turn = folder_lock::turn_in_folder_of(path, BUSY_TIMEOUT);
+        migrate::to_latest(&mut ledger.connection).map_err(|cause| ledger.error(cause))?;
+        Ok(ledger)
+    }
+
+    /// Opens the ledger to be read; `None` when there is none, which is not created.
+    pub fn open_existing(path: &Path) -> Result<Option<Self>, LedgerError> {
+        // An empty file is a database without tables to SQLite, and no ledger to anybody.
+        if std::fs::metadata(path).is_ok_and(|file| file.len() == 0) || !path.exists() {
+            return Ok(None);
+        }
+        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX).map(Some)
+    }
+
+    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, LedgerError> {
+        let fail = |cause| LedgerError { path: path.display().to_string(), cause };
+        let connection = Connection::open_with_flags(path, flags).map_err(fail)?;
+        connection
+            .busy_timeout(BUSY_TIMEOUT)
+            // The session manager's tables refer to its own integer session ids; hooks know the client's.
+            .and_then(|()| connection.pragma_update(None, "foreign_keys", false))
+            // An action that was let through must survive a power cut.
+            .and_then(|()| connection.pragma_update(None, "synchronous", "FULL"))
+            // A hook is one connection: each would otherwise copy the log into the database as it ends.
+            .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))
+            .map(|_| ())
+            .map_err(fail)?;
+        Ok(Self { connection, path: path.to_owned() })
+    }
+
+    /// Begins a change that no other writer can get in between.
+    pub fn change(&mut self) -> Result<Change<'_>, LedgerError> {
+        let Self { connection, path } = self;
+        // Without a turn SQLite's own lock still holds; only its queue is less fair.
+        let turn = folder_lock::turn_in_folder_of(path, BUSY_TIMEOUT).ok();
+        match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
+            Ok(transaction) => Ok(Change { transaction, path, _turn: turn }),
+            Err(cause) => Err(LedgerError { path: path.display().to_string(), cause }),
+        }
+    }
+
+    fn error(&self, cause: rusqlite::Error) -> LedgerError {
+        LedgerError { path: self.path.display().to_string(), cause }
+    }
+}
+
+impl Change<'_> {
+    /// Makes the change durable.
+    pub fn commit(self) -> Result<(), LedgerError> {
+        let path = self.path;
+        self.transaction.commit().map_err(|cause| LedgerError { path: path.display().to_string(), cause })
+    }
+
+    fn error(&self, cause: rusqlite::Error) -> LedgerError {
+        LedgerError { path: self.path.display().to_string(), cause }
+    }
+}

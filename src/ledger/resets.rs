@@ -1,0 +1,95 @@
+//! Cleared counters and healthy checks in a row.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{OptionalExtension, params};
+
+use super::{Change, LedgerError, time};
+
+/// As many healthy checks in a row clear a service's counters (SPEC-0007 of Claude Ops).
+pub const HEALTHY_CHECKS: u32 = 2;
+
+/// Where a streak of healthy checks stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streak {
+    /// So many in a row, not enough yet.
+    Of(u32),
+    /// Enough: the counters were cleared, and the streak begins anew.
+    Cleared,
+}
+
+impl Change<'_> {
+    /// Clears the counters of a service; what is written down stays.
+    pub fn reset(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        self.clear(service, "reset", now)
+            .and_then(|()| self.set_streak(service, 0, now))
+            .map_err(|e| self.error(e))
+    }
+
+    /// Notes a health check of a service.
+    pub fn note_health(
+        &self,
+        service: &str,
+        healthy: bool,
+        now: DateTime<Utc>,
+    ) -> Result<Streak, LedgerError> {
+        self.try_note_health(service, healthy, now).map_err(|e| self.error(e))
+    }
+
+    fn try_note_health(&self, service: &str, healthy: bool, now: DateTime<Utc>) -> rusqlite::Result<Streak> {
+        let before: u32 = self
+            .transaction
+            .query_row(
+                "SELECT consecutive_healthy FROM service_health_streak WHERE service = ?1",
+                [service],
+                |row| row.get(0),
+            )
+            .optional()?
+            .unwrap_or(0);
+        let streak = if healthy { before.saturating_add(1) } else { 0 };
+        if streak < HEALTHY_CHECKS {
+            self.set_streak(service, streak, now)?;
+            return Ok(Streak::Of(streak));
+        }
+        self.clear(service, "healthy", now)?;
+        self.set_streak(service, 0, now)?;
+        Ok(Streak::Cleared)
+    }
+
+    fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> rusqlite::Result<()> {
+        self.transaction
+            .execute(
+                "INSERT INTO budget_resets (service, at, why) VALUES (?1, ?2, ?3)",
+                params![service, time::write(now), why],
+            )
+            .map(|_| ())
+    }
+
+    fn set_streak(&self, service: &str, streak: u32, now: DateTime<Utc>) -> rusqlite::Result<()> {
+        self.transaction
+            .execute(
+                "INSERT INTO service_health_streak (service, consecutive_healthy, last_checked_at)
+                 VALUES (?1, ?2, ?3)
+                 ON CONFLICT (service) DO UPDATE SET consecutive_healthy = ?2, last_checked_at = ?3",
+                params![service, streak, time::write(now)],
+            )
+            .map(|_| ())
+    }
+
+    /// Deletes what happened before `cutoff`, to the day, and says how many rows that were.
+    pub fn prune(&self, cutoff: DateTime<Utc>) -> Result<usize, LedgerError> {
+        let cutoff = time::floor(cutoff);
+        let mut deleted = 0;
+        for (table, column, which) in [
+            ("events", "created_at", ""),
+            ("cooldown_actions", "timestamp", ""),
+            ("hook_actions", "reserved_at", " AND state <> 'reserved'"),
+            ("hook_decisions", "at", ""),
+        ] {
+            deleted += self
+                .transaction
+                .execute(&format!("DELETE FROM {table} WHERE {column} < ?1{which}"), [&cutoff])
+                .map_err(|e| self.error(e))?;
+        }
+        Ok(deleted)
+    }
+}

@@ -1,0 +1,89 @@
+//! What the client tells a hook, reduced to the cases that matter.
+
+use std::path::PathBuf;
+
+/// How serious an event row is, as Claude Ops defines it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Routine: a pull request was created, a notification was sent.
+    Info,
+    /// A remediation was carried out.
+    Warning,
+    /// A remediation failed, or a person is needed.
+    Critical,
+}
+
+impl Level {
+    /// The name stored in the `events` table.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// An event to be written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// How serious it is.
+    pub level: Level,
+    /// The service; `None` when it concerns none or cannot be told.
+    pub service: Option<String>,
+    /// One line, built from parsed values only: no secret of a command line reaches the database.
+    pub message: String,
+}
+
+/// One call of a hook: what happened, in which session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookCall {
+    /// The session's id; `CLAUDE_SESSION_ID` wins over what stdin says.
+    pub session: Option<String>,
+    /// The session's working directory.
+    pub cwd: Option<PathBuf>,
+    /// What happened.
+    pub event: HookEvent,
+}
+
+/// The lifecycle points that have a handler. Every other one is `Other` and passes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookEvent {
+    /// A session begins; what is printed becomes context.
+    SessionStart,
+    /// A tool is about to run; this is where it can be stopped.
+    PreToolUse(ToolCall),
+    /// A tool has run, successfully or not.
+    PostToolUse(ToolCall, ToolResult),
+    /// The agent considers itself done.
+    Stop,
+    /// The session is over.
+    SessionEnd,
+    /// The client wants a person's attention.
+    Notification {
+        /// One line; the client may leave it out.
+        title: Option<String>,
+        /// The text.
+        message: String,
+    },
+    /// An event without a handler, by the client's name.
+    Other(String),
+}
+
+/// A tool call as far as the guard is concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The client's id of the call: the link between the event before and the event after.
+    pub id: Option<String>,
+    /// The shell text, for every tool whose input carries one, whatever the tool is called.
+    pub command: Option<String>,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolResult {
+    /// The tool reported success.
+    Succeeded,
+    /// The command failed or was interrupted; the words hold no output of the command.
+    Failed(String),
+}

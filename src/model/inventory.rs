@@ -1,0 +1,216 @@
+//! The hosts and services of the homelab, and the names under which commands speak of them.
+
+use super::action::Target;
+
+/// Everything that `hosts.yaml` lists, in its order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inventory {
+    /// The DNS domain from which health URLs and DNS names are derived.
+    pub domain: Option<String>,
+    /// The hosts.
+    pub hosts: Vec<Host>,
+    /// The services.
+    pub services: Vec<Service>,
+}
+
+/// A machine that services run on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// The name that people use.
+    pub name: String,
+    /// An IPv4 or IPv6 address, or a DNS name.
+    pub address: String,
+    /// The ssh destination, e.g. `root@ie01`.
+    pub ssh: Option<String>,
+}
+
+/// A service and the names of its parts. All of them share one budget.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Service {
+    /// The name under which budgets and events are kept.
+    pub name: String,
+    /// The host it runs on, by name.
+    pub host: Option<String>,
+    /// Container names and compose service names.
+    pub containers: Vec<String>,
+    /// Compose project names.
+    pub projects: Vec<String>,
+    /// systemd and init units, without `.service`.
+    pub units: Vec<String>,
+    /// Kubernetes workloads.
+    pub workloads: Vec<String>,
+    /// helm releases.
+    pub releases: Vec<String>,
+    /// Ansible playbooks, by file name.
+    pub playbooks: Vec<String>,
+    /// How its health is asked for over HTTP.
+    pub health: Option<Health>,
+    /// The DNS name that must resolve.
+    pub dns: Option<String>,
+}
+
+/// A health endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// `http://` or `https://`.
+    pub url: String,
+    /// Status codes that mean healthy.
+    pub status: Vec<u16>,
+}
+
+impl Service {
+    /// The names of its containers; a service that lists none runs in a container of its own name.
+    pub fn container_names(&self) -> Vec<&str> {
+        if self.containers.is_empty() {
+            vec![&self.name]
+        } else {
+            self.containers.iter().map(String::as_str).collect()
+        }
+    }
+
+    fn lists(&self, target: &Target) -> bool {
+        let (listed, name) = match target {
+            Target::Container(name) | Target::ComposeService(name) => (&self.containers, name),
+            Target::ComposeProject(name) => (&self.projects, name),
+            Target::Unit(name) => (&self.units, name),
+            Target::Workload(name) => (&self.workloads, name),
+            Target::Release(name) => (&self.releases, name),
+            Target::Playbook(playbook) => match &playbook.file {
+                Some(file) => (&self.playbooks, file),
+                None => return false,
+            },
+            Target::Unknown | Target::Nothing => return false,
+        };
+        listed.iter().any(|known| known == name)
+    }
+}
+
+impl Inventory {
+    /// The service that a command's target belongs to. A name that no service lists is its own service;
+    /// `None` when the target could not be told or is none.
+    ///
+    /// `host` decides between services on different hosts that use the same name for a part.
+    pub fn service_of(&self, target: &Target, host: Option<&str>) -> Option<String> {
+        if let Target::Playbook(playbook) = target
+            && let Some(told) = &playbook.told
+        {
+            return Some(self.known_as(told).unwrap_or(told).to_owned());
+        }
+        let listing = || self.services.iter().filter(|service| service.lists(target));
+        let found = listing()
+            .find(|service| host.is_some() && service.host.as_deref() == host)
+            .or_else(|| listing().next());
+        if let Some(service) = found {
+            return Some(service.name.clone());
+        }
+        match target {
+            Target::Container(name)
+            | Target::ComposeService(name)
+            | Target::ComposeProject(name)
+            | Target::Unit(name)
+            | Target::Workload(name)
+            | Target::Release(name) => Some(name.clone()),
+            Target::Playbook(playbook) => {
+                playbook.guessed.as_deref().map(|name| self.known_as(name).unwrap_or(name).to_owned())
+            }
+            Target::Unknown | Target::Nothing => None,
+        }
+    }
+
+    /// The service that lists this container name, for names that were told rather than acted on.
+    fn known_as(&self, name: &str) -> Option<&str> {
+        if self.services.iter().any(|service| service.name == name) {
+            return None;
+        }
+        self.services
+            .iter()
+            .find(|service| service.containers.iter().any(|container| container == name))
+            .map(|service| service.name.as_str())
+    }
+
+    /// The inventory's name of a host that a command names by name, address or ssh destination; a host
+    /// that is not listed keeps the name that was written.
+    pub fn host_of<'a>(&'a self, written: &'a str) -> &'a str {
+        self.hosts
+            .iter()
+            .find(|host| host.name == written)
+            .or_else(|| {
+                self.hosts.iter().find(|host| {
+                    host.address == written || host.ssh.as_deref().map(ssh_host) == Some(written)
+                })
+            })
+            .map_or(written, |host| host.name.as_str())
+    }
+}
+
+/// The host in an ssh destination such as `root@ie01` or `ssh://root@ie01:22`.
+fn ssh_host(destination: &str) -> &str {
+    let rest = destination.strip_prefix("ssh://").unwrap_or(destination);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    match rest.rsplit_once(':') {
+        Some((host, port)) if port.chars().all(|c| c.is_ascii_digit()) && !host.contains(':') => host,
+        _ => rest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::action::Playbook;
+
+    fn inventory() -> Inventory {
+        let service = |name: &str, host: &str, container: &str| Service {
+            name: name.into(),
+            host: Some(host.into()),
+            containers: vec![container.into()],
+            ..Service::default()
+        };
+        Inventory {
+            domain: None,
+            hosts: vec![
+                Host { name: "ie01".into(), address: "192.0.2.1".into(), ssh: Some("root@ie01.lan".into()) },
+                Host { name: "pie01".into(), address: "192.0.2.2".into(), ssh: None },
+            ],
+            services: vec![
+                Service { playbooks: vec!["redeploy-dns.yml".into()], ..service("adguard", "pie01", "dns") },
+                service("unbound", "ie01", "dns"),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_shared_container_name_is_told_apart_by_its_host() {
+        let inventory = inventory();
+        let dns = Target::Container("dns".into());
+        assert_eq!(inventory.service_of(&dns, Some("ie01")).as_deref(), Some("unbound"));
+        assert_eq!(inventory.service_of(&dns, Some("pie01")).as_deref(), Some("adguard"));
+        assert_eq!(inventory.service_of(&dns, None).as_deref(), Some("adguard"));
+    }
+
+    #[test]
+    fn a_playbook_belongs_to_the_service_it_was_told_then_listed_then_guessed() {
+        let inventory = inventory();
+        let playbook = |told: Option<&str>, guessed: &str| {
+            Target::Playbook(Playbook {
+                file: Some("redeploy-dns.yml".into()),
+                told: told.map(Into::into),
+                guessed: Some(guessed.into()),
+            })
+        };
+        assert_eq!(inventory.service_of(&playbook(Some("plex"), "dns"), None).as_deref(), Some("plex"));
+        assert_eq!(inventory.service_of(&playbook(None, "dns"), None).as_deref(), Some("adguard"));
+        let unlisted =
+            Target::Playbook(Playbook { file: None, told: None, guessed: Some("jellyfin".into()) });
+        assert_eq!(inventory.service_of(&unlisted, None).as_deref(), Some("jellyfin"));
+    }
+
+    #[test]
+    fn a_host_is_known_by_name_address_and_ssh_destination() {
+        let inventory = inventory();
+        for written in ["ie01", "192.0.2.1", "ie01.lan"] {
+            assert_eq!(inventory.host_of(written), "ie01");
+        }
+        assert_eq!(inventory.host_of("elsewhere"), "elsewhere");
+        assert_eq!(ssh_host("ssh://root@ie01:2222"), "ie01");
+    }
+}

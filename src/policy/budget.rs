@@ -1,0 +1,131 @@
+//! Sliding-window budgets: how much is used, and when the next action fits.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::model::policy::Budget;
+
+/// An entry of `cooldown.json` this close to a ledger row of the same service and kind is the same
+/// action, written down twice.
+pub const SAME_ACTION: TimeDelta = TimeDelta::seconds(120);
+
+/// What is known of one service and one kind of action.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// When the counted actions happened, in any order.
+    pub entries: Vec<DateTime<Utc>>,
+    /// The last thing done to the service was a stop, so the next start closes the cycle uncounted.
+    pub stopped: bool,
+    /// The counters were cleared then; what happened up to it no longer counts.
+    pub reset: Option<DateTime<Utc>>,
+}
+
+impl Usage {
+    /// Adds the entries of `cooldown.json` that the ledger does not already hold.
+    pub fn merge_file(&mut self, file: &[DateTime<Utc>]) {
+        let known = self.entries.clone();
+        self.entries.extend(
+            file.iter().filter(|entry| known.iter().all(|row| (*row - **entry).abs() > SAME_ACTION)).copied(),
+        );
+    }
+
+    /// The entries that count at `now`, newest first.
+    ///
+    /// An entry from the future counts as long as it is less than a window ahead: a clock that went back
+    /// must not open the budget, and a date out of the blue must not close it for good.
+    pub fn counted(&self, budget: &Budget, now: DateTime<Utc>) -> Vec<DateTime<Utc>> {
+        let window = budget.window.delta();
+        let mut counted: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|at| **at > now - window && **at < now + window)
+            .filter(|at| self.reset.is_none_or(|reset| **at > reset))
+            .copied()
+            .collect();
+        counted.sort_unstable_by(|a, b| b.cmp(a));
+        counted
+    }
+}
+
+/// The answer to "do so many more fit into this budget?".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// They fit.
+    Fits,
+    /// Not yet: from this time on they do.
+    From(DateTime<Utc>),
+    /// They exceed the limit by themselves, at any time.
+    Never,
+}
+
+/// Whether `more` actions fit on top of `counted` (newest first).
+///
+/// With `more` = 1 the next allowed time is the limit-th most recent entry plus the window.
+pub fn fit(counted: &[DateTime<Utc>], budget: &Budget, more: u32) -> Fit {
+    let Some(room) = budget.limit.checked_sub(more) else { return Fit::Never };
+    // As many entries as `room` may stay in the window; the next older one has to leave it.
+    let first_too_many = usize::try_from(room).ok().and_then(|room| counted.get(room));
+    match first_too_many {
+        Some(entry) => Fit::From(*entry + budget.window.delta()),
+        None => Fit::Fits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::policy::Window;
+
+    const BUDGET: Budget = Budget { limit: 2, window: Window::hours(4) };
+
+    fn at(time: &str) -> DateTime<Utc> {
+        format!("2026-03-21T{time}Z").parse().unwrap()
+    }
+
+    fn usage(times: &[&str]) -> Usage {
+        Usage { entries: times.iter().map(|time| at(time)).collect(), ..Usage::default() }
+    }
+
+    #[test]
+    fn the_limit_th_most_recent_entry_decides_when_the_next_fits() {
+        let now = at("14:30:00");
+        for (entries, more, expected) in [
+            (vec![], 1, Fit::Fits),
+            (vec!["14:00:00"], 1, Fit::Fits),
+            (vec!["14:00:00", "14:22:00"], 1, Fit::From(at("18:00:00"))),
+            (vec!["14:22:00", "14:00:00"], 1, Fit::From(at("18:00:00"))),
+            // More entries than the limit: the newest two have to be down to one.
+            (vec!["13:00:00", "14:00:00", "14:22:00"], 1, Fit::From(at("18:00:00"))),
+            (vec!["14:00:00"], 2, Fit::From(at("18:00:00"))),
+            (vec![], 3, Fit::Never),
+        ] {
+            let counted = usage(&entries).counted(&BUDGET, now);
+            assert_eq!(fit(&counted, &BUDGET, more), expected, "{entries:?} + {more}");
+        }
+    }
+
+    #[test]
+    fn an_entry_leaves_the_window_exactly_when_it_was_announced_to() {
+        let usage = usage(&["10:00:00"]);
+        assert_eq!(usage.counted(&BUDGET, at("13:59:59")).len(), 1);
+        assert_eq!(usage.counted(&BUDGET, at("14:00:00")).len(), 0);
+    }
+
+    #[test]
+    fn a_clock_set_back_keeps_the_budget_closed_but_a_far_date_does_not() {
+        let usage = usage(&["15:00:00", "23:30:00"]);
+        assert_eq!(usage.counted(&BUDGET, at("14:00:00")), vec![at("15:00:00")]);
+    }
+
+    #[test]
+    fn what_happened_before_a_reset_no_longer_counts() {
+        let usage = Usage { reset: Some(at("14:10:00")), ..usage(&["14:00:00", "14:10:00", "14:22:00"]) };
+        assert_eq!(usage.counted(&BUDGET, at("14:30:00")), vec![at("14:22:00")]);
+    }
+
+    #[test]
+    fn an_entry_of_the_file_near_a_ledger_row_is_the_same_action() {
+        let mut usage = usage(&["14:00:00"]);
+        usage.merge_file(&[at("14:02:00"), at("13:58:00"), at("14:02:01")]);
+        assert_eq!(usage.entries, vec![at("14:00:00"), at("14:02:01")]);
+    }
+}

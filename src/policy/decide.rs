@@ -1,0 +1,375 @@
+//! All rules together: actions and history in, verdict and reservations out.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use super::budget::{Fit, Usage, fit};
+use super::tier;
+use crate::model::action::{ActionKind, Family, Verb};
+use crate::model::policy::{Budget, Policy, Tier, Unresolved};
+use crate::model::verdict::{Reason, ResolvedAction, Verdict};
+
+/// The name in the ledger of actions whose service cannot be told; `@HOST` follows for a remote one.
+pub const UNRESOLVED: &str = "unresolved";
+
+/// What a budget is kept for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BudgetKey {
+    /// The service, or [`UNRESOLVED`] and its host.
+    pub service: String,
+    /// `restart` or `redeployment`, by name so that keys sort as the ledger does.
+    pub kind: &'static str,
+}
+
+/// The state that a decision is made on.
+pub type Snapshot = BTreeMap<BudgetKey, Usage>;
+
+/// A part of a budget that is taken before the command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reservation {
+    /// Whose budget.
+    pub key: BudgetKey,
+    /// What is about to be done.
+    pub verb: Verb,
+    /// Where; `None` is here.
+    pub host: Option<String>,
+    /// False for the start that closes a stop: it is noted, not counted.
+    pub counts: bool,
+}
+
+/// What is said about a command, and what follows from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The answer to the client.
+    pub verdict: Verdict,
+    /// Empty when the verdict is a denial.
+    pub reservations: Vec<Reservation>,
+}
+
+/// Decides on a command. Whatever any rule objects to is denied as a whole.
+pub fn decide(
+    actions: &[ResolvedAction],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    tier: Option<Tier>,
+    now: DateTime<Utc>,
+) -> Decision {
+    let mut reasons = static_objections(actions, policy, tier);
+    // A command that may not run at all is not weighed against budgets: one reason is enough.
+    let reservations = if reasons.is_empty() {
+        let reservations = reservations(actions, snapshot, policy);
+        reasons = budget_objections(&reservations, snapshot, policy, now);
+        reservations
+    } else {
+        vec![]
+    };
+    if reasons.is_empty() {
+        Decision { verdict: Verdict::Silent, reservations }
+    } else {
+        Decision { verdict: Verdict::Deny(reasons), reservations: vec![] }
+    }
+}
+
+/// The objections that need no history.
+pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Option<Tier>) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = Vec::new();
+    for action in actions {
+        let found = if action.action.kind == ActionKind::Forbidden {
+            Some(forbidden(action))
+        } else {
+            tier::objection(action, policy, tier).or_else(|| repeat_objection(action, policy)).or_else(|| {
+                (policy.unresolved == Unresolved::Deny && is_unresolved(action, policy)).then(|| Reason {
+                    rule: "unresolved",
+                    text: format!(
+                        "It cannot be told which service {} concerns. Name the service in the command.",
+                        tier::describe(action)
+                    ),
+                })
+            })
+        };
+        reasons.extend(found.filter(|reason| !reasons.contains(reason)));
+    }
+    reasons
+}
+
+fn forbidden(action: &ResolvedAction) -> Reason {
+    let why = match action.action.family {
+        Family::Guard => "would loosen the guard that this session is held to. Leave it to a person.",
+        _ => "acts on everything at once. Name the one service that needs it.",
+    };
+    Reason { rule: "forbidden", text: format!("Forbidden at every tier: `{}` {why}", action.action.evidence) }
+}
+
+fn repeat_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> {
+    (action.action.repeats && policy.budget(action.action.kind).is_some()).then(|| Reason {
+        rule: "repeats",
+        text: format!(
+            "{} stands in a loop of unknown length, so it cannot be counted. Run it once, outside the loop.",
+            capitalised(&tier::describe(action))
+        ),
+    })
+}
+
+fn is_unresolved(action: &ResolvedAction, policy: &Policy) -> bool {
+    action.service.is_none() && policy.budget(action.action.kind).is_some()
+}
+
+/// The budgets that these actions draw on: what has to be looked up before a decision.
+pub fn budget_keys(actions: &[ResolvedAction], policy: &Policy) -> Vec<BudgetKey> {
+    let mut keys: Vec<BudgetKey> = actions.iter().filter_map(|action| key(action, policy)).collect();
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+fn key(action: &ResolvedAction, policy: &Policy) -> Option<BudgetKey> {
+    let kind = action.action.kind;
+    policy.budget(kind)?;
+    let service = match (&action.service, policy.unresolved, &action.host) {
+        (Some(service), _, _) => service.clone(),
+        (None, Unresolved::Allow, _) => return None,
+        (None, _, None) => UNRESOLVED.to_owned(),
+        (None, _, Some(host)) => format!("{UNRESOLVED}@{host}"),
+    };
+    Some(BudgetKey { service, kind: kind.as_str() })
+}
+
+/// What the actions take from the budgets, in the order in which they run.
+///
+/// A stop opens a cycle; the next start of the same service closes it without counting again, so that a
+/// service is never left down because its budget ended between the two.
+pub fn reservations(actions: &[ResolvedAction], snapshot: &Snapshot, policy: &Policy) -> Vec<Reservation> {
+    let mut stopped: BTreeMap<BudgetKey, bool> = BTreeMap::new();
+    let mut taken = Vec::new();
+    for action in actions {
+        let Some(key) = key(action, policy) else { continue };
+        let stopped = stopped
+            .entry(key.clone())
+            .or_insert_with(|| snapshot.get(&key).is_some_and(|usage| usage.stopped));
+        let verb = action.action.verb;
+        let counts = !(*stopped && verb == Verb::Start);
+        *stopped = verb == Verb::Stop;
+        taken.push(Reservation { key, verb, host: action.host.clone(), counts });
+    }
+    taken
+}
+
+fn budget_objections(
+    reservations: &[Reservation],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Vec<Reason> {
+    let mut wanted: Vec<(&BudgetKey, u32)> = Vec::new();
+    for reservation in reservations.iter().filter(|reservation| reservation.counts) {
+        match wanted.iter_mut().find(|(key, _)| *key == &reservation.key) {
+            Some((_, count)) => *count += 1,
+            None => wanted.push((&reservation.key, 1)),
+        }
+    }
+    let none = Usage::default();
+    wanted
+        .into_iter()
+        .filter_map(|(key, more)| {
+            let (budget, plural) = match key.kind {
+                "redeployment" => (&policy.redeployment, "redeployments"),
+                _ => (&policy.restart, "restarts"),
+            };
+            let counted = snapshot.get(key).unwrap_or(&none).counted(budget, now);
+            let text = refusal(key, budget, plural, counted.len(), more, fit(&counted, budget, more))?;
+            Some(Reason { rule: "budget", text })
+        })
+        .collect()
+}
+
+/// The sentence that people and the model know, with what they need to act on it.
+fn refusal(
+    key: &BudgetKey,
+    budget: &Budget,
+    plural: &str,
+    used: usize,
+    more: u32,
+    answer: Fit,
+) -> Option<String> {
+    let when = match answer {
+        Fit::Fits => return None,
+        Fit::From(time) => format!("Next allowed at {}.", time.to_rfc3339_opts(SecondsFormat::Secs, true)),
+        Fit::Never if budget.limit == 0 => "None is ever allowed.".to_owned(),
+        Fit::Never => "The command exceeds the limit by itself.".to_owned(),
+    };
+    let wanted = if more > 1 { format!(", and this command holds {more} more") } else { String::new() };
+    let advice = if key.service.starts_with(UNRESOLVED) {
+        " Name the service in the command, so that its own budget applies."
+    } else {
+        ""
+    };
+    let Budget { limit, window } = budget;
+    let service = &key.service;
+    Some(format!(
+        "Cooldown limit exceeded for {service}: {used}/{limit} {plural} in last {window}{wanted}. {when}{advice}"
+    ))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::action::{Action, Target};
+    use crate::model::policy::Window;
+
+    fn now() -> DateTime<Utc> {
+        "2026-03-21T14:30:00Z".parse().unwrap()
+    }
+
+    fn action(kind: ActionKind, verb: Verb, service: Option<&str>) -> ResolvedAction {
+        ResolvedAction {
+            action: Action {
+                kind,
+                verb,
+                family: Family::Container,
+                target: service.map_or(Target::Unknown, |name| Target::Container(name.into())),
+                host: None,
+                via: vec![],
+                repeats: false,
+                evidence: format!("docker {} {}", verb.as_str(), service.unwrap_or("?")),
+                title: None,
+            },
+            service: service.map(Into::into),
+            host: None,
+        }
+    }
+
+    fn restart(service: &str) -> ResolvedAction {
+        action(ActionKind::Restart, Verb::Restart, Some(service))
+    }
+
+    fn used(service: &str, minutes_ago: &[i64], stopped: bool) -> Snapshot {
+        let entries =
+            minutes_ago.iter().map(|minutes| now() - chrono::TimeDelta::minutes(*minutes)).collect();
+        BTreeMap::from([(
+            BudgetKey { service: service.into(), kind: "restart" },
+            Usage { entries, stopped, reset: None },
+        )])
+    }
+
+    fn denials(decision: &Decision) -> Vec<&str> {
+        match &decision.verdict {
+            Verdict::Silent => vec![],
+            Verdict::Deny(reasons) => reasons.iter().map(|reason| reason.text.as_str()).collect(),
+        }
+    }
+
+    #[test]
+    fn the_third_restart_is_denied_with_counts_and_the_next_allowed_time() {
+        let decision = decide(
+            &[restart("jellyfin")],
+            &used("jellyfin", &[30, 8], false),
+            &Policy::default(),
+            None,
+            now(),
+        );
+        assert_eq!(
+            denials(&decision),
+            [
+                "Cooldown limit exceeded for jellyfin: 2/2 restarts in last 4h. Next allowed at 2026-03-21T18:00:00Z."
+            ]
+        );
+        assert!(decision.reservations.is_empty());
+    }
+
+    #[test]
+    fn a_command_over_the_limit_within_itself_is_denied_as_a_whole() {
+        let thrice = vec![restart("jellyfin"), restart("jellyfin"), restart("jellyfin"), restart("sonarr")];
+        let decision = decide(&thrice, &Snapshot::new(), &Policy::default(), None, now());
+        assert_eq!(
+            denials(&decision),
+            [
+                "Cooldown limit exceeded for jellyfin: 0/2 restarts in last 4h, and this command holds 3 more. The command exceeds the limit by itself."
+            ]
+        );
+    }
+
+    #[test]
+    fn a_start_closes_its_own_stop_without_counting() {
+        let cycle = [
+            action(ActionKind::Restart, Verb::Stop, Some("jellyfin")),
+            action(ActionKind::Restart, Verb::Start, Some("jellyfin")),
+        ];
+        let decision = decide(&cycle, &used("jellyfin", &[30], false), &Policy::default(), None, now());
+        let counts: Vec<bool> = decision.reservations.iter().map(|reservation| reservation.counts).collect();
+        assert_eq!(counts, [true, false]);
+
+        let start = [action(ActionKind::Restart, Verb::Start, Some("jellyfin"))];
+        let full_but_stopped = used("jellyfin", &[30, 20, 10], true);
+        assert_eq!(
+            decide(&start, &full_but_stopped, &Policy::default(), None, now()).verdict,
+            Verdict::Silent
+        );
+        let full_and_running = used("jellyfin", &[30, 20], false);
+        assert_eq!(denials(&decide(&start, &full_and_running, &Policy::default(), None, now())).len(), 1);
+    }
+
+    #[test]
+    fn a_restart_in_a_loop_of_unknown_length_is_denied() {
+        let mut looped = restart("jellyfin");
+        looped.action.repeats = true;
+        let decision = decide(&[looped], &Snapshot::new(), &Policy::default(), None, now());
+        assert!(denials(&decision)[0].contains("loop of unknown length"));
+    }
+
+    #[test]
+    fn an_unresolved_action_follows_the_policy() {
+        let unknown = [action(ActionKind::Restart, Verb::Restart, None)];
+        let with = |unresolved| Policy { unresolved, ..Policy::default() };
+        let full = used(UNRESOLVED, &[30, 8], false);
+        let verdict = |policy: &Policy| decide(&unknown, &full, policy, None, now());
+        assert!(denials(&verdict(&with(Unresolved::Budget)))[0].contains("exceeded for unresolved: 2/2"));
+        assert_eq!(verdict(&with(Unresolved::Allow)).verdict, Verdict::Silent);
+        assert!(denials(&verdict(&with(Unresolved::Deny)))[0].contains("cannot be told which service"));
+    }
+
+    #[test]
+    fn a_tier_is_told_what_it_may_not_do_and_who_may() {
+        let policy = Policy::default();
+        let mut over_ssh = restart("jellyfin");
+        over_ssh.host = Some("ie01".into());
+        over_ssh.action.via = vec!["ssh".into()];
+        let at = |tier, action: &ResolvedAction| {
+            decide(std::slice::from_ref(action), &Snapshot::new(), &policy, Some(tier), now())
+        };
+        assert_eq!(
+            denials(&at(Tier::Observe, &over_ssh)),
+            [
+                "Tier 1 may not carry out a restart (`docker restart jellyfin`, on ie01 through ssh). Tier 2 may: end this session with a handoff.json that says why, with \"recommended_tier\": 2."
+            ]
+        );
+        assert_eq!(at(Tier::Remediate, &over_ssh).verdict, Verdict::Silent);
+        let redeploy = action(ActionKind::Redeployment, Verb::Deploy, Some("jellyfin"));
+        assert!(denials(&at(Tier::Remediate, &redeploy))[0].contains("\"recommended_tier\": 3"));
+        assert_eq!(at(Tier::Full, &redeploy).verdict, Verdict::Silent);
+    }
+
+    #[test]
+    fn acting_on_everything_is_forbidden_without_and_at_every_tier() {
+        let bulk = [action(ActionKind::Forbidden, Verb::Restart, None)];
+        for tier in [None, Some(Tier::Observe), Some(Tier::Full)] {
+            let decision = decide(&bulk, &Snapshot::new(), &Policy::default(), tier, now());
+            assert!(denials(&decision)[0].starts_with("Forbidden at every tier"), "{tier:?}");
+        }
+    }
+
+    #[test]
+    fn a_limit_of_none_never_promises_a_next_time() {
+        let policy = Policy { restart: Budget { limit: 0, window: Window::hours(4) }, ..Policy::default() };
+        let decision = decide(&[restart("jellyfin")], &Snapshot::new(), &policy, None, now());
+        assert_eq!(
+            denials(&decision),
+            ["Cooldown limit exceeded for jellyfin: 0/0 restarts in last 4h. None is ever allowed."]
+        );
+    }
+}

@@ -1,0 +1,6 @@
+//! The rules. Every function here is pure: values in, verdict out; the time is an argument.
+
+pub mod budget;
+pub mod decide;
+pub mod report;
+pub mod tier;

@@ -1,0 +1,187 @@
+//! The event that an action leaves behind: its level and its words.
+
+use crate::model::action::{Action, ActionKind, Family, Verb};
+use crate::model::event::{Level, NewEvent, ToolResult};
+use crate::model::verdict::ResolvedAction;
+
+/// The event of an action that has run.
+///
+/// Levels follow Claude Ops: routine is `info`, a remediation `warning`, a failed one `critical`. Taking a
+/// compose service down is `critical` too: it stays down until somebody brings it up again.
+pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
+    let ResolvedAction { action, service, host } = action;
+    let succeeded = *result == ToolResult::Succeeded;
+    let level = match action.kind {
+        _ if !succeeded => Level::Critical,
+        ActionKind::Forbidden => Level::Critical,
+        ActionKind::PullRequest | ActionKind::Notification => Level::Info,
+        ActionKind::Restart if action.family == Family::Compose && action.verb == Verb::Stop => {
+            Level::Critical
+        }
+        ActionKind::Restart | ActionKind::Redeployment => Level::Warning,
+    };
+    let message = match result {
+        ToolResult::Succeeded => success(action, host.as_deref()),
+        ToolResult::Failed(why) => failure(action, host.as_deref(), why),
+    };
+    NewEvent { level, service: service.clone(), message: one_line(&message) }
+}
+
+fn success(action: &Action, host: Option<&str>) -> String {
+    let evidence = with_host(action, host);
+    match (action.kind, action.family) {
+        (ActionKind::Forbidden, _) => format!("Forbidden action ran: {evidence}"),
+        (ActionKind::PullRequest, _) => match &action.title {
+            Some(title) => format!("Pull request created: {title}"),
+            None => format!("Pull request created: {evidence}"),
+        },
+        (ActionKind::Notification, _) => "Notification sent via Apprise".to_owned(),
+        (_, Family::Ansible) => format!("Ansible playbook executed: {evidence}"),
+        (_, Family::Helm) => format!("{}: {evidence}", helm(action)),
+        (_, family) => format!("{} {}: {evidence}", noun(family), past(action.verb)),
+    }
+}
+
+fn failure(action: &Action, host: Option<&str>, why: &str) -> String {
+    let evidence = with_host(action, host);
+    match (action.kind, action.family) {
+        (ActionKind::Forbidden, _) => format!("Forbidden action failed ({why}): {evidence}"),
+        (ActionKind::PullRequest, _) => format!("Pull request failed ({why}): {evidence}"),
+        (ActionKind::Notification, _) => format!("Notification via Apprise failed ({why})"),
+        (_, Family::Ansible) => format!("Ansible playbook failed ({why}): {evidence}"),
+        (_, Family::Helm) => format!("{} failed ({why}): {evidence}", helm(action)),
+        (_, family) => format!("{} {} failed ({why}): {evidence}", noun(family), action.verb.as_str()),
+    }
+}
+
+fn with_host(action: &Action, host: Option<&str>) -> String {
+    match host {
+        Some(host) => format!("{} on {host}", action.evidence),
+        None => action.evidence.clone(),
+    }
+}
+
+fn helm(action: &Action) -> &'static str {
+    match action.verb {
+        Verb::Rollback => "Helm rollback",
+        Verb::Uninstall => "Helm uninstall",
+        _ if action.evidence.starts_with("helm install") => "Helm install",
+        _ => "Helm upgrade",
+    }
+}
+
+const fn noun(family: Family) -> &'static str {
+    match family {
+        Family::Container => "Container",
+        Family::Compose => "Compose service",
+        Family::Unit => "Unit",
+        Family::Workload => "Workload",
+        Family::Ansible => "Ansible playbook",
+        Family::Helm => "Helm release",
+        Family::Forge => "Pull request",
+        Family::Notifier => "Notification",
+        Family::Guard => "Guard",
+    }
+}
+
+const fn past(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Restart => "restarted",
+        Verb::Stop => "stopped",
+        Verb::Start => "started",
+        Verb::Deploy => "deployed",
+        Verb::Rollback => "rolled back",
+        Verb::Uninstall => "uninstalled",
+        Verb::Scale => "scaled",
+        Verb::Create => "created",
+        Verb::Send => "sent",
+        Verb::Loosen => "loosened",
+    }
+}
+
+/// Titles and names come from a command line: a line break in one would fake a second event in a list.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::action::Target;
+
+    #[test]
+    fn the_texts_are_the_ones_that_people_know() {
+        use ActionKind::{Notification, PullRequest, Redeployment, Restart};
+        use Family::{Ansible, Compose, Container, Forge, Helm, Notifier};
+        for (kind, verb, family, evidence, level, message) in [
+            (
+                Restart,
+                Verb::Restart,
+                Container,
+                "docker restart jellyfin",
+                "warning",
+                "Container restarted: docker restart jellyfin",
+            ),
+            (
+                Restart,
+                Verb::Start,
+                Compose,
+                "docker compose up jellyfin",
+                "warning",
+                "Compose service started: docker compose up jellyfin",
+            ),
+            (
+                Restart,
+                Verb::Restart,
+                Compose,
+                "docker compose restart x",
+                "warning",
+                "Compose service restarted: docker compose restart x",
+            ),
+            (
+                Restart,
+                Verb::Stop,
+                Compose,
+                "docker compose down media",
+                "critical",
+                "Compose service stopped: docker compose down media",
+            ),
+            (
+                Redeployment,
+                Verb::Deploy,
+                Ansible,
+                "ansible-playbook redeploy-x.yml",
+                "warning",
+                "Ansible playbook executed: ansible-playbook redeploy-x.yml",
+            ),
+            (Redeployment, Verb::Deploy, Helm, "helm upgrade x", "warning", "Helm upgrade: helm upgrade x"),
+            (
+                PullRequest,
+                Verb::Create,
+                Forge,
+                "gh pr create",
+                "info",
+                "Pull request created: Fix\tit".replace('\t', " ").as_str(),
+            ),
+            (Notification, Verb::Send, Notifier, "apprise", "info", "Notification sent via Apprise"),
+        ] {
+            let action = Action {
+                kind,
+                verb,
+                family,
+                target: Target::Unknown,
+                host: None,
+                via: vec![],
+                repeats: false,
+                evidence: evidence.into(),
+                title: Some("Fix\nit".into()),
+            };
+            let resolved = ResolvedAction { action, service: None, host: None };
+            let event = event(&resolved, &ToolResult::Succeeded);
+            assert_eq!((event.level.as_str(), event.message.as_str()), (level, message));
+            let failed = super::event(&resolved, &ToolResult::Failed("exit code 1".into()));
+            assert_eq!(failed.level, Level::Critical);
+            assert!(failed.message.contains("failed (exit code 1)"), "{}", failed.message);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Looking at the world: whether hosts answer.
+
+pub mod icmp;

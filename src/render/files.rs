@@ -1,0 +1,91 @@
+//! Putting rendered files in place: all or nothing, and each by one rename.
+
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::Rendered;
+use super::settings::{Existing, ExistingError};
+
+/// A file that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The input or output itself failed.
+    #[error("{path}: {error}; check the folder's owner and rights, or name another with --out")]
+    Io {
+        /// The file.
+        path: String,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// An existing settings file cannot be kept, and must not be lost.
+    #[error("{path} cannot be kept: {error}; mend it or move it away")]
+    Existing {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: ExistingError,
+    },
+}
+
+impl FileError {
+    fn io(path: &Path, error: io::Error) -> Self {
+        Self::Io { path: path.display().to_string(), error }
+    }
+}
+
+/// The settings that stand at `path` now.
+pub fn existing_settings(path: &Path) -> Result<Existing, FileError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Existing::parse(&text)
+            .map_err(|error| FileError::Existing { path: path.display().to_string(), error }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Existing::default()),
+        Err(error) => Err(FileError::io(path, error)),
+    }
+}
+
+/// The files below `out` that are not as they would be rendered.
+pub fn differing(out: &Path, files: &[Rendered]) -> Result<Vec<PathBuf>, FileError> {
+    let mut differing = Vec::new();
+    for file in files {
+        let path = out.join(&file.path);
+        match std::fs::read(&path) {
+            Ok(found) if found == file.text.as_bytes() => {}
+            Ok(_) => differing.push(path),
+            Err(error) if error.kind() == ErrorKind::NotFound => differing.push(path),
+            Err(error) => return Err(FileError::io(&path, error)),
+        }
+    }
+    Ok(differing)
+}
+
+/// Writes all files below `out`. Each is complete on disk before the first takes its place, so that a
+/// failure leaves what was there.
+pub fn write(out: &Path, files: &[Rendered]) -> Result<(), FileError> {
+    let mut ready = Vec::new();
+    for file in files {
+        let path = out.join(&file.path);
+        ready.push((prepare(&path, &file.text).map_err(|error| FileError::io(&path, error))?, path));
+    }
+    for (temporary, path) in ready {
+        temporary.persist(&path).map_err(|failed| FileError::io(&path, failed.error))?;
+    }
+    Ok(())
+}
+
+fn prepare(path: &Path, text: &str) -> io::Result<NamedTempFile> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut temporary =
+        tempfile::Builder::new().prefix(".opsctl-").permissions(readable()).tempfile_in(folder)?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+/// Readable by the client's user, whoever renders; less what the umask takes away.
+fn readable() -> std::fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::Permissions::from_mode(0o644)
+}

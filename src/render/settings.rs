@@ -1,0 +1,160 @@
+//! `settings.json`: our hooks beside everything else that stands in it.
+
+use serde_json::{Map, Value};
+
+/// The scripts that this program replaces: left in place they would answer beside it, in a form that the
+/// client takes for no verdict.
+const REPLACED: [&str; 5] = [
+    ".claude/hooks/cooldown-check.sh",
+    ".claude/hooks/event-emit.sh",
+    ".claude/hooks/session-context.sh",
+    ".claude/hooks/notify-apprise.sh",
+    ".claude/hooks/verify-remediation.md",
+];
+
+/// The `settings.json` that is there now; empty when there is none.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Existing(Map<String, Value>);
+
+/// Why an existing `settings.json` cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum ExistingError {
+    /// It is not JSON.
+    #[error("it is not JSON ({0})")]
+    Json(#[from] serde_json::Error),
+    /// It is JSON, but no settings.
+    #[error("{0} is not an object")]
+    NotAnObject(&'static str),
+}
+
+impl Existing {
+    /// Reads the text of a `settings.json`.
+    pub fn parse(text: &str) -> Result<Self, ExistingError> {
+        let Value::Object(settings) = serde_json::from_str(text)? else {
+            return Err(ExistingError::NotAnObject("the file"));
+        };
+        if settings.get("hooks").is_some_and(|hooks| !hooks.is_object()) {
+            return Err(ExistingError::NotAnObject("its `hooks`"));
+        }
+        Ok(Self(settings))
+    }
+
+    /// The settings with `own` as this program's part. Hooks of an earlier rendering and of the scripts
+    /// that it replaces go; every other key and hook stays where it is, ours before theirs.
+    pub fn with_hooks(&self, own: Value, opsctl: &str) -> Result<String, serde_json::Error> {
+        let mut settings = self.0.clone();
+        let mut hooks = match own {
+            Value::Object(mut own) => match own.remove("hooks") {
+                Some(Value::Object(hooks)) => hooks,
+                _ => Map::new(),
+            },
+            _ => Map::new(),
+        };
+        if let Some(Value::Object(theirs)) = settings.get("hooks") {
+            let prompt = agent_prompt(&hooks);
+            for (event, groups) in theirs {
+                let kept: Vec<Value> = groups
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|group| without_ours(group, opsctl, prompt.as_deref()))
+                    .collect();
+                if !kept.is_empty()
+                    && let Value::Array(groups) = hooks.entry(event).or_insert_with(|| Value::Array(vec![]))
+                {
+                    groups.extend(kept);
+                }
+            }
+        }
+        settings.insert("hooks".to_owned(), Value::Object(hooks));
+        let mut text = serde_json::to_string_pretty(&Value::Object(settings))?;
+        text.push('\n');
+        Ok(text)
+    }
+}
+
+/// The first words of our verifier's prompt, by which an earlier rendering of it is known.
+fn agent_prompt(hooks: &Map<String, Value>) -> Option<String> {
+    let prompt = hooks.get("Stop")?.get(0)?.get("hooks")?.get(0)?.get("prompt")?.as_str()?;
+    Some(prompt.lines().next()?.to_owned())
+}
+
+fn without_ours(group: &Value, opsctl: &str, prompt: Option<&str>) -> Option<Value> {
+    let Some(hooks) = group.get("hooks").and_then(Value::as_array) else { return Some(group.clone()) };
+    let kept: Vec<Value> = hooks.iter().filter(|hook| !is_ours(hook, opsctl, prompt)).cloned().collect();
+    if kept.is_empty() {
+        return None;
+    }
+    let mut group = group.clone();
+    if let Some(slot) = group.get_mut("hooks") {
+        *slot = Value::Array(kept);
+    }
+    Some(group)
+}
+
+fn is_ours(hook: &Value, opsctl: &str, prompt: Option<&str>) -> bool {
+    let text = |key: &str| hook.get(key).and_then(Value::as_str);
+    let serves_hooks = hook.get("args").and_then(|args| args.get(0)).and_then(Value::as_str) == Some("hook");
+    let by_command = text("command").is_some_and(|command| {
+        (serves_hooks && (command == opsctl || command.rsplit('/').next() == Some("opsctl")))
+            || REPLACED.iter().any(|script| command.ends_with(script))
+    });
+    let by_prompt = text("prompt").is_some_and(|text| prompt.is_some_and(|prompt| text.starts_with(prompt)));
+    let by_file =
+        text("prompt_file").is_some_and(|file| REPLACED.iter().any(|script| file.ends_with(script)));
+    by_command || by_prompt || by_file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn own() -> Value {
+        json!({"hooks": {
+            "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "/bin/opsctl", "args": ["hook", "pre-tool-use"]}]}],
+            "Stop": [{"hooks": [{"type": "agent", "prompt": "You verify.\nMore."}]}]
+        }})
+    }
+
+    fn rendered(existing: &Value) -> Value {
+        let existing = Existing::parse(&existing.to_string()).unwrap();
+        serde_json::from_str(&existing.with_hooks(own(), "/bin/opsctl").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn other_keys_and_other_peoples_hooks_stay() {
+        let theirs = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
+        let settings =
+            rendered(&json!({"env": {"A": "b"}, "hooks": {"PreToolUse": [theirs], "PreCompact": [theirs]}}));
+        assert_eq!(settings["env"], json!({"A": "b"}));
+        assert_eq!(settings["hooks"]["PreToolUse"][1], theirs);
+        assert_eq!(settings["hooks"]["PreCompact"], json!([theirs]));
+    }
+
+    #[test]
+    fn rendering_again_changes_nothing() {
+        let once =
+            rendered(&json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}));
+        assert_eq!(rendered(&once), once);
+        let moved =
+            serde_json::from_str(&once.to_string().replace("/bin/opsctl", "/old/place/opsctl")).unwrap();
+        assert_eq!(rendered(&moved), once);
+    }
+
+    #[test]
+    fn the_scripts_that_it_replaces_go() {
+        let settings = rendered(&json!({"hooks": {
+            "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": ".claude/hooks/cooldown-check.sh"}]}],
+            "Stop": [{"hooks": [{"type": "agent", "prompt_file": ".claude/hooks/verify-remediation.md"}]}]
+        }}));
+        assert_eq!(settings, own());
+    }
+
+    #[test]
+    fn what_is_no_settings_file_is_refused() {
+        for text in ["", "{", "[]", "7", r#"{"hooks": []}"#] {
+            assert!(Existing::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The variables that the container sets, read once.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::model::policy::Tier;
+
+/// What the environment says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Environment {
+    /// `CLAUDEOPS_HOSTS`: the inventory, when it is not at one of the usual places.
+    pub hosts: Option<PathBuf>,
+    /// `CLAUDEOPS_STATE_DIR`: the folder of `cooldown.json`.
+    pub state_dir: PathBuf,
+    /// `CLAUDEOPS_DB_PATH`: the ledger.
+    pub db_path: PathBuf,
+    /// `CLAUDEOPS_TIER`: the tier of this session; no tier gate without it.
+    pub tier: Option<Tier>,
+    /// `CLAUDEOPS_APPRISE_URLS`: where notifications go.
+    pub apprise_urls: Option<String>,
+    /// `CLAUDE_SESSION_ID`: the session's id, as the one who started it calls it.
+    pub session: Option<String>,
+    /// `CLAUDE_PROJECT_DIR`: the folder whose `.claude` holds the rendered policy.
+    pub project_dir: PathBuf,
+    /// What is wrong with a variable, a line each.
+    pub complaints: Vec<String>,
+}
+
+impl Environment {
+    /// Reads the process's own environment.
+    pub fn of_process() -> Self {
+        Self::from_variables(|name| std::env::var_os(name))
+    }
+
+    /// Reads the variables through `get`. An empty variable counts as unset.
+    pub fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Self {
+        let set = |name: &str| get(name).filter(|value| !value.is_empty());
+        let path = |name: &str| set(name).map(PathBuf::from);
+        let text = |name: &str| set(name).map(|value| value.to_string_lossy().into_owned());
+        let mut complaints = Vec::new();
+        let tier = text("CLAUDEOPS_TIER").map(|tier| {
+            tier.trim().parse().ok().and_then(Tier::from_number).unwrap_or_else(|| {
+                complaints.push(format!(
+                    "CLAUDEOPS_TIER is `{tier}`, not 1, 2 or 3; holding this session to tier 1"
+                ));
+                Tier::Observe
+            })
+        });
+        let state_dir = path("CLAUDEOPS_STATE_DIR").unwrap_or_else(|| "/state".into());
+        Self {
+            hosts: path("CLAUDEOPS_HOSTS"),
+            db_path: path("CLAUDEOPS_DB_PATH").unwrap_or_else(|| state_dir.join("claudeops.db")),
+            state_dir,
+            tier,
+            apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
+            session: text("CLAUDE_SESSION_ID"),
+            project_dir: path("CLAUDE_PROJECT_DIR").unwrap_or_else(|| ".".into()),
+            complaints,
+        }
+    }
+
+    /// `cooldown.json` in the state folder.
+    pub fn cooldown_file(&self) -> PathBuf {
+        self.state_dir.join("cooldown.json")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        Environment::from_variables(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_container() {
+        let environment = environment(&[("CLAUDEOPS_APPRISE_URLS", " ")]);
+        assert_eq!(environment.db_path, PathBuf::from("/state/claudeops.db"));
+        assert_eq!((environment.tier, environment.apprise_urls), (None, None));
+    }
+
+    #[test]
+    fn a_tier_that_cannot_be_read_is_the_strictest_and_said_so() {
+        let environment = environment(&[("CLAUDEOPS_TIER", "nine")]);
+        assert_eq!(environment.tier, Some(Tier::Observe));
+        assert!(environment.complaints[0].contains("CLAUDEOPS_TIER is `nine`"));
+    }
+}

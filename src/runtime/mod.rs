@@ -1,0 +1,5 @@
+//! The edge: the process environment, files that hooks look up, and child processes.
+
+pub mod environment;
+pub mod installation;
+pub mod notify;

@@ -1,0 +1,455 @@
+//! The hooks of tool calls: budgets, events, and what they do when something is wrong.
+
+use chrono::{SecondsFormat, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox, call, sqlite3};
+
+fn ago(minutes: i64) -> String {
+    (Utc::now() - TimeDelta::minutes(minutes)).to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+fn passes(run: &Run) {
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run:?}");
+}
+
+fn denied(run: &Run) -> String {
+    assert_eq!(run.code, Some(2), "{run:?}");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    let output = &json["hookSpecificOutput"];
+    assert_eq!(json.as_object().unwrap().len(), 1, "other keys spoil the verdict: {json}");
+    assert_eq!(
+        (&output["hookEventName"], &output["permissionDecision"]),
+        (&json!("PreToolUse"), &json!("deny"))
+    );
+    let reason = output["permissionDecisionReason"].as_str().unwrap().to_owned();
+    assert_eq!(run.stderr, format!("{reason}\n"));
+    reason
+}
+
+#[test]
+fn the_third_restart_is_denied_in_the_words_that_people_know() {
+    let sandbox = Sandbox::new();
+    for id in ["t1", "t2"] {
+        passes(&sandbox.before(id, "docker restart jellyfin"));
+        passes(&sandbox.after(id, "docker restart jellyfin"));
+    }
+    let reason = denied(&sandbox.before("t3", "docker restart jellyfin"));
+    let oldest = sandbox.sql("SELECT min(timestamp) FROM cooldown_actions");
+    let next = oldest.parse::<chrono::DateTime<Utc>>().unwrap() + TimeDelta::hours(4);
+    assert_eq!(
+        reason,
+        format!(
+            "Cooldown limit exceeded for jellyfin: 2/2 restarts in last 4h. Next allowed at {}.",
+            next.to_rfc3339_opts(SecondsFormat::Secs, true)
+        )
+    );
+    passes(&sandbox.before("t4", "docker restart sonarr"));
+    assert_eq!(
+        sandbox.sql("SELECT verdict, rule, actions FROM hook_decisions"),
+        "deny|budget|docker restart jellyfin"
+    );
+}
+
+#[test]
+fn what_was_reserved_counts_before_it_has_run() {
+    let sandbox = Sandbox::new();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+    denied(&sandbox.before("t3", "docker restart jellyfin"));
+    // The client denied both after our hook: no word ever comes, and the session ends.
+    passes(&sandbox.hook("session-end", &json!({"session_id": "sess-abc-123", "reason": "other"})));
+    passes(&sandbox.before("t4", "docker restart jellyfin"));
+}
+
+#[test]
+fn a_session_gives_back_only_its_own_reservations() {
+    let sandbox = Sandbox::new();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+    passes(&sandbox.hook("session-end", &json!({"session_id": "another"})));
+    denied(&sandbox.before("t3", "docker restart jellyfin"));
+}
+
+#[test]
+fn cooldown_json_counts_in_both_shapes() {
+    for file in [
+        json!({"services": {"jellyfin": {"restart_timestamps": [ago(30), ago(10)], "redeployment_timestamps": []}}}),
+        json!({"services": {"jellyfin": {"restarts": [{"timestamp": ago(30), "success": true},
+            {"timestamp": ago(10), "success": false}], "redeployments": [], "consecutive_healthy": 0}}}),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write("cooldown.json", &file.to_string());
+        let reason = denied(&sandbox.before("t1", "docker restart jellyfin"));
+        assert!(
+            reason.starts_with("Cooldown limit exceeded for jellyfin: 2/2 restarts in last 4h."),
+            "{reason}"
+        );
+        assert_eq!(
+            sandbox.read("cooldown.json"),
+            file.to_string(),
+            "the file is the agent's: it stays as it is"
+        );
+    }
+}
+
+#[test]
+fn an_action_in_both_histories_counts_once() {
+    let sandbox = Sandbox::new();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    passes(&sandbox.after("t1", "docker restart jellyfin"));
+    sandbox.write(
+        "cooldown.json",
+        &json!({"services": {"jellyfin": {"restart_timestamps": [ago(1)]}}}).to_string(),
+    );
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+}
+
+#[test]
+fn without_a_history_the_command_passes_and_it_is_said() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.before("t1", "docker restart jellyfin");
+    passes(&run);
+    assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    assert!(run.stderr.contains("no cooldown.json in "), "{run:?}");
+}
+
+#[test]
+fn a_playbook_is_a_redeployment_of_the_service_it_names() {
+    let sandbox = Sandbox::new();
+    let command = "ansible-playbook redeploy-jellyfin.yml";
+    passes(&sandbox.before("t1", command));
+    passes(&sandbox.after("t1", command));
+    let reason = denied(&sandbox.before("t2", command));
+    assert!(
+        reason.starts_with(
+            "Cooldown limit exceeded for jellyfin: 1/1 redeployments in last 24h. Next allowed at "
+        ),
+        "{reason}"
+    );
+    passes(&sandbox.before("t3", "docker restart jellyfin"));
+}
+
+#[test]
+fn every_name_of_a_service_draws_on_one_budget() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "hosts.yaml",
+        "hosts: {pie01: {address: 127.0.0.1, ssh: root@dns.lan}}\n\
+         services: {adguard: {host: pie01, containers: [adguardhome], units: [adguard.service]}}\n",
+    );
+    passes(&sandbox.before("t1", "docker restart adguardhome"));
+    passes(&sandbox.before("t2", "ssh root@dns.lan systemctl restart adguard"));
+    let reason = denied(&sandbox.before("t3", "docker restart adguard"));
+    assert!(reason.contains("for adguard: 2/2"), "{reason}");
+    assert_eq!(sandbox.sql("SELECT group_concat(coalesce(host, 'here')) FROM hook_actions"), "here,pie01");
+}
+
+#[test]
+fn a_failed_restart_is_an_attempt_and_critical() {
+    let sandbox = Sandbox::new();
+    let mut failed = call("t1", "docker restart jellyfin");
+    failed["error"] = json!("Exit code 1\nError: password=hunter2");
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    passes(&sandbox.hook("post-tool-use-failure", &failed));
+    assert_eq!(
+        sandbox.sql("SELECT service, action_type, success, tier, error, session_id FROM cooldown_actions"),
+        "jellyfin|restart|0|0|exit code 1|sess-abc-123"
+    );
+    assert_eq!(
+        sandbox.sql("SELECT level, service, message, source FROM events"),
+        "critical|jellyfin|Container restart failed (exit code 1): docker restart jellyfin|hook"
+    );
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+    denied(&sandbox.before("t3", "docker restart jellyfin"));
+}
+
+#[test]
+fn a_call_is_settled_once_however_often_it_is_told() {
+    let sandbox = Sandbox::new();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    for _ in 0..3 {
+        passes(&sandbox.after("t1", "docker restart jellyfin"));
+    }
+    assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "1");
+    assert_eq!(sandbox.sql("SELECT count(*) FROM events"), "1");
+}
+
+#[test]
+fn what_ran_without_being_asked_for_is_still_written_down() {
+    let sandbox = Sandbox::new();
+    passes(&sandbox.after("t1", "docker restart jellyfin"));
+    assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "1");
+}
+
+#[test]
+fn a_stop_and_its_start_are_one_action() {
+    let sandbox = Sandbox::new();
+    for (id, command) in
+        [("t1", "docker stop jellyfin"), ("t2", "docker start jellyfin"), ("t3", "docker stop jellyfin")]
+    {
+        passes(&sandbox.before(id, command));
+        passes(&sandbox.after(id, command));
+    }
+    denied(&sandbox.before("t4", "docker restart jellyfin"));
+    // The budget is used up, but the service is down.
+    passes(&sandbox.before("t5", "docker start jellyfin"));
+    passes(&sandbox.after("t5", "docker start jellyfin"));
+    denied(&sandbox.before("t6", "docker start jellyfin"));
+    assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "2");
+}
+
+#[test]
+fn events_are_told_in_the_words_of_the_dashboard() {
+    let sandbox = Sandbox::new();
+    for (n, (command, expected)) in [
+        ("docker restart jellyfin", "warning|jellyfin|Container restarted: docker restart jellyfin"),
+        ("docker compose up -d sonarr", "warning|sonarr|Compose service started: docker compose up sonarr"),
+        (
+            "docker compose restart sonarr",
+            "warning|sonarr|Compose service restarted: docker compose restart sonarr",
+        ),
+        ("docker compose stop sonarr", "critical|sonarr|Compose service stopped: docker compose stop sonarr"),
+        (
+            "ansible-playbook -e token=s3cret redeploy-plex.yml",
+            "warning|plex|Ansible playbook executed: ansible-playbook redeploy-plex.yml",
+        ),
+        ("helm upgrade plex ./chart --set password=s3cret", "warning|plex|Helm upgrade: helm upgrade plex"),
+        (
+            "gh pr create --title 'Fix jellyfin config' --body 's3cret'",
+            "info||Pull request created: Fix jellyfin config",
+        ),
+        ("tea pr create --title Fix --base main", "info||Pull request created: Fix"),
+        ("apprise -t T -b s3cret \"$CLAUDEOPS_APPRISE_URLS\"", "info||Notification sent via Apprise"),
+        (
+            "ssh root@ie01 docker restart nginx",
+            "warning|nginx|Container restarted: docker restart nginx on ie01",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        passes(&sandbox.after(&format!("t{n}"), command));
+        assert_eq!(
+            sandbox.sql("SELECT level, service, message FROM events ORDER BY id DESC LIMIT 1"),
+            expected,
+            "{command}"
+        );
+    }
+    assert_eq!(sandbox.sql("SELECT DISTINCT session_id FROM events"), "sess-abc-123");
+    assert!(!sandbox.sql(".dump").contains("s3cret"), "no secret of a command line reaches the database");
+}
+
+#[test]
+fn a_session_managers_database_is_used_as_it_is_found() {
+    let sandbox = Sandbox::new();
+    let schema = include_str!("../fixtures/session-manager.sql");
+    sandbox.sql(schema);
+    let tables = "SELECT sql FROM sqlite_master WHERE name IN ('events', 'cooldown_actions', 'sessions')";
+    let before = sandbox.sql(tables);
+    sandbox.sql(&format!(
+        "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier)
+         VALUES ('jellyfin', 'restart', datetime('now', '-10 minutes'), 1, 2), ('jellyfin', 'restart', '{}', 1, 2)",
+        ago(30)
+    ));
+    let reason = denied(&sandbox.before("t1", "docker restart jellyfin"));
+    assert!(reason.contains("2/2"), "{reason}");
+    passes(&sandbox.after("t2", "docker restart sonarr"));
+    assert_eq!(
+        sandbox.sql("SELECT session_id, level, service, message FROM events"),
+        "sess-abc-123|warning|sonarr|Container restarted: docker restart sonarr"
+    );
+    assert_eq!(sandbox.sql(tables), before);
+    assert_eq!(sandbox.sql("PRAGMA integrity_check"), "ok");
+}
+
+#[test]
+fn claude_session_id_wins_over_the_clients_own() {
+    let sandbox = Sandbox::new().with("CLAUDE_SESSION_ID", "../'; DROP TABLE events; --\n\"é");
+    passes(&sandbox.after("t1", "docker restart jellyfin"));
+    assert_eq!(sandbox.sql("SELECT session_id FROM events"), "../'; DROP TABLE events; --\"é");
+}
+
+#[test]
+fn a_command_without_an_action_touches_neither_policy_nor_ledger() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_HOSTS", "/nowhere/hosts.yaml");
+    std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+    sandbox.write(".claude/opsctl/policy.json", "not a policy");
+    for event in ["pre-tool-use", "post-tool-use"] {
+        let run = sandbox.hook(event, &call("t1", "ls -la && docker ps | grep restart"));
+        assert_eq!(run, Run { code: Some(0), stdout: String::new(), stderr: String::new() });
+    }
+    // The same folder does trouble a command that acts.
+    assert_eq!(sandbox.before("t2", "docker restart jellyfin").stderr.lines().count(), 4);
+}
+
+#[test]
+fn a_tool_is_judged_by_its_input_and_not_by_its_name() {
+    let sandbox = Sandbox::new();
+    for (id, tool) in [("t1", "Monitor"), ("t2", "PowerShell"), ("t3", "mcp__shell__run")] {
+        let mut input = call(id, "docker restart jellyfin");
+        input["tool_name"] = json!(tool);
+        let run = sandbox.hook("pre-tool-use", &input);
+        if id == "t3" { drop(denied(&run)) } else { passes(&run) }
+    }
+}
+
+#[test]
+fn malformed_input_is_said_in_one_line_and_objected_to_by_nobody() {
+    let sandbox = Sandbox::new();
+    let deep = "[".repeat(100_000);
+    for input in [
+        &b""[..],
+        b"\n",
+        b"{",
+        b"null",
+        b"[]",
+        b"\"docker restart jellyfin\"",
+        b"{\"tool_input\":{\"command\":\"docker restart",
+        b"\xff\xfe\x00",
+        deep.as_bytes(),
+    ] {
+        for event in [&["hook", "pre-tool-use"][..], &["hook", "session-end"], &["hook"]] {
+            let run = sandbox.opsctl(event, input);
+            assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{input:?}: {run:?}");
+            assert_eq!(run.stderr.lines().count(), 1, "{input:?}: {run:?}");
+            assert!(run.stderr.contains("hook input is not the client's JSON"), "{run:?}");
+        }
+    }
+    assert!(!sandbox.path("claudeops.db").exists());
+}
+
+#[test]
+fn input_of_another_shape_passes_in_silence() {
+    let sandbox = Sandbox::new();
+    for input in [
+        json!({}),
+        json!({"tool_input": null}),
+        json!({"tool_input": "docker restart jellyfin"}),
+        json!({"tool_input": {"command": 7}}),
+        json!({"tool_input": {"file_path": "/x", "content": "docker restart jellyfin"}}),
+        json!({"hook_event_name": "SomethingNew", "tool_input": {"command": "docker restart jellyfin"}}),
+    ] {
+        let event =
+            if input.get("hook_event_name").is_some() { vec!["hook"] } else { vec!["hook", "pre-tool-use"] };
+        let run = sandbox.opsctl(&event, input.to_string().as_bytes());
+        assert_eq!(run, Run { code: Some(0), stdout: String::new(), stderr: String::new() }, "{input}");
+    }
+}
+
+#[test]
+fn a_typo_in_a_hooks_arguments_is_a_usage_error_and_not_a_denial() {
+    let run = Sandbox::new().opsctl(&["hook", "pre-tool-uze"], b"{}");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("pre-tool-use"), "{run:?}");
+}
+
+#[test]
+fn a_ledger_that_fails_is_what_the_policy_says() {
+    for (on_failure, code) in [("open", 0), ("closed", 2)] {
+        let sandbox = Sandbox::new();
+        std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+        sandbox.write("hosts.yaml", &format!("policy: {{on_failure: {on_failure}}}\n"));
+        let run = sandbox.before("t1", "docker restart jellyfin");
+        assert_eq!(run.code, Some(code), "{run:?}");
+        assert!(run.stderr.contains(&format!("policy.on_failure is {on_failure}")), "{run:?}");
+        assert!(run.stderr.contains("claudeops.db"), "{run:?}");
+        // What can still be known is still held to.
+        sandbox.write(
+            "cooldown.json",
+            &json!({"services": {"jellyfin": {"restart_timestamps": [ago(9), ago(30)]}}}).to_string(),
+        );
+        assert!(denied(&sandbox.before("t2", "docker restart jellyfin")).contains("2/2"));
+    }
+}
+
+#[test]
+fn a_failure_of_the_guard_is_told_once_the_ledger_can_be_used_again() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+    assert_eq!(sandbox.before("t1", "docker restart jellyfin").code, Some(0));
+    std::fs::remove_dir(sandbox.path("claudeops.db")).unwrap();
+    for id in ["t2", "t3"] {
+        passes(&sandbox.after(id, "docker restart sonarr"));
+    }
+    let told = sandbox.sql("SELECT session_id, message FROM events WHERE level = 'critical'");
+    assert!(told.starts_with("sess-abc-123|Guard failed open: the ledger "), "{told}");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains("`docker restart jellyfin` runs uncounted"), "{told}");
+}
+
+#[test]
+fn a_file_that_is_no_database_is_never_written_to() {
+    let sandbox = Sandbox::new();
+    let text = "this is a letter, not a database\n".repeat(100);
+    sandbox.write("claudeops.db", &text);
+    let run = sandbox.before("t1", "docker restart jellyfin");
+    assert_eq!(run.code, Some(0));
+    assert!(run.stderr.contains("not a database"), "{run:?}");
+    passes(&sandbox.after("t1", "docker restart jellyfin"));
+    assert_eq!(sandbox.read("claudeops.db"), text);
+}
+
+#[test]
+fn the_tier_of_the_session_gates_what_it_may_do() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "1");
+    let reason = denied(&sandbox.before("t1", "ssh root@ie01 'docker restart jellyfin'"));
+    assert!(
+        reason.starts_with(
+            "Tier 1 may not carry out a restart (`docker restart jellyfin`, on ie01 through ssh)"
+        ),
+        "{reason}"
+    );
+    passes(&sandbox.before("t2", "ssh root@ie01 'docker ps'"));
+    assert_eq!(sandbox.sql("SELECT rule FROM hook_decisions"), "tier");
+}
+
+#[test]
+fn the_rendered_policy_wins_over_hosts_yaml() {
+    let sandbox = Sandbox::new();
+    let hosts = sandbox.write("hosts.yaml", "policy: {restart: {limit: 1}}\n");
+    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    std::fs::write(hosts, "policy: {restart: {limit: 100}}\n").unwrap();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    assert!(denied(&sandbox.before("t2", "docker restart jellyfin")).contains("1/1 restarts"));
+}
+
+#[test]
+fn a_mistake_in_hosts_yaml_never_lifts_the_limits() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "policy: {restart: {limit: 100, windoe: 4h}}\n");
+    let run = sandbox.before("t1", "docker restart jellyfin");
+    assert!(run.stderr.contains("unknown key `windoe`"), "{run:?}");
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+    denied(&sandbox.before("t3", "docker restart jellyfin"));
+}
+
+#[test]
+fn two_hundred_calls_at_once_take_two_places() {
+    let sandbox = Sandbox::new();
+    let allowed = std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..200)
+            .map(|n| {
+                let sandbox = &sandbox;
+                scope.spawn(move || sandbox.before(&format!("t{n}"), "docker restart jellyfin"))
+            })
+            .collect();
+        let runs = calls.into_iter().map(|call| call.join().unwrap());
+        runs.filter(|run| {
+            assert!(!run.stderr.contains("locked"), "{run:?}");
+            run.code == Some(0)
+        })
+        .count()
+    });
+    assert_eq!(allowed, 2);
+    assert_eq!(sandbox.sql("PRAGMA integrity_check"), "ok");
+}
+
+#[test]
+fn a_new_database_is_in_wal_mode_and_versioned() {
+    let sandbox = Sandbox::new();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    let database = sandbox.path("claudeops.db");
+    assert_eq!(sqlite3(&database, "PRAGMA journal_mode"), "wal");
+    assert_eq!(sqlite3(&database, "SELECT group_concat(version) FROM opsctl_migrations"), "1,2,3");
+}

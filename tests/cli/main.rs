@@ -1,0 +1,8 @@
+//! The program as its callers see it: arguments, stdin, environment in; exit code, stdout, stderr, files out.
+
+mod explain;
+mod hooks;
+mod hosts_yaml;
+mod render;
+mod sandbox;
+mod session_start;

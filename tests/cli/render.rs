@@ -1,0 +1,147 @@
+//! `opsctl render`: what it writes, what it keeps, and when it writes nothing.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+const EXAMPLE: &str = include_str!("../../hosts.yaml");
+const FILES: [&str; 3] =
+    [".claude/settings.json", ".claude/hooks/verify-remediation.md", ".claude/opsctl/policy.json"];
+
+fn rendered(hosts: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", hosts);
+    let run = sandbox.opsctl(&["render"], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert_eq!(run.stdout, FILES.map(|file| format!("./{file}\n")).concat());
+    sandbox
+}
+
+fn settings(sandbox: &Sandbox) -> Value {
+    serde_json::from_str(&sandbox.read(FILES[0])).unwrap()
+}
+
+#[test]
+fn every_event_with_a_handler_calls_opsctl_without_a_shell() {
+    let settings = settings(&rendered(EXAMPLE));
+    for (event, argument, matcher) in [
+        ("SessionStart", "session-start", None),
+        ("PreToolUse", "pre-tool-use", Some("Bash|Monitor")),
+        ("PostToolUse", "post-tool-use", Some("Bash|Monitor")),
+        ("PostToolUseFailure", "post-tool-use-failure", Some("Bash|Monitor")),
+        ("SessionEnd", "session-end", None),
+        ("Notification", "notification", None),
+    ] {
+        let group = &settings["hooks"][event][0];
+        assert_eq!(group.get("matcher").and_then(Value::as_str), matcher, "{event}");
+        let hook = &group["hooks"][0];
+        assert_eq!(hook["type"], "command", "{event}");
+        assert_eq!(hook["command"], env!("CARGO_BIN_EXE_opsctl"), "{event}");
+        assert_eq!(hook["args"], json!(["hook", argument]), "{event}");
+        assert!(hook["timeout"].as_u64().is_some_and(|seconds| seconds > 0), "{event}");
+        assert_eq!(hook.get("onFailure"), None, "{event}");
+    }
+}
+
+#[test]
+fn the_prompt_stands_inline_word_for_word_as_in_its_file() {
+    let sandbox = rendered(EXAMPLE);
+    let hook = &settings(&sandbox)["hooks"]["Stop"][0]["hooks"][0];
+    assert_eq!(hook["type"], "agent");
+    assert_eq!(hook.get("prompt_file"), None, "the client drops an entry that has one");
+    let prompt = sandbox.read(FILES[1]);
+    assert_eq!(hook["prompt"], json!(prompt));
+    for needed in [
+        "$ARGUMENTS",
+        "{\"ok\": false, \"reason\": ",
+        "'https://jellyfin.stump.rocks/health'` prints 200",
+        "'https://adguard.stump.rocks/login'` prints 200 or 302",
+        "ssh root@pie01 docker ps --filter name=^adguardhome$",
+        "ssh root@ie01 systemctl is-active nginx",
+        "dig +short +time=3 adguard.stump.rocks",
+    ] {
+        assert!(prompt.contains(needed), "{needed}\n{prompt}");
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let (one, two) = (rendered(EXAMPLE), rendered(EXAMPLE));
+    let again = one.opsctl(&["render"], b"");
+    assert_eq!(again.code, Some(0));
+    for file in FILES {
+        assert_eq!(one.read(file), two.read(file), "{file}");
+    }
+}
+
+#[test]
+fn a_closed_policy_is_rendered_for_the_client_too() {
+    let settings = settings(&rendered("policy: {on_failure: closed}\n"));
+    assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["onFailure"], "block");
+    assert_eq!(settings["hooks"]["PostToolUse"][0]["hooks"][0].get("onFailure"), None);
+}
+
+#[test]
+fn keys_and_hooks_of_others_are_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "");
+    let lint = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
+    let theirs = json!({"model": "opus", "hooks": {"PostToolUse": [lint]}, "env": {"A": "1"}});
+    sandbox.write(FILES[0], &theirs.to_string());
+    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    let settings = settings(&sandbox);
+    assert_eq!((&settings["model"], &settings["env"]), (&json!("opus"), &json!({"A": "1"})));
+    assert_eq!(settings["hooks"]["PostToolUse"][1], lint);
+}
+
+#[test]
+fn check_writes_nothing_and_names_what_differs() {
+    let sandbox = rendered(EXAMPLE);
+    let run = sandbox.opsctl(&["render", "--check"], b"");
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
+    sandbox.write(FILES[1], "tampered with\n");
+    std::fs::remove_file(sandbox.path(FILES[2])).unwrap();
+    let run = sandbox.opsctl(&["render", "--check"], b"");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.stderr.lines().count(), 2, "{run:?}");
+    assert!(run.stderr.contains(FILES[1]) && run.stderr.contains(FILES[2]), "{run:?}");
+    assert_eq!(sandbox.read(FILES[1]), "tampered with\n");
+    assert!(!sandbox.path(FILES[2]).exists());
+}
+
+#[test]
+fn a_settings_file_that_cannot_be_kept_is_not_lost() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "");
+    sandbox.write(FILES[0], "{ half written");
+    let run = sandbox.opsctl(&["render"], b"");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    assert!(run.stderr.contains("line 1") && run.stderr.contains("mend it or move it away"), "{run:?}");
+    assert_eq!(sandbox.read(FILES[0]), "{ half written");
+    assert!(!sandbox.path(FILES[1]).exists());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_leaves_everything_as_it_was() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "");
+    // A file where a folder is needed stops the last of the files; the first must not be there either.
+    sandbox.write(".claude/opsctl", "in the way");
+    let run = sandbox.opsctl(&["render"], b"");
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(1), 1), "{run:?}");
+    assert!(!sandbox.path(FILES[0]).exists());
+    let left: Vec<_> =
+        std::fs::read_dir(sandbox.path(".claude")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".opsctl-")), "{left:?}");
+}
+
+#[test]
+fn a_tier_rendered_in_holds_where_the_session_names_none() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "");
+    assert_eq!(sandbox.opsctl(&["render", "--tier", "1"], b"").code, Some(0));
+    assert_eq!(sandbox.before("t1", "docker restart jellyfin").code, Some(2));
+    let sandbox = sandbox.with("CLAUDEOPS_TIER", "2");
+    assert_eq!(sandbox.before("t2", "docker restart jellyfin").code, Some(0));
+}

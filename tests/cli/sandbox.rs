@@ -1,0 +1,135 @@
+//! A state folder of its own for each test, and the program run in it with nothing else around.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder that is the project, the state folder and the working directory at once.
+pub struct Sandbox {
+    folder: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// What a run came to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Run {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), variables: vec![] }
+    }
+
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_opsctl"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("CLAUDEOPS_STATE_DIR", self.folder.path())
+            .env("CLAUDE_PROJECT_DIR", self.folder.path())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    pub fn opsctl(&self, arguments: &[&str], stdin: &[u8]) -> Run {
+        run(self.command(arguments), stdin)
+    }
+
+    /// The program in a network namespace with nothing but loopback and what `prepare` (shell) adds to it.
+    pub fn in_own_network(&self, prepare: &str, arguments: &[&str], stdin: &str) -> Run {
+        let opsctl = self.command(&[]);
+        let mut command = Command::new("unshare");
+        command
+            .args(["--user", "--map-root-user", "--net", "sh", "-ec"])
+            .arg(format!("ip link set lo up; {prepare}; exec \"$@\""))
+            .arg("sh")
+            .arg(opsctl.get_program())
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .envs(opsctl.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        run(command, stdin.as_bytes())
+    }
+
+    /// The hook of an event.
+    pub fn hook(&self, event: &str, input: &Value) -> Run {
+        self.opsctl(&["hook", event], input.to_string().as_bytes())
+    }
+
+    /// A command before it runs.
+    pub fn before(&self, id: &str, command: &str) -> Run {
+        self.hook("pre-tool-use", &call(id, command))
+    }
+
+    /// A command after it has run.
+    pub fn after(&self, id: &str, command: &str) -> Run {
+        self.hook("post-tool-use", &call(id, command))
+    }
+
+    /// A query answered by sqlite3 itself.
+    pub fn sql(&self, query: &str) -> String {
+        sqlite3(&self.path("claudeops.db"), query)
+    }
+}
+
+pub fn sqlite3(database: &Path, statements: &str) -> String {
+    let mut command = Command::new("sqlite3");
+    command.args(["-batch", "-bail"]).arg(database);
+    let run = run(command, format!("{statements}\n;\n").as_bytes());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{statements}");
+    run.stdout.trim_end().to_owned()
+}
+
+pub fn call(id: &str, command: &str) -> Value {
+    json!({
+        "session_id": "sess-abc-123",
+        "transcript_path": "/x/y.jsonl",
+        "cwd": "/app",
+        "permission_mode": "dontAsk",
+        "tool_name": "Bash",
+        "tool_input": {"command": command, "description": "as asked"},
+        "tool_use_id": id,
+    })
+}
+
+fn run(mut command: Command, stdin: &[u8]) -> Run {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a tool is missing: run tests/setup");
+    // A program that does not read its input closes the pipe early; its answer is what counts.
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}

@@ -1,0 +1,221 @@
+//! What the guard relies on in the client. When a new release of the client breaks one of these, the guard has to change.
+
+use crate::support::{Finished, Session, bash, text, together, tool, verdict};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// A hook for one event, in the form that `opsctl render` writes: no shell, arguments as a list.
+fn hook(matcher: &str, event: &str) -> Value {
+    json!([{"matcher": matcher, "hooks": [{"type": "command", "command": "hook", "args": [event], "timeout": 10}]}])
+}
+
+/// A session whose hook before every command does `behaviour`, and which then runs `docker restart jellyfin`.
+fn session_with_hook_before(behaviour: &str) -> Finished {
+    Session::new()
+        .stub("hook", behaviour)
+        .settings(&json!({"hooks": {"PreToolUse": hook("Bash|Monitor", "before")}}))
+        .step(bash("docker restart jellyfin"))
+        .run()
+}
+
+#[test]
+fn exit_code_two_stops_a_command_and_shows_the_model_stderr() {
+    let finished = session_with_hook_before("echo 'not today' >&2; exit 2");
+    finished.tool_result(0).assert_refused("not today");
+    assert_eq!(finished.marks("docker"), [""; 0]);
+}
+
+#[test]
+fn a_permission_decision_on_stdout_stops_a_command() {
+    let finished = session_with_hook_before(
+        r#"echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny",
+                                         "permissionDecisionReason": "not today"}}'"#,
+    );
+    finished.tool_result(0).assert_refused("not today");
+    assert_eq!(finished.marks("docker"), [""; 0]);
+}
+
+#[test]
+fn the_old_decision_to_deny_stops_nothing() {
+    let finished = session_with_hook_before(r#"echo '{"decision": "deny", "reason": "not today"}'"#);
+    finished.tool_result(0).assert_ran();
+    assert_eq!(finished.marks("docker"), ["restart jellyfin"]);
+}
+
+#[test]
+fn a_hook_that_fails_stops_a_command_only_where_it_says_so() {
+    let failures = ["exit 101", "exec no-such-program", "sleep 60"];
+    for (failure, on_failure, ran) in failures.into_iter().flat_map(|it| [(it, "allow", 1), (it, "block", 0)])
+    {
+        let mut before = hook("Bash", "before");
+        before[0]["hooks"][0]["onFailure"] = json!(on_failure);
+        before[0]["hooks"][0]["timeout"] = json!(1);
+        let finished = Session::new()
+            .stub("hook", failure)
+            .settings(&json!({"hooks": {"PreToolUse": before}}))
+            .step(bash("docker restart jellyfin"))
+            .run();
+        assert_eq!(finished.marks("docker").len(), ran, "`{failure}`, onFailure: {on_failure}");
+    }
+}
+
+#[test]
+fn without_a_hook_the_client_misses_most_ways_to_spell_a_command() {
+    let refused = ["docker restart jellyfin", "cd /tmp && docker restart jellyfin"];
+    let missed = ["bash -c 'docker restart jellyfin'", "docker container restart jellyfin"];
+    let finished = Session::new()
+        .client_arguments(["--disallowedTools", "Bash(docker restart:*)"])
+        .commands(refused.into_iter().chain(missed))
+        .run();
+    let results = finished.tool_results().iter().map(|result| result.is_error).collect::<Vec<_>>();
+    assert_eq!(results, [true, true, false, false]);
+}
+
+#[test]
+fn what_a_session_is_told_at_its_start_must_stay_under_ten_thousand_characters() {
+    for (length, whole) in [(9_990, true), (10_100, false)] {
+        let finished = Session::new()
+            .stub("hook", &format!("head -c {length} /dev/zero | tr '\\0' x; echo END"))
+            .settings(&json!({"hooks": {"SessionStart": hook("", "start")}}))
+            .run();
+        let shown = finished.shown_at_start();
+        assert_eq!(shown.contains(&format!("{}END", "x".repeat(length))), whole, "{length} characters");
+        assert!(shown.contains("xxx"), "at least a part of it is there");
+    }
+}
+
+#[test]
+fn a_hook_that_lets_a_command_run_can_add_to_what_the_model_sees() {
+    let finished = session_with_hook_before(
+        r#"echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "one restart is left"}}'"#,
+    );
+    finished.tool_result(0).assert_ran();
+    assert!(finished.shown_at_end().contains("one restart is left"));
+}
+
+#[test]
+fn hooks_get_the_environment_that_the_client_was_started_with() {
+    let behaviour = r#"echo "$CLAUDEOPS_TIER, $CLAUDE_PROJECT_DIR" >&2; exit 2"#;
+    let finished = Session::new()
+        .tier(2)
+        .stub("hook", behaviour)
+        .settings(&json!({"hooks": {"PreToolUse": hook("Bash", "before")}}))
+        .step(bash("docker restart jellyfin"))
+        .run();
+    finished.tool_result(0).assert_refused(&format!("2, {}", finished.project().display()));
+}
+
+#[test]
+fn a_stop_hook_that_never_agrees_is_overridden() {
+    let behaviour = r#"cat >> "$CLAUDE_PROJECT_DIR/inputs"; echo >> "$CLAUDE_PROJECT_DIR/inputs"; echo 'not yet' >&2; exit 2"#;
+    let finished =
+        Session::new().stub("hook", behaviour).settings(&json!({"hooks": {"Stop": hook("", "stop")}})).run();
+    let inputs = finished.read("project/inputs");
+    let inputs =
+        inputs.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap());
+    let again: Vec<Value> = inputs.map(|input: Value| input["stop_hook_active"].clone()).collect();
+    assert!((2..=12).contains(&again.len()), "asked {} times", again.len());
+    assert_eq!(again[0], false);
+    assert!(again[1..].iter().all(|again| again == true));
+}
+
+#[test]
+fn hooks_see_every_way_to_run_a_command_and_how_it_ended() {
+    let events = [
+        ("SessionStart", ""),
+        ("PreToolUse", "Bash|Monitor"),
+        ("PostToolUse", "Bash|Monitor"),
+        ("PostToolUseFailure", "Bash|Monitor"),
+        ("SessionEnd", ""),
+    ];
+    let hooks = events.map(|(event, matcher)| (event.to_owned(), hook(matcher, event)));
+    let monitor =
+        json!({"command": "docker ps", "description": "watch", "timeout_ms": 3000, "persistent": false});
+    let finished = Session::new()
+        .tools("Bash,Monitor")
+        .client_arguments(["--disallowedTools", "Bash(helm upgrade:*)"])
+        .stub("hook", r#"input=$(cat); printf '%s\n' "$input" >> "$CLAUDE_PROJECT_DIR/inputs""#)
+        .stub("ssh", "exit 255")
+        .settings(&json!({"hooks": Value::Object(hooks.into_iter().collect())}))
+        .step(together([
+            bash("docker restart jellyfin"),
+            bash("ssh ie01 true"),
+            bash("helm upgrade jellyfin ."),
+        ]))
+        .step(tool("Monitor", &monitor))
+        .step(bash("until grep -qw ps ../marks; do sleep 0.05; done"))
+        .run();
+
+    let seen = finished.marks("hook");
+    let times = |event: &str| seen.iter().filter(|mark| *mark == event).count();
+    assert_eq!(times("SessionStart"), 1, "{seen:?}");
+    assert_eq!(times("PreToolUse"), 5, "the command that the client itself refuses included: {seen:?}");
+    assert_eq!(times("PostToolUse"), 3, "docker, Monitor and grep: {seen:?}");
+    assert_eq!(times("PostToolUseFailure"), 1, "ssh, and not the refused helm: {seen:?}");
+    assert_eq!(times("SessionEnd"), 1, "{seen:?}");
+    assert_eq!(finished.marks("docker"), ["restart jellyfin", "ps"]);
+    assert_eq!(finished.marks("helm"), [""; 0]);
+
+    let inputs = finished.read("project/inputs");
+    let inputs: Vec<Value> = inputs.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let calls = |event: &str| -> BTreeSet<&str> {
+        let inputs = inputs.iter().filter(|input| input["hook_event_name"] == event);
+        inputs.map(|input| input["tool_use_id"].as_str().unwrap()).collect()
+    };
+    assert_eq!(calls("PreToolUse").len(), 5, "each call has an id of its own");
+    let mut ended = calls("PostToolUse");
+    ended.extend(calls("PostToolUseFailure"));
+    assert_eq!(ended.len(), 4);
+    assert!(ended.is_subset(&calls("PreToolUse")), "a call keeps its id, so that its end can be told");
+    assert!(inputs.iter().all(|input| input["session_id"] == finished.session_id()));
+    finished.tool_result(2).assert_refused("ermission");
+}
+
+#[test]
+fn a_stop_hooks_verifier_gets_the_inline_prompt_and_can_send_the_session_on() {
+    let prompt = "Is jellyfin healthy? This is the hook's input: $ARGUMENTS";
+    let finished = Session::new()
+        .settings(&json!({"hooks": {"Stop": [{"hooks": [{"type": "agent", "prompt": prompt}]}]}}))
+        .step(bash("docker restart jellyfin"))
+        .step(text("all is well"))
+        .verifier(verdict(false, "jellyfin answers 502"))
+        .step(text("now all is well"))
+        .verifier(verdict(true, ""))
+        .run();
+
+    let asked = finished.verifier_requests();
+    assert_eq!(asked.len(), 2);
+    assert!(asked[0].conversation().contains("Is jellyfin healthy? This is the hook's input: {"));
+    assert!(asked[0].conversation().contains("\"stop_hook_active\":false"), "{}", asked[0].conversation());
+    assert!(finished.shown_at_end().contains("jellyfin answers 502"));
+    assert_eq!(finished.result(), "now all is well");
+}
+
+#[test]
+fn managed_hooks_outlive_a_project_that_disables_all_hooks() {
+    let finished = Session::new()
+        .stub("hook", "echo 'not today' >&2; exit 2")
+        .managed_settings(json!({"hooks": {"PreToolUse": hook("Bash", "before")}}))
+        .settings(&json!({"disableAllHooks": true}))
+        .step(bash("docker restart jellyfin"))
+        .run();
+    finished.tool_result(0).assert_refused("not today");
+}
+
+#[test]
+fn only_the_tools_that_are_named_are_there_for_subagents_too() {
+    let brief =
+        json!({"description": "look", "prompt": "count the containers", "subagent_type": "general-purpose"});
+    let finished = Session::new()
+        .tools("Bash,Task")
+        .stub("hook", "exit 2")
+        .settings(&json!({"hooks": {"PreToolUse": hook("Bash", "before")}}))
+        .step(tool("Task", &brief))
+        .subagent("count the containers", [bash("docker restart jellyfin"), text("counted")])
+        .run();
+    assert_eq!(finished.marks("hook"), ["before"], "a subagent's command is seen");
+    assert_eq!(finished.marks("docker"), [""; 0]);
+    for request in finished.agent_requests() {
+        assert!(!request.tools().contains(&"Write"), "{:?}", request.tools());
+    }
+}

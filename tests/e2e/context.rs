@@ -1,0 +1,49 @@
+//! What a session is told before its first step.
+
+use crate::guard::guarded;
+use crate::support::{Program, Session, Workspace, bash};
+use std::fmt::Write;
+use std::time::Duration;
+
+#[test]
+fn the_context_is_in_the_first_thing_the_model_sees() {
+    let finished = guarded().run();
+    let shown = finished.shown_at_start();
+    let lines = [
+        "=== Claude Ops Session Context (auto-injected) ===",
+        "Cooldown State:",
+        "Recent Events (last 10):",
+        "Host Connectivity:",
+        "ie01 (127.0.0.11): reachable",
+        "pie01 (127.0.0.12): reachable",
+        "=== End Session Context ===",
+    ];
+    let places: Vec<usize> = lines.iter().map(|line| shown.find(line).expect(line)).collect();
+    assert!(places.is_sorted(), "{shown}");
+    assert!(shown.contains("No data available"), "nothing has happened yet: {shown}");
+}
+
+#[test]
+fn a_session_is_told_what_earlier_ones_have_used() {
+    let first = guarded().step(bash("docker restart jellyfin")).run();
+    let second = Session::continuing(first.into_workspace()).run();
+    let shown = second.shown_at_start();
+    assert!(shown.contains("jellyfin: 1/2 restarts (4h), 0/1 redeployments (24h)"), "{shown}");
+    assert!(shown.contains("| warning | jellyfin | Container restarted: docker restart jellyfin"), "{shown}");
+}
+
+#[test]
+fn hundreds_of_hosts_without_an_answer_hold_a_session_up_for_two_seconds_at_most() {
+    let workspace = Workspace::new();
+    let mut inventory = "hosts:\n".to_owned();
+    for host in 1..=200 {
+        writeln!(inventory, "  h{host}: {{address: 192.168.100.{host}}}").unwrap();
+    }
+    workspace.render(&inventory);
+    let ran = Program::opsctl(&workspace).args(["hook", "session-start"]).stdin("{}").run();
+    assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("h1 (192.168.100.1): unreachable"), "{}", ran.stdout);
+    // With some allowance for a busy machine: one after the other would take minutes.
+    assert!(ran.elapsed < Duration::from_secs(5), "{:?}", ran.elapsed);
+    assert!(ran.stdout.chars().count() < 10_000, "the client would cut it off");
+}

@@ -1,0 +1,11 @@
+//! End to end: the real client, held to its settings. `tests/setup` installs what this needs.
+#![cfg(test)]
+
+mod client_facts;
+mod containment;
+mod context;
+mod guard;
+mod notification;
+#[path = "../support/mod.rs"]
+mod support;
+mod verification;

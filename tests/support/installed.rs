@@ -1,0 +1,34 @@
+//! What `tests/setup` installed, in the pinned versions.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The real client; a test fails without it, since a guard is proven by nothing less.
+pub(super) fn client() -> PathBuf {
+    let package = installed().join("node_modules/@anthropic-ai/claude-code-linux-x64");
+    let pinned = pinned("CLIENT_VERSION");
+    let manifest = fs::read(package.join("package.json")).unwrap_or_default();
+    let manifest = serde_json::from_slice::<Value>(&manifest).unwrap_or_default();
+    assert!(manifest["version"] == pinned, "the pinned client {pinned} is not installed: run tests/setup");
+    package.join("claude")
+}
+
+/// The real `apprise`.
+pub(super) fn apprise() -> PathBuf {
+    let (environment, pinned) = (installed().join("apprise"), pinned("APPRISE_VERSION"));
+    assert!(
+        environment.join(pinned).exists(),
+        "the pinned apprise {pinned} is not installed: run tests/setup"
+    );
+    environment.join("bin/apprise")
+}
+
+fn installed() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/.client")
+}
+
+fn pinned(name: &str) -> &'static str {
+    let mut lines = include_str!("../versions").lines();
+    lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('=')).unwrap()
+}

@@ -1,0 +1,38 @@
+//! Drives the real client, headless, against a scripted model, each session in namespaces of its own.
+//!
+//! A [`Session`] is built, run, and read back as a [`Finished`]:
+//!
+//! ```ignore
+//! let finished = Session::new()
+//!     .hosts_yaml("hosts: {…}")          // rendered by the real `opsctl render`
+//!     .stub("docker", "exit 1")          // every other dangerous program is a stub already
+//!     .step(bash("docker restart jellyfin"))
+//!     .verifier(verdict(false, "still down"))
+//!     .run();
+//! finished.tool_result(0).assert_ran();
+//! assert_eq!(finished.marks("docker").len(), 1);
+//! ```
+//!
+//! [`Program`] runs `opsctl` itself in such a place, with a hook's input on stdin or whatever else a test wants.
+//!
+//! Nothing of it can leave the machine: the network namespace holds a loopback interface and the scripted model, the
+//! home folder is empty and private, the environment is cleared, and the programs that would reach a service of this
+//! machine through a socket file are stubs.
+#![allow(dead_code, unused_imports, reason = "each test crate uses its own part of the support")]
+
+mod finished;
+mod installed;
+mod messages_api;
+mod namespace;
+mod program;
+mod request;
+mod script;
+mod session;
+mod workspace;
+
+pub use finished::{Finished, ToolResult};
+pub use program::{Program, Ran};
+pub use request::Request;
+pub use script::{Step, bash, text, together, tool, verdict};
+pub use session::Session;
+pub use workspace::{Mark, Workspace};

@@ -1,0 +1,73 @@
+//! What the scripted model answers, step by step.
+
+use super::request::{Request, Role};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// One answer of the model: a message of one or several blocks.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub(super) blocks: Vec<Value>,
+}
+
+/// The model runs a command with the tool `Bash`.
+pub fn bash(command: &str) -> Step {
+    tool("Bash", &json!({"command": command, "description": "a step of the script"}))
+}
+
+/// The model calls any tool.
+pub fn tool(name: &str, input: &Value) -> Step {
+    Step { blocks: vec![json!({"type": "tool_use", "name": name, "input": input})] }
+}
+
+/// The model says something and, with that, ends its turn.
+pub fn text(said: &str) -> Step {
+    Step { blocks: vec![json!({"type": "text", "text": said})] }
+}
+
+/// The model does several things in one message.
+pub fn together(steps: impl IntoIterator<Item = Step>) -> Step {
+    Step { blocks: steps.into_iter().flat_map(|step| step.blocks).collect() }
+}
+
+/// The answer of an agent hook's verifier.
+pub fn verdict(ok: bool, reason: &str) -> Step {
+    let input = if ok { json!({"ok": true}) } else { json!({"ok": false, "reason": reason}) };
+    tool("StructuredOutput", &input)
+}
+
+type Answer = Box<dyn FnMut(&Request) -> Option<Step> + Send>;
+
+/// All the answers of a session, and all that was asked.
+#[derive(Default)]
+pub(super) struct Script {
+    pub(super) main: VecDeque<Step>,
+    pub(super) verifier: VecDeque<Step>,
+    /// Asked in order before anything else; the first that has an answer gives it.
+    pub(super) answers: Vec<Answer>,
+    pub(super) asked: Vec<Request>,
+    pub(super) notifications: Vec<Value>,
+    tool_uses: usize,
+}
+
+impl Script {
+    /// The blocks that answer `request`, which is kept.
+    pub(super) fn answer(&mut self, request: Request) -> Vec<Value> {
+        let step = self.answers.iter_mut().find_map(|answer| answer(&request));
+        let step = step.unwrap_or_else(|| match request.role() {
+            Role::Verifier => self.verifier.pop_front().unwrap_or_else(|| verdict(true, "")),
+            Role::Agent => self.main.pop_front().unwrap_or_else(|| text("the script is at its end")),
+            Role::Errand => text("an errand of the client"),
+        });
+        self.asked.push(request);
+        step.blocks.into_iter().map(|block| self.with_id(block)).collect()
+    }
+
+    fn with_id(&mut self, mut block: Value) -> Value {
+        if block["type"] == "tool_use" {
+            self.tool_uses += 1;
+            block["id"] = json!(format!("toolu_{:024}", self.tool_uses));
+        }
+        block
+    }
+}

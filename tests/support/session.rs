@@ -1,0 +1,178 @@
+//! One headless session of the real client, from its settings to what it left.
+
+use super::finished::Finished;
+use super::installed;
+use super::program::Program;
+use super::request::Request;
+use super::script::{Script, Step};
+use super::workspace::Workspace;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Builds a session and runs it.
+pub struct Session {
+    workspace: Workspace,
+    managed_settings: Option<Value>,
+    operators_listen: bool,
+    tools: String,
+    prompt: String,
+    client_arguments: Vec<String>,
+    environment: BTreeMap<String, String>,
+    timeout: Duration,
+    script: Arc<Mutex<Script>>,
+}
+
+impl Session {
+    /// A session in a workspace of its own. It holds no guard until settings are given.
+    pub fn new() -> Self {
+        Self::continuing(Workspace::new())
+    }
+
+    /// A session in the workspace that an earlier one left, with its settings, stubs and state.
+    pub fn continuing(workspace: Workspace) -> Self {
+        Self {
+            workspace,
+            managed_settings: None,
+            operators_listen: false,
+            tools: "Bash,Read".to_owned(),
+            prompt: "begin".to_owned(),
+            client_arguments: Vec::new(),
+            environment: BTreeMap::new(),
+            timeout: Duration::from_mins(1),
+            script: Arc::default(),
+        }
+    }
+
+    /// The session is guarded by what `opsctl render` makes of this inventory.
+    pub fn hosts_yaml(self, text: &str) -> Self {
+        self.workspace.render(text);
+        self
+    }
+
+    /// The session is guarded by these settings, written by hand.
+    pub fn settings(self, settings: &Value) -> Self {
+        self.workspace.write("project/.claude/settings.json", &settings.to_string());
+        self
+    }
+
+    /// The machine's managed settings, which no project can override.
+    pub fn managed_settings(mut self, settings: Value) -> Self {
+        self.managed_settings = Some(settings);
+        self
+    }
+
+    /// A file in the workspace, such as `state/cooldown.json`.
+    pub fn file(self, inside: &str, content: &str) -> Self {
+        self.workspace.write(inside, content);
+        self
+    }
+
+    /// A program that leaves a mark and then does this piece of sh, such as `exit 1`; see [`Workspace::put_stub`].
+    pub fn stub(self, program: &str, behaviour: &str) -> Self {
+        self.workspace.put_stub(program, behaviour);
+        self
+    }
+
+    /// The tier that the guard is told.
+    pub fn tier(self, tier: u8) -> Self {
+        self.env("CLAUDEOPS_TIER", &tier.to_string())
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The tools that exist and are allowed, separated by commas; `Bash,Read` when not given.
+    pub fn tools(mut self, tools: &str) -> Self {
+        tools.clone_into(&mut self.tools);
+        self
+    }
+
+    pub fn prompt(mut self, prompt: &str) -> Self {
+        prompt.clone_into(&mut self.prompt);
+        self
+    }
+
+    /// The operators can be told: the real `apprise` is there, with one URL that leads to [`Finished::notifications`].
+    pub fn operators_listen(mut self) -> Self {
+        self.operators_listen = true;
+        self
+    }
+
+    /// More arguments for the client.
+    pub fn client_arguments<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        self.client_arguments.extend(arguments.into_iter().map(str::to_owned));
+        self
+    }
+
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// What the session's agent does next. After its last step it says that it is done.
+    pub fn step(self, step: Step) -> Self {
+        self.script().main.push_back(step);
+        self
+    }
+
+    /// What the agent does next, a command each.
+    pub fn commands<'a>(self, commands: impl IntoIterator<Item = &'a str>) -> Self {
+        self.script().main.extend(commands.into_iter().map(super::bash));
+        self
+    }
+
+    /// What an agent hook's verifier does next; after its last step it has no objection.
+    pub fn verifier(self, step: Step) -> Self {
+        self.script().verifier.push_back(step);
+        self
+    }
+
+    /// What the subagent does that was started with a prompt holding this text.
+    pub fn subagent(self, prompt: &str, steps: impl IntoIterator<Item = Step>) -> Self {
+        let (prompt, mut steps) = (prompt.to_owned(), steps.into_iter().collect::<Vec<_>>().into_iter());
+        self.answering(move |request| {
+            let mine = request.opening().contains(&prompt);
+            mine.then(|| steps.next().unwrap_or_else(|| super::text("the subagent is done")))
+        })
+    }
+
+    /// A say in every answer, before the steps: `None` leaves it to the next.
+    pub fn answering(self, answer: impl FnMut(&Request) -> Option<Step> + Send + 'static) -> Self {
+        self.script().answers.push(Box::new(answer));
+        self
+    }
+
+    /// Runs the client to its end, and returns what it left.
+    pub fn run(self) -> Finished {
+        let client = installed::client();
+        let mut program = Program::new(&self.workspace, &client)
+            .args(["-p", &self.prompt, "--model", "haiku", "--output-format", "stream-json", "--verbose"])
+            .args(["--tools", &self.tools, "--allowedTools", &self.tools, "--permission-mode", "dontAsk"])
+            .args(&self.client_arguments)
+            .env("ANTHROPIC_API_KEY", "not-a-key")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
+            .timeout(self.timeout)
+            .script(&self.script);
+        for (name, value) in &self.environment {
+            program = program.env(name, value);
+        }
+        if let Some(settings) = &self.managed_settings {
+            program = program.managed_settings(settings);
+        }
+        if self.operators_listen {
+            program = program.operators_listen();
+        }
+        let ran = program.run();
+        let asked = std::mem::take(&mut self.script().asked);
+        Finished::of(self.workspace, asked, ran)
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap()
+    }
+}
