@@ -103,6 +103,8 @@ fn whole_rows() -> Vec<Row> {
         row.family != "unreadable"
             && !outer_words.iter().any(|word| row.command.contains(word))
             && !row.command.contains("jellyfin;;")
+            // An alias counts from the line after the one that defines it, and a group is one line to bash.
+            && !row.command.contains("alias ")
     };
     ROWS.iter().filter(whole).cloned().collect()
 }

@@ -5,6 +5,7 @@ use crate::shell::host_of;
 
 use super::compose;
 use super::line::{Arguments, Line, Named};
+use super::swarm;
 
 const GLOBAL_VALUED: &[&str] = &[
     "-H",
@@ -48,6 +49,8 @@ static SUBCOMMANDS: &[Subcommand] = &[
         needs: &[],
     },
     Subcommand { name: "kill", verb: Verb::Stop, valued: &["-s", "--signal", "--cidfile"], needs: &[] },
+    Subcommand { name: "pause", verb: Verb::Stop, valued: &["--filter"], needs: &[] },
+    Subcommand { name: "unpause", verb: Verb::Start, valued: &["--filter"], needs: &[] },
     // Removing a container that is stopped already restarts nothing.
     Subcommand {
         name: "rm",
@@ -70,6 +73,9 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     let host = host(line, &global);
     if line.text(at) == "compose" {
         return compose::find_actions(line, at + 1, host, actions);
+    }
+    if matches!(line.text(at), "service" | "stack") {
+        return swarm::find_actions(line, at, host.as_ref(), actions);
     }
     if line.text(at) == "container" {
         let Some(next) = line.subcommand(at + 1, &[], &mut global) else { return };

@@ -418,7 +418,7 @@ impl<'a> Scanner<'a> {
         if self.out.ends_with('<') {
             self.out.push(' ');
         }
-        self.out.push_str(&format!("<<<{NUMBER}{number}{NUMBER} "));
+        self.out.extend(["<<<", &format!("{NUMBER}{number}{NUMBER}"), " "]);
         self.word_start = true;
         Ok(())
     }

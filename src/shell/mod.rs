@@ -20,6 +20,7 @@ mod output;
 mod parameter;
 mod parse;
 mod pattern;
+mod prepare;
 mod redirect;
 mod remote;
 mod script;

@@ -23,6 +23,8 @@ pub(crate) struct Wrapper {
     pub inside: bool,
     /// It runs the command again and again.
     pub repeats: bool,
+    /// Options with which it runs the command again and again.
+    pub timers: &'static [&'static str],
     /// Options that name the directory.
     pub dir: &'static [&'static str],
     /// Options that name the host.
@@ -44,6 +46,7 @@ const PLAIN: Wrapper = Wrapper {
     assigns: false,
     inside: false,
     repeats: false,
+    timers: &[],
     dir: &[],
     host: &[],
     shell: &[],
@@ -333,6 +336,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
             "--background",
         ],
         dir: &["--working-directory"],
+        timers: &["--on-calendar", "--on-unit-active", "--on-unit-inactive"],
         host: &["-H", "--host"],
         ..PLAIN
     },
