@@ -47,6 +47,8 @@ enum Frame {
     Quotes,
     /// `${…}`.
     Parameter,
+    /// The body of a here-document.
+    Document,
     /// A sum; so many brackets are open.
     Sum(usize),
 }
@@ -70,13 +72,22 @@ struct Pending {
     tabs: bool,
 }
 
-/// Lifts the here-documents of `text` into `documents`; says in plain words what it refuses.
+/// Lifts the here-documents of a script into `documents`; says in plain words what it refuses.
 pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+    lift_from(text, Frame::Code { close: None, cases: Vec::new() }, documents)
+}
+
+/// The same for the body of a here-document, in which there may be substitutions.
+pub(crate) fn lift_document(body: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+    lift_from(body, Frame::Document, documents)
+}
+
+fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) -> Result<String, String> {
     let mut scanner = Scanner {
         text,
         at: 0,
         out: String::with_capacity(text.len() + 16),
-        frames: vec![Frame::Code { close: None, cases: Vec::new() }],
+        frames: vec![outermost],
         pending: Vec::new(),
         command_position: true,
         word_start: true,
@@ -85,6 +96,7 @@ pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<Stri
         match scanner.frames.last() {
             Some(Frame::Code { .. }) => scanner.code(c, documents)?,
             Some(Frame::Quotes) => scanner.quotes(c),
+            Some(Frame::Document) => scanner.document(c),
             Some(Frame::Parameter) => scanner.parameter(c),
             Some(Frame::Sum(_)) => scanner.sum(c),
             None => break,
@@ -208,6 +220,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    fn document(&mut self, c: char) {
+        match c {
+            '\\' => self.copy_escaped(),
+            '$' | '`' if self.expansion() => {}
+            _ => self.copy(c.len_utf8()),
+        }
+    }
+
     fn parameter(&mut self, c: char) {
         let in_quotes = self.frames.len().checked_sub(2).and_then(|below| self.frames.get(below));
         match c {
@@ -220,7 +240,7 @@ impl<'a> Scanner<'a> {
                 self.copy(1);
                 self.frames.push(Frame::Quotes);
             }
-            '\'' if !matches!(in_quotes, Some(Frame::Quotes)) => self.single_quotes(0),
+            '\'' if !matches!(in_quotes, Some(Frame::Quotes | Frame::Document)) => self.single_quotes(0),
             '$' | '`' if self.expansion() => {}
             _ => self.copy(c.len_utf8()),
         }

@@ -36,6 +36,7 @@ pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
         coprocesses: 0,
         in_test: false,
         select: false,
+        named_coprocess: false,
     };
     while let Some(token) = preparation.rest.next() {
         match token {
@@ -71,6 +72,8 @@ struct Preparation {
     in_test: bool,
     /// After `select`.
     select: bool,
+    /// After a `coproc` that stands in the prepared tokens already and wants a name.
+    named_coprocess: bool,
 }
 
 impl Preparation {
@@ -133,6 +136,8 @@ impl Preparation {
             "999999999".to_owned()
         } else if is_variable {
             format!("{word}{SELECT}")
+        } else if std::mem::take(&mut self.named_coprocess) {
+            "COPROC".to_owned()
         } else if selects {
             // The grammar lacks it; its variable tells the loops apart.
             self.select = true;
@@ -178,7 +183,19 @@ impl Preparation {
                     self.prepared.push(Token::Operator(";;".to_owned(), place.clone()));
                 }
             }
-            "coproc" => self.coprocesses += 1,
+            "coproc" => {
+                self.coprocesses += 1;
+                let unnamed = match self.rest.peek() {
+                    Some(Token::Word(word, _)) => word == "{",
+                    Some(Token::Operator(operator, _)) => operator == "(",
+                    None => false,
+                };
+                if unnamed {
+                    // The grammar would take a brace for the name.
+                    self.prepared.push(Token::Word(word.to_owned(), place.clone()));
+                    self.named_coprocess = true;
+                }
+            }
             "[[" => self.in_test = true,
             "then" | "do" | "else" | "elif" | "!" | "time" => {}
             _ => return Ok(false),
