@@ -28,6 +28,7 @@ mod shells;
 mod simple;
 mod state;
 mod text;
+pub mod valued;
 mod word;
 mod wrap;
 mod wrappers;

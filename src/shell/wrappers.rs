@@ -1,5 +1,7 @@
 //! Programs that run another command, as data: where in their words that command stands.
 
+use super::valued::{COMPOSE, ENGINE, KUBECTL};
+
 #[expect(clippy::struct_excessive_bools, reason = "a row of independent yes-or-no facts")]
 /// How a program takes the command that it runs.
 pub(crate) struct Wrapper {
@@ -53,27 +55,6 @@ const PLAIN: Wrapper = Wrapper {
     typed: false,
 };
 
-const ENGINE_GLOBAL: &[&str] = &[
-    "-H",
-    "--host",
-    "-c",
-    "--context",
-    "--config",
-    "-l",
-    "--log-level",
-    "--tlscacert",
-    "--tlscert",
-    "--tlskey",
-    "--connection",
-    "--url",
-    "--identity",
-    "--root",
-    "--runroot",
-    "-n",
-    "--namespace",
-    "-a",
-    "--address",
-];
 const ENGINE_EXEC: &[&str] =
     &["-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--detach-keys", "--index"];
 const ENGINE_RUN: &[&str] = &[
@@ -154,43 +135,6 @@ const ENGINE_RUN: &[&str] = &[
     "--volumes-from",
     "-w",
     "--workdir",
-];
-const COMPOSE_GLOBAL: &[&str] = &[
-    "-f",
-    "--file",
-    "-p",
-    "--project-name",
-    "--project-directory",
-    "--profile",
-    "--env-file",
-    "--parallel",
-    "--progress",
-    "--ansi",
-    "-H",
-    "--host",
-    "-c",
-    "--context",
-    "--config",
-    "-l",
-    "--log-level",
-];
-const KUBE_GLOBAL: &[&str] = &[
-    "-n",
-    "--namespace",
-    "--context",
-    "--cluster",
-    "--kubeconfig",
-    "-s",
-    "--server",
-    "--user",
-    "--token",
-    "--as",
-    "--as-group",
-    "--request-timeout",
-    "--certificate-authority",
-    "--client-certificate",
-    "--client-key",
-    "-v",
 ];
 
 /// Programs that run a script on standard input some time later.
@@ -566,7 +510,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["docker", "podman", "nerdctl"],
         path: &["exec"],
-        global: ENGINE_GLOBAL,
+        global: ENGINE,
         valued: ENGINE_EXEC,
         skip: 1,
         inside: true,
@@ -576,7 +520,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["docker", "podman", "nerdctl"],
         path: &["container", "exec"],
-        global: ENGINE_GLOBAL,
+        global: ENGINE,
         valued: ENGINE_EXEC,
         skip: 1,
         inside: true,
@@ -586,7 +530,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["docker", "podman", "nerdctl"],
         path: &["run"],
-        global: ENGINE_GLOBAL,
+        global: ENGINE,
         valued: ENGINE_RUN,
         skip: 1,
         inside: true,
@@ -596,7 +540,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["docker", "podman", "nerdctl"],
         path: &["container", "run"],
-        global: ENGINE_GLOBAL,
+        global: ENGINE,
         valued: ENGINE_RUN,
         skip: 1,
         inside: true,
@@ -606,7 +550,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["docker", "podman", "nerdctl"],
         path: &["compose", "exec"],
-        global: COMPOSE_GLOBAL,
+        global: COMPOSE,
         valued: ENGINE_EXEC,
         skip: 1,
         inside: true,
@@ -616,7 +560,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["docker", "podman", "nerdctl"],
         path: &["compose", "run"],
-        global: COMPOSE_GLOBAL,
+        global: COMPOSE,
         valued: ENGINE_RUN,
         skip: 1,
         inside: true,
@@ -626,7 +570,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["docker-compose", "podman-compose"],
         path: &["exec"],
-        global: COMPOSE_GLOBAL,
+        global: COMPOSE,
         valued: ENGINE_EXEC,
         skip: 1,
         inside: true,
@@ -636,7 +580,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["docker-compose", "podman-compose"],
         path: &["run"],
-        global: COMPOSE_GLOBAL,
+        global: COMPOSE,
         valued: ENGINE_RUN,
         skip: 1,
         inside: true,
@@ -646,7 +590,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["kubectl", "oc", "k3s-kubectl", "microk8s.kubectl"],
         path: &["exec"],
-        global: KUBE_GLOBAL,
+        global: KUBECTL,
         valued: &[
             "-c",
             "--container",
