@@ -2,34 +2,11 @@
 
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 use crate::shell::host_of;
+use crate::shell::valued::ENGINE;
 
 use super::compose;
 use super::line::{Arguments, Line, Named};
 use super::swarm;
-
-const GLOBAL_VALUED: &[&str] = &[
-    "-H",
-    "--host",
-    "-c",
-    "--context",
-    "--config",
-    "-l",
-    "--log-level",
-    "--tlscacert",
-    "--tlscert",
-    "--tlskey",
-    "--connection",
-    "--url",
-    "--identity",
-    "--root",
-    "--runroot",
-    "--storage-driver",
-    "--storage-opt",
-    "-n",
-    "--namespace",
-    "-a",
-    "--address",
-];
 
 /// A subcommand that acts, its options that take a value, and those without which it does nothing.
 struct Subcommand {
@@ -66,7 +43,7 @@ const FORCE: &[&str] = &["-f", "--force"];
 
 pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     let mut global = Arguments::default();
-    let Some(mut at) = line.subcommand(1, GLOBAL_VALUED, &mut global) else { return };
+    let Some(mut at) = line.subcommand(1, ENGINE, &mut global) else { return };
     if global.has(&["--help", "-h", "--version", "-v"]) {
         return;
     }

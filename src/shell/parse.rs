@@ -43,21 +43,19 @@ fn tokenize(text: &str) -> Result<Vec<Token>, TokenizerError> {
     brush_parser::uncached_tokenize_str(text, &options)
 }
 
-/// Counts brackets without minding quotes: what is inside quotes may be tokenized as well.
+/// Counts brackets from the first `$(`, `${` or `$[` on, without minding quotes: what is in quotes inside a
+/// substitution is not told apart here, and the tokenizer descends with each of them.
 fn too_deep(text: &str) -> bool {
-    let (mut round, mut curly, mut square) = (0_usize, 0_usize, 0_usize);
+    let mut depth = 0_usize;
     let mut before = 0;
     for &byte in text.as_bytes() {
         match byte {
-            b'(' => round += 1,
-            b')' => round = round.saturating_sub(1),
-            b'{' => curly += 1,
-            b'}' => curly = curly.saturating_sub(1),
-            b'[' if before == b'$' => square += 1,
-            b']' => square = square.saturating_sub(1),
+            b'(' | b'{' | b'[' if before == b'$' => depth += 1,
+            b'(' | b'{' if depth > 0 => depth += 1,
+            b')' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if round + curly + square > DEEPEST_BRACKETS {
+        if depth > DEEPEST_BRACKETS {
             return true;
         }
         before = byte;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::builtins::join;
 use super::evaluate::Evaluator;
 use super::options::{At, Item, Name, Scanner};
+use super::places::PLACES;
 use super::simple::Invocation;
 use super::state::Shell;
 use super::text::{Field, is_known};
@@ -41,7 +42,7 @@ pub(crate) fn run(
 ) -> Option<String> {
     let texts = invocation.texts();
     let (wrapper, start, host) =
-        WRAPPERS.iter().filter(|wrapper| wrapper.names.contains(&program)).find_map(|w| {
+        WRAPPERS.iter().chain(PLACES).filter(|wrapper| wrapper.names.contains(&program)).find_map(|w| {
             let (start, host) = after_path(w, &texts)?;
             Some((w, start, host))
         })?;
