@@ -182,6 +182,7 @@ impl Evaluator {
             self.unread_maker(shell, text);
             return (self.unknowns.plain(shown), Flow::On);
         }
+        self.spend(1);
         self.text = self.text.saturating_add(text.len());
         if self.depth_reached() || self.text > MOST_TEXT {
             self.complain("it holds more text than can be followed");
