@@ -16,6 +16,7 @@ use opsctl::actions::{CommandReading, read_command};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::RngSeed;
 
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(corpus::rows);
 
@@ -102,6 +103,8 @@ fn whole_rows() -> Vec<Row> {
         row.family != "unreadable"
             && !outer_words.iter().any(|word| row.command.contains(word))
             && !row.command.contains("jellyfin;;")
+            // An alias counts from the line after the one that defines it, and a group is one line to bash.
+            && !row.command.contains("alias ")
     };
     ROWS.iter().filter(whole).cloned().collect()
 }
@@ -152,7 +155,13 @@ fn plain_row() -> impl Strategy<Value = Row> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    // The same cases in every run; `fuzz/run` is for new ones.
+    #![proptest_config(ProptestConfig {
+        cases: 3000,
+        rng_seed: RngSeed::Fixed(2026),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_chain_of_wrappers_hides_nothing_and_invents_nothing(
@@ -247,6 +256,8 @@ proptest! {
     #[test]
     fn company_changes_nothing(row in whole_row(), form in 0..10_u8) {
         let command = &row.command;
+        // Bash reads a compound command as a whole: an alias made in it comes too late.
+        prop_assume!(form < 3 || !command.contains("alias "));
         let text = match form {
             0 => format!("{command}\ntrue"),
             1 => format!("true; {command}"),

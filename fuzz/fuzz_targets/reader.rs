@@ -6,7 +6,22 @@ use std::path::Path;
 use libfuzzer_sys::fuzz_target;
 use opsctl::actions::read_command;
 
-fuzz_target!(|data: &[u8]| {
+/// The grammar's library panics on some broken texts, and the reader catches that; any other panic is a defect.
+const CAUGHT: &str = "brush-parser";
+
+fn abort_unless_caught() {
+    // libFuzzer's own hook aborts on every panic: it has to go first.
+    drop(std::panic::take_hook());
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic.location().is_some_and(|place| place.file().contains(CAUGHT)) {
+            report(panic);
+            std::process::abort();
+        }
+    }));
+}
+
+fuzz_target!(init: abort_unless_caught(), |data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let reading = read_command(&text, Some(Path::new("/app")));
     for action in &reading.actions {

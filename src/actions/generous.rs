@@ -28,10 +28,31 @@ const GUESSES: &[(&str, &str)] = &[
 /// Programs that are tried when the name betrays nothing.
 const BLIND_GUESSES: &[&str] = &["docker", "systemctl", "kubectl", "helm", "gh"];
 
+/// True for what can be a name; anything else is a scrap of the text.
+fn is_plain(target: &Target) -> bool {
+    let (Target::Container(name)
+    | Target::ComposeService(name)
+    | Target::ComposeProject(name)
+    | Target::Unit(name)
+    | Target::Workload(name)
+    | Target::Release(name)) = target
+    else {
+        return true;
+    };
+    let inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(inside)
+}
+
 /// Looks for words that would act at any place of a text that could not be read.
 pub(super) fn find_actions(unread: &Unread, actions: &mut Vec<Action>) {
     let before = actions.len();
     suspect(unread, actions);
+    for action in actions.iter_mut().skip(before) {
+        // The folder where the text starts says little of where one of its words runs.
+        if !is_plain(&action.target) || matches!(action.target, Target::ComposeProject(_)) {
+            action.target = Target::Unknown;
+        }
+    }
     if !unread.maker {
         return;
     }

@@ -3,6 +3,7 @@
 mod ansible;
 mod compose;
 mod container;
+mod engine_api;
 mod forge;
 mod generous;
 mod guard;
@@ -10,6 +11,7 @@ mod helm;
 mod kubectl;
 mod line;
 mod notifier;
+mod swarm;
 mod systemd;
 
 use std::path::Path;
@@ -74,6 +76,7 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
         "kubectl" | "oc" | "microk8s.kubectl" => kubectl::find_actions(line, actions),
         "gh" | "tea" | "glab" | "hub" => forge::find_actions(line, actions),
         "opsctl" => guard::find_actions(line, actions),
+        "curl" | "wget" => engine_api::find_actions(line, actions),
         "apprise" => notifier::find_actions(line, actions),
         _ if line.is_init_script() => systemd::init_script(line, actions),
         _ => return false,

@@ -82,25 +82,11 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         }
         "exec" => return Some(exec(evaluator, shell, invocation)),
         "command" | "builtin" => return through_command(evaluator, shell, invocation),
-        "alias" => {
-            let aliases = Rc::make_mut(&mut shell.aliases.defined);
-            for field in invocation.fields.iter().skip(1) {
-                if let Some((name, text)) = field.text.split_once('=') {
-                    aliases.insert(name.to_owned(), text.to_owned());
-                }
-            }
-        }
+        "alias" => alias(shell, invocation),
         "unalias" => Rc::make_mut(&mut shell.aliases.defined).retain(|name, _| {
             !invocation.fields.iter().any(|field| field.text == *name || field.text == "-a")
         }),
-        "shopt" => {
-            let turns = invocation.word(1).filter(|_| invocation.texts().contains(&"expand_aliases"));
-            shell.aliases.enabled = match turns {
-                Some("-s") => true,
-                Some("-u") => false,
-                _ => shell.aliases.enabled,
-            };
-        }
+        "shopt" => shopt(shell, invocation),
         "type" | "hash" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg"
         | "disown" | "umask" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
             evaluator.leaf(shell, invocation);
@@ -116,6 +102,24 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
     }
     evaluator.leaf(shell, invocation);
     quiet
+}
+
+fn alias(shell: &mut Shell, invocation: &Invocation) {
+    let aliases = Rc::make_mut(&mut shell.aliases.defined);
+    for field in invocation.fields.iter().skip(1) {
+        if let Some((name, text)) = field.text.split_once('=') {
+            aliases.insert(name.to_owned(), text.to_owned());
+        }
+    }
+}
+
+fn shopt(shell: &mut Shell, invocation: &Invocation) {
+    let turns = invocation.word(1).filter(|_| invocation.texts().contains(&"expand_aliases"));
+    shell.aliases.enabled = match turns {
+        Some("-s") => true,
+        Some("-u") => false,
+        _ => shell.aliases.enabled,
+    };
 }
 
 /// The words with blanks between, as `eval` and `ssh` join them.

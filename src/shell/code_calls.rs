@@ -114,6 +114,14 @@ pub(crate) fn find_calls(code: &str, program: &str) -> Vec<Call> {
     calls
 }
 
+/// A text with its places for values taken for unknown.
+fn formatted(part: Part) -> Vec<Part> {
+    match part {
+        Part::Known(text) => text_parts(&text, Interpolation::Formats),
+        unknown @ Part::Unknown(_) => vec![unknown],
+    }
+}
+
 /// False for methods of the same name on other things, such as `app.run()`.
 fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
     let Some((_, owners)) = OWNERS.iter().find(|(call, _)| *call == name) else {
@@ -144,6 +152,7 @@ fn arguments(tokens: &[Token], from: usize, parens: bool) -> Call {
     let mut list_done = false;
     let mut keyword = false;
     let mut joined = false;
+    let mut formats = false;
     for token in tokens.get(from..).unwrap_or_default() {
         match token {
             Token::Sign(')' | ']' | '}') if depth == 0 && (parens || !matches!(token, Token::Sign(')'))) => {
@@ -177,8 +186,9 @@ fn arguments(tokens: &[Token], from: usize, parens: bool) -> Call {
                 word.extend(parts.iter().cloned());
                 joined = true;
             }
-            Token::Name(name) if matches!(name.as_str(), "split" | "format" | "shlex" | "join" | "quote") => {
-            }
+            Token::Name(name) if matches!(name.as_str(), "format" | "sprintf") => formats = true,
+            Token::Sign('%') => formats = true,
+            Token::Name(name) if matches!(name.as_str(), "split" | "shlex" | "join" | "quote") => {}
             Token::Name(name) => {
                 if depth == i32::from(list) && !matches!(name.as_str(), "b" | "r" | "u") {
                     word.push(Part::Unknown(name.clone()));
@@ -189,6 +199,11 @@ fn arguments(tokens: &[Token], from: usize, parens: bool) -> Call {
     }
     if !word.is_empty() && !keyword {
         words.push(word);
+    }
+    if formats {
+        for word in &mut words {
+            *word = word.drain(..).flat_map(formatted).collect();
+        }
     }
     let any_known = words.iter().flatten().any(|part| matches!(part, Part::Known(_)));
     if !any_known || !joined {
@@ -366,6 +381,8 @@ fn quoted(text: &str, quote: char) -> (String, usize) {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Interpolation {
     Nothing,
+    /// `%s` and `{}`, where the text is given to a formatter.
+    Formats,
     /// `{name}`.
     Braces,
     /// `#{name}`, and `$name` in perl.
@@ -395,7 +412,8 @@ fn text_token(text: &str, interpolation: Interpolation) -> Token {
 
 fn text_parts(text: &str, interpolation: Interpolation) -> Vec<Part> {
     let opens: &[&str] = match interpolation {
-        Interpolation::Nothing => &["%s", "{}"],
+        Interpolation::Nothing => &[],
+        Interpolation::Formats => &["%s", "%d", "{}"],
         Interpolation::Braces => &["{"],
         Interpolation::Hash => &["#{", "$"],
         Interpolation::Dollar => &["${"],

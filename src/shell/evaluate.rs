@@ -15,6 +15,10 @@ use super::text::{Origin, Unknown, Unknowns, is_known, without_marks};
 const DEEPEST: usize = 40;
 /// Work beyond this, about one unit a command or 64 bytes, is not done: an expansion bomb.
 const MOST_WORK: usize = 20_000;
+/// Tries to find statements in a text that cannot be read as a whole.
+const MOST_SALVAGES: usize = 48;
+/// Lines that such a statement may have.
+const LONGEST_STATEMENT: usize = 12;
 /// Script text beyond this, counted again at every level at which it is read, is not read.
 const MOST_TEXT: usize = 200 * 1024;
 
@@ -178,6 +182,7 @@ impl Evaluator {
             self.unread_maker(shell, text);
             return (self.unknowns.plain(shown), Flow::On);
         }
+        self.spend(1);
         self.text = self.text.saturating_add(text.len());
         if self.depth_reached() || self.text > MOST_TEXT {
             self.complain("it holds more text than can be followed");
@@ -203,12 +208,42 @@ impl Evaluator {
             Err(problem) => {
                 let shown = self.unknowns.show(text);
                 self.complain(format!("cannot read `{}`: {problem}", short(&shown)));
-                self.unread(shell, text);
+                self.salvage(shell, text);
                 (self.unknowns.plain("…"), Flow::On)
             }
         };
         self.depth -= 1;
         ran
+    }
+
+    /// Reads the lines of a broken text that can be read by themselves, and keeps the others.
+    fn salvage(&mut self, shell: &mut Shell, text: &str) {
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut from = 0;
+        let mut left = MOST_SALVAGES;
+        while from < lines.len() {
+            let most = lines.len().min(from + LONGEST_STATEMENT);
+            let whole = (from + 1..=most).filter(|upto| *upto - from < lines.len()).find_map(|upto| {
+                let statement: String = lines.get(from..upto)?.concat();
+                left = left.checked_sub(1)?;
+                super::parse::parse(&statement, &mut self.documents).is_ok().then_some((upto, statement))
+            });
+            match whole {
+                Some((upto, statement)) => {
+                    self.run_script(shell, &statement);
+                    from = upto;
+                }
+                None if left == 0 || lines.len() == 1 => break,
+                None => {
+                    self.unread(shell, lines.get(from).copied().unwrap_or_default());
+                    from += 1;
+                }
+            }
+        }
+        let rest: String = lines.get(from..).unwrap_or_default().concat();
+        if !rest.trim().is_empty() {
+            self.unread(shell, &rest);
+        }
     }
 
     pub fn list(&mut self, shell: &mut Shell, list: &ast::CompoundList) -> Ran {

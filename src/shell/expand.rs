@@ -1,6 +1,7 @@
 //! Words as written → words as a program gets them.
 
 use super::evaluate::Evaluator;
+use super::lift::{APART, lift_document};
 use super::state::{Shell, Value};
 use super::text::{Field, Origin, Unknown, is_known};
 use super::word::{Piece, Rules, pieces};
@@ -156,10 +157,16 @@ impl Evaluator {
 
     /// The body of a here-document whose delimiter is not quoted.
     pub fn here_document(&mut self, shell: &mut Shell, raw: &str) -> String {
-        if raw.contains(['$', '`', '\\']) {
-            self.join(shell, raw, Rules::HereDocument)
-        } else {
-            raw.to_owned()
+        if !raw.contains(['$', '`', '\\']) {
+            return raw.to_owned();
+        }
+        match lift_document(raw, &mut self.documents) {
+            Ok(lifted) => self.join(shell, &lifted, Rules::HereDocument).replace(APART, ""),
+            Err(problem) => {
+                self.complain(format!("cannot read a here-document: {problem}"));
+                self.unread(shell, raw);
+                self.unknowns.plain("…")
+            }
         }
     }
 

@@ -4,18 +4,13 @@
 //! of `case` patterns there. So here-documents are lifted out and leave a here-string with their number,
 //! patterns get both brackets, and comments go. One pass, with a stack of its own.
 
+pub(crate) use super::here::HereDocument;
+use super::here::{Pending, body, delimiter};
+
 /// Stands around the number of a here-document that was lifted out.
 const NUMBER: char = '\u{E003}';
 /// Keeps two `<` apart that are no operator; dropped from words once they are tokens.
 pub(crate) const APART: char = '\u{E004}';
-
-/// A here-document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HereDocument {
-    pub body: String,
-    /// False when the delimiter is quoted.
-    pub expands: bool,
-}
 
 /// The number in the word of a here-string that stands for a here-document.
 pub(crate) fn number(word: &str) -> Option<usize> {
@@ -47,6 +42,8 @@ enum Frame {
     Quotes,
     /// `${…}`.
     Parameter,
+    /// The body of a here-document.
+    Document,
     /// A sum; so many brackets are open.
     Sum(usize),
 }
@@ -64,19 +61,22 @@ enum Case {
     Body,
 }
 
-struct Pending {
-    number: usize,
-    delimiter: String,
-    tabs: bool,
+/// Lifts the here-documents of a script into `documents`; says in plain words what it refuses.
+pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+    lift_from(text, Frame::Code { close: None, cases: Vec::new() }, documents)
 }
 
-/// Lifts the here-documents of `text` into `documents`; says in plain words what it refuses.
-pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+/// The same for the body of a here-document, in which there may be substitutions.
+pub(crate) fn lift_document(body: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+    lift_from(body, Frame::Document, documents)
+}
+
+fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) -> Result<String, String> {
     let mut scanner = Scanner {
         text,
         at: 0,
         out: String::with_capacity(text.len() + 16),
-        frames: vec![Frame::Code { close: None, cases: Vec::new() }],
+        frames: vec![outermost],
         pending: Vec::new(),
         command_position: true,
         word_start: true,
@@ -85,6 +85,7 @@ pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<Stri
         match scanner.frames.last() {
             Some(Frame::Code { .. }) => scanner.code(c, documents)?,
             Some(Frame::Quotes) => scanner.quotes(c),
+            Some(Frame::Document) => scanner.document(c),
             Some(Frame::Parameter) => scanner.parameter(c),
             Some(Frame::Sum(_)) => scanner.sum(c),
             None => break,
@@ -208,6 +209,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    fn document(&mut self, c: char) {
+        match c {
+            '\\' => self.copy_escaped(),
+            '$' | '`' if self.expansion() => {}
+            _ => self.copy(c.len_utf8()),
+        }
+    }
+
     fn parameter(&mut self, c: char) {
         let in_quotes = self.frames.len().checked_sub(2).and_then(|below| self.frames.get(below));
         match c {
@@ -220,7 +229,7 @@ impl<'a> Scanner<'a> {
                 self.copy(1);
                 self.frames.push(Frame::Quotes);
             }
-            '\'' if !matches!(in_quotes, Some(Frame::Quotes)) => self.single_quotes(0),
+            '\'' if !matches!(in_quotes, Some(Frame::Quotes | Frame::Document)) => self.single_quotes(0),
             '$' | '`' if self.expansion() => {}
             _ => self.copy(c.len_utf8()),
         }
@@ -418,7 +427,7 @@ impl<'a> Scanner<'a> {
         if self.out.ends_with('<') {
             self.out.push(' ');
         }
-        self.out.push_str(&format!("<<<{NUMBER}{number}{NUMBER} "));
+        self.out.extend(["<<<", &format!("{NUMBER}{number}{NUMBER}"), " "]);
         self.word_start = true;
         Ok(())
     }
@@ -437,63 +446,6 @@ impl<'a> Scanner<'a> {
             }
         }
     }
-}
-
-/// The delimiter's text, its length as written, and whether any of it is quoted.
-fn delimiter(word: &str) -> (String, usize, bool) {
-    let mut text = String::new();
-    let mut quoted = false;
-    let mut quote = None;
-    let mut chars = word.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\n' => return (text, at, quoted),
-            _ if Some(c) == quote => quote = None,
-            '\'' | '"' if quote.is_none() => {
-                quote = Some(c);
-                quoted = true;
-            }
-            '\\' if quote != Some('\'') => {
-                quoted = true;
-                text.extend(chars.next().map(|(_, c)| c));
-            }
-            _ if quote.is_none()
-                && (c.is_whitespace() || matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')')) =>
-            {
-                return (text, at, quoted);
-            }
-            _ => text.push(c),
-        }
-    }
-    (text, word.len(), quoted)
-}
-
-/// The body up to its closing line, and the length of both.
-fn body(text: &str, pending: &Pending, nested: bool) -> (String, usize) {
-    let mut body = String::new();
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let bare = if pending.tabs { line.trim_start_matches('\t') } else { line };
-        let content = bare.strip_suffix('\n').unwrap_or(bare);
-        if content == pending.delimiter {
-            return (body, at + line.len());
-        }
-        // `EOF)` closes both, as some people write it.
-        if nested
-            && content
-                .strip_prefix(pending.delimiter.as_str())
-                .is_some_and(|rest| rest.trim_start().starts_with(')'))
-        {
-            return (body, at + (line.len() - bare.len()) + pending.delimiter.len());
-        }
-        body.push_str(bare);
-        at += line.len();
-    }
-    // The end of the text ends it, with a warning from the shell.
-    if !body.is_empty() && !body.ends_with('\n') {
-        body.push('\n');
-    }
-    (body, text.len())
 }
 
 #[cfg(test)]

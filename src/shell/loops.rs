@@ -4,7 +4,7 @@ use brush_parser::ast;
 
 use super::compound::is_known_value;
 use super::evaluate::{Evaluator, Flow, Ran};
-use super::parse::SELECT;
+use super::prepare::SELECT;
 use super::script::Construct;
 use super::state::{Shell, Value};
 use super::text::{Field, Origin, Stretch, Unknown, is_known, stretches};

@@ -126,7 +126,7 @@ pub(crate) fn ansible(evaluator: &mut Evaluator, shell: &Shell, invocation: &Inv
                 }
             }
             Item::Option(name, None) => {
-                quiet |= name.is_any(&["-C", "--check", "--list-hosts", "--version", "--help", "-h"])
+                quiet |= name.is_any(&["-C", "--check", "--list-hosts", "--version", "--help", "-h"]);
             }
             Item::Dashes(_) => {}
         }
@@ -159,7 +159,9 @@ pub(crate) fn ansible(evaluator: &mut Evaluator, shell: &Shell, invocation: &Inv
     };
     let mut inner = shell.elsewhere().through("ansible");
     inner.stdin = None;
-    let everywhere = matches!(pattern, "all" | "*");
+    // A pattern is a host only where it is one plain name.
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '$');
+    let everywhere = pattern == "all" || !evaluator.unknowns.show(pattern).chars().all(plain);
     let host = evaluator.unknowns.show(pattern);
     if !everywhere && pattern != "localhost" {
         inner = inner.on_host(host.clone());

@@ -23,6 +23,8 @@ pub(crate) struct Wrapper {
     pub inside: bool,
     /// It runs the command again and again.
     pub repeats: bool,
+    /// Options with which it runs the command again and again.
+    pub timers: &'static [&'static str],
     /// Options that name the directory.
     pub dir: &'static [&'static str],
     /// Options that name the host.
@@ -33,7 +35,8 @@ pub(crate) struct Wrapper {
     pub typed: bool,
 }
 
-const PLAIN: Wrapper = Wrapper {
+/// What a row states nothing of.
+pub(crate) const PLAIN: Wrapper = Wrapper {
     names: &[],
     path: &[],
     global: &[],
@@ -44,156 +47,17 @@ const PLAIN: Wrapper = Wrapper {
     assigns: false,
     inside: false,
     repeats: false,
+    timers: &[],
     dir: &[],
     host: &[],
     shell: &[],
     typed: false,
 };
 
-const ENGINE_GLOBAL: &[&str] = &[
-    "-H",
-    "--host",
-    "-c",
-    "--context",
-    "--config",
-    "-l",
-    "--log-level",
-    "--tlscacert",
-    "--tlscert",
-    "--tlskey",
-    "--connection",
-    "--url",
-    "--identity",
-    "--root",
-    "--runroot",
-    "-n",
-    "--namespace",
-    "-a",
-    "--address",
-];
-const ENGINE_EXEC: &[&str] =
-    &["-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--detach-keys", "--index"];
-const ENGINE_RUN: &[&str] = &[
-    "-a",
-    "--attach",
-    "--add-host",
-    "--annotation",
-    "--blkio-weight",
-    "--cap-add",
-    "--cap-drop",
-    "--cgroup-parent",
-    "--cgroupns",
-    "--cidfile",
-    "-c",
-    "--cpu-shares",
-    "--cpus",
-    "--cpuset-cpus",
-    "--cpuset-mems",
-    "--device",
-    "--dns",
-    "--dns-search",
-    "--dns-option",
-    "--domainname",
-    "--entrypoint",
-    "-e",
-    "--env",
-    "--env-file",
-    "--expose",
-    "--gpus",
-    "--group-add",
-    "--health-cmd",
-    "--health-interval",
-    "--health-retries",
-    "--health-timeout",
-    "-h",
-    "--hostname",
-    "--ip",
-    "--ip6",
-    "--ipc",
-    "-l",
-    "--label",
-    "--label-file",
-    "--link",
-    "--log-driver",
-    "--log-opt",
-    "-m",
-    "--memory",
-    "--memory-swap",
-    "--mount",
-    "--name",
-    "--net",
-    "--network",
-    "--network-alias",
-    "--oom-score-adj",
-    "--pid",
-    "--pids-limit",
-    "--platform",
-    "--pod",
-    "-p",
-    "--publish",
-    "--pull",
-    "--restart",
-    "--runtime",
-    "--security-opt",
-    "--shm-size",
-    "--stop-signal",
-    "--stop-timeout",
-    "--storage-opt",
-    "--sysctl",
-    "--tmpfs",
-    "--ulimit",
-    "-u",
-    "--user",
-    "--userns",
-    "--uts",
-    "-v",
-    "--volume",
-    "--volumes-from",
-    "-w",
-    "--workdir",
-];
-const COMPOSE_GLOBAL: &[&str] = &[
-    "-f",
-    "--file",
-    "-p",
-    "--project-name",
-    "--project-directory",
-    "--profile",
-    "--env-file",
-    "--parallel",
-    "--progress",
-    "--ansi",
-    "-H",
-    "--host",
-    "-c",
-    "--context",
-    "--config",
-    "-l",
-    "--log-level",
-];
-const KUBE_GLOBAL: &[&str] = &[
-    "-n",
-    "--namespace",
-    "--context",
-    "--cluster",
-    "--kubeconfig",
-    "-s",
-    "--server",
-    "--user",
-    "--token",
-    "--as",
-    "--as-group",
-    "--request-timeout",
-    "--certificate-authority",
-    "--client-certificate",
-    "--client-key",
-    "-v",
-];
-
 /// Programs that run a script on standard input some time later.
 const LATER: &[&str] = &["at", "batch"];
 
-/// All of them; the first that fits is taken.
+/// Those that run the command on this machine; the first that fits is taken.
 pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["sudo"],
@@ -333,6 +197,7 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
             "--background",
         ],
         dir: &["--working-directory"],
+        timers: &["--on-calendar", "--on-unit-active", "--on-unit-inactive"],
         host: &["-H", "--host"],
         ..PLAIN
     },
@@ -460,235 +325,6 @@ pub(crate) static WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["firejail", "bwrap"],
         valued: &["--profile", "--bind", "--ro-bind", "--chdir"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["vagrant"],
-        path: &["ssh"],
-        valued: &["-c", "--command", "-p"],
-        script: &["-c", "--command"],
-        skip: usize::MAX,
-        inside: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["new-session"],
-        global: &["-L", "-S", "-f", "-c"],
-        valued: &["-s", "-n", "-c", "-t", "-x", "-y", "-e", "-F"],
-        dir: &["-c"],
-        joined: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["new"],
-        global: &["-L", "-S", "-f", "-c"],
-        valued: &["-s", "-n", "-c", "-t", "-x", "-y", "-e", "-F"],
-        dir: &["-c"],
-        joined: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["new-window"],
-        global: &["-L", "-S", "-f", "-c"],
-        valued: &["-n", "-c", "-t", "-e", "-F"],
-        dir: &["-c"],
-        joined: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["neww"],
-        global: &["-L", "-S", "-f", "-c"],
-        valued: &["-n", "-c", "-t", "-e", "-F"],
-        dir: &["-c"],
-        joined: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["split-window"],
-        global: &["-L", "-S", "-f", "-c"],
-        valued: &["-c", "-t", "-e", "-F", "-l", "-p"],
-        dir: &["-c"],
-        joined: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["splitw"],
-        global: &["-L", "-S", "-f", "-c"],
-        valued: &["-c", "-t", "-e", "-F", "-l", "-p"],
-        dir: &["-c"],
-        joined: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["respawn-pane"],
-        global: &["-L", "-S", "-f", "-c"],
-        valued: &["-c", "-t", "-e"],
-        dir: &["-c"],
-        joined: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["send-keys"],
-        global: &["-L", "-S", "-f", "-c"],
-        valued: &["-t", "-N"],
-        typed: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["send"],
-        global: &["-L", "-S", "-f", "-c"],
-        valued: &["-t", "-N"],
-        typed: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["tmux"],
-        path: &["run-shell"],
-        global: &["-L", "-S", "-f"],
-        valued: &["-t", "-d", "-c"],
-        joined: true,
-        ..PLAIN
-    },
-    Wrapper { names: &["screen"], valued: &["-S", "-c", "-e", "-h", "-p", "-s", "-t", "-T"], ..PLAIN },
-    Wrapper {
-        names: &["docker", "podman", "nerdctl"],
-        path: &["exec"],
-        global: ENGINE_GLOBAL,
-        valued: ENGINE_EXEC,
-        skip: 1,
-        inside: true,
-        host: &["-H", "--host"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["docker", "podman", "nerdctl"],
-        path: &["container", "exec"],
-        global: ENGINE_GLOBAL,
-        valued: ENGINE_EXEC,
-        skip: 1,
-        inside: true,
-        host: &["-H", "--host"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["docker", "podman", "nerdctl"],
-        path: &["run"],
-        global: ENGINE_GLOBAL,
-        valued: ENGINE_RUN,
-        skip: 1,
-        inside: true,
-        host: &["-H", "--host"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["docker", "podman", "nerdctl"],
-        path: &["container", "run"],
-        global: ENGINE_GLOBAL,
-        valued: ENGINE_RUN,
-        skip: 1,
-        inside: true,
-        host: &["-H", "--host"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["docker", "podman", "nerdctl"],
-        path: &["compose", "exec"],
-        global: COMPOSE_GLOBAL,
-        valued: ENGINE_EXEC,
-        skip: 1,
-        inside: true,
-        host: &["-H", "--host"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["docker", "podman", "nerdctl"],
-        path: &["compose", "run"],
-        global: COMPOSE_GLOBAL,
-        valued: ENGINE_RUN,
-        skip: 1,
-        inside: true,
-        host: &["-H", "--host"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["docker-compose", "podman-compose"],
-        path: &["exec"],
-        global: COMPOSE_GLOBAL,
-        valued: ENGINE_EXEC,
-        skip: 1,
-        inside: true,
-        host: &["-H", "--host"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["docker-compose", "podman-compose"],
-        path: &["run"],
-        global: COMPOSE_GLOBAL,
-        valued: ENGINE_RUN,
-        skip: 1,
-        inside: true,
-        host: &["-H", "--host"],
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["kubectl", "oc", "k3s-kubectl", "microk8s.kubectl"],
-        path: &["exec"],
-        global: KUBE_GLOBAL,
-        valued: &[
-            "-c",
-            "--container",
-            "-n",
-            "--namespace",
-            "--context",
-            "--kubeconfig",
-            "-f",
-            "--filename",
-            "--pod-running-timeout",
-        ],
-        skip: 1,
-        inside: true,
-        ..PLAIN
-    },
-    Wrapper { names: &["k3s", "microk8s", "minikube"], ..PLAIN },
-    Wrapper { names: &["pct"], path: &["exec"], skip: 1, inside: true, ..PLAIN },
-    Wrapper {
-        names: &["qm"],
-        path: &["guest", "exec"],
-        valued: &["--timeout"],
-        skip: 1,
-        inside: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["lxc", "incus"],
-        path: &["exec"],
-        valued: &["--cwd", "--env", "--group", "--user", "--mode", "--project"],
-        skip: 1,
-        inside: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["lxc-attach"],
-        valued: &["-n", "--name", "-P", "-f", "-v", "--set-var", "-u", "-g"],
-        inside: true,
-        ..PLAIN
-    },
-    Wrapper {
-        names: &["machinectl"],
-        path: &["shell"],
-        valued: &["--uid", "-E", "--setenv", "-M", "-H"],
-        skip: 1,
-        inside: true,
-        host: &["-H", "--host"],
         ..PLAIN
     },
     Wrapper { names: LATER, valued: &["-f", "-q", "-t"], skip: usize::MAX, shell: &[""], ..PLAIN },

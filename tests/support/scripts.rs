@@ -44,8 +44,8 @@ struct Writer {
     names: usize,
     wild: bool,
     in_order: bool,
-    /// Bash 5.2 prints a substitution anew before it runs it, and prints `time { … }` over several lines and
-    /// `coproc …; wait` wrongly: a difference that is bash's own.
+    /// Bash 5.2 prints a substitution anew before it runs it, and prints `time { … }` over several lines,
+    /// `coproc …; wait` and a substitution in a here-document wrongly: a difference that is bash's own.
     in_substitution: bool,
 }
 
@@ -116,7 +116,7 @@ impl Writer {
     /// The words of a command that acts, each as bash will see it.
     fn acting_words(&mut self) -> Vec<String> {
         let (service, other) = (self.service(), self.service());
-        let line = match self.rng.usize(..26) {
+        let line = match self.rng.usize(..28) {
             0..=2 => format!("docker restart {service}"),
             3 => format!("docker restart -t 5 {service} {other}"),
             4 => format!("docker stop --time=9 {service}"),
@@ -139,7 +139,9 @@ impl Writer {
             21 => format!("helm rollback {service} 2"),
             22 => format!("ansible-playbook -i inv playbooks/redeploy-{service}.yml"),
             23 => format!("ansible-playbook site.yml -e service={service}"),
-            24 => "gh pr create --fill".to_owned(),
+            24 => format!("docker pause {service}"),
+            25 => format!("docker service update --force {service}"),
+            26 => "gh pr create --fill".to_owned(),
             _ => format!("apprise -t ops -b {service} ntfy://x"),
         };
         line.split(' ').map(str::to_owned).collect()
@@ -387,7 +389,7 @@ impl Writer {
         let host = self.host();
         let word = self.quoted(&text);
         let tag = self.fresh("END");
-        match self.rng.usize(..42) {
+        match self.rng.usize(..44) {
             0 => format!("bash -c {word}"),
             1 => format!("bash -uc {word}"),
             2 => format!("sh -c {word}"),
@@ -456,6 +458,7 @@ impl Writer {
                 let code = format!("BEGIN {{ system(\"{text}\") }}");
                 format!("awk {}", self.quoted(&code))
             }
+            42 => format!("printf '%s\\n' {word} | at now"),
             _ => format!("nohup bash -c {word}"),
         }
     }
@@ -599,7 +602,7 @@ impl Writer {
                 self.in_order = false;
                 format!("cat <(\n{text}\n) >/dev/null")
             }
-            5 => format!("cat <<{tag}\n$(\n{text}\n)\n{tag}"),
+            5 if !self.in_substitution => format!("cat <<{tag}\n$(\n{text}\n)\n{tag}"),
             6 => format!("[[ -n $(\n{text}\n) ]] || true"),
             7 => format!("{name}=($(\n{text}\n))"),
             8 => format!("echo ${{{name}:-$(\n{text}\n)}}"),

@@ -128,9 +128,10 @@ fn container(ran: &Ran) -> Vec<Deed> {
         return compose(ran, rest, host);
     }
     let said = match verb.as_str() {
+        "service" | "stack" => return swarm(verb, rest, host),
         "restart" => "restart",
-        "stop" | "kill" | "rm" => "stop",
-        "start" => "start",
+        "stop" | "kill" | "rm" | "pause" => "stop",
+        "start" | "unpause" => "start",
         _ => return Vec::new(),
     };
     let words = Words::split(rest, &["-t", "--time", "--timeout", "-s", "--signal", "--detach-keys"], false);
@@ -138,6 +139,19 @@ fn container(ran: &Ran) -> Vec<Deed> {
         return Vec::new();
     }
     words.operands.iter().map(|name| Deed::new("restart", said, Some(name), host)).collect()
+}
+
+fn swarm(group: &str, rest: &[String], host: Option<&str>) -> Vec<Deed> {
+    let words = Words::split(rest, &["-c", "--compose-file", "--image"], false);
+    let (verb, names) = match (group, &words.operands[..]) {
+        ("service", ["update", names @ ..]) if words.has(&["--force"]) => ("restart", names),
+        ("service", ["scale", names @ ..]) => ("scale", names),
+        ("stack", ["deploy", names @ ..]) => ("start", names),
+        ("stack", ["rm", names @ ..]) => ("stop", names),
+        _ => return Vec::new(),
+    };
+    let names = names.iter().map(|name| name.split_once('=').map_or(*name, |(name, _)| name));
+    names.map(|name| Deed::new("restart", verb, Some(name), host)).collect()
 }
 
 fn compose(ran: &Ran, args: &[String], host: Option<&str>) -> Vec<Deed> {

@@ -144,6 +144,7 @@ screen)
   exit 0
   ;;
 busybox | k3s) run "$@" ;;
+at | batch) run_clean sh ;;
 pct | lxc | incus)
   [[ ${1-} == exec ]] || exit 0
   shift
