@@ -29,7 +29,9 @@ fuzz_target!(init: abort_unless_caught(), |data: &[u8]| {
     }
     // A text in single quotes is a word, and `echo` of a word does nothing.
     let said = format!("echo '{}'", text.replace('\'', "'\\''"));
-    assert!(read_command(&said, None).actions.is_empty(), "a word that is only said acts");
+    let reading = read_command(&said, None);
+    // Only where it cannot be read (too many brackets, say) may it raise a suspicion.
+    assert!(reading.actions.is_empty() || !reading.complaints.is_empty(), "a word that is only said acts");
     // Bash has run the first line before it reads the next.
     let first = read_command(&format!("docker restart jellyfin\n{text}"), None);
     assert!(!first.actions.is_empty(), "a whole first line is not seen");

@@ -497,7 +497,8 @@ impl Writer {
             14 => format!("! {group}\ntrue"),
             15 => format!("{group} || true"),
             16 => format!("false || {group}"),
-            17 => {
+            // There bash 5.2 ends with the last program of the sourced text, and leaves out what follows.
+            17 if !text.contains("source <(") => {
                 self.in_order = false;
                 format!("{group} &\nwait")
             }
