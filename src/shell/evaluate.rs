@@ -14,7 +14,7 @@ use super::text::{Origin, Unknown, Unknowns, is_known, without_marks};
 /// Scripts inside scripts, calls and wrappers deeper than this are not followed.
 const DEEPEST: usize = 40;
 /// Work beyond this, about one unit a command or 64 bytes, is not done: an expansion bomb.
-const MOST_WORK: usize = 20_000;
+const MOST_WORK: usize = 14_000;
 /// Tries to find statements in a text that cannot be read as a whole.
 const MOST_SALVAGES: usize = 48;
 /// Lines that such a statement may have.
