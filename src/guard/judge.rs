@@ -29,9 +29,16 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec
         }
         return verdict;
     }
-    let file = cooldown_file(&environment.cooldown_file(), notes);
-    with_ledger(acting, &keys, &file, environment)
-        .unwrap_or_else(|error| without_ledger(acting, &keys, &file, &error, notes))
+    let mut file_notes = Vec::new();
+    let file = cooldown_file(&environment.cooldown_file(), &mut file_notes);
+    match with_ledger(acting, &keys, &file, environment) {
+        Ok(verdict) => {
+            notes.append(&mut file_notes);
+            verdict
+        }
+        // One line about the ledger is enough: what the file's says of counting from it no longer holds.
+        Err(error) => without_ledger(acting, &keys, &file, &error, environment, notes),
+    }
 }
 
 fn with_ledger(
@@ -47,10 +54,15 @@ fn with_ledger(
     merge_cooldown_file(&mut snapshot, keys, file);
     let decision = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now);
     match &decision.verdict {
-        Verdict::Silent => change.reserve(acting.id, &decision.reservations, acting.now)?,
-        Verdict::Deny(reasons) => note_denial(&change, acting, reasons)?,
+        Verdict::Silent => {
+            change.reserve(acting.id, &decision.reservations, acting.now)?;
+            change.commit()?;
+        }
+        Verdict::Deny(reasons) => {
+            // The denial stands whether or not it can be noted: on a full disk, it cannot.
+            let _ = note_denial(&change, acting, reasons).and_then(|()| change.commit());
+        }
     }
-    change.commit()?;
     Ok(decision.verdict)
 }
 
@@ -61,17 +73,18 @@ fn note_denial(change: &Change<'_>, acting: &ActingCall<'_>, reasons: &[Reason])
     Ok(())
 }
 
-/// The rules that need no ledger hold without one, and so does what `cooldown.json` says. Beyond them the
-/// policy decides.
+/// The rules that need no ledger hold without one, and so does what `cooldown.json` says, and what the ledger
+/// says when it can be read and only not written. Beyond them the policy decides.
 fn without_ledger(
     acting: &ActingCall<'_>,
     keys: &[BudgetKey],
     file: &CooldownFile,
     error: &LedgerError,
+    environment: &Environment,
     notes: &mut Vec<String>,
 ) -> Verdict {
     let policy = &acting.installation.policy;
-    let mut snapshot = Snapshot::new();
+    let mut snapshot = look(keys, policy, environment, acting.now).unwrap_or_default();
     merge_cooldown_file(&mut snapshot, keys, file);
     let verdict = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict;
     if verdict != Verdict::Silent {
@@ -107,17 +120,26 @@ pub fn preview(
     let keys = budget_keys(actions, policy);
     let mut snapshot = Snapshot::new();
     if !keys.is_empty() {
-        let read = || match Ledger::open_existing(&environment.db_path)? {
-            Some(ledger) => ledger.usage(&keys, policy, now),
-            None => Ok(Snapshot::new()),
-        };
-        snapshot = read().unwrap_or_else(|error: LedgerError| {
+        snapshot = look(&keys, policy, environment, now).unwrap_or_else(|error| {
             notes.push(error.to_string());
             Snapshot::new()
         });
         merge_cooldown_file(&mut snapshot, &keys, &cooldown_file(&environment.cooldown_file(), notes));
     }
     decide(actions, &snapshot, policy, tier, now).verdict
+}
+
+/// What the ledger says, without writing to it. There is none before the first action.
+fn look(
+    keys: &[BudgetKey],
+    policy: &Policy,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Result<Snapshot, LedgerError> {
+    match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => ledger.usage(keys, policy, now),
+        None => Ok(Snapshot::new()),
+    }
 }
 
 /// Adds what `cooldown.json` knows of these budgets and the ledger does not.

@@ -1,4 +1,5 @@
 //! A state folder of its own for each test, and the program run in it with nothing else around.
+#![allow(dead_code, reason = "each test crate uses its own part of it")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -132,4 +133,24 @@ fn run(mut command: Command, stdin: &[u8]) -> Run {
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// No objection.
+pub fn passes(run: &Run) {
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run:?}");
+}
+
+/// A denial in the form that the client honours, on both streams; its reason.
+pub fn denied(run: &Run) -> String {
+    assert_eq!(run.code, Some(2), "{run:?}");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    let output = &json["hookSpecificOutput"];
+    assert_eq!(json.as_object().unwrap().len(), 1, "other keys spoil the verdict: {json}");
+    assert_eq!(
+        (&output["hookEventName"], &output["permissionDecision"]),
+        (&json!("PreToolUse"), &json!("deny"))
+    );
+    let reason = output["permissionDecisionReason"].as_str().unwrap().to_owned();
+    assert_eq!(run.stderr, format!("{reason}\n"));
+    reason
 }
