@@ -5,7 +5,6 @@ use std::fs::{Metadata, Permissions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use jsonc_parser::ParseOptions;
@@ -15,11 +14,9 @@ use rustix::io::Errno;
 
 use super::cooldown_file::MAX_BYTES;
 use super::folder_lock::{folder_of, turn_in_folder_of};
+use super::patience::BUSY_TIMEOUT;
 use super::plain_file::{self, Content};
 use super::time;
-
-/// How long another writer is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The file while it is being written.
 const UNFINISHED: &str = ".cooldown.json.new";
@@ -71,7 +68,7 @@ pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
     }
     let fail = |error| EditError::Io { path: path.display().to_string(), error };
     let foreign = |reason: String| EditError::Foreign { path: path.display().to_string(), reason };
-    let _turn = turn_in_folder_of(path, PATIENCE).map_err(fail)?;
+    let _turn = turn_in_folder_of(path, BUSY_TIMEOUT).map_err(fail)?;
     let path = &behind_link(path).map_err(fail)?;
     let before = existing(path).map_err(fail)?;
     let text = match plain_file::read(path, MAX_BYTES) {

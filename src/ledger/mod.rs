@@ -9,6 +9,7 @@ pub mod cooldown_edit;
 mod creation;
 mod events;
 mod folder_lock;
+mod patience;
 mod plain_file;
 #[cfg(test)]
 mod plans;
@@ -18,17 +19,15 @@ mod usage;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
+use patience::{BUSY_TIMEOUT, look_again};
+
 pub use actions::{CallId, Settled};
 pub use events::Event;
 pub use resets::{HEALTHY_CHECKS, Streak};
-
-/// How long a writer waits for another one. Claude Ops' session manager writes to the same file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A ledger that cannot be used; the text says which file and why.
 #[derive(Debug, thiserror::Error)]
@@ -88,9 +87,9 @@ impl Ledger {
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, LedgerError> {
         let fail = |cause| LedgerError { path: path.display().to_string(), cause };
-        let connection = Connection::open_with_flags(path, flags).map_err(fail)?;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
         connection
-            .busy_timeout(BUSY_TIMEOUT)
+            .busy_handler(Some(look_again))
             // The session manager's tables refer to its own integer session ids; hooks know the client's.
             .and_then(|()| connection.pragma_update(None, "foreign_keys", false))
             // An action that was let through must survive a power cut.

@@ -1,8 +1,11 @@
 //! Budgets under pressure: many processes, kills, broken input, broken disks, odd clocks, other writers.
 
 mod at_once;
+mod clock;
 mod input;
 mod kills;
+mod life_cycle;
+mod other_writer;
 mod random;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
