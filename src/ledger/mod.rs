@@ -87,6 +87,12 @@ impl Ledger {
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, LedgerError> {
         let fail = |cause| LedgerError { path: path.display().to_string(), cause };
+        // SQLite would wait for ever for somebody to write into a pipe.
+        if std::fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+            let cannot_open = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+            let why = Some("it is not a regular file".to_owned());
+            return Err(fail(rusqlite::Error::SqliteFailure(cannot_open, why)));
+        }
         let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
         connection
             .busy_handler(Some(look_again))

@@ -1,6 +1,7 @@
 //! Budgets under pressure: many processes, kills, broken input, broken disks, odd clocks, other writers.
 
 mod at_once;
+mod broken_state;
 mod clock;
 mod input;
 mod kills;

@@ -66,12 +66,20 @@ impl Sandbox {
 
     /// The program in a network namespace with nothing but loopback and what `prepare` (shell) adds to it.
     pub fn in_own_network(&self, prepare: &str, arguments: &[&str], stdin: &str) -> Run {
+        let script = format!("ip link set lo up; {prepare}; exec \"$@\"");
+        self.in_namespace("--net", &script, arguments, stdin)
+    }
+
+    /// The program in a mount namespace; `script` (shell) calls it as `"$@"`.
+    pub fn in_own_mounts(&self, script: &str, arguments: &[&str], stdin: &str) -> Run {
+        self.in_namespace("--mount", script, arguments, stdin)
+    }
+
+    fn in_namespace(&self, kind: &str, script: &str, arguments: &[&str], stdin: &str) -> Run {
         let opsctl = self.command(&[]);
         let mut command = Command::new("unshare");
         command
-            .args(["--user", "--map-root-user", "--net", "sh", "-ec"])
-            .arg(format!("ip link set lo up; {prepare}; exec \"$@\""))
-            .arg("sh")
+            .args(["--user", "--map-root-user", kind, "sh", "-ec", script, "sh"])
             .arg(opsctl.get_program())
             .args(arguments)
             .current_dir(self.folder.path())
