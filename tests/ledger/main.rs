@@ -3,6 +3,8 @@
 mod at_once;
 mod broken_state;
 mod clock;
+mod commands;
+mod cooldown_json;
 mod input;
 mod kills;
 mod life_cycle;
