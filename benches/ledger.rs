@@ -1,5 +1,11 @@
 //! What a ledger of years costs a hook: whole processes, on an empty database and on one with 1,000,000 events
 //! and 100,000 cooldown rows, in turns. Fails when a hook takes over 20 ms longer on the full one.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a benchmark may stop where it cannot go on"
+)]
 
 use std::io::Write as _;
 use std::path::Path;

@@ -128,7 +128,9 @@ impl<'a> Reader<'a> {
             let mut rows = statement.query([since])?;
             while let Some(row) = rows.next()? {
                 // Another writer's column may hold anything; what is no text is no service.
-                if let (Ok(service), Some(kind)) = (row.get(0), row.get(1).ok().and_then(known_kind)) {
+                if let (Ok(service), Some(kind)) =
+                    (row.get(0), row.get::<_, String>(1).ok().as_deref().and_then(known_kind))
+                {
                     keys.insert(BudgetKey { service, kind });
                 }
             }
@@ -226,8 +228,8 @@ impl OwnStatements<'_> {
     }
 }
 
-fn known_kind(kind: String) -> Option<&'static str> {
-    match kind.as_str() {
+fn known_kind(kind: &str) -> Option<&'static str> {
+    match kind {
         "restart" => Some("restart"),
         "redeployment" => Some("redeployment"),
         _ => None,

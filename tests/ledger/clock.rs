@@ -58,12 +58,12 @@ impl Clock {
     }
 
     pub fn done(&self, id: &str, command: &str) {
-        self.told(&self.tell("post-tool-use", Some(id), command, &Value::Null));
+        told(&self.tell("post-tool-use", Some(id), command, &Value::Null));
     }
 
     pub fn failed(&self, id: &str, command: &str) {
         let why = json!({"error": "Exit code 1"});
-        self.told(&self.tell("post-tool-use-failure", Some(id), command, &why));
+        told(&self.tell("post-tool-use-failure", Some(id), command, &why));
     }
 
     /// Asked, allowed, and run.
@@ -73,12 +73,7 @@ impl Clock {
     }
 
     pub fn end_session(&self) {
-        self.told(&self.tell("session-end", None, "", &Value::Null));
-    }
-
-    fn told(&self, answer: &Answer) {
-        assert_eq!(answer.denial, None);
-        assert!(answer.notes.iter().all(|note| !note.contains("cannot be")), "{answer:?}");
+        told(&self.tell("session-end", None, "", &Value::Null));
     }
 
     /// How many actions of a service the ledger holds for good.
@@ -88,6 +83,11 @@ impl Clock {
             .parse()
             .unwrap()
     }
+}
+
+fn told(answer: &Answer) {
+    assert_eq!(answer.denial, None);
+    assert!(answer.notes.iter().all(|note| !note.contains("cannot be")), "{answer:?}");
 }
 
 /// What is said of a used-up budget of two restarts.

@@ -1,4 +1,5 @@
 //! Budgets under pressure: many processes, kills, broken input, broken disks, odd clocks, other writers.
+#![cfg(test)]
 
 mod at_once;
 mod broken_state;
