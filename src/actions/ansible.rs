@@ -154,7 +154,6 @@ fn pairs_of_map(text: &str) -> Vec<(String, String)> {
     for c in text.chars().chain(std::iter::once(',')) {
         match quote {
             Some(open) if c == open => quote = None,
-            Some(_) => entry.push(c),
             None if c == '"' || c == '\'' => quote = Some(c),
             None if matches!(c, ',' | '{' | '}' | '[' | ']' | '\n') => {
                 if let Some((name, value)) = entry.split_once(':') {
@@ -162,7 +161,7 @@ fn pairs_of_map(text: &str) -> Vec<(String, String)> {
                 }
                 entry.clear();
             }
-            None => entry.push(c),
+            _ => entry.push(c),
         }
     }
     pairs

@@ -2,30 +2,9 @@
 
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 
-use super::line::{Arguments, Line, Named};
+use crate::shell::valued::COMPOSE;
 
-const GLOBAL_VALUED: &[&str] = &[
-    "-f",
-    "--file",
-    "-p",
-    "--project-name",
-    "--project-directory",
-    "--profile",
-    "--env-file",
-    "--parallel",
-    "--progress",
-    "--ansi",
-    "-H",
-    "--host",
-    "-c",
-    "--context",
-    "--log-level",
-    "--tlscacert",
-    "--tlscert",
-    "--tlskey",
-    "--podman-path",
-    "--podman-args",
-];
+use super::line::{Arguments, Line, Named};
 
 /// A subcommand that acts, its options that take a value, and those without which it does nothing.
 struct Subcommand {
@@ -65,7 +44,7 @@ static SUBCOMMANDS: &[Subcommand] = &[
 /// Reads from the word after `compose` on; `host` is what the engine's own options say.
 pub(super) fn find_actions(line: &Line<'_>, from: usize, host: Option<String>, actions: &mut Vec<Action>) {
     let mut arguments = Arguments::default();
-    let Some(at) = line.subcommand(from, GLOBAL_VALUED, &mut arguments) else { return };
+    let Some(at) = line.subcommand(from, COMPOSE, &mut arguments) else { return };
     let host = host.or_else(|| super::container::host(line, &arguments));
     let unknown = line.word(at).is_some_and(|word| word.unknown.is_some());
     let name = line.text(at);

@@ -2,33 +2,11 @@
 
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 use crate::shell::host_of;
+use crate::shell::valued::ENGINE;
 
 use super::compose;
 use super::line::{Arguments, Line, Named};
-
-const GLOBAL_VALUED: &[&str] = &[
-    "-H",
-    "--host",
-    "-c",
-    "--context",
-    "--config",
-    "-l",
-    "--log-level",
-    "--tlscacert",
-    "--tlscert",
-    "--tlskey",
-    "--connection",
-    "--url",
-    "--identity",
-    "--root",
-    "--runroot",
-    "--storage-driver",
-    "--storage-opt",
-    "-n",
-    "--namespace",
-    "-a",
-    "--address",
-];
+use super::swarm;
 
 /// A subcommand that acts, its options that take a value, and those without which it does nothing.
 struct Subcommand {
@@ -48,6 +26,8 @@ static SUBCOMMANDS: &[Subcommand] = &[
         needs: &[],
     },
     Subcommand { name: "kill", verb: Verb::Stop, valued: &["-s", "--signal", "--cidfile"], needs: &[] },
+    Subcommand { name: "pause", verb: Verb::Stop, valued: &["--filter"], needs: &[] },
+    Subcommand { name: "unpause", verb: Verb::Start, valued: &["--filter"], needs: &[] },
     // Removing a container that is stopped already restarts nothing.
     Subcommand {
         name: "rm",
@@ -63,13 +43,16 @@ const FORCE: &[&str] = &["-f", "--force"];
 
 pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     let mut global = Arguments::default();
-    let Some(mut at) = line.subcommand(1, GLOBAL_VALUED, &mut global) else { return };
+    let Some(mut at) = line.subcommand(1, ENGINE, &mut global) else { return };
     if global.has(&["--help", "-h", "--version", "-v"]) {
         return;
     }
     let host = host(line, &global);
     if line.text(at) == "compose" {
         return compose::find_actions(line, at + 1, host, actions);
+    }
+    if matches!(line.text(at), "service" | "stack") {
+        return swarm::find_actions(line, at, host.as_ref(), actions);
     }
     if line.text(at) == "container" {
         let Some(next) = line.subcommand(at + 1, &[], &mut global) else { return };
@@ -103,7 +86,9 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
         let (target, name) = match line.named(index) {
             Named::One(name) => {
                 let name = name.trim_start_matches('/');
-                (Target::Container(name.to_owned()), name)
+                let target =
+                    if name.is_empty() { Target::Unknown } else { Target::Container(name.to_owned()) };
+                (target, name)
             }
             Named::Everything(listing) => {
                 if !everything {
@@ -124,19 +109,12 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     }
 }
 
-/// The host that the engine's own options and variables name.
+/// The host that the engine's own options and variables name. A context's name is no host's.
 pub(super) fn host(line: &Line<'_>, global: &Arguments<'_>) -> Option<String> {
     if let Some(address) = global.value(&["-H", "--host", "--url"]) {
         return host_of(&address.text);
     }
-    if let Some(context) = global.value(&["-c", "--context", "--connection"]) {
-        return Some(context.text.clone()).filter(|name| name != "default");
-    }
-    if let Some(address) =
-        line.command.variable("DOCKER_HOST").or_else(|| line.command.variable("CONTAINER_HOST"))
-    {
-        return host_of(&address.text);
-    }
-    let context = line.command.variable("DOCKER_CONTEXT")?;
-    Some(context.text.clone()).filter(|name| name != "default" && !name.is_empty())
+    let variables = ["DOCKER_HOST", "CONTAINER_HOST"];
+    let address = variables.iter().find_map(|name| line.command.variable(name))?;
+    host_of(&address.text)
 }

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use crate::model::action::Action;
+use crate::model::action::{Action, Target};
 use crate::shell::{Command, Unread, Word};
 
 use super::line::Line;
 
 /// Words of a suspected command that are looked at.
-const MOST_WORDS: usize = 64;
+const MOST_WORDS: usize = 24;
 /// Actions raised from one text; more would say nothing new.
 const MOST_ACTIONS: usize = 64;
 
@@ -28,8 +28,51 @@ const GUESSES: &[(&str, &str)] = &[
 /// Programs that are tried when the name betrays nothing.
 const BLIND_GUESSES: &[&str] = &["docker", "systemctl", "kubectl", "helm", "gh"];
 
+/// True for what can be a name; anything else is a scrap of the text.
+fn is_plain(target: &Target) -> bool {
+    let (Target::Container(name)
+    | Target::ComposeService(name)
+    | Target::ComposeProject(name)
+    | Target::Unit(name)
+    | Target::Workload(name)
+    | Target::Release(name)) = target
+    else {
+        return true;
+    };
+    let inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(inside)
+}
+
 /// Looks for words that would act at any place of a text that could not be read.
 pub(super) fn find_actions(unread: &Unread, actions: &mut Vec<Action>) {
+    let before = actions.len();
+    suspect(unread, actions);
+    for action in actions.iter_mut().skip(before) {
+        // The folder where the text starts says little of where one of its words runs.
+        if !is_plain(&action.target) || matches!(action.target, Target::ComposeProject(_)) {
+            action.target = Target::Unknown;
+        }
+    }
+    if !unread.maker {
+        return;
+    }
+    // The words of a program that makes a script say what is done, but hardly to what.
+    let suspected = actions.split_off(before);
+    for mut action in suspected {
+        let same = |other: &Action| {
+            (other.kind, other.verb, other.family) == (action.kind, action.verb, action.family)
+        };
+        if actions.get(before..).unwrap_or_default().iter().any(same) {
+            continue;
+        }
+        if action.target != Target::Nothing {
+            action.target = Target::Unknown;
+        }
+        actions.push(action);
+    }
+}
+
+fn suspect(unread: &Unread, actions: &mut Vec<Action>) {
     let before = actions.len();
     let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
     for part in unread.text.split(ends_command) {
@@ -62,6 +105,12 @@ pub(super) fn find_actions(unread: &Unread, actions: &mut Vec<Action>) {
             };
             let found = actions.len();
             super::family(&Line::new(&command), actions);
+            if actions.len() == found {
+                // What it acts on may be put in later.
+                let mut command = command.clone();
+                command.words.push(Word::unknown("$…"));
+                super::family(&Line::new(&command), actions);
+            }
             if actions.len() - before >= MOST_ACTIONS {
                 actions.truncate(before + MOST_ACTIONS);
                 return;
@@ -118,6 +167,10 @@ pub(super) fn dynamic_program(command: &Command, actions: &mut Vec<Action>) {
         return;
     }
     let rest = command.words.get(1..).unwrap_or_default();
+    // What is done must be told, at least.
+    if rest.iter().find(|word| !word.text.starts_with('-')).is_none_or(|word| word.known().is_none()) {
+        return;
+    }
     let name = program.text.to_ascii_lowercase();
     let betrayed = GUESSES.iter().find(|(part, _)| name.contains(part)).map(|(_, program)| *program);
     let guesses: &[&str] = betrayed.as_ref().map_or(BLIND_GUESSES, std::slice::from_ref);

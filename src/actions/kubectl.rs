@@ -2,52 +2,14 @@
 
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 
-use super::line::{Arguments, Line, Named};
+use crate::shell::valued::KUBECTL;
 
-const VALUED: &[&str] = &[
-    "-n",
-    "--namespace",
-    "--context",
-    "--cluster",
-    "--kubeconfig",
-    "-s",
-    "--server",
-    "--user",
-    "--token",
-    "--as",
-    "--as-group",
-    "--as-uid",
-    "--request-timeout",
-    "--certificate-authority",
-    "--client-certificate",
-    "--client-key",
-    "--tls-server-name",
-    "--cache-dir",
-    "-v",
-    "--v",
-    "-l",
-    "--selector",
-    "--field-selector",
-    "-f",
-    "--filename",
-    "-k",
-    "--kustomize",
-    "--replicas",
-    "--current-replicas",
-    "--resource-version",
-    "--grace-period",
-    "--timeout",
-    "-o",
-    "--output",
-    "--field-manager",
-    "--template",
-    "--profile",
-];
+use super::line::{Arguments, Line, Named};
 
 pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     let mut arguments = Arguments::default();
-    let Some(at) = line.subcommand(1, VALUED, &mut arguments) else { return };
-    line.arguments(at + 1, VALUED, &mut arguments);
+    let Some(at) = line.subcommand(1, KUBECTL, &mut arguments) else { return };
+    line.arguments(at + 1, KUBECTL, &mut arguments);
     if arguments.has(&["--help", "-h", "--dry-run"]) {
         return;
     }
@@ -67,7 +29,8 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
             if !matches!(kind, "pod" | "pods" | "po") {
                 return;
             }
-            (Verb::Stop, "kubectl delete")
+            // Its controller brings it back.
+            (Verb::Restart, "kubectl delete")
         }
         "scale" => (Verb::Scale, "kubectl scale"),
         _ => return,

@@ -20,7 +20,7 @@ pub(super) struct Arguments<'a> {
     pub positionals: Vec<usize>,
 }
 
-impl<'a> Arguments<'a> {
+impl Arguments<'_> {
     /// True when one of the options is given, `--x=false` aside.
     pub fn has(&self, written: &[&str]) -> bool {
         self.options.iter().any(|(name, value)| {

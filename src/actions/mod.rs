@@ -3,12 +3,15 @@
 mod ansible;
 mod compose;
 mod container;
+mod engine_api;
 mod forge;
 mod generous;
+mod guard;
 mod helm;
 mod kubectl;
 mod line;
 mod notifier;
+mod swarm;
 mod systemd;
 
 use std::path::Path;
@@ -49,7 +52,9 @@ pub fn read_command(text: &str, cwd: Option<&Path>) -> CommandReading {
 fn find_actions(command: &Command, actions: &mut Vec<Action>, complaints: &mut Vec<String>) {
     let Some(program) = command.words.first() else { return };
     let before = actions.len();
-    if !family(&Line::new(command), actions) && program.unknown.is_some() {
+    // `~/bin/tool` is a tool, wherever the folder is.
+    let named = program.unknown.is_none() || program.suffix().contains('/');
+    if !family(&Line::new(command), actions) && !named {
         generous::dynamic_program(command, actions);
         if actions.len() > before {
             complaints.push(format!("which program `{}` is cannot be told", program.text));
@@ -62,7 +67,7 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
     match line.program() {
         "docker" | "podman" | "nerdctl" => container::find_actions(line, actions),
         "docker-compose" | "podman-compose" | "nerdctl-compose" => {
-            compose::find_actions(line, 1, None, actions)
+            compose::find_actions(line, 1, None, actions);
         }
         "ansible-playbook" => ansible::find_actions(line, actions),
         "helm" | "helm3" => helm::find_actions(line, actions),
@@ -70,6 +75,8 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
         "service" | "rc-service" | "invoke-rc.d" => systemd::service(line, actions),
         "kubectl" | "oc" | "microk8s.kubectl" => kubectl::find_actions(line, actions),
         "gh" | "tea" | "glab" | "hub" => forge::find_actions(line, actions),
+        "opsctl" => guard::find_actions(line, actions),
+        "curl" | "wget" => engine_api::find_actions(line, actions),
         "apprise" => notifier::find_actions(line, actions),
         _ if line.is_init_script() => systemd::init_script(line, actions),
         _ => return false,

@@ -46,25 +46,25 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let mut notes = environment.complaints.clone();
     let reading = read_command(&command, cwd.as_deref());
     let compiled = installation::in_force(&environment, &mut notes);
-    let actions = resolve(reading.actions, &compiled.installation.inventory);
+    let actions = resolve(reading.actions.clone(), &compiled.installation.inventory);
     let tier = environment.tier.or(compiled.tier);
     let verdict =
         judge::preview(&actions, &compiled.installation.policy, tier, &environment, Utc::now(), &mut notes);
     for note in notes {
         complain(note);
     }
-    let explanation = ExplanationWire::new(&command, reading.complaints, &actions, &verdict);
+    let explanation = ExplanationWire::new(&command, &reading.complaints, &actions, &verdict);
     if args.json {
         return print_json(&explanation);
     }
-    print(&explanation.in_words());
+    print(&explanation.in_words(&reading.script.lines()));
     Ok(OK)
 }
 
 #[derive(Serialize)]
 struct ExplanationWire<'a> {
     command: &'a str,
-    complaints: Vec<String>,
+    complaints: &'a [String],
     actions: Vec<ActionWire<'a>>,
     decision: &'static str,
     reasons: Vec<&'a str>,
@@ -84,7 +84,7 @@ struct ActionWire<'a> {
 impl<'a> ExplanationWire<'a> {
     fn new(
         command: &'a str,
-        complaints: Vec<String>,
+        complaints: &'a [String],
         actions: &'a [ResolvedAction],
         verdict: &'a Verdict,
     ) -> Self {
@@ -107,32 +107,48 @@ impl<'a> ExplanationWire<'a> {
         Self { command, complaints, actions, decision, reasons }
     }
 
-    fn in_words(&self) -> String {
-        let mut lines = Vec::new();
-        lines.push(if self.actions.is_empty() { "actions: none".to_owned() } else { "actions:".to_owned() });
-        for action in &self.actions {
-            let mut line = format!(
-                "  {} ({}) of {}",
-                action.kind,
-                action.verb,
-                action.service.unwrap_or("a service that cannot be told")
-            );
-            if let Some(host) = action.host {
-                line.push_str(" on ");
-                line.push_str(host);
-            }
-            if !action.via.is_empty() {
-                line.push_str(", through ");
-                line.push_str(&action.via.join(", "));
-            }
-            if action.repeats {
-                line.push_str(", any number of times");
-            }
-            lines.push(format!("{line}: `{}`", action.evidence));
+    /// For people: what runs where, what of it acts, and the verdict.
+    fn in_words(&self, tree: &[String]) -> String {
+        let mut lines = vec!["what runs:".to_owned()];
+        lines.extend(tree.iter().map(|line| format!("  {line}")));
+        if tree.is_empty() {
+            lines.push("  nothing".to_owned());
         }
-        lines.extend(self.complaints.iter().map(|complaint| format!("complaint: {complaint}")));
+        lines.push("actions:".to_owned());
+        lines.extend(self.actions.iter().map(|action| format!("  {}", action.in_words())));
+        if self.actions.is_empty() {
+            lines.push("  none".to_owned());
+        }
+        if !self.complaints.is_empty() {
+            lines.push("not understood:".to_owned());
+            lines.extend(self.complaints.iter().map(|complaint| format!("  {complaint}")));
+        }
         lines.push(format!("decision: {}", self.decision));
         lines.extend(self.reasons.iter().map(|reason| format!("  {reason}")));
         lines.join("\n") + "\n"
+    }
+}
+
+impl ActionWire<'_> {
+    fn in_words(&self) -> String {
+        let Self { kind, verb, evidence, .. } = self;
+        let what = if kind == verb { (*kind).to_owned() } else { format!("{kind} ({verb})") };
+        let mut words = match self.service {
+            Some(service) => format!("{what} of {service}"),
+            None if matches!(*kind, "restart" | "redeployment") => {
+                format!("{what} of a service that cannot be told")
+            }
+            None => what,
+        };
+        if let Some(host) = self.host {
+            words.extend([" on ", host]);
+        }
+        if !self.via.is_empty() {
+            words.extend([", through ", &self.via.join(", ")]);
+        }
+        if self.repeats {
+            words.push_str(", any number of times");
+        }
+        format!("{words}: `{evidence}`")
     }
 }

@@ -5,6 +5,7 @@ mod demo;
 mod events;
 mod explain;
 mod hook;
+mod hosts;
 mod prune;
 mod render;
 mod status;
@@ -37,6 +38,7 @@ enum Verb {
     Hook(hook::HookArgs),
     Render(render::RenderArgs),
     Explain(explain::ExplainArgs),
+    Hosts(hosts::HostsArgs),
     Cooldown(cooldown::CooldownArgs),
     Events(events::EventsArgs),
     Status(status::StatusArgs),
@@ -73,6 +75,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Hook(args) => Ok(hook::run(&args)),
         Verb::Render(args) => render::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Hosts(args) => hosts::run(&args),
         Verb::Cooldown(args) => cooldown::run(&args),
         Verb::Events(args) => events::run(&args),
         Verb::Status(args) => status::run(&args),

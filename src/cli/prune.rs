@@ -19,8 +19,9 @@ pub struct PruneArgs {
     keep: Window,
 }
 
-fn window(text: &str) -> Result<Window, String> {
-    Window::parse(text).ok_or_else(|| "write a duration such as `90d` or `48h`".to_owned())
+/// A duration on the command line.
+pub fn window(text: &str) -> Result<Window, String> {
+    Window::parse(text).ok_or_else(|| "write a duration such as `2s`, `48h` or `90d`".to_owned())
 }
 
 /// Runs with parsed arguments.

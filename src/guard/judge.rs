@@ -5,7 +5,8 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
-use crate::ledger::cooldown_file::CooldownFile;
+use super::failures;
+use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Change, Ledger, LedgerError};
 use crate::model::policy::{OnFailure, Policy, Tier};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
@@ -37,7 +38,10 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec
             verdict
         }
         // One line about the ledger is enough: what the file's says of counting from it no longer holds.
-        Err(error) => without_ledger(acting, &keys, &file, &error, environment, notes),
+        Err(error) => {
+            let verdict = without_ledger(acting, &keys, &file, environment);
+            if verdict == Verdict::Silent { on_failure(acting, &error, environment, notes) } else { verdict }
+        }
     }
 }
 
@@ -74,37 +78,48 @@ fn note_denial(change: &Change<'_>, acting: &ActingCall<'_>, reasons: &[Reason])
 }
 
 /// The rules that need no ledger hold without one, and so does what `cooldown.json` says, and what the ledger
-/// says when it can be read and only not written. Beyond them the policy decides.
+/// says when it can be read and only not written.
 fn without_ledger(
     acting: &ActingCall<'_>,
     keys: &[BudgetKey],
     file: &CooldownFile,
-    error: &LedgerError,
     environment: &Environment,
-    notes: &mut Vec<String>,
 ) -> Verdict {
     let policy = &acting.installation.policy;
     let mut snapshot = look(keys, policy, environment, acting.now).unwrap_or_default();
     merge_cooldown_file(&mut snapshot, keys, file);
-    let verdict = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict;
-    if verdict != Verdict::Silent {
-        return verdict;
-    }
-    match policy.on_failure {
+    decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict
+}
+
+/// What the policy says where nothing else objects; either way a person gets to hear of it.
+fn on_failure(
+    acting: &ActingCall<'_>,
+    error: &LedgerError,
+    environment: &Environment,
+    notes: &mut Vec<String>,
+) -> Verdict {
+    let evidence = acting.evidence();
+    match acting.installation.policy.on_failure {
         OnFailure::Open => {
-            notes.push(format!(
-                "{error}; `{}` runs uncounted, since policy.on_failure is open. Check the state folder.",
-                acting.evidence()
-            ));
+            let note = format!(
+                "{error}; `{evidence}` runs uncounted, since policy.on_failure is open. Check the state folder."
+            );
+            failures::keep(environment, acting.id.session, &format!("Guard failed open: {note}"), acting.now);
+            notes.push(note);
             Verdict::Silent
         }
-        OnFailure::Closed => Verdict::Deny(vec![Reason {
-            rule: "on_failure",
-            text: format!(
-                "Denied: {error}, so `{}` cannot be counted, and policy.on_failure is closed. Report it; a person has to check the state folder.",
-                acting.evidence()
-            ),
-        }]),
+        OnFailure::Closed => {
+            let text = format!(
+                "Denied: {error}, so `{evidence}` cannot be counted, and policy.on_failure is closed. Report it; a person has to check the state folder."
+            );
+            failures::keep(
+                environment,
+                acting.id.session,
+                &format!("Guard failed closed: {text}"),
+                acting.now,
+            );
+            Verdict::Deny(vec![Reason { rule: "on_failure", text }])
+        }
     }
 }
 
@@ -124,7 +139,12 @@ pub fn preview(
             notes.push(error.to_string());
             Snapshot::new()
         });
-        merge_cooldown_file(&mut snapshot, &keys, &cooldown_file(&environment.cooldown_file(), notes));
+        let file = CooldownFile::read(&environment.cooldown_file()).unwrap_or_else(|error| {
+            // That there is none yet is no news to somebody who only asks.
+            notes.extend((!matches!(error, CooldownFileError::Missing(_))).then(|| error.to_string()));
+            CooldownFile::default()
+        });
+        merge_cooldown_file(&mut snapshot, &keys, &file);
     }
     decide(actions, &snapshot, policy, tier, now).verdict
 }

@@ -2,4 +2,5 @@
 
 pub mod acting;
 pub mod budgets;
+pub mod failures;
 pub mod judge;

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
 use crate::guard::acting::ActingCall;
+use crate::guard::failures;
 use crate::ledger::cooldown_edit::{self, Edit};
 use crate::ledger::{Ledger, LedgerError, Settled};
 use crate::model::event::{HookCall, ToolCall, ToolResult};
@@ -57,6 +58,8 @@ fn write_down(
     for action in &acting.actions {
         change.add_event(acting.id.session, &report::event(action, result), acting.now)?;
     }
+    let kept = failures::write_down(&change, environment)?;
     change.commit()?;
+    failures::forget(kept);
     Ok(counted)
 }

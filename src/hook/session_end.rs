@@ -1,6 +1,7 @@
 //! The session is over: what it reserved and never used goes back.
 
 use super::answer::Answer;
+use crate::guard::failures;
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
 use crate::runtime::environment::Environment;
@@ -21,5 +22,8 @@ fn release(session: &str, environment: &Environment) -> Result<(), LedgerError> 
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
     change.release_session(session)?;
-    change.commit()
+    let kept = failures::write_down(&change, environment)?;
+    change.commit()?;
+    failures::forget(kept);
+    Ok(())
 }

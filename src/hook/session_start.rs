@@ -9,7 +9,7 @@ use super::session_context::{self, HostLine, State};
 use crate::guard::budgets;
 use crate::inventory::Installation;
 use crate::ledger::{Event, Ledger, LedgerError};
-use crate::probe::icmp::{self, Reachability};
+use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
@@ -50,10 +50,7 @@ fn ping(installation: &Installation, notes: &mut Vec<String>) -> Vec<HostLine> {
         vec![Reachability::Unknown; hosts.len()]
     });
     if found.contains(&Reachability::Unknown) {
-        notes.push(
-            "hosts are unknown where ICMP is not permitted; set the sysctl net.ipv4.ping_group_range=\"0 2147483647\""
-                .to_owned(),
-        );
+        notes.push(NOT_PERMITTED.to_owned());
     }
     let line = |(host, reachability): (&crate::model::inventory::Host, Reachability)| HostLine {
         name: host.name.clone(),

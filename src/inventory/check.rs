@@ -7,12 +7,10 @@ use serde_saphyr::Spanned;
 use super::Installation;
 use super::error::{Mistake, suggestion};
 use super::wire::{
-    BudgetWire, Entries, HealthWire, HostWire, HostsFileWire, KindWire, OnFailureWire, PolicyWire,
-    ServiceWire, TierWire, UnresolvedWire,
+    BudgetWire, Entries, HealthWire, HostWire, HostsFileWire, PolicyWire, ServiceWire, TierWire,
 };
-use crate::model::action::ActionKind;
 use crate::model::inventory::{Health, Host, Inventory, Service};
-use crate::model::policy::{Budget, OnFailure, Policy, TierPolicy, Unresolved, Window};
+use crate::model::policy::{Budget, Policy, TierPolicy, Window};
 
 type Checked<T> = Result<T, Mistake>;
 
@@ -242,17 +240,8 @@ fn check_policy(wire: PolicyWire) -> Checked<Policy> {
     Ok(Policy {
         restart: check_budget(wire.restart, defaults.restart)?,
         redeployment: check_budget(wire.redeployment, defaults.redeployment)?,
-        unresolved: match wire.unresolved {
-            None => defaults.unresolved,
-            Some(UnresolvedWire::Budget) => Unresolved::Budget,
-            Some(UnresolvedWire::Allow) => Unresolved::Allow,
-            Some(UnresolvedWire::Deny) => Unresolved::Deny,
-        },
-        on_failure: match wire.on_failure {
-            None => defaults.on_failure,
-            Some(OnFailureWire::Open) => OnFailure::Open,
-            Some(OnFailureWire::Closed) => OnFailure::Closed,
-        },
+        unresolved: wire.unresolved.map_or(defaults.unresolved, Into::into),
+        on_failure: wire.on_failure.map_or(defaults.on_failure, Into::into),
         tiers,
     })
 }
@@ -262,15 +251,7 @@ fn check_tier(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
         slot.model = check_name(model)?;
     }
     if let Some(allow) = wire.allow {
-        slot.allow = allow
-            .into_iter()
-            .map(|kind| match kind {
-                KindWire::Restart => ActionKind::Restart,
-                KindWire::Redeployment => ActionKind::Redeployment,
-                KindWire::PullRequest => ActionKind::PullRequest,
-                KindWire::Notification => ActionKind::Notification,
-            })
-            .collect();
+        slot.allow = allow.into_iter().map(Into::into).collect();
     }
     Ok(())
 }

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Installation;
-use crate::model::action::ActionKind;
+use super::words::{KindWire, OnFailureWire, UnresolvedWire};
 use crate::model::inventory::{Health, Host, Inventory, Service};
-use crate::model::policy::{Budget, OnFailure, Policy, Tier, TierPolicy, Unresolved, Window};
+use crate::model::policy::{Budget, Policy, Tier, TierPolicy, Window};
 
 /// The version of the format; a hook refuses any other.
 const FORMAT: u32 = 1;
@@ -100,33 +100,9 @@ struct BudgetWire {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum UnresolvedWire {
-    Budget,
-    Allow,
-    Deny,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum OnFailureWire {
-    Open,
-    Closed,
-}
-
-#[derive(Serialize, Deserialize)]
 struct TierWire {
     model: String,
     allow: Vec<KindWire>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum KindWire {
-    Restart,
-    Redeployment,
-    PullRequest,
-    Notification,
 }
 
 impl From<&Compiled> for CompiledWire {
@@ -150,33 +126,15 @@ impl From<&Compiled> for CompiledWire {
             policy: PolicyWire {
                 restart: budget(&policy.restart),
                 redeployment: budget(&policy.redeployment),
-                unresolved: match policy.unresolved {
-                    Unresolved::Budget => UnresolvedWire::Budget,
-                    Unresolved::Allow => UnresolvedWire::Allow,
-                    Unresolved::Deny => UnresolvedWire::Deny,
-                },
-                on_failure: match policy.on_failure {
-                    OnFailure::Open => OnFailureWire::Open,
-                    OnFailure::Closed => OnFailureWire::Closed,
-                },
+                unresolved: policy.unresolved.into(),
+                on_failure: policy.on_failure.into(),
                 tiers: policy.tiers.clone().map(|tier| TierWire {
                     model: tier.model,
-                    allow: tier.allow.into_iter().filter_map(kind_wire).collect(),
+                    allow: tier.allow.into_iter().filter_map(KindWire::of).collect(),
                 }),
             },
         }
     }
-}
-
-/// `Forbidden` is no right that a tier can have.
-fn kind_wire(kind: ActionKind) -> Option<KindWire> {
-    Some(match kind {
-        ActionKind::Restart => KindWire::Restart,
-        ActionKind::Redeployment => KindWire::Redeployment,
-        ActionKind::PullRequest => KindWire::PullRequest,
-        ActionKind::Notification => KindWire::Notification,
-        ActionKind::Forbidden => return None,
-    })
 }
 
 impl From<Service> for ServiceWire {
@@ -224,27 +182,11 @@ impl CompiledWire {
         let policy = Policy {
             restart: budget(self.policy.restart)?,
             redeployment: budget(self.policy.redeployment)?,
-            unresolved: match self.policy.unresolved {
-                UnresolvedWire::Budget => Unresolved::Budget,
-                UnresolvedWire::Allow => Unresolved::Allow,
-                UnresolvedWire::Deny => Unresolved::Deny,
-            },
-            on_failure: match self.policy.on_failure {
-                OnFailureWire::Open => OnFailure::Open,
-                OnFailureWire::Closed => OnFailure::Closed,
-            },
+            unresolved: self.policy.unresolved.into(),
+            on_failure: self.policy.on_failure.into(),
             tiers: self.policy.tiers.map(|tier| TierPolicy {
                 model: tier.model,
-                allow: tier
-                    .allow
-                    .into_iter()
-                    .map(|kind| match kind {
-                        KindWire::Restart => ActionKind::Restart,
-                        KindWire::Redeployment => ActionKind::Redeployment,
-                        KindWire::PullRequest => ActionKind::PullRequest,
-                        KindWire::Notification => ActionKind::Notification,
-                    })
-                    .collect(),
+                allow: tier.allow.into_iter().map(Into::into).collect(),
             }),
         };
         let inventory = Inventory {

@@ -6,6 +6,7 @@ pub mod error;
 pub mod load;
 mod nearest;
 mod wire;
+mod words;
 
 use crate::model::inventory::Inventory;
 use crate::model::policy::Policy;

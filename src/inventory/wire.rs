@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
+use super::words::{KindWire, OnFailureWire, UnresolvedWire};
+
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,39 +72,12 @@ pub struct BudgetWire {
     pub window: Option<Spanned<String>>,
 }
 
-/// See [`crate::model::policy::Unresolved`].
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum UnresolvedWire {
-    Budget,
-    Allow,
-    Deny,
-}
-
-/// See [`crate::model::policy::OnFailure`].
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnFailureWire {
-    Open,
-    Closed,
-}
-
 /// What a tier may do; what is left out keeps its default.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TierWire {
     pub model: Option<Spanned<String>>,
     pub allow: Option<Vec<KindWire>>,
-}
-
-/// A kind of action that a tier can be allowed.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KindWire {
-    Restart,
-    Redeployment,
-    PullRequest,
-    Notification,
 }
 
 /// A map whose keys are names: their order and their places in the file are kept.

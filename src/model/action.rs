@@ -57,6 +57,8 @@ pub enum Verb {
     Create,
     /// A notification is sent.
     Send,
+    /// The guard itself is loosened.
+    Loosen,
 }
 
 impl Verb {
@@ -72,6 +74,7 @@ impl Verb {
             Self::Scale => "scale",
             Self::Create => "create",
             Self::Send => "send",
+            Self::Loosen => "loosen",
         }
     }
 }
@@ -95,6 +98,8 @@ pub enum Family {
     Forge,
     /// `apprise`.
     Notifier,
+    /// `opsctl` itself.
+    Guard,
 }
 
 /// What the command names, before `hosts.yaml` maps it to a service. `None` inside: it could not be told.

@@ -6,7 +6,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::budget::{Fit, Usage, fit};
 use super::tier;
-use crate::model::action::{ActionKind, Verb};
+use crate::model::action::{ActionKind, Family, Verb};
 use crate::model::policy::{Budget, Policy, Tier, Unresolved};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 
@@ -76,13 +76,7 @@ pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Opti
     let mut reasons: Vec<Reason> = Vec::new();
     for action in actions {
         let found = if action.action.kind == ActionKind::Forbidden {
-            Some(Reason {
-                rule: "forbidden",
-                text: format!(
-                    "Forbidden at every tier: `{}` acts on everything at once. Name the one service that needs it.",
-                    action.action.evidence
-                ),
-            })
+            Some(forbidden(action))
         } else {
             tier::objection(action, policy, tier).or_else(|| repeat_objection(action, policy)).or_else(|| {
                 (policy.unresolved == Unresolved::Deny && is_unresolved(action, policy)).then(|| Reason {
@@ -97,6 +91,14 @@ pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Opti
         reasons.extend(found.filter(|reason| !reasons.contains(reason)));
     }
     reasons
+}
+
+fn forbidden(action: &ResolvedAction) -> Reason {
+    let why = match action.action.family {
+        Family::Guard => "would loosen the guard that this session is held to. Leave it to a person.",
+        _ => "acts on everything at once. Name the one service that needs it.",
+    };
+    Reason { rule: "forbidden", text: format!("Forbidden at every tier: `{}` {why}", action.action.evidence) }
 }
 
 fn repeat_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> {
@@ -217,7 +219,7 @@ fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::action::{Action, Family, Target};
+    use crate::model::action::{Action, Target};
     use crate::model::policy::Window;
 
     fn now() -> DateTime<Utc> {

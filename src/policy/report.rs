@@ -80,6 +80,7 @@ const fn noun(family: Family) -> &'static str {
         Family::Helm => "Helm release",
         Family::Forge => "Pull request",
         Family::Notifier => "Notification",
+        Family::Guard => "Guard",
     }
 }
 
@@ -94,6 +95,7 @@ const fn past(verb: Verb) -> &'static str {
         Verb::Scale => "scaled",
         Verb::Create => "created",
         Verb::Send => "sent",
+        Verb::Loosen => "loosened",
     }
 }
 

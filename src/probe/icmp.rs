@@ -15,6 +15,9 @@ const PROBES: u16 = 2;
 /// Hosts that are asked in the same millisecond: a burst of a thousand would overrun the socket's buffer.
 const HOSTS_PER_MILLISECOND: usize = 25;
 
+/// What to do where nothing can be said of hosts.
+pub const NOT_PERMITTED: &str = "hosts are unknown where ICMP is not permitted; set the sysctl net.ipv4.ping_group_range=\"0 2147483647\"";
+
 const PAYLOAD: [u8; 16] = *b"opsctl-host-echo";
 
 /// What is known of a host after a probe.

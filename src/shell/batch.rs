@@ -272,7 +272,7 @@ fn fill(template: &str, row: &[String]) -> String {
 pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
     let texts = invocation.texts();
     let is_fd = invocation.word(0).is_some_and(|name| !name.ends_with("find") || name.ends_with("fdfind"));
-    let mut runs: Vec<(Vec<Field>, bool)> = Vec::new();
+    let mut runs: Vec<(Vec<Field>, bool, bool)> = Vec::new();
     let mut at = 1;
     while let Some(word) = texts.get(at) {
         at += 1;
@@ -285,7 +285,7 @@ pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invoca
         let rest = invocation.fields.get(at..).unwrap_or_default();
         let end = rest.iter().position(|f| f.text == ";" || (f.text == "+" && !is_fd)).unwrap_or(rest.len());
         let batch = rest.get(end).is_some_and(|field| field.text == "+");
-        runs.push((rest.get(..end).unwrap_or_default().to_vec(), each && !batch));
+        runs.push((rest.get(..end).unwrap_or_default().to_vec(), each && !batch, word.ends_with("dir")));
         at += end + 1;
     }
     let source = format!("$({})", texts.first().copied().unwrap_or("find"));
@@ -295,10 +295,13 @@ pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invoca
         return printed;
     }
     evaluator.through(shell, invocation, "find".to_owned(), |this| {
-        for (fields, each) in runs {
+        for (fields, each, elsewhere) in runs {
             let found = unknown_item(this);
             let mut inner = shell.clone().through("find");
             inner.repeats |= each;
+            if elsewhere {
+                inner.cwd = None;
+            }
             inner.stdin = None;
             let one =
                 Invocation { fields: put(&fields, "{}", &found), redirections: Vec::new(), stdin: None };

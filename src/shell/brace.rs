@@ -5,6 +5,9 @@ use super::word::{ansi_c, skip_expansion};
 /// More words than this from one word is an expansion bomb.
 const MOST_WORDS: usize = 1024;
 
+/// As above, for all of their text together.
+const MOST_BYTES: usize = 1024 * 1024;
+
 /// More than one word asks for too many.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
@@ -14,6 +17,7 @@ pub(crate) fn expand(raw: &str) -> Result<Vec<String>, TooMany> {
     let mut done = Vec::new();
     // Words still to be looked at, last first, each with the byte up to which it is settled.
     let mut left = vec![(raw.to_owned(), 0)];
+    let mut bytes = 0;
     while let Some((word, settled)) = left.pop() {
         match first_brace(&word, settled) {
             None => done.push(word),
@@ -21,11 +25,12 @@ pub(crate) fn expand(raw: &str) -> Result<Vec<String>, TooMany> {
                 let before = word.get(..brace.open).unwrap_or_default();
                 let after = word.get(brace.close + 1..).unwrap_or_default();
                 for member in brace.members.iter().rev() {
+                    bytes += word.len();
                     left.push((format!("{before}{member}{after}"), before.len()));
                 }
             }
         }
-        if done.len() + left.len() > MOST_WORDS {
+        if done.len() + left.len() > MOST_WORDS || bytes > MOST_BYTES {
             return Err(TooMany);
         }
     }
@@ -131,7 +136,7 @@ fn sequence(body: &str) -> Option<Vec<String>> {
     }
     let step = step.map_or(Some(1), |s| s.parse::<i64>().ok())?.unsigned_abs().max(1);
     let rounds = |from: i64, to: i64| {
-        let count = from.abs_diff(to) / step + 1;
+        let count = (from.abs_diff(to) / step).saturating_add(1);
         let step = i64::try_from(step).unwrap_or(i64::MAX);
         (0..count.min(MOST_WORDS as u64 + 1)).map_while(move |round| {
             let offset = i64::try_from(round).ok()?.checked_mul(step)?;

@@ -82,9 +82,13 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         }
         "exec" => return Some(exec(evaluator, shell, invocation)),
         "command" | "builtin" => return through_command(evaluator, shell, invocation),
-        "type" | "hash" | "alias" | "unalias" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs"
-        | "bg" | "fg" | "disown" | "umask" | "ulimit" | "shopt" | "enable" | "getopts" | "complete"
-        | "bind" => {
+        "alias" => alias(shell, invocation),
+        "unalias" => Rc::make_mut(&mut shell.aliases.defined).retain(|name, _| {
+            !invocation.fields.iter().any(|field| field.text == *name || field.text == "-a")
+        }),
+        "shopt" => shopt(shell, invocation),
+        "type" | "hash" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg"
+        | "disown" | "umask" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
             evaluator.leaf(shell, invocation);
             if name == "getopts"
                 && let Some(variable) = invocation.word(2)
@@ -100,14 +104,32 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
     quiet
 }
 
+fn alias(shell: &mut Shell, invocation: &Invocation) {
+    let aliases = Rc::make_mut(&mut shell.aliases.defined);
+    for field in invocation.fields.iter().skip(1) {
+        if let Some((name, text)) = field.text.split_once('=') {
+            aliases.insert(name.to_owned(), text.to_owned());
+        }
+    }
+}
+
+fn shopt(shell: &mut Shell, invocation: &Invocation) {
+    let turns = invocation.word(1).filter(|_| invocation.texts().contains(&"expand_aliases"));
+    shell.aliases.enabled = match turns {
+        Some("-s") => true,
+        Some("-u") => false,
+        _ => shell.aliases.enabled,
+    };
+}
+
 /// The words with blanks between, as `eval` and `ssh` join them.
 pub(crate) fn join(fields: &[Field]) -> String {
     fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let target = invocation.fields.iter().skip(1).map(|field| field.text.as_str());
-    let target = target.filter(|word| *word == "-" || !word.starts_with(['-', '+'])).last();
+    let mut words = invocation.fields.iter().skip(1).map(|field| field.text.as_str());
+    let target = words.rfind(|word| *word == "-" || !word.starts_with(['-', '+']));
     let before = shell.cwd.clone();
     shell.cwd = match target {
         Some("-") => shell.old_cwd.clone(),
@@ -124,12 +146,19 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
 }
 
 fn declare(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
-    let exports = invocation.word(0) == Some("export")
-        || invocation
+    let option = |letter: char| {
+        invocation
             .fields
             .iter()
             .skip(1)
-            .any(|field| field.text.starts_with('-') && field.text.contains('x'));
+            .any(|field| field.text.starts_with('-') && field.text.contains(letter))
+    };
+    let exports = invocation.word(0) == Some("export") || option('x');
+    if exports && option('f') {
+        let names = invocation.fields.iter().skip(1).map(|field| field.text.clone());
+        Rc::make_mut(&mut shell.exported_functions).extend(names);
+        return;
+    }
     for field in invocation.fields.iter().skip(1) {
         if field.text.starts_with(['-', '+']) {
             continue;
@@ -161,7 +190,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     for item in scanner {
         match item {
             super::options::Item::Positional(index) => {
-                names.extend(invocation.word(index).map(str::to_owned))
+                names.extend(invocation.word(index).map(str::to_owned));
             }
             super::options::Item::Option(name, Some(at)) if name.is("-a") => {
                 array = invocation.word(at.index).and_then(|word| word.get(at.offset..)).map(str::to_owned);
@@ -185,16 +214,20 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
             evaluator.unknowns.plain(source)
         }
     };
+    let separator = Evaluator::variable_text(shell, "IFS").filter(|ifs| !ifs.is_empty() && is_known(ifs));
+    let is_separator = |c: char| separator.as_ref().map_or(c.is_whitespace(), |ifs| ifs.contains(c));
     if let Some(array) = array {
-        let items = line.split_whitespace().enumerate().map(|(i, text)| (i.to_string(), text.to_owned()));
+        let items = line
+            .split(is_separator)
+            .filter(|item| !item.is_empty())
+            .enumerate()
+            .map(|(i, text)| (i.to_string(), text.to_owned()));
         shell.set(&array, Value::Array(items.collect()), Origin::Printed);
         return;
     }
     if names.is_empty() {
         names.push("REPLY".to_owned());
     }
-    let separator = Evaluator::variable_text(shell, "IFS").filter(|ifs| !ifs.is_empty() && is_known(ifs));
-    let is_separator = |c: char| separator.as_ref().map_or(c.is_whitespace(), |ifs| ifs.contains(c));
     let mut rest = line.trim();
     let last = names.len() - 1;
     let only_mark = evaluator.unknowns.only_mark(&line).is_some();
@@ -256,7 +289,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     let file = invocation.word(1).unwrap_or_default();
     let content = match file {
         "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-" => invocation.stdin.clone(),
-        _ => evaluator.unknowns.only_mark(file).and_then(|unknown| unknown.content.clone()),
+        _ => evaluator.file(shell, file),
     };
     let Some(content) = content else {
         evaluator.leaf(shell, invocation);

@@ -1,10 +1,12 @@
 //! Walks the grammar's tree the way a shell would, without running anything.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use brush_parser::ast;
 
+use super::lift::{HereDocument, restore};
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::{Shell, Value};
 use super::text::{Origin, Unknown, Unknowns, is_known, without_marks};
@@ -12,9 +14,13 @@ use super::text::{Origin, Unknown, Unknowns, is_known, without_marks};
 /// Scripts inside scripts, calls and wrappers deeper than this are not followed.
 const DEEPEST: usize = 40;
 /// Work beyond this, about one unit a command or 64 bytes, is not done: an expansion bomb.
-const MOST_WORK: usize = 40_000;
+const MOST_WORK: usize = 14_000;
+/// Tries to find statements in a text that cannot be read as a whole.
+const MOST_SALVAGES: usize = 48;
+/// Lines that such a statement may have.
+const LONGEST_STATEMENT: usize = 12;
 /// Script text beyond this, counted again at every level at which it is read, is not read.
-const MOST_TEXT: usize = 320 * 1024;
+const MOST_TEXT: usize = 200 * 1024;
 
 /// Where the flow goes after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +36,18 @@ pub(crate) enum Flow {
 pub(crate) struct Evaluator {
     pub unknowns: Unknowns,
     pub depth: usize,
+    /// Here-documents, by the numbers that stand for them in texts.
+    pub documents: Vec<HereDocument>,
+    /// Texts of files that the script writes and may run, by host and path.
+    pub files: BTreeMap<String, String>,
     nodes: Vec<Vec<Node>>,
     complaints: Vec<String>,
     work: usize,
     text: usize,
     /// Functions being called, with their arguments.
     pub calls: Vec<(String, Vec<String>)>,
+    /// How many calls there were.
+    pub called: usize,
     /// Set when a call was not followed because the same one is under way.
     pub recursed: bool,
 }
@@ -49,14 +61,19 @@ pub fn read(text: &str, cwd: Option<&str>) -> Script {
     let mut evaluator = Evaluator {
         unknowns: Unknowns::default(),
         depth: 0,
+        documents: Vec::new(),
+        files: BTreeMap::new(),
         nodes: vec![Vec::new()],
         complaints: Vec::new(),
         work: 0,
         text: 0,
         calls: Vec::new(),
+        called: 0,
         recursed: false,
     };
-    let mut shell = Shell { cwd: cwd.map(str::to_owned), ..Shell::default() };
+    let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };
+    // The client's shell expands aliases, although it is not interactive.
+    shell.aliases.enabled = true;
     evaluator.run_text(&mut shell, &text);
     if evaluator.exhausted() {
         evaluator.complain("it does more than can be followed");
@@ -126,9 +143,19 @@ impl Evaluator {
 
     /// Keeps a text that would run and could not be read.
     pub fn unread(&mut self, shell: &Shell, text: &str) {
-        let text = self.unknowns.show(text);
+        self.unread_text(shell, text, false);
+    }
+
+    /// Keeps what makes a text that would run and is not known.
+    fn unread_maker(&mut self, shell: &Shell, text: &str) {
+        self.unread_text(shell, text, true);
+    }
+
+    fn unread_text(&mut self, shell: &Shell, text: &str, maker: bool) {
+        let text = restore(&self.unknowns.show(text), &self.documents);
         self.push(Node::Unread(Unread {
             text,
+            maker,
             hosts: Arc::clone(&shell.hosts),
             via: Arc::clone(&shell.via),
             cwd: shell.cwd.clone(),
@@ -148,8 +175,14 @@ impl Evaluator {
         if self.unknowns.only_mark(text).is_some() {
             let shown = self.unknowns.show(text.trim());
             self.complain(format!("what `{}` runs is not known", short(&shown)));
+            let made_from = self.unknowns.only_mark(text).and_then(|unknown| unknown.made_from.clone());
+            if let Some(text) = made_from {
+                self.unread(shell, &text);
+            }
+            self.unread_maker(shell, text);
             return (self.unknowns.plain(shown), Flow::On);
         }
+        self.spend(1);
         self.text = self.text.saturating_add(text.len());
         if self.depth_reached() || self.text > MOST_TEXT {
             self.complain("it holds more text than can be followed");
@@ -157,11 +190,12 @@ impl Evaluator {
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;
-        let ran = match super::parse::parse(text) {
+        let ran = match super::parse::parse(text, &mut self.documents) {
             Ok(program) => {
                 let mut printed = String::new();
                 let mut flow = Flow::On;
                 for list in &program.complete_commands {
+                    shell.aliases.active = Rc::clone(&shell.aliases.defined);
                     let (text, next) = self.list(shell, list);
                     printed.push_str(&text);
                     flow = next;
@@ -174,12 +208,42 @@ impl Evaluator {
             Err(problem) => {
                 let shown = self.unknowns.show(text);
                 self.complain(format!("cannot read `{}`: {problem}", short(&shown)));
-                self.unread(shell, text);
+                self.salvage(shell, text);
                 (self.unknowns.plain("…"), Flow::On)
             }
         };
         self.depth -= 1;
         ran
+    }
+
+    /// Reads the lines of a broken text that can be read by themselves, and keeps the others.
+    fn salvage(&mut self, shell: &mut Shell, text: &str) {
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut from = 0;
+        let mut left = MOST_SALVAGES;
+        while from < lines.len() {
+            let most = lines.len().min(from + LONGEST_STATEMENT);
+            let whole = (from + 1..=most).filter(|upto| *upto - from < lines.len()).find_map(|upto| {
+                let statement: String = lines.get(from..upto)?.concat();
+                left = left.checked_sub(1)?;
+                super::parse::parse(&statement, &mut self.documents).is_ok().then_some((upto, statement))
+            });
+            match whole {
+                Some((upto, statement)) => {
+                    self.run_script(shell, &statement);
+                    from = upto;
+                }
+                None if left == 0 || lines.len() == 1 => break,
+                None => {
+                    self.unread(shell, lines.get(from).copied().unwrap_or_default());
+                    from += 1;
+                }
+            }
+        }
+        let rest: String = lines.get(from..).unwrap_or_default().concat();
+        if !rest.trim().is_empty() {
+            self.unread(shell, &rest);
+        }
     }
 
     pub fn list(&mut self, shell: &mut Shell, list: &ast::CompoundList) -> Ran {
@@ -315,7 +379,7 @@ impl Evaluator {
         if !redirected.files.is_empty() {
             // The files that are opened for all of it, as a command without words.
             let files = redirected.files.clone();
-            self.push(Node::Command(Command { redirections: files, ..Self::command_in(shell) }));
+            self.push(Node::Command(Box::new(Command { redirections: files, ..Self::command_in(shell) })));
         }
         let before = shell.stdin.clone();
         if redirected.stdin.is_some() {
@@ -323,6 +387,7 @@ impl Evaluator {
         }
         let (printed, flow) = self.compound(shell, compound);
         shell.stdin = before;
+        self.written(shell, &redirected, &printed);
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 

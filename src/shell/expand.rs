@@ -1,6 +1,7 @@
 //! Words as written → words as a program gets them.
 
 use super::evaluate::Evaluator;
+use super::lift::{APART, lift_document};
 use super::state::{Shell, Value};
 use super::text::{Field, Origin, Unknown, is_known};
 use super::word::{Piece, Rules, pieces};
@@ -11,6 +12,8 @@ struct Splitter {
     fields: Vec<Field>,
     current: Option<String>,
     origin: Origin,
+    /// What separates words, where it is not blanks.
+    separators: Option<String>,
 }
 
 impl Splitter {
@@ -26,18 +29,20 @@ impl Splitter {
 
     /// An unquoted expansion falls apart at blanks.
     fn push_split(&mut self, text: &str) {
-        if text.starts_with(char::is_whitespace) {
+        let separators = self.separators.clone();
+        let separates = |c: char| separators.as_ref().map_or(c.is_whitespace(), |own| own.contains(c));
+        if text.starts_with(separates) {
             self.finish_field();
         }
         let mut first = true;
-        for part in text.split_whitespace() {
+        for part in text.split(separates).filter(|part| !part.is_empty()) {
             if !first {
                 self.finish_field();
             }
             first = false;
             self.push(part);
         }
-        if text.ends_with(char::is_whitespace) {
+        if text.ends_with(separates) {
             self.finish_field();
         }
     }
@@ -95,7 +100,8 @@ impl Evaluator {
     }
 
     fn split(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
-        let mut out = Splitter { fields: Vec::new(), current: None, origin: Origin::Literal };
+        let separators = Self::variable_text(shell, "IFS").filter(|own| is_known(own));
+        let mut out = Splitter { fields: Vec::new(), current: None, origin: Origin::Literal, separators };
         for piece in pieces(raw, Rules::Word) {
             match piece {
                 Piece::Text { text, .. } => out.push(&text),
@@ -151,10 +157,16 @@ impl Evaluator {
 
     /// The body of a here-document whose delimiter is not quoted.
     pub fn here_document(&mut self, shell: &mut Shell, raw: &str) -> String {
-        if raw.contains(['$', '`', '\\']) {
-            self.join(shell, raw, Rules::HereDocument)
-        } else {
-            raw.to_owned()
+        if !raw.contains(['$', '`', '\\']) {
+            return raw.to_owned();
+        }
+        match lift_document(raw, &mut self.documents) {
+            Ok(lifted) => self.join(shell, &lifted, Rules::HereDocument).replace(APART, ""),
+            Err(problem) => {
+                self.complain(format!("cannot read a here-document: {problem}"));
+                self.unread(shell, raw);
+                self.unknowns.plain("…")
+            }
         }
     }
 

@@ -12,11 +12,24 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
     let texts = invocation.texts();
     let args = texts.get(1..).unwrap_or_default();
     match program {
-        "echo" => echo(args),
+        "echo" => Some(echo(args)),
         "printf" => return printf(evaluator, args),
-        "cat" | "tee" | "sponge" | "pv" => cat(evaluator, invocation, program),
-        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "cp" | "mv"
-        | "chmod" | "chown" | "ln" => Some(String::new()),
+        "tee" | "sponge" => {
+            if let Some(text) = &invocation.stdin {
+                let append = args.iter().any(|arg| matches!(*arg, "-a" | "--append"));
+                for file in args.iter().filter(|arg| !arg.starts_with('-')) {
+                    evaluator.write_file(shell, file, text, append);
+                }
+            }
+            invocation.stdin.clone()
+        }
+        "cat" | "pv" => cat(evaluator, shell, invocation, program),
+        "cp" | "mv" | "scp" | "install" => {
+            evaluator.copy_files(shell, invocation, program);
+            Some(String::new())
+        }
+        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown"
+        | "ln" => Some(String::new()),
         "pwd" => shell.cwd.clone().map(|cwd| cwd + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation)),
@@ -72,12 +85,13 @@ fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], p
     evaluator.unknowns.mark(Unknown {
         source: format!("$({source})"),
         listing,
+        made_from: invocation.stdin.clone().filter(|text| text.len() < 4096 && !text.is_empty()),
         many: true,
         ..Unknown::default()
     })
 }
 
-fn echo(args: &[&str]) -> Option<String> {
+fn echo(args: &[&str]) -> String {
     let mut line_break = true;
     let mut escapes = false;
     let mut first = 0;
@@ -100,7 +114,7 @@ fn echo(args: &[&str]) -> Option<String> {
     if line_break {
         text.push('\n');
     }
-    Some(text)
+    text
 }
 
 /// Backslash escapes as `echo -e` and `printf` resolve them.
@@ -137,10 +151,9 @@ fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
                 Some('%') => text.push('%'),
                 Some('b') => text.push_str(&unescape(rest.next().copied().unwrap_or_default())),
                 Some('q') => {
-                    text.push_str(&format!(
-                        "'{}'",
-                        rest.next().copied().unwrap_or_default().replace('\'', "'\\''")
-                    ));
+                    text.push('\'');
+                    text.push_str(&rest.next().copied().unwrap_or_default().replace('\'', "'\\''"));
+                    text.push('\'');
                 }
                 Some('(') => {
                     // A date.
@@ -164,7 +177,7 @@ fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
     }
 }
 
-fn cat(evaluator: &mut Evaluator, invocation: &Invocation, program: &str) -> Option<String> {
+fn cat(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> Option<String> {
     let files =
         invocation.fields.iter().skip(1).filter(|field| field.text == "-" || !field.text.starts_with('-'));
     let files: Vec<&str> = files.map(|field| field.text.as_str()).collect();
@@ -175,7 +188,7 @@ fn cat(evaluator: &mut Evaluator, invocation: &Invocation, program: &str) -> Opt
     for file in files {
         let content = match file {
             "-" | "/dev/stdin" => invocation.stdin.clone(),
-            _ => evaluator.unknowns.only_mark(file).and_then(|unknown| unknown.content.clone()),
+            _ => evaluator.file(shell, file),
         };
         text.push_str(&content?);
     }
@@ -196,7 +209,8 @@ fn seq(args: &[&str]) -> Option<String> {
         if (step > 0 && number > last) || (step < 0 && number < last) {
             return Some(text);
         }
-        text.push_str(&format!("{number}\n"));
+        text.push_str(&number.to_string());
+        text.push('\n');
         number = number.checked_add(step)?;
     }
     // Too many to spell out.
@@ -206,7 +220,7 @@ fn seq(args: &[&str]) -> Option<String> {
 /// `which docker`, `command -v docker`, `type -P docker` print where the program is; its name will do.
 pub(crate) fn located(invocation: &Invocation) -> String {
     let names = invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-'));
-    names.map(|field| format!("{}\n", field.text)).collect()
+    names.flat_map(|field| [field.text.as_str(), "\n"]).collect()
 }
 
 fn translate(text: &str, from: &str, to: &str) -> Option<String> {

@@ -109,12 +109,13 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
 fn find(shell: &Shell, name: &str, index: Option<&str>) -> Found {
     let one = |text: String| Found::Texts { texts: vec![text], list: false, origin: Origin::Assigned };
     match name {
+        "@" | "*" | "#" if shell.args_unknown && shell.args.is_empty() => return Found::Missing,
         "@" | "*" => {
             let texts = shell.args.iter().map(|field| field.text.clone()).collect();
             return Found::Texts { texts, list: name == "@", origin: origin_of(&shell.args) };
         }
         "#" => return one(shell.args.len().to_string()),
-        "0" => return one("bash".to_owned()),
+        "0" => return one(shell.name.as_deref().unwrap_or("bash").to_owned()),
         "PWD" if shell.get(name).is_none() => {
             return shell.cwd.clone().map_or(Found::Missing, one);
         }
@@ -129,17 +130,17 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Found {
             Some(field) => {
                 Found::Texts { texts: vec![field.text.clone()], list: false, origin: field.origin }
             }
+            None if shell.args_unknown && shell.args.is_empty() => Found::Missing,
             None => Found::Unset,
         };
     }
     let Some(variable) = shell.get(name) else { return Found::Missing };
     let origin = variable.origin;
     match (&variable.value, index) {
-        (Value::Unset, _) => Found::Unset,
         (Value::Scalar(text), None | Some("@" | "*" | "0")) => {
             Found::Texts { texts: vec![text.clone()], list: index == Some("@"), origin }
         }
-        (Value::Scalar(_), Some(_)) => Found::Unset,
+        (Value::Unset, _) | (Value::Scalar(_), Some(_)) => Found::Unset,
         (Value::Array(items), Some("@" | "*")) => Found::Texts {
             texts: items.iter().map(|(_, text)| text.clone()).collect(),
             list: index == Some("@"),

@@ -73,6 +73,102 @@ pub(crate) fn run(
     })
 }
 
+const ANSIBLE_VALUED: &[&str] = &[
+    "-a",
+    "--args",
+    "-m",
+    "--module-name",
+    "-i",
+    "--inventory",
+    "-l",
+    "--limit",
+    "-u",
+    "--user",
+    "-e",
+    "--extra-vars",
+    "-f",
+    "--forks",
+    "-c",
+    "--connection",
+    "-T",
+    "--timeout",
+    "-t",
+    "--tree",
+    "-B",
+    "--background",
+    "-P",
+    "--poll",
+    "--become-method",
+    "--become-user",
+    "--private-key",
+    "--key-file",
+    "-M",
+    "--module-path",
+    "--vault-id",
+    "--vault-password-file",
+    "--ssh-common-args",
+    "--ssh-extra-args",
+];
+
+/// `ansible HOST -m shell -a '…'`, and its modules that start and stop things.
+pub(crate) fn ansible(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+    let texts = invocation.texts();
+    let (mut pattern, mut module, mut arguments, mut quiet) = (None, "command", "", false);
+    for item in Scanner::new(&texts, 1, ANSIBLE_VALUED) {
+        match item {
+            Item::Positional(index) => pattern = pattern.or(texts.get(index).copied()),
+            Item::Option(name, Some(at)) => {
+                let value = texts.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
+                if name.is_any(&["-m", "--module-name"]) {
+                    module = value.rsplit('.').next().unwrap_or(value);
+                } else if name.is_any(&["-a", "--args"]) {
+                    arguments = value;
+                }
+            }
+            Item::Option(name, None) => {
+                quiet |= name.is_any(&["-C", "--check", "--list-hosts", "--version", "--help", "-h"]);
+            }
+            Item::Dashes(_) => {}
+        }
+    }
+    let Some(pattern) = pattern.filter(|_| !quiet) else {
+        evaluator.leaf(shell, invocation);
+        return String::new();
+    };
+    let said = |key: &str| {
+        arguments
+            .split_whitespace()
+            .find_map(|word| word.split_once('=').filter(|(name, _)| *name == key))
+            .map(|(_, value)| value)
+    };
+    let verb = match said("state") {
+        Some("restarted" | "reloaded") => "restart",
+        Some("stopped" | "absent") => "stop",
+        Some("started") => "start",
+        _ => "status",
+    };
+    let script = match module {
+        "shell" | "command" | "raw" => arguments.to_owned(),
+        "service" | "systemd" | "systemd_service" | "sysvinit" => {
+            format!("systemctl {verb} {}", said("name").unwrap_or("$name"))
+        }
+        "docker_container" | "podman_container" => {
+            format!("docker {verb} {}", said("name").unwrap_or("$name"))
+        }
+        _ => String::new(),
+    };
+    let mut inner = shell.elsewhere().through("ansible");
+    inner.stdin = None;
+    // A pattern is a host only where it is one plain name.
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '$');
+    let everywhere = pattern == "all" || !evaluator.unknowns.show(pattern).chars().all(plain);
+    let host = evaluator.unknowns.show(pattern);
+    if !everywhere && pattern != "localhost" {
+        inner = inner.on_host(host.clone());
+    }
+    evaluator.through(shell, invocation, format!("ansible {host}"), |this| this.run_text(&mut inner, &script))
+}
+
 /// The host in `user@host`, `ssh://user@host:port`, `[::1]:22`; `None` for sockets and local engines.
 pub fn host_of(address: &str) -> Option<String> {
     let (scheme, rest) =

@@ -20,7 +20,7 @@ pub enum Node {
     /// Something that holds other parts.
     Group(Construct, Vec<Self>),
     /// A simple command that would run.
-    Command(Command),
+    Command(Box<Command>),
     /// Text that would run and could not be read.
     Unread(Unread),
 }
@@ -93,6 +93,8 @@ pub struct Redirection {
     pub mode: Mode,
     /// Which, as written.
     pub path: Word,
+    /// The same with marks, for the evaluation.
+    pub(crate) marked: String,
 }
 
 /// A simple command that would run, with all that is known of its surroundings.
@@ -135,6 +137,8 @@ impl Command {
 pub struct Unread {
     /// The text.
     pub text: String,
+    /// True when the text is not what runs but what makes it: `awk … | sh`.
+    pub maker: bool,
     /// Hosts, as for a command.
     pub hosts: Arc<Vec<String>>,
     /// Wrappers, as for a command.
@@ -160,7 +164,7 @@ impl Script {
 
     /// The simple commands, wrappers left out, in the order of the text.
     pub fn commands(&self) -> Vec<&Command> {
-        let mut found = Vec::new();
+        let mut found: Vec<&Command> = Vec::new();
         self.visit(|node| {
             if let Node::Command(command) = node {
                 found.push(command);
@@ -171,10 +175,9 @@ impl Script {
 
     /// The simple commands and the wrappers that they run through, as rules on argument lists want them.
     pub fn commands_and_wrappers(&self) -> Vec<&Command> {
-        let mut found = Vec::new();
+        let mut found: Vec<&Command> = Vec::new();
         self.visit(|node| match node {
-            Node::Command(command) => found.push(command),
-            Node::Group(Construct::Through(command), _) => found.push(command),
+            Node::Command(command) | Node::Group(Construct::Through(command), _) => found.push(command),
             _ => {}
         });
         found
@@ -212,10 +215,10 @@ fn describe(command: &Command) -> String {
             Mode::Append => ">>",
             Mode::ReadWrite => "<>",
         };
-        line.push_str(&format!(" {sign} {}", one_line(&redirection.path.text)));
+        line.extend([" ", sign, " ", &one_line(&redirection.path.text)]);
     }
     if let Some(host) = command.host() {
-        line.push_str(&format!("   [on {host}]"));
+        line.extend(["   [on ", host, "]"]);
     }
     if command.repeats {
         line.push_str("   [repeats]");

@@ -54,6 +54,7 @@ pub(crate) fn run(
             evaluator.leaf(shell, invocation);
             return String::new();
         };
+        inner.name = rest.get(1).map(|field| Rc::from(field.text.as_str()));
         inner.args = Rc::new(rest.get(2..).unwrap_or_default().to_vec());
         return evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &script.text));
     }
@@ -66,7 +67,7 @@ pub(crate) fn run(
             invocation.stdin.clone()
         }
         Some(Field { text, .. }) => {
-            let content = evaluator.unknowns.only_mark(text).and_then(|unknown| unknown.content.clone());
+            let content = evaluator.file(shell, text);
             if content.is_none() {
                 // A script in a file is a program like any other.
                 evaluator.leaf(shell, invocation);
@@ -82,5 +83,34 @@ pub(crate) fn run(
     evaluator.through(shell, invocation, label, |this| match script {
         Some(script) => this.run_text(&mut inner, &script),
         None => String::new(),
+    })
+}
+
+/// `crontab -`: each line of standard input is run again and again.
+pub(crate) fn crontab(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+    let text = match invocation.texts().get(1..) {
+        Some(["-"] | ["-u", _, "-"]) => invocation.stdin.clone(),
+        Some([file] | ["-u", _, file]) if !file.starts_with('-') => evaluator.file(shell, file),
+        _ => None,
+    };
+    let Some(text) = text else {
+        evaluator.leaf(shell, invocation);
+        return super::output::of(evaluator, shell, invocation, "crontab");
+    };
+    let mut inner = shell.child().through("crontab");
+    inner.repeats = true;
+    inner.stdin = None;
+    inner.cwd = None;
+    evaluator.through(shell, invocation, "crontab".to_owned(), |this| {
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+            // Five fields or one name such as `@daily` say when.
+            let fields = if line.starts_with('@') { 1 } else { 5 };
+            let mut rest = line;
+            for _ in 0..fields {
+                rest = rest.split_once(char::is_whitespace).map_or("", |(_, rest)| rest).trim_start();
+            }
+            this.run_text(&mut inner.clone(), rest);
+        }
+        String::new()
     })
 }

@@ -28,6 +28,14 @@ pub(crate) struct Variable {
     pub exported: bool,
 }
 
+/// Aliases: a line is read before it runs, so those that it defines count from the next line on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Aliases {
+    pub enabled: bool,
+    pub defined: Rc<BTreeMap<String, String>>,
+    pub active: Rc<BTreeMap<String, String>>,
+}
+
 /// The state of one shell. Cheap to clone: subshells and branches are copies.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shell {
@@ -37,6 +45,13 @@ pub(crate) struct Shell {
     pub env: Arc<Vec<(String, Word)>>,
     /// `$1` and so on.
     pub args: Rc<Vec<Field>>,
+    /// True where nothing is known of the arguments.
+    pub args_unknown: bool,
+    /// `$0`, where it is not the shell's name.
+    pub name: Option<Rc<str>>,
+    /// Functions that shells started from here have too.
+    pub exported_functions: Rc<Vec<String>>,
+    pub aliases: Aliases,
     pub cwd: Option<String>,
     pub old_cwd: Option<String>,
     pub hosts: Arc<Vec<String>>,
@@ -60,6 +75,21 @@ impl Shell {
         self.set(name, Value::Scalar(text.into()), Origin::Assigned);
     }
 
+    /// Takes the value out, to be changed and set again without a copy.
+    pub fn take(&mut self, name: &str) -> Option<Value> {
+        let variables = Rc::make_mut(&mut self.variables);
+        variables.get_mut(name).map(|variable| std::mem::replace(&mut variable.value, Value::Unset))
+    }
+
+    /// Gives a variable back the value that it has in another shell.
+    pub fn restore(&mut self, name: &str, from: &Self) {
+        let variables = Rc::make_mut(&mut self.variables);
+        match from.get(name) {
+            Some(old) => variables.insert(name.to_owned(), old.clone()),
+            None => variables.remove(name),
+        };
+    }
+
     /// Marks as exported; the caller refreshes `env`.
     pub fn export(&mut self, name: &str) {
         if let Some(variable) = Rc::make_mut(&mut self.variables).get_mut(name) {
@@ -77,11 +107,15 @@ impl Shell {
 
     /// A shell started by a program: functions, arguments and variables that are not exported are gone.
     pub fn child(&self) -> Self {
+        let functions = self.functions.iter().filter(|(name, _)| self.exported_functions.contains(name));
         let exported = self.variables.iter().filter(|(_, v)| v.exported);
         Self {
             variables: Rc::new(exported.map(|(k, v)| (k.clone(), v.clone())).collect()),
-            functions: Rc::default(),
+            functions: Rc::new(functions.map(|(k, v)| (k.clone(), Rc::clone(v))).collect()),
             args: Rc::default(),
+            args_unknown: false,
+            name: None,
+            aliases: Aliases::default(),
             ..self.clone()
         }
     }
@@ -114,6 +148,10 @@ impl Shell {
         let mut parts: Vec<&str> = Vec::new();
         let start = if dir.starts_with('/') { "" } else { self.cwd.as_deref()? };
         for part in start.split('/').chain(dir.split('/')) {
+            // Nobody works that deep; a loop of `cd a` would.
+            if parts.len() > 64 {
+                return None;
+            }
             match part {
                 "" | "." => {}
                 ".." => {

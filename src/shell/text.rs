@@ -43,6 +43,8 @@ pub struct Unknown {
     pub(crate) candidates: Vec<String>,
     /// What a reader finds in the file of this name, for process substitution.
     pub(crate) content: Option<String>,
+    /// What the program that prints it reads, where that is known.
+    pub(crate) made_from: Option<String>,
     /// True when it may be any number of words.
     pub(crate) many: bool,
 }
@@ -57,6 +59,7 @@ pub struct Word {
     /// The first stretch that is not known.
     pub unknown: Option<Unknown>,
     known_prefix: usize,
+    known_suffix: usize,
 }
 
 impl Word {
@@ -70,18 +73,23 @@ impl Word {
         self.text.get(..self.known_prefix).unwrap_or(&self.text)
     }
 
+    /// The known text after the last stretch that is not known; the whole word when it is known.
+    pub fn suffix(&self) -> &str {
+        self.text.get(self.text.len() - self.known_suffix.min(self.text.len())..).unwrap_or_default()
+    }
+
     /// A word that is known and written out.
     pub fn literal(text: impl Into<String>) -> Self {
         let text = text.into();
         let known_prefix = text.len();
-        Self { text, origin: Origin::Literal, unknown: None, known_prefix }
+        Self { text, origin: Origin::Literal, unknown: None, known_prefix, known_suffix: known_prefix }
     }
 
     /// A word of which only is known how it is written.
     pub fn unknown(source: impl Into<String>) -> Self {
         let text = source.into();
         let unknown = Unknown { source: text.clone(), ..Unknown::default() };
-        Self { text, origin: Origin::Literal, unknown: Some(unknown), known_prefix: 0 }
+        Self { text, origin: Origin::Literal, unknown: Some(unknown), known_prefix: 0, known_suffix: 0 }
     }
 
     /// The part of the word from byte `at` on, such as the value in `--name=value`.
@@ -92,6 +100,7 @@ impl Word {
             origin: self.origin,
             unknown: self.unknown.clone(),
             known_prefix: self.known_prefix.saturating_sub(at),
+            known_suffix: self.known_suffix.min(self.text.len().saturating_sub(at)),
         }
     }
 }
@@ -122,7 +131,10 @@ pub(crate) enum Stretch<'a> {
 
 impl Unknowns {
     /// Adds a stretch and returns its mark.
-    pub fn mark(&mut self, unknown: Unknown) -> String {
+    pub fn mark(&mut self, mut unknown: Unknown) -> String {
+        if unknown.source.contains(['\u{E003}', '\u{E004}']) {
+            unknown.source = super::lift::restore(&unknown.source, &[]);
+        }
         let index = self.0.len();
         self.0.push(unknown);
         format!("{OPEN}{index}{CLOSE}")
@@ -138,7 +150,7 @@ impl Unknowns {
     }
 
     /// The mark of a stretch that is known already.
-    pub fn again(&self, index: usize) -> String {
+    pub fn again(index: usize) -> String {
         format!("{OPEN}{index}{CLOSE}")
     }
 
@@ -175,11 +187,19 @@ impl Unknowns {
         let text = self.show(&field.text);
         let Some(at) = field.text.find(OPEN) else {
             let known_prefix = text.len();
-            return Word { text, origin: field.origin, unknown: None, known_prefix };
+            return Word {
+                text,
+                origin: field.origin,
+                unknown: None,
+                known_prefix,
+                known_suffix: known_prefix,
+            };
         };
         let unknown = stretches(&field.text)
             .find_map(|s| if let Stretch::Mark(index) = s { self.get(index).cloned() } else { None });
-        Word { text, origin: field.origin, unknown: Some(unknown.unwrap_or_default()), known_prefix: at }
+        let known_suffix = field.text.rfind(CLOSE).map_or(0, |end| field.text.len() - end - CLOSE.len_utf8());
+        let unknown = Some(unknown.unwrap_or_default());
+        Word { text, origin: field.origin, unknown, known_prefix: at, known_suffix }
     }
 }
 
@@ -214,8 +234,9 @@ pub(crate) fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
 
 /// Input may not bring marks of its own, nor NUL, which no argument can hold.
 pub(crate) fn without_marks(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains([OPEN, CLOSE, '\0']) {
-        text.replace([OPEN, CLOSE], "\u{FFFD}").replace('\0', "").into()
+    let is_own = |c: char| ('\u{E000}'..='\u{E00F}').contains(&c);
+    if text.contains(|c| is_own(c) || c == '\0') {
+        text.replace(is_own, "\u{FFFD}").replace('\0', "").into()
     } else {
         text.into()
     }

@@ -272,19 +272,19 @@ fn skip_closing(text: &str, close: char) -> usize {
                 open.pop();
             }
             (_, b'`') => open.push('`'),
-            ('"', b'$') | (_, b'$') if next == Some(b'(') => {
+            (_, b'$') if next == Some(b'(') => {
                 open.push(')');
                 at += 1;
                 word_start = true;
             }
-            ('"', b'$') | (_, b'$') if next == Some(b'{') => {
+            (_, b'$') if next == Some(b'{') => {
                 open.push('}');
                 at += 1;
             }
             ('"', _) => {}
             (_, b'"') => open.push('"'),
             (_, b'$') if next == Some(b'\'') => {
-                at += ansi_c(text.get(at..).unwrap_or_default()).1.saturating_sub(1)
+                at += ansi_c(text.get(at..).unwrap_or_default()).1.saturating_sub(1);
             }
             (_, b'\'') => {
                 let body = text.get(at + 1..).unwrap_or_default();

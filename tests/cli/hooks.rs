@@ -346,6 +346,21 @@ fn a_ledger_that_fails_is_what_the_policy_says() {
 }
 
 #[test]
+fn a_failure_of_the_guard_is_told_once_the_ledger_can_be_used_again() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+    assert_eq!(sandbox.before("t1", "docker restart jellyfin").code, Some(0));
+    std::fs::remove_dir(sandbox.path("claudeops.db")).unwrap();
+    for id in ["t2", "t3"] {
+        passes(&sandbox.after(id, "docker restart sonarr"));
+    }
+    let told = sandbox.sql("SELECT session_id, message FROM events WHERE level = 'critical'");
+    assert!(told.starts_with("sess-abc-123|Guard failed open: the ledger "), "{told}");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains("`docker restart jellyfin` runs uncounted"), "{told}");
+}
+
+#[test]
 fn a_file_that_is_no_database_is_never_written_to() {
     let sandbox = Sandbox::new();
     let text = "this is a letter, not a database\n".repeat(100);

@@ -1,4 +1,5 @@
 //! The program as its callers see it: arguments, stdin, environment in; exit code, stdout, stderr, files out.
+#![cfg(test)]
 
 mod explain;
 mod hooks;

@@ -124,3 +124,19 @@ fn a_host_is_unknown_where_icmp_is_not_permitted() {
     assert!(run.stdout.contains("  here (127.0.0.1): unknown\n"), "{run:?}");
     assert!(run.stderr.contains("net.ipv4.ping_group_range"), "{run:?}");
 }
+
+#[test]
+fn hosts_are_listed_with_their_state_and_round_trip() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "hosts: {here: {address: 127.0.0.1}, lost: {address: lost.invalid}}\n");
+    let run = sandbox.opsctl(&["hosts", "--json"], b"");
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        json["hosts"][1],
+        json!({"name": "lost", "address": "lost.invalid", "state": "unresolved", "rtt_ms": null})
+    );
+    assert_eq!(json["hosts"][0]["state"], "reachable");
+    assert!(json["hosts"][0]["rtt_ms"].as_f64().is_some_and(|rtt| rtt < 1000.0), "{json}");
+    let plain = sandbox.opsctl(&["hosts"], b"").stdout;
+    assert!(plain.starts_with("here (127.0.0.1): reachable in "), "{plain}");
+}

@@ -1,0 +1,33 @@
+//! `opsctl` itself: an agent may ask it and report to it, but not loosen what it is held to.
+
+use crate::model::action::{Action, ActionKind, Family, Target, Verb};
+
+use super::line::{Arguments, Line};
+
+const VALUED: &[&str] =
+    &["--tier", "--hosts", "--out", "--opsctl", "--keep", "--limit", "--kind", "--at", "--cwd"];
+const QUIET: &[&str] = &["-h", "--help", "-V", "--version"];
+
+pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
+    let mut arguments = Arguments::default();
+    line.arguments(1, VALUED, &mut arguments);
+    let word = |n: usize| arguments.positionals.get(n).map(|&index| line.text(index));
+    let words = match (word(0), word(1)) {
+        // Told by hand, a hook settles and releases what never ran.
+        (Some("hook"), _) => "opsctl hook",
+        (Some("render"), _) if !arguments.has(&["--check"]) => "opsctl render",
+        (Some("prune"), _) => "opsctl prune",
+        (Some("cooldown"), Some("reset")) => "opsctl cooldown reset",
+        _ => return,
+    };
+    if !arguments.has(QUIET) {
+        let evidence = words.to_owned();
+        actions.push(line.action(
+            ActionKind::Forbidden,
+            Verb::Loosen,
+            Family::Guard,
+            Target::Nothing,
+            evidence,
+        ));
+    }
+}

@@ -1,0 +1,76 @@
+//! Failures of the guard itself. When the ledger cannot be used they are kept in a file beside it, and the
+//! next hook that can use it turns them into critical events, so that a person hears of them.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::{Change, LedgerError, time};
+use crate::model::event::{Level, NewEvent};
+use crate::runtime::environment::Environment;
+
+/// One line of the file.
+#[derive(Serialize, Deserialize)]
+struct FailureWire {
+    at: String,
+    session: Option<String>,
+    message: String,
+}
+
+fn waiting(state_dir: &Path) -> PathBuf {
+    state_dir.join("guard-failures.jsonl")
+}
+
+fn claimed(state_dir: &Path) -> PathBuf {
+    state_dir.join("guard-failures.claimed.jsonl")
+}
+
+/// Keeps a failure for later. The state folder may be what is broken, so this may fail, too; stderr then
+/// has the only word of it.
+pub fn keep(environment: &Environment, session: Option<&str>, message: &str, now: DateTime<Utc>) {
+    let line = FailureWire {
+        at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
+        session: session.map(str::to_owned),
+        message: message.to_owned(),
+    };
+    if let Ok(mut line) = serde_json::to_string(&line) {
+        line.push('\n');
+        // One write, so that lines of two processes do not mix.
+        let path = waiting(&environment.state_dir);
+        let written = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(line.as_bytes()));
+        // A full disk takes a file and nothing in it.
+        if written.is_err() && path.metadata().is_ok_and(|file| file.len() == 0) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Writes the kept failures down as events, and says which file to remove once the change is committed.
+pub fn write_down(change: &Change<'_>, environment: &Environment) -> Result<Option<PathBuf>, LedgerError> {
+    let (waiting, claimed) = (waiting(&environment.state_dir), claimed(&environment.state_dir));
+    // A claimed file is left by a process that died; it goes first, and the waiting one next time.
+    if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
+        return Ok(None);
+    }
+    let Ok(text) = std::fs::read_to_string(&claimed) else { return Ok(None) };
+    for failure in text.lines().filter_map(|line| serde_json::from_str::<FailureWire>(line).ok()) {
+        let Some(at) = time::read(&failure.at) else { continue };
+        let event = NewEvent { level: Level::Critical, service: None, message: failure.message };
+        change.add_event(failure.session.as_deref(), &event, at)?;
+    }
+    Ok(Some(claimed))
+}
+
+/// Removes what has been written down. Should it stay, it is written down once more.
+pub fn forget(kept: Option<PathBuf>) {
+    if let Some(kept) = kept {
+        let _ = std::fs::remove_file(kept);
+    }
+}

@@ -1,0 +1,95 @@
+//! The words of `hosts.yaml` that stand for a choice; the compiled policy uses the same.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::action::ActionKind;
+use crate::model::policy::{OnFailure, Unresolved};
+
+/// See [`Unresolved`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UnresolvedWire {
+    Budget,
+    Allow,
+    Deny,
+}
+
+/// See [`OnFailure`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFailureWire {
+    Open,
+    Closed,
+}
+
+/// A kind of action that a tier can be allowed.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KindWire {
+    Restart,
+    Redeployment,
+    PullRequest,
+    Notification,
+}
+
+impl From<UnresolvedWire> for Unresolved {
+    fn from(word: UnresolvedWire) -> Self {
+        match word {
+            UnresolvedWire::Budget => Self::Budget,
+            UnresolvedWire::Allow => Self::Allow,
+            UnresolvedWire::Deny => Self::Deny,
+        }
+    }
+}
+
+impl From<Unresolved> for UnresolvedWire {
+    fn from(choice: Unresolved) -> Self {
+        match choice {
+            Unresolved::Budget => Self::Budget,
+            Unresolved::Allow => Self::Allow,
+            Unresolved::Deny => Self::Deny,
+        }
+    }
+}
+
+impl From<OnFailureWire> for OnFailure {
+    fn from(word: OnFailureWire) -> Self {
+        match word {
+            OnFailureWire::Open => Self::Open,
+            OnFailureWire::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<OnFailure> for OnFailureWire {
+    fn from(choice: OnFailure) -> Self {
+        match choice {
+            OnFailure::Open => Self::Open,
+            OnFailure::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<KindWire> for ActionKind {
+    fn from(word: KindWire) -> Self {
+        match word {
+            KindWire::Restart => Self::Restart,
+            KindWire::Redeployment => Self::Redeployment,
+            KindWire::PullRequest => Self::PullRequest,
+            KindWire::Notification => Self::Notification,
+        }
+    }
+}
+
+impl KindWire {
+    /// The word for a kind; `Forbidden` is no right that a tier can have.
+    pub const fn of(kind: ActionKind) -> Option<Self> {
+        Some(match kind {
+            ActionKind::Restart => Self::Restart,
+            ActionKind::Redeployment => Self::Redeployment,
+            ActionKind::PullRequest => Self::PullRequest,
+            ActionKind::Notification => Self::Notification,
+            ActionKind::Forbidden => return None,
+        })
+    }
+}

@@ -1,0 +1,27 @@
+#!/bin/bash
+# Reads cases (working directory, exit status of the lookups, text; each ended by NUL) and runs one after the other.
+# The stand-ins write to the records what they were asked for; after each case follow `end`, its exit status and the
+# first of the complaints. All records are printed at the end.
+umount -l /oracle/old
+seconds=$1
+shopt -s nullglob dotglob extglob
+: > /oracle/log
+while IFS= read -r -d '' folder && IFS= read -r -d '' status && IFS= read -r -d '' text; do
+  printf '%s' "$status" > /oracle/status
+  [[ -d $folder ]] || mkdir -p -- "$folder"
+  cd -- "$folder" || exit 4
+  # What a case reads or looks for: the reader cannot know it, the run can.
+  printf 'jellyfin\nsonarr\n' > services.txt
+  : > restart.flag
+  # Descriptor 9 stays open in everything that the case leaves running: its end is the end of the last of them.
+  exit_status=$({
+    timeout -s KILL "$seconds" bash --norc --noprofile -c "$text" 9>&1 >/oracle/out 2>/oracle/err </dev/null
+    printf '%s' "$?"
+  })
+  cd /
+  IFS= read -r -d '' -n 400 complaint < /oracle/err
+  printf '%s\0' end "$exit_status" "$complaint" >> /oracle/log
+  left=(/tmp/* /root/* /app/!(services.txt|restart.flag) /state/* /results/* /oracle/naps)
+  ((${#left[@]})) && rm -rf -- "${left[@]}"
+done
+cat /oracle/log
