@@ -21,8 +21,8 @@ const ROWS: &str = "
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
     INSERT INTO events (session_id, level, service, message, created_at)
         SELECT NULL, 'info', 'service' || (i % 50), 'Container restarted: docker restart service' || (i % 50),
-               CASE i % 2 WHEN 0 THEN datetime('now', '-' || (1000000 - i) * 31 || ' seconds')
-                          ELSE strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-' || (1000000 - i) * 31 || ' seconds') END FROM n;
+               CASE i % 2 WHEN 0 THEN datetime('now', '-' || ((1000000 - i) * 31) || ' seconds')
+                          ELSE strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-' || ((1000000 - i) * 31) || ' seconds') END FROM n;
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
     INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier)
         SELECT 'service' || (i % 50), CASE i % 10 WHEN 0 THEN 'redeployment' ELSE 'restart' END,

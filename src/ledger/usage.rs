@@ -29,18 +29,18 @@ pub(super) const LAST_VERB: &str = "SELECT verb FROM hook_actions
 pub(super) const LAST_RESET: &str =
     "SELECT at, last_action FROM budget_resets WHERE service = ?1 ORDER BY id DESC LIMIT 1";
 
-/// Every service and kind, found by skipping from one to the next in an index that begins with both: there are
-/// few of them and many rows.
-pub(super) const KEYS_BY_SKIPPING: &str = "WITH RECURSIVE known(service, kind) AS (
-         SELECT * FROM (SELECT service, action_type FROM cooldown_actions
-                        ORDER BY service, action_type LIMIT 1)
-         UNION ALL
-         SELECT later.service, later.action_type FROM known JOIN cooldown_actions AS later ON later.id = (
-             SELECT id FROM cooldown_actions WHERE (service, action_type) > (known.service, known.kind)
-             ORDER BY service, action_type LIMIT 1))
-     SELECT service, kind FROM known WHERE EXISTS (
+/// Every service with a recent action, by kind. Services are found by skipping from one to the next in an index that
+/// begins with them: there are few of them and many rows.
+pub(super) const KEYS_BY_SKIPPING: &str = "WITH RECURSIVE
+         known(service) AS (
+             SELECT min(service) FROM cooldown_actions
+             UNION ALL
+             SELECT (SELECT min(service) FROM cooldown_actions WHERE service > known.service)
+             FROM known WHERE known.service IS NOT NULL),
+         kinds(kind) AS (VALUES ('restart'), ('redeployment'))
+     SELECT service, kind FROM known, kinds WHERE EXISTS (
          SELECT 1 FROM cooldown_actions
-         WHERE service = known.service AND action_type = known.kind AND timestamp >= ?1)";
+         WHERE service = known.service AND action_type = kinds.kind AND timestamp >= ?1)";
 
 /// The same where another program's table has no such index.
 const KEYS_BY_READING: &str =
