@@ -1,6 +1,7 @@
 //! `opsctl cooldown`: budgets, read and written without tools for JSON or SQL.
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
@@ -9,6 +10,7 @@ use crate::guard::budgets::{self, ServiceBudget};
 use crate::inventory::Installation;
 use crate::ledger::cooldown_edit::{self, Edit};
 use crate::ledger::{HEALTHY_CHECKS, Ledger, Streak};
+use crate::model::action::{Playbook, Target};
 use crate::model::event::ToolResult;
 use crate::policy::decide::BudgetKey;
 use crate::runtime::environment::Environment;
@@ -40,6 +42,7 @@ enum CooldownVerb {
     /// Write down an action that was carried out by hand
     Record {
         /// The service, by any of its names in hosts.yaml
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
         /// What was done
         #[arg(long, value_enum, default_value = "restart")]
@@ -54,16 +57,19 @@ enum CooldownVerb {
     /// Clear the counters of a service
     Reset {
         /// The service
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
     },
     /// A health check found the service healthy; the second in a row clears its counters
     Healthy {
         /// The service
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
     },
     /// A health check found the service unhealthy; the streak begins anew
     Unhealthy {
         /// The service
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
     },
 }
@@ -135,8 +141,26 @@ impl Desk {
 
     /// The service under which a container, unit or other part is counted.
     fn name_of(&self, written: &str) -> String {
-        let target = crate::model::action::Target::Container(written.to_owned());
-        self.installation.inventory.service_of(&target, None).unwrap_or_else(|| written.to_owned())
+        let inventory = &self.installation.inventory;
+        if inventory.services.iter().any(|service| service.name == written) {
+            return written.to_owned();
+        }
+        let name = || written.to_owned();
+        let unit = written.strip_suffix(".service").unwrap_or(written).to_owned();
+        let playbook = Playbook { file: Some(name()), told: None, guessed: None };
+        [
+            Target::Container(name()),
+            Target::ComposeProject(name()),
+            Target::Unit(unit.clone()),
+            Target::Workload(name()),
+            Target::Release(name()),
+            Target::Playbook(playbook),
+        ]
+        .iter()
+        .filter_map(|target| inventory.service_of(target, None))
+        // A name that no service lists is its own service.
+        .find(|service| *service != written && *service != unit)
+        .unwrap_or_else(name)
     }
 
     fn record(

@@ -45,7 +45,11 @@ impl<'a> ActingCall<'a> {
         let compiled = installation::in_force(environment, notes);
         let actions = resolve(reading.actions, &compiled.installation.inventory);
         Some(Self {
-            id: CallId { session: call.session.as_deref(), tool_use: tool.id.as_deref() },
+            id: CallId {
+                session: call.session.as_deref(),
+                // An empty id names no call.
+                tool_use: tool.id.as_deref().filter(|id| !id.is_empty()),
+            },
             actions,
             tier: environment.tier.or(compiled.tier),
             installation: compiled.installation,

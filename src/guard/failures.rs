@@ -39,11 +39,16 @@ pub fn keep(environment: &Environment, session: Option<&str>, message: &str, now
     if let Ok(mut line) = serde_json::to_string(&line) {
         line.push('\n');
         // One write, so that lines of two processes do not mix.
-        let _ = OpenOptions::new()
+        let path = waiting(&environment.state_dir);
+        let written = OpenOptions::new()
             .create(true)
             .append(true)
-            .open(waiting(&environment.state_dir))
+            .open(&path)
             .and_then(|mut file| file.write_all(line.as_bytes()));
+        // A full disk takes a file and nothing in it.
+        if written.is_err() && path.metadata().is_ok_and(|file| file.len() == 0) {
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 

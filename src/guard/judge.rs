@@ -30,11 +30,19 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec
         }
         return verdict;
     }
-    let file = cooldown_file(&environment.cooldown_file(), notes);
-    with_ledger(acting, &keys, &file, environment).unwrap_or_else(|error| {
-        let verdict = without_ledger(acting, &keys, &file);
-        if verdict == Verdict::Silent { on_failure(acting, &error, environment, notes) } else { verdict }
-    })
+    let mut file_notes = Vec::new();
+    let file = cooldown_file(&environment.cooldown_file(), &mut file_notes);
+    match with_ledger(acting, &keys, &file, environment) {
+        Ok(verdict) => {
+            notes.append(&mut file_notes);
+            verdict
+        }
+        // One line about the ledger is enough: what the file's says of counting from it no longer holds.
+        Err(error) => {
+            let verdict = without_ledger(acting, &keys, &file, environment);
+            if verdict == Verdict::Silent { on_failure(acting, &error, environment, notes) } else { verdict }
+        }
+    }
 }
 
 fn with_ledger(
@@ -50,10 +58,15 @@ fn with_ledger(
     merge_cooldown_file(&mut snapshot, keys, file);
     let decision = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now);
     match &decision.verdict {
-        Verdict::Silent => change.reserve(acting.id, &decision.reservations, acting.now)?,
-        Verdict::Deny(reasons) => note_denial(&change, acting, reasons)?,
+        Verdict::Silent => {
+            change.reserve(acting.id, &decision.reservations, acting.now)?;
+            change.commit()?;
+        }
+        Verdict::Deny(reasons) => {
+            // The denial stands whether or not it can be noted: on a full disk, it cannot.
+            let _ = note_denial(&change, acting, reasons).and_then(|()| change.commit());
+        }
     }
-    change.commit()?;
     Ok(decision.verdict)
 }
 
@@ -64,11 +77,18 @@ fn note_denial(change: &Change<'_>, acting: &ActingCall<'_>, reasons: &[Reason])
     Ok(())
 }
 
-/// The rules that need no ledger hold without one, and so does what `cooldown.json` says.
-fn without_ledger(acting: &ActingCall<'_>, keys: &[BudgetKey], file: &CooldownFile) -> Verdict {
-    let mut snapshot = Snapshot::new();
+/// The rules that need no ledger hold without one, and so does what `cooldown.json` says, and what the ledger
+/// says when it can be read and only not written.
+fn without_ledger(
+    acting: &ActingCall<'_>,
+    keys: &[BudgetKey],
+    file: &CooldownFile,
+    environment: &Environment,
+) -> Verdict {
+    let policy = &acting.installation.policy;
+    let mut snapshot = look(keys, policy, environment, acting.now).unwrap_or_default();
     merge_cooldown_file(&mut snapshot, keys, file);
-    decide(&acting.actions, &snapshot, &acting.installation.policy, acting.tier, acting.now).verdict
+    decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict
 }
 
 /// What the policy says where nothing else objects; either way a person gets to hear of it.
@@ -115,11 +135,7 @@ pub fn preview(
     let keys = budget_keys(actions, policy);
     let mut snapshot = Snapshot::new();
     if !keys.is_empty() {
-        let read = || match Ledger::open_existing(&environment.db_path)? {
-            Some(ledger) => ledger.usage(&keys, policy, now),
-            None => Ok(Snapshot::new()),
-        };
-        snapshot = read().unwrap_or_else(|error: LedgerError| {
+        snapshot = look(&keys, policy, environment, now).unwrap_or_else(|error| {
             notes.push(error.to_string());
             Snapshot::new()
         });
@@ -131,6 +147,19 @@ pub fn preview(
         merge_cooldown_file(&mut snapshot, &keys, &file);
     }
     decide(actions, &snapshot, policy, tier, now).verdict
+}
+
+/// What the ledger says, without writing to it. There is none before the first action.
+fn look(
+    keys: &[BudgetKey],
+    policy: &Policy,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Result<Snapshot, LedgerError> {
+    match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => ledger.usage(keys, policy, now),
+        None => Ok(Snapshot::new()),
+    }
 }
 
 /// Adds what `cooldown.json` knows of these budgets and the ledger does not.

@@ -51,15 +51,10 @@ fn write_down(
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
     let keys = budget_keys(&acting.actions, policy);
-    let mut counted = Vec::new();
-    if !keys.is_empty() {
-        let snapshot = change.usage(&keys, policy, acting.now)?;
-        let actions = reservations(&acting.actions, &snapshot, policy);
-        match change.settle(acting.id, &actions, result, acting.tier, acting.now)? {
-            Settled::Now(keys) => counted = keys,
-            Settled::Before => return Ok(counted),
-        }
-    }
+    let snapshot = change.usage(&keys, policy, acting.now)?;
+    let actions = reservations(&acting.actions, &snapshot, policy);
+    let settled = change.settle(acting.id, &acting.evidence(), &actions, result, acting.tier, acting.now)?;
+    let Settled::Now(counted) = settled else { return Ok(vec![]) };
     for action in &acting.actions {
         change.add_event(acting.id.session, &report::event(action, result), acting.now)?;
     }

@@ -1,19 +1,34 @@
-//! Budgets in the database: what is used, what is reserved, what has been settled.
-
-use std::collections::BTreeSet;
+//! What hooks write into the budgets: reserved, settled, released.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::{Change, LedgerError, time};
 use crate::model::event::ToolResult;
-use crate::model::policy::{Policy, Tier};
-use crate::policy::budget::Usage;
-use crate::policy::decide::{BudgetKey, Reservation, Snapshot};
+use crate::model::policy::Tier;
+use crate::policy::decide::{BudgetKey, Reservation};
 
 /// A reservation without a word after this long belongs to a command that never ran: the client denied
 /// it after the hook, or died.
 const RESERVATION_LIFE: TimeDelta = TimeDelta::minutes(10);
+
+pub(super) const RESERVED_FOR_CALL: &str = "SELECT id, service, kind, counts FROM hook_actions
+     WHERE session_id IS ?1 AND tool_use_id IS ?2 AND state IN ('reserved', 'released') ORDER BY id";
+
+pub(super) const RESERVED_FOR_ACTION: &str = "SELECT id, service, kind, counts FROM hook_actions
+     WHERE session_id IS ?1 AND tool_use_id IS NULL AND state IN ('reserved', 'released')
+         AND service = ?2 AND kind = ?3 AND verb = ?4 AND host IS ?5
+     ORDER BY state = 'reserved' AND expires_at > ?6 DESC, id";
+
+/// The actions are empty where an older release has settled the call.
+pub(super) const TOLD_BEFORE: &str =
+    "SELECT 1 FROM hook_settled WHERE session_id IS ?1 AND tool_use_id = ?2 AND actions IN (?3, '') LIMIT 1";
+
+pub(super) const RELEASE: &str =
+    "UPDATE hook_actions SET state = 'released' WHERE session_id = ?1 AND state = 'reserved'";
+
+/// A row of a reservation, whose budget it is, and whether it counts.
+type Reserved = (i64, BudgetKey, bool);
 
 /// Which tool call of which session; both may be missing in hand-made input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,16 +49,6 @@ pub enum Settled {
 }
 
 impl Change<'_> {
-    /// What the budgets have been used for, within the longest window before `now`.
-    pub fn usage(
-        &self,
-        keys: &[BudgetKey],
-        policy: &Policy,
-        now: DateTime<Utc>,
-    ) -> Result<Snapshot, LedgerError> {
-        usage_of(&self.transaction, keys, policy, now).map_err(|cause| self.error(cause))
-    }
-
     /// Takes the reservations out of their budgets.
     pub fn reserve(
         &self,
@@ -60,43 +65,43 @@ impl Change<'_> {
 
     /// Writes down that a tool call has run, successfully or not: both count.
     ///
-    /// `actions` is what the command holds; it is used when nothing was reserved for the call (the ledger
-    /// had failed then, or the hook before was not installed), since what has run has to be known.
+    /// `actions` is what the command takes from the budgets; it is used where nothing was reserved (the ledger
+    /// had failed then, or the hook before was not installed), since what has run has to be known. `evidence`
+    /// is all that the command does, in words: it tells two calls apart that were given the same id.
     pub fn settle(
         &self,
         call: CallId<'_>,
+        evidence: &str,
         actions: &[Reservation],
         result: &ToolResult,
         tier: Option<Tier>,
         now: DateTime<Utc>,
     ) -> Result<Settled, LedgerError> {
-        self.try_settle(call, actions, result, tier, now).map_err(|cause| self.error(cause))
+        self.try_settle(call, evidence, actions, result, tier, now).map_err(|cause| self.error(cause))
     }
 
     fn try_settle(
         &self,
         call: CallId<'_>,
+        evidence: &str,
         actions: &[Reservation],
         result: &ToolResult,
         tier: Option<Tier>,
         now: DateTime<Utc>,
     ) -> rusqlite::Result<Settled> {
         let (state, error) = outcome(result);
-        let reserved = self.open_reservations(call, actions)?;
-        if reserved.is_empty() {
-            if self.already_settled(call)? {
-                return Ok(Settled::Before);
-            }
-            let mut counted = Vec::new();
-            for action in actions {
-                self.insert_hook_action(call, action, state, now, Some(now))?;
-                if action.counts {
-                    self.insert_cooldown_action(call, &action.key, state, error, tier, now)?;
-                    counted.push(action.key.clone());
+        let (reserved, unreserved) = match call.tool_use {
+            Some(_) => {
+                let reserved = self.reserved_for_call(call)?;
+                let first = self.first_telling(call, evidence, now)?;
+                if reserved.is_empty() && !first {
+                    return Ok(Settled::Before);
                 }
+                let unreserved = if reserved.is_empty() { actions.iter().collect() } else { vec![] };
+                (reserved, unreserved)
             }
-            return Ok(Settled::Now(counted));
-        }
+            None => self.reserved_for_actions(call, actions, now)?,
+        };
         let mut counted = Vec::new();
         for (id, key, counts) in reserved {
             self.transaction.execute(
@@ -108,63 +113,64 @@ impl Change<'_> {
                 counted.push(key);
             }
         }
+        for action in unreserved {
+            self.insert_hook_action(call, action, state, now, Some(now))?;
+            if action.counts {
+                self.insert_cooldown_action(call, &action.key, state, error, tier, now)?;
+                counted.push(action.key.clone());
+            }
+        }
         Ok(Settled::Now(counted))
     }
 
     /// The reservations of this call that wait to be settled. An expired or released one that turns out to
     /// have run after all is among them: what ran counts.
-    fn open_reservations(
-        &self,
-        call: CallId<'_>,
-        actions: &[Reservation],
-    ) -> rusqlite::Result<Vec<(i64, BudgetKey, bool)>> {
-        const OPEN: &str = "SELECT id, service, kind, counts FROM hook_actions
-             WHERE session_id IS ?1 AND tool_use_id IS ?2 AND state IN ('reserved', 'released')";
-        let read = |row: &rusqlite::Row<'_>| {
-            let kind: String = row.get(2)?;
-            let kind = if kind == "redeployment" { "redeployment" } else { "restart" };
-            Ok((row.get(0)?, BudgetKey { service: row.get(1)?, kind }, row.get(3)?))
-        };
-        if call.tool_use.is_some() {
-            let mut statement = self.transaction.prepare(OPEN)?;
-            return statement.query_map(params![call.session, call.tool_use], read)?.collect();
-        }
-        // Without an id the oldest open reservation of the same action is the likeliest.
-        let mut statement = self
-            .transaction
-            .prepare(&format!("{OPEN} AND service = ?3 AND kind = ?4 AND verb = ?5 ORDER BY id LIMIT 1"))?;
-        let mut found = Vec::new();
-        for action in actions {
-            let row = statement
-                .query_row(
-                    params![
-                        call.session,
-                        call.tool_use,
-                        action.key.service,
-                        action.key.kind,
-                        action.verb.as_str()
-                    ],
-                    read,
-                )
-                .optional()?;
-            found.extend(row);
-        }
-        Ok(found)
+    fn reserved_for_call(&self, call: CallId<'_>) -> rusqlite::Result<Vec<Reserved>> {
+        self.transaction
+            .prepare(RESERVED_FOR_CALL)?
+            .query_map(params![call.session, call.tool_use], read_reserved)?
+            .collect()
     }
 
-    fn already_settled(&self, call: CallId<'_>) -> rusqlite::Result<bool> {
-        if call.tool_use.is_none() {
-            return Ok(false);
+    /// Without an id of the call, the oldest open reservation of the same action is the likeliest; one that
+    /// has expired belongs to it only when there is no other. Each is taken once; the actions that are left
+    /// come second.
+    fn reserved_for_actions<'a>(
+        &self,
+        call: CallId<'_>,
+        actions: &'a [Reservation],
+        now: DateTime<Utc>,
+    ) -> rusqlite::Result<(Vec<Reserved>, Vec<&'a Reservation>)> {
+        let mut statement = self.transaction.prepare(RESERVED_FOR_ACTION)?;
+        let (mut found, mut left): (Vec<Reserved>, Vec<&Reservation>) = (vec![], vec![]);
+        for action in actions {
+            let BudgetKey { service, kind } = &action.key;
+            let known =
+                params![call.session, service, kind, action.verb.as_str(), action.host, time::write(now)];
+            let candidates: Vec<Reserved> =
+                statement.query_map(known, read_reserved)?.collect::<rusqlite::Result<_>>()?;
+            match candidates.into_iter().find(|(id, ..)| found.iter().all(|(taken, ..)| taken != id)) {
+                Some(reserved) => found.push(reserved),
+                None => left.push(action),
+            }
         }
-        self.transaction
-            .query_row(
-                "SELECT 1 FROM hook_actions
-                 WHERE session_id IS ?1 AND tool_use_id IS ?2 AND state IN ('done', 'failed') LIMIT 1",
-                params![call.session, call.tool_use],
-                |_| Ok(()),
-            )
-            .optional()
-            .map(|found| found.is_some())
+        Ok((found, left))
+    }
+
+    /// Notes that this call has been told; false when it had been already.
+    fn first_telling(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> rusqlite::Result<bool> {
+        let told = self
+            .transaction
+            .query_row(TOLD_BEFORE, params![call.session, call.tool_use, evidence], |_| Ok(()))
+            .optional()?
+            .is_some();
+        if !told {
+            self.transaction.execute(
+                "INSERT INTO hook_settled (session_id, tool_use_id, actions, settled_at) VALUES (?1, ?2, ?3, ?4)",
+                params![call.session, call.tool_use, evidence, time::write(now)],
+            )?;
+        }
+        Ok(!told)
     }
 
     fn insert_hook_action(
@@ -239,12 +245,7 @@ impl Change<'_> {
 
     /// Gives back what a session reserved and never used.
     pub fn release_session(&self, session: &str) -> Result<usize, LedgerError> {
-        self.transaction
-            .execute(
-                "UPDATE hook_actions SET state = 'released' WHERE session_id = ?1 AND state = 'reserved'",
-                [session],
-            )
-            .map_err(|cause| self.error(cause))
+        self.transaction.execute(RELEASE, [session]).map_err(|cause| self.error(cause))
     }
 
     /// Notes a denial, or a failure that was let through or held against the command.
@@ -268,62 +269,10 @@ impl Change<'_> {
     }
 }
 
-impl Ledger {
-    /// What the budgets have been used for, within the longest window before `now`.
-    pub fn usage(
-        &self,
-        keys: &[BudgetKey],
-        policy: &Policy,
-        now: DateTime<Utc>,
-    ) -> Result<Snapshot, LedgerError> {
-        usage_of(&self.connection, keys, policy, now).map_err(|cause| self.error(cause))
-    }
-
-    /// What every service has used within the longest window before `now`; `None` when nothing was ever
-    /// written down.
-    pub fn usage_of_all(&self, policy: &Policy, now: DateTime<Utc>) -> Result<Option<Snapshot>, LedgerError> {
-        self.try_usage_of_all(policy, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_usage_of_all(&self, policy: &Policy, now: DateTime<Utc>) -> rusqlite::Result<Option<Snapshot>> {
-        let connection = &self.connection;
-        let since = now - longest_window(policy);
-        let mut keys = BTreeSet::new();
-        let mut any = false;
-        let mut collect = |sql: &str| -> rusqlite::Result<()> {
-            let mut statement = connection.prepare(sql)?;
-            let mut rows = statement.query([time::floor(since)])?;
-            while let Some(row) = rows.next()? {
-                let (service, kind): (String, String) = (row.get(0)?, row.get(1)?);
-                if let Some(kind) = known_kind(&kind) {
-                    keys.insert(BudgetKey { service, kind });
-                }
-            }
-            Ok(())
-        };
-        let exists = |table: &str| -> rusqlite::Result<bool> {
-            Ok(migrate::has_table(connection, table)?
-                && connection
-                    .query_row(&format!("SELECT 1 FROM {table} LIMIT 1"), [], |_| Ok(()))
-                    .optional()?
-                    .is_some())
-        };
-        if exists("cooldown_actions")? {
-            any = true;
-            collect("SELECT DISTINCT service, action_type FROM cooldown_actions WHERE timestamp >= ?1")?;
-        }
-        if exists("hook_actions")? {
-            any = true;
-            collect(
-                "SELECT DISTINCT service, kind FROM hook_actions WHERE state = 'reserved' AND reserved_at >= ?1",
-            )?;
-        }
-        if !any {
-            return Ok(None);
-        }
-        let keys: Vec<BudgetKey> = keys.into_iter().collect();
-        usage_of(connection, &keys, policy, now).map(Some)
-    }
+fn read_reserved(row: &Row<'_>) -> rusqlite::Result<Reserved> {
+    let kind: String = row.get(2)?;
+    let kind = if kind == "redeployment" { "redeployment" } else { "restart" };
+    Ok((row.get(0)?, BudgetKey { service: row.get(1)?, kind }, row.get(3)?))
 }
 
 /// The state of a settled action, and the error to keep.
@@ -332,81 +281,4 @@ fn outcome(result: &ToolResult) -> (&'static str, Option<&str>) {
         ToolResult::Succeeded => ("done", None),
         ToolResult::Failed(why) => ("failed", Some(why)),
     }
-}
-
-fn known_kind(kind: &str) -> Option<&'static str> {
-    match kind {
-        "restart" => Some("restart"),
-        "redeployment" => Some("redeployment"),
-        _ => None,
-    }
-}
-
-fn longest_window(policy: &Policy) -> TimeDelta {
-    policy.restart.window.delta().max(policy.redeployment.window.delta())
-}
-
-fn usage_of(
-    connection: &Connection,
-    keys: &[BudgetKey],
-    policy: &Policy,
-    now: DateTime<Utc>,
-) -> rusqlite::Result<Snapshot> {
-    let since = now - longest_window(policy);
-    keys.iter().map(|key| Ok((key.clone(), usage(connection, key, since, now)?))).collect()
-}
-
-fn usage(
-    connection: &Connection,
-    key: &BudgetKey,
-    since: DateTime<Utc>,
-    now: DateTime<Utc>,
-) -> rusqlite::Result<Usage> {
-    let mut entries = Vec::new();
-    let mut collect = |sql: &str, last: String| -> rusqlite::Result<()> {
-        let mut statement = connection.prepare(sql)?;
-        let mut rows = statement.query(params![key.service, key.kind, last])?;
-        while let Some(row) = rows.next()? {
-            // A time that nobody can read spoils only its own row.
-            entries.extend(row.get::<_, String>(0).ok().as_deref().and_then(time::read));
-        }
-        Ok(())
-    };
-    if migrate::has_table(connection, "cooldown_actions")? {
-        collect(
-            "SELECT timestamp FROM cooldown_actions WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3",
-            time::floor(since),
-        )?;
-    }
-    let mut stopped = false;
-    if migrate::has_table(connection, "hook_actions")? {
-        collect(
-            "SELECT reserved_at FROM hook_actions
-             WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND counts AND expires_at > ?3",
-            time::write(now),
-        )?;
-        // A reservation that expired may have run: then the service is down, and its start must be free.
-        stopped = connection
-            .query_row(
-                "SELECT verb FROM hook_actions WHERE service = ?1 AND kind = ?2 AND state <> 'released'
-                 ORDER BY id DESC LIMIT 1",
-                params![key.service, key.kind],
-                |row| row.get::<_, String>(0),
-            )
-            .optional()?
-            .is_some_and(|verb| verb == "stop");
-    }
-    let mut reset = None;
-    if migrate::has_table(connection, "budget_resets")? {
-        reset = connection
-            .query_row(
-                "SELECT at FROM budget_resets WHERE service = ?1 ORDER BY id DESC LIMIT 1",
-                [&key.service],
-                |row| row.get::<_, String>(0),
-            )
-            .optional()?
-            .as_deref()
-            .and_then(time::read);
-    }
-    Ok(Usage { entries, stopped, reset })
 }

@@ -1,23 +1,25 @@
 //! Writing to `cooldown.json` without disturbing what else stands in it: unknown keys, their order and the
 //! writer's own formatting stay.
 
-use std::fs::Permissions;
+use std::fs::{Metadata, Permissions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::time::Duration;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
-use tempfile::NamedTempFile;
+use rustix::fs::Access;
+use rustix::io::Errno;
 
 use super::cooldown_file::MAX_BYTES;
-use super::folder_lock::turn_in_folder_of;
+use super::folder_lock::{folder_of, turn_in_folder_of};
+use super::patience::BUSY_TIMEOUT;
+use super::plain_file::{self, Content};
 use super::time;
 
-/// How long another writer is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The file while it is being written.
+const UNFINISHED: &str = ".cooldown.json.new";
 
 /// A change of one service's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,28 +68,52 @@ pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
     }
     let fail = |error| EditError::Io { path: path.display().to_string(), error };
     let foreign = |reason: String| EditError::Foreign { path: path.display().to_string(), reason };
-    let _turn = turn_in_folder_of(path, PATIENCE).map_err(fail)?;
-    let text = read(path).map_err(fail)?;
-    if text.len() > usize::try_from(MAX_BYTES).unwrap_or(usize::MAX) {
-        return Err(foreign(format!("it has {} bytes", text.len())));
-    }
+    let _turn = turn_in_folder_of(path, BUSY_TIMEOUT).map_err(fail)?;
+    let path = &behind_link(path).map_err(fail)?;
+    let before = existing(path).map_err(fail)?;
+    let text = match plain_file::read(path, MAX_BYTES) {
+        Ok(Content::Bytes(bytes)) => String::from_utf8(bytes).map_err(|error| foreign(error.to_string()))?,
+        Ok(Content::TooLarge(bytes)) => return Err(foreign(format!("it has {bytes} bytes"))),
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(fail(error)),
+    };
     let edited = apply(&text, edits).map_err(foreign)?;
-    replace(path, &edited).map_err(fail)
+    replace(path, before.as_ref(), &edited).map_err(fail)
 }
 
-fn read(path: &Path) -> io::Result<String> {
-    match std::fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-        result => result,
+/// The file that a symbolic link stands for: that one is replaced, and the link stays.
+fn behind_link(path: &Path) -> io::Result<PathBuf> {
+    match path.symlink_metadata() {
+        Ok(entry) if entry.is_symlink() => path.canonicalize(),
+        _ => Ok(path.to_owned()),
     }
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut temporary = NamedTempFile::with_prefix_in(".cooldown-", folder)?;
-    // The dashboard may run as another user: its rights to the file stay.
-    let mode =
-        std::fs::metadata(path).map_or_else(|_| Permissions::from_mode(0o644), |file| file.permissions());
+/// What is known of the file as it is. One that this process may not write to is left alone: replacing it
+/// needs no right to it, but whoever took the right away meant it.
+fn existing(path: &Path) -> io::Result<Option<Metadata>> {
+    match rustix::fs::access(path, Access::WRITE_OK) {
+        Ok(()) => std::fs::metadata(path).map(Some),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn replace(path: &Path, before: Option<&Metadata>, text: &str) -> io::Result<()> {
+    let folder = folder_of(path);
+    // Always the same name, so that one that a killed process left behind is the last of its kind.
+    let leftover = folder.join(UNFINISHED);
+    match std::fs::remove_file(&leftover) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut temporary = tempfile::Builder::new().prefix(UNFINISHED).rand_bytes(0).tempfile_in(folder)?;
+    // The dashboard may run as another user: the file stays that user's, with the rights it had.
+    let mode = before.map_or_else(|| Permissions::from_mode(0o644), Metadata::permissions);
+    if let Some(before) = before.filter(|file| file.uid() != rustix::process::geteuid().as_raw()) {
+        // Only root may give a file away; for others it becomes their own, and readable as before.
+        let _ = fchown(temporary.as_file(), Some(before.uid()), Some(before.gid()));
+    }
     temporary.as_file().set_permissions(mode)?;
     temporary.write_all(text.as_bytes())?;
     temporary.as_file().sync_all()?;

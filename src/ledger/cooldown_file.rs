@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::plain_file::{self, Content};
 use super::time;
 
 /// What the file says: the times of restarts and redeployments, per service.
@@ -63,18 +64,15 @@ impl CooldownFile {
     /// Reads the file.
     pub fn read(path: &Path) -> Result<Self, CooldownFileError> {
         let name = || path.display().to_string();
-        let bytes = match std::fs::metadata(path) {
-            Ok(file) => file.len(),
+        let text = match plain_file::read(path, MAX_BYTES) {
+            Ok(Content::Bytes(text)) => text,
+            Ok(Content::TooLarge(bytes)) => return Err(CooldownFileError::TooLarge { path: name(), bytes }),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let folder = path.parent().unwrap_or(path);
                 return Err(CooldownFileError::Missing(folder.display().to_string()));
             }
             Err(error) => return Err(CooldownFileError::Unreadable(name(), error)),
         };
-        if bytes > MAX_BYTES {
-            return Err(CooldownFileError::TooLarge { path: name(), bytes });
-        }
-        let text = std::fs::read(path).map_err(|error| CooldownFileError::Unreadable(name(), error))?;
         if text.iter().all(u8::is_ascii_whitespace) {
             return Err(CooldownFileError::Empty(name()));
         }

@@ -19,6 +19,14 @@ pub struct Event {
     pub message: String,
 }
 
+pub(super) const LATEST: &str = "SELECT id, created_at, level, service, message FROM events WHERE id IN (
+     SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1)
+     UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1))";
+
+/// Where another program's table has no index by time, to sort it all would cost too much.
+pub(super) const LAST_WRITTEN: &str =
+    "SELECT id, created_at, level, service, message FROM events ORDER BY id DESC LIMIT ?1";
+
 impl Change<'_> {
     /// Writes an event of this program's hooks.
     pub fn add_event(
@@ -53,16 +61,11 @@ impl Ledger {
         if !migrate::has_table(&self.connection, "events").map_err(fail)? {
             return Ok(None);
         }
-        let mut statement = self
-            .connection
-            .prepare(
-                "SELECT id, created_at, level, service, message FROM events WHERE id IN (
-                     SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1)
-                     UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1))",
-            )
-            .map_err(fail)?;
+        let indexed = migrate::has_index_on(&self.connection, "events", "created_at").map_err(fail)?;
+        let sql = if indexed { LATEST } else { LAST_WRITTEN };
+        let mut statement = self.connection.prepare(sql).map_err(fail)?;
         let mut events = statement
-            .query_map([count * 3], |row| Ok((row.get::<_, i64>(0)?, event(row))))
+            .query_map([i64::from(count) * 3], |row| Ok((row.get::<_, i64>(0)?, event(row))))
             .and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>)
             .map_err(fail)?;
         events.sort_by(|(id_a, a), (id_b, b)| (b.at, id_b).cmp(&(a.at, id_a)));

@@ -14,8 +14,7 @@ use std::time::Duration;
 /// Waits for this process's turn in the folder of `path`; it ends with the file that is returned, or with
 /// the process. Not to be asked for twice at once.
 pub fn turn_in_folder_of(path: &Path, patience: Duration) -> io::Result<File> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = File::open(folder)?;
+    let folder = File::open(folder_of(path))?;
     match folder.try_lock() {
         Ok(()) => return Ok(folder),
         Err(TryLockError::Error(error)) => return Err(error),
@@ -31,4 +30,9 @@ pub fn turn_in_folder_of(path: &Path, patience: Duration) -> io::Result<File> {
     receiver.recv_timeout(patience).unwrap_or_else(|_| {
         Err(io::Error::new(ErrorKind::TimedOut, "another process holds the lock on the folder"))
     })
+}
+
+/// The folder that a file is in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

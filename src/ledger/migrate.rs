@@ -3,14 +3,18 @@
 //! The version is kept in a table of our own, since the file may belong to another program that keeps its
 //! version in SQLite's header or in its own table.
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 3] = [
+const MIGRATIONS: [(u32, &str); 4] = [
     (1, include_str!("migrations/0001_shared_tables.sql")),
     (2, include_str!("migrations/0002_hook_actions.sql")),
     (3, include_str!("migrations/0003_resets_and_streaks.sql")),
+    (4, include_str!("migrations/0004_telling_twice_and_clearing.sql")),
 ];
+
+/// The tables that another program may have created.
+const SHARED: [&str; 2] = ["events", "cooldown_actions"];
 
 /// Whether nothing is left to do: on every call but the first this is all that happens.
 pub fn is_latest(connection: &Connection) -> rusqlite::Result<bool> {
@@ -18,21 +22,13 @@ pub fn is_latest(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(version(connection)? >= newest)
 }
 
-/// Brings the database to the latest version.
+/// Brings the database to the latest version. Its journal mode stays: another program may have chosen it.
 pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
-    if is_new(connection)? {
-        // Readers then never wait for a writer. A database of another program keeps its own mode, and
-        // the mode itself may be refused by the file system: it is an improvement, not a condition.
-        connection.pragma_update(None, "journal_mode", "WAL").or_else(|error| {
-            match error.sqlite_error_code() {
-                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Ok(()),
-                _ => Err(error),
-            }
-        })?;
-    }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have migrated while this one waited for the lock.
     let from = version(&transaction)?;
+    let found = SHARED.map(|table| has_table(&transaction, table).map(|is_there| (table, is_there)));
+    let indexes = indexes(&transaction)?;
     transaction.execute_batch(
         "CREATE TABLE IF NOT EXISTS opsctl_migrations (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
     )?;
@@ -43,7 +39,34 @@ pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
             [number],
         )?;
     }
+    if from == 0 {
+        for found in found {
+            let (table, is_there) = found?;
+            if is_there {
+                // Its owner may create an index of the same name one day, and would fail.
+                drop_new_indexes(&transaction, table, &indexes)?;
+            }
+        }
+    }
     transaction.commit()
+}
+
+fn indexes(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    connection
+        .prepare("SELECT tbl_name, name FROM sqlite_master WHERE type = 'index'")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+fn drop_new_indexes(
+    connection: &Connection,
+    table: &str,
+    before: &[(String, String)],
+) -> rusqlite::Result<()> {
+    for (_, name) in indexes(connection)?.iter().filter(|index| index.0 == table && !before.contains(index)) {
+        connection.execute_batch(&format!("DROP INDEX {name}"))?;
+    }
+    Ok(())
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<u32> {
@@ -51,13 +74,6 @@ fn version(connection: &Connection) -> rusqlite::Result<u32> {
         return Ok(0);
     }
     connection.query_row("SELECT coalesce(max(version), 0) FROM opsctl_migrations", [], |row| row.get(0))
-}
-
-fn is_new(connection: &Connection) -> rusqlite::Result<bool> {
-    connection
-        .query_row("SELECT 1 FROM sqlite_master LIMIT 1", [], |_| Ok(()))
-        .optional()
-        .map(|found| found.is_none())
 }
 
 /// Whether the database holds this table.
@@ -72,6 +88,19 @@ pub fn has_table(connection: &Connection, table: &str) -> rusqlite::Result<bool>
 pub fn has_column(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
     connection
         .query_row("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", [table, column], |_| Ok(()))
+        .optional()
+        .map(|found| found.is_some())
+}
+
+/// Whether a query by this column finds an index that begins with it, whoever created the table.
+pub fn has_index_on(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
+    connection
+        .query_row(
+            "SELECT 1 FROM pragma_index_list(?1) AS list JOIN pragma_index_info(list.name) AS info
+             WHERE NOT list.partial AND info.seqno = 0 AND info.name = ?2",
+            [table, column],
+            |_| Ok(()),
+        )
         .optional()
         .map(|found| found.is_some())
 }

@@ -6,23 +6,28 @@ pub mod time;
 
 mod actions;
 pub mod cooldown_edit;
+mod creation;
 mod events;
 mod folder_lock;
+mod patience;
+mod plain_file;
+#[cfg(test)]
+mod plans;
 mod resets;
+mod usage;
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
+use patience::{BUSY_TIMEOUT, look_again};
+
 pub use actions::{CallId, Settled};
 pub use events::Event;
 pub use resets::{HEALTHY_CHECKS, Streak};
-
-/// How long a writer waits for another one. Claude Ops' session manager writes to the same file.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A ledger that cannot be used; the text says which file and why.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +56,10 @@ pub struct Change<'a> {
 impl Ledger {
     /// Opens the ledger for writing, and creates it if there is none. Its folder must exist.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        if path.symlink_metadata().is_err() {
+            creation::create(path)
+                .map_err(|cause| LedgerError { path: path.display().to_string(), cause })?;
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -58,8 +67,7 @@ impl Ledger {
         if migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))? {
             return Ok(ledger);
         }
-        // Turning a database to WAL does not wait for other connections as everything else does, so this
-        // program's own take turns. Without the lock they may fail, but nothing is lost.
+        // SQLite's own lock holds without a turn, too; only its queue is less fair.
         let _turn = folder_lock::turn_in_folder_of(path, BUSY_TIMEOUT);
         migrate::to_latest(&mut ledger.connection).map_err(|cause| ledger.error(cause))?;
         Ok(ledger)
@@ -67,18 +75,27 @@ impl Ledger {
 
     /// Opens the ledger to be read; `None` when there is none, which is not created.
     pub fn open_existing(path: &Path) -> Result<Option<Self>, LedgerError> {
-        // An empty file is a database without tables to SQLite, and no ledger to anybody.
-        if std::fs::metadata(path).is_ok_and(|file| file.len() == 0) || !path.exists() {
-            return Ok(None);
+        match std::fs::metadata(path) {
+            // An empty file is a database without tables to SQLite, and no ledger to anybody.
+            Ok(file) if file.is_file() && file.len() == 0 => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            // A ledger that cannot be reached is not one that does not exist: SQLite says why.
+            Ok(_) | Err(_) => {}
         }
         Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX).map(Some)
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, LedgerError> {
         let fail = |cause| LedgerError { path: path.display().to_string(), cause };
-        let connection = Connection::open_with_flags(path, flags).map_err(fail)?;
+        // SQLite would wait for ever for somebody to write into a pipe.
+        if std::fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+            let cannot_open = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+            let why = Some("it is not a regular file".to_owned());
+            return Err(fail(rusqlite::Error::SqliteFailure(cannot_open, why)));
+        }
+        let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
         connection
-            .busy_timeout(BUSY_TIMEOUT)
+            .busy_handler(Some(look_again))
             // The session manager's tables refer to its own integer session ids; hooks know the client's.
             .and_then(|()| connection.pragma_update(None, "foreign_keys", false))
             // An action that was let through must survive a power cut.

@@ -56,10 +56,16 @@ impl Change<'_> {
     }
 
     fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> rusqlite::Result<()> {
+        self.transaction.execute(
+            "INSERT INTO budget_resets (service, at, why, last_action)
+                 VALUES (?1, ?2, ?3, (SELECT coalesce(max(id), 0) FROM cooldown_actions))",
+            params![service, time::write(now), why],
+        )?;
+        // What is under way counts again when it is told to have run.
         self.transaction
             .execute(
-                "INSERT INTO budget_resets (service, at, why) VALUES (?1, ?2, ?3)",
-                params![service, time::write(now), why],
+                "UPDATE hook_actions SET cleared = 1 WHERE service = ?1 AND state = 'reserved'",
+                [service],
             )
             .map(|_| ())
     }
@@ -82,8 +88,12 @@ impl Change<'_> {
         for (table, column, which) in [
             ("events", "created_at", ""),
             ("cooldown_actions", "timestamp", ""),
-            ("hook_actions", "reserved_at", " AND state <> 'reserved'"),
+            // Open reservations are young; one that expired so long ago never ran.
+            ("hook_actions", "expires_at", ""),
+            ("hook_settled", "settled_at", ""),
             ("hook_decisions", "at", ""),
+            // The last reset of a service says which of its rows no longer count.
+            ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {
             deleted += self
                 .transaction

@@ -13,19 +13,23 @@ pub const SAME_ACTION: TimeDelta = TimeDelta::seconds(120);
 pub struct Usage {
     /// When the counted actions happened, in any order.
     pub entries: Vec<DateTime<Utc>>,
+    /// When actions happened that the ledger holds and that no longer count, since the counters were cleared.
+    pub cleared: Vec<DateTime<Utc>>,
     /// The last thing done to the service was a stop, so the next start closes the cycle uncounted.
     pub stopped: bool,
-    /// The counters were cleared then; what happened up to it no longer counts.
+    /// The counters were cleared then; what the file says of the time up to it no longer counts.
     pub reset: Option<DateTime<Utc>>,
 }
 
 impl Usage {
     /// Adds the entries of `cooldown.json` that the ledger does not already hold.
     pub fn merge_file(&mut self, file: &[DateTime<Utc>]) {
-        let known = self.entries.clone();
-        self.entries.extend(
-            file.iter().filter(|entry| known.iter().all(|row| (*row - **entry).abs() > SAME_ACTION)).copied(),
-        );
+        let known: Vec<_> = self.entries.iter().chain(&self.cleared).copied().collect();
+        let is_new = |entry: &DateTime<Utc>| {
+            self.reset.is_none_or(|reset| *entry > reset)
+                && known.iter().all(|row| (*row - *entry).abs() > SAME_ACTION)
+        };
+        self.entries.extend(file.iter().filter(|entry| is_new(entry)).copied());
     }
 
     /// The entries that count at `now`, newest first.
@@ -34,13 +38,8 @@ impl Usage {
     /// must not open the budget, and a date out of the blue must not close it for good.
     pub fn counted(&self, budget: &Budget, now: DateTime<Utc>) -> Vec<DateTime<Utc>> {
         let window = budget.window.delta();
-        let mut counted: Vec<_> = self
-            .entries
-            .iter()
-            .filter(|at| **at > now - window && **at < now + window)
-            .filter(|at| self.reset.is_none_or(|reset| **at > reset))
-            .copied()
-            .collect();
+        let mut counted: Vec<_> =
+            self.entries.iter().filter(|at| **at > now - window && **at < now + window).copied().collect();
         counted.sort_unstable_by(|a, b| b.cmp(a));
         counted
     }
@@ -118,8 +117,12 @@ mod tests {
 
     #[test]
     fn what_happened_before_a_reset_no_longer_counts() {
-        let usage = Usage { reset: Some(at("14:10:00")), ..usage(&["14:00:00", "14:10:00", "14:22:00"]) };
-        assert_eq!(usage.counted(&BUDGET, at("14:30:00")), vec![at("14:22:00")]);
+        // The ledger tells itself what a reset has cleared: 14:00:00 was, the action in the same second not.
+        let mut usage =
+            Usage { cleared: vec![at("14:00:00")], reset: Some(at("14:10:00")), ..usage(&["14:10:00"]) };
+        // Before the reset; the cleared action, noted late; the counted one; one that only the file knows.
+        usage.merge_file(&[at("13:00:00"), at("14:01:30"), at("14:11:00"), at("14:22:00")]);
+        assert_eq!(usage.counted(&BUDGET, at("14:30:00")), vec![at("14:22:00"), at("14:10:00")]);
     }
 
     #[test]

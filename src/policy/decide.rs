@@ -253,7 +253,7 @@ mod tests {
             minutes_ago.iter().map(|minutes| now() - chrono::TimeDelta::minutes(*minutes)).collect();
         BTreeMap::from([(
             BudgetKey { service: service.into(), kind: "restart" },
-            Usage { entries, stopped, reset: None },
+            Usage { entries, stopped, ..Usage::default() },
         )])
     }
 

@@ -1,30 +1,12 @@
 //! The hooks of tool calls: budgets, events, and what they do when something is wrong.
 
 use chrono::{SecondsFormat, TimeDelta, Utc};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::sandbox::{Run, Sandbox, call, sqlite3};
+use crate::sandbox::{Run, Sandbox, call, denied, passes, sqlite3};
 
 fn ago(minutes: i64) -> String {
     (Utc::now() - TimeDelta::minutes(minutes)).to_rfc3339_opts(SecondsFormat::Secs, true)
-}
-
-fn passes(run: &Run) {
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run:?}");
-}
-
-fn denied(run: &Run) -> String {
-    assert_eq!(run.code, Some(2), "{run:?}");
-    let json: Value = serde_json::from_str(&run.stdout).unwrap();
-    let output = &json["hookSpecificOutput"];
-    assert_eq!(json.as_object().unwrap().len(), 1, "other keys spoil the verdict: {json}");
-    assert_eq!(
-        (&output["hookEventName"], &output["permissionDecision"]),
-        (&json!("PreToolUse"), &json!("deny"))
-    );
-    let reason = output["permissionDecisionReason"].as_str().unwrap().to_owned();
-    assert_eq!(run.stderr, format!("{reason}\n"));
-    reason
 }
 
 #[test]
@@ -280,7 +262,7 @@ fn a_command_without_an_action_touches_neither_policy_nor_ledger() {
         assert_eq!(run, Run { code: Some(0), stdout: String::new(), stderr: String::new() });
     }
     // The same folder does trouble a command that acts.
-    assert_eq!(sandbox.before("t2", "docker restart jellyfin").stderr.lines().count(), 4);
+    assert_eq!(sandbox.before("t2", "docker restart jellyfin").stderr.lines().count(), 3);
 }
 
 #[test]
@@ -425,31 +407,10 @@ fn a_mistake_in_hosts_yaml_never_lifts_the_limits() {
 }
 
 #[test]
-fn two_hundred_calls_at_once_take_two_places() {
-    let sandbox = Sandbox::new();
-    let allowed = std::thread::scope(|scope| {
-        let calls: Vec<_> = (0..200)
-            .map(|n| {
-                let sandbox = &sandbox;
-                scope.spawn(move || sandbox.before(&format!("t{n}"), "docker restart jellyfin"))
-            })
-            .collect();
-        let runs = calls.into_iter().map(|call| call.join().unwrap());
-        runs.filter(|run| {
-            assert!(!run.stderr.contains("locked"), "{run:?}");
-            run.code == Some(0)
-        })
-        .count()
-    });
-    assert_eq!(allowed, 2);
-    assert_eq!(sandbox.sql("PRAGMA integrity_check"), "ok");
-}
-
-#[test]
 fn a_new_database_is_in_wal_mode_and_versioned() {
     let sandbox = Sandbox::new();
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     let database = sandbox.path("claudeops.db");
     assert_eq!(sqlite3(&database, "PRAGMA journal_mode"), "wal");
-    assert_eq!(sqlite3(&database, "SELECT group_concat(version) FROM opsctl_migrations"), "1,2,3");
+    assert_eq!(sqlite3(&database, "SELECT group_concat(version) FROM opsctl_migrations"), "1,2,3,4");
 }

@@ -5,5 +5,6 @@ mod explain;
 mod hooks;
 mod hosts_yaml;
 mod render;
+#[path = "../support/sandbox.rs"]
 mod sandbox;
 mod session_start;

@@ -1,4 +1,5 @@
 //! A state folder of its own for each test, and the program run in it with nothing else around.
+#![allow(dead_code, reason = "each test crate uses its own part of it")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,12 +66,20 @@ impl Sandbox {
 
     /// The program in a network namespace with nothing but loopback and what `prepare` (shell) adds to it.
     pub fn in_own_network(&self, prepare: &str, arguments: &[&str], stdin: &str) -> Run {
+        let script = format!("ip link set lo up; {prepare}; exec \"$@\"");
+        self.in_namespace("--net", &script, arguments, stdin)
+    }
+
+    /// The program in a mount namespace; `script` (shell) calls it as `"$@"`.
+    pub fn in_own_mounts(&self, script: &str, arguments: &[&str], stdin: &str) -> Run {
+        self.in_namespace("--mount", script, arguments, stdin)
+    }
+
+    fn in_namespace(&self, kind: &str, script: &str, arguments: &[&str], stdin: &str) -> Run {
         let opsctl = self.command(&[]);
         let mut command = Command::new("unshare");
         command
-            .args(["--user", "--map-root-user", "--net", "sh", "-ec"])
-            .arg(format!("ip link set lo up; {prepare}; exec \"$@\""))
-            .arg("sh")
+            .args(["--user", "--map-root-user", kind, "sh", "-ec", script, "sh"])
             .arg(opsctl.get_program())
             .args(arguments)
             .current_dir(self.folder.path())
@@ -132,4 +141,24 @@ fn run(mut command: Command, stdin: &[u8]) -> Run {
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// No objection.
+pub fn passes(run: &Run) {
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run:?}");
+}
+
+/// A denial in the form that the client honours, on both streams; its reason.
+pub fn denied(run: &Run) -> String {
+    assert_eq!(run.code, Some(2), "{run:?}");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    let output = &json["hookSpecificOutput"];
+    assert_eq!(json.as_object().unwrap().len(), 1, "other keys spoil the verdict: {json}");
+    assert_eq!(
+        (&output["hookEventName"], &output["permissionDecision"]),
+        (&json!("PreToolUse"), &json!("deny"))
+    );
+    let reason = output["permissionDecisionReason"].as_str().unwrap().to_owned();
+    assert_eq!(run.stderr, format!("{reason}\n"));
+    reason
 }

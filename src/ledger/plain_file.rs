@@ -1,0 +1,39 @@
+//! Reading a file that others write, without being held up or filled up by what they put in its place.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+/// What a file holds.
+#[derive(Debug)]
+pub enum Content {
+    /// All of it.
+    Bytes(Vec<u8>),
+    /// It is larger than what is read; so many bytes it has.
+    TooLarge(u64),
+}
+
+/// Reads a regular file of at most `limit` bytes. A pipe would keep its reader waiting, and a device may
+/// have no end, so neither is read.
+pub fn read(path: &Path, limit: u64) -> io::Result<Content> {
+    let file = File::from(rustix::fs::open(
+        path,
+        OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?);
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+    }
+    if metadata.len() > limit {
+        return Ok(Content::TooLarge(metadata.len()));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(Content::Bytes(bytes))
+}

@@ -1,0 +1,70 @@
+//! How SQLite finds what the hot paths ask for, on both kinds of database.
+
+use rusqlite::Connection;
+
+use super::{actions, events, migrate, usage};
+
+const FOUND: &str = include_str!("../../tests/fixtures/session-manager.sql");
+
+/// PreToolUse, PostToolUse, SessionStart, SessionEnd.
+const HOT: [&str; 11] = [
+    usage::ACTIONS,
+    usage::OPEN_RESERVATIONS,
+    usage::LAST_VERB,
+    usage::LAST_RESET,
+    usage::KEYS_BY_SKIPPING,
+    usage::KEYS_WITH_RESERVATIONS,
+    actions::RESERVED_FOR_CALL,
+    actions::RESERVED_FOR_ACTION,
+    actions::TOLD_BEFORE,
+    actions::RELEASE,
+    events::LATEST,
+];
+
+/// Those that sort a handful of rows: what one call has reserved, and the ids of the latest events.
+const SORTED: [&str; 2] = [actions::RESERVED_FOR_ACTION, events::LATEST];
+
+/// The tables that grow.
+const BIG: [&str; 5] = ["events", "cooldown_actions", "hook_actions", "hook_settled", "budget_resets"];
+
+fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let nulls = vec![rusqlite::types::Null; statement.parameter_count()];
+    let steps = statement.query_map(rusqlite::params_from_iter(nulls), |row| row.get(3)).unwrap();
+    steps.collect::<rusqlite::Result<_>>().unwrap()
+}
+
+#[test]
+fn no_hot_query_reads_a_table_that_grows_from_end_to_end() {
+    for schema in ["", FOUND] {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(schema).unwrap();
+        migrate::to_latest(&mut connection).unwrap();
+        for sql in HOT {
+            let steps = plan(&connection, sql);
+            let reads = |step: &&String| BIG.iter().any(|table| step.contains(table));
+            assert!(steps.iter().any(|step| reads(&step)), "{steps:?}");
+            for step in &steps {
+                // Two steps walk in the order of an index and stop at a LIMIT.
+                let walks = ["idx_events_created", "idx_cooldown_actions_service", "SCAN events"];
+                let ends_early = sql.contains("LIMIT") && walks.iter().any(|walk| step.contains(walk));
+                let whole = step.starts_with("SCAN") && reads(&step);
+                // The partial index holds nothing but open reservations.
+                assert!(!whole || ends_early || step.contains("hook_actions_open"), "{sql}: {steps:#?}");
+                let sorts = step.contains("TEMP B-TREE FOR ORDER");
+                assert!(!sorts || SORTED.contains(&sql), "{sql}: {steps:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_that_was_found_gets_no_index_of_ours() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(&FOUND.replace("CREATE INDEX", "-- CREATE INDEX")).unwrap();
+    migrate::to_latest(&mut connection).unwrap();
+    for (table, column) in [("events", "created_at"), ("cooldown_actions", "service")] {
+        assert!(!migrate::has_index_on(&connection, table, column).unwrap(), "{table}");
+    }
+    assert!(migrate::has_index_on(&connection, "hook_actions", "service").unwrap());
+}

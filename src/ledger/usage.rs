@@ -1,0 +1,237 @@
+//! What budgets have been used for.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension, Statement, params};
+
+use super::{Change, Ledger, LedgerError, migrate, time};
+use crate::model::policy::Policy;
+use crate::policy::budget::Usage;
+use crate::policy::decide::{BudgetKey, Snapshot};
+
+pub(super) const ACTIONS: &str = "SELECT timestamp, id FROM cooldown_actions
+     WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3";
+
+pub(super) const OPEN_RESERVATIONS: &str = "SELECT reserved_at FROM hook_actions
+     WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND expires_at > ?3 AND counts AND NOT cleared";
+
+/// The last thing that was done to a service, as far as it opens or closes a stop.
+///
+/// A stop opens whatever became of it: one without a word, or one that failed, may have taken the service
+/// down, and a start too many does no harm. Anything else closes only when it has succeeded or is under way:
+/// after a failed start the service is still down.
+pub(super) const LAST_VERB: &str = "SELECT verb FROM hook_actions
+     WHERE service = ?1 AND kind = ?2
+         AND (verb = 'stop' OR state = 'done' OR (state = 'reserved' AND expires_at > ?3))
+     ORDER BY id DESC LIMIT 1";
+
+pub(super) const LAST_RESET: &str =
+    "SELECT at, last_action FROM budget_resets WHERE service = ?1 ORDER BY id DESC LIMIT 1";
+
+/// Every service with a recent action, by kind. Services are found by skipping from one to the next in an index that
+/// begins with them: there are few of them and many rows.
+pub(super) const KEYS_BY_SKIPPING: &str = "WITH RECURSIVE
+         known(service) AS (
+             SELECT min(service) FROM cooldown_actions
+             UNION ALL
+             SELECT (SELECT min(service) FROM cooldown_actions WHERE service > known.service)
+             FROM known WHERE known.service IS NOT NULL),
+         kinds(kind) AS (VALUES ('restart'), ('redeployment'))
+     SELECT service, kind FROM known, kinds WHERE EXISTS (
+         SELECT 1 FROM cooldown_actions
+         WHERE service = known.service AND action_type = kinds.kind AND timestamp >= ?1)";
+
+/// The same where another program's table has no such index.
+const KEYS_BY_READING: &str =
+    "SELECT DISTINCT service, action_type FROM cooldown_actions WHERE timestamp >= ?1";
+
+pub(super) const KEYS_WITH_RESERVATIONS: &str =
+    "SELECT DISTINCT service, kind FROM hook_actions WHERE state = 'reserved' AND expires_at > ?1";
+
+impl Change<'_> {
+    /// What the budgets have been used for, within the longest window before `now`.
+    pub fn usage(
+        &self,
+        keys: &[BudgetKey],
+        policy: &Policy,
+        now: DateTime<Utc>,
+    ) -> Result<Snapshot, LedgerError> {
+        let look = || Reader::new(&self.transaction, policy, now)?.usage_of(keys);
+        look().map_err(|cause| self.error(cause))
+    }
+}
+
+impl Ledger {
+    /// What the budgets have been used for, within the longest window before `now`.
+    pub fn usage(
+        &self,
+        keys: &[BudgetKey],
+        policy: &Policy,
+        now: DateTime<Utc>,
+    ) -> Result<Snapshot, LedgerError> {
+        let look = || Reader::new(&self.connection, policy, now)?.usage_of(keys);
+        look().map_err(|cause| self.error(cause))
+    }
+
+    /// What every service has used within the longest window before `now`; `None` when nothing was ever
+    /// written down.
+    pub fn usage_of_all(&self, policy: &Policy, now: DateTime<Utc>) -> Result<Option<Snapshot>, LedgerError> {
+        let look = || {
+            let reader = Reader::new(&self.connection, policy, now)?;
+            if reader.is_empty()? {
+                return Ok(None);
+            }
+            reader.usage_of(&reader.keys()?).map(Some)
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+}
+
+/// One look at the tables of a database, whoever created it.
+struct Reader<'a> {
+    connection: &'a Connection,
+    /// What happened before no longer counts for any budget.
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+    /// There is a `cooldown_actions`.
+    shared: bool,
+    /// The tables of this program are there, all of them.
+    own: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(connection: &'a Connection, policy: &Policy, now: DateTime<Utc>) -> rusqlite::Result<Self> {
+        let window = policy.restart.window.delta().max(policy.redeployment.window.delta());
+        Ok(Self {
+            connection,
+            since: now - window,
+            now,
+            shared: migrate::has_table(connection, "cooldown_actions")?,
+            own: migrate::is_latest(connection)?,
+        })
+    }
+
+    fn is_empty(&self) -> rusqlite::Result<bool> {
+        let holds_a_row = |table: &str| {
+            let mut statement = self.connection.prepare(&format!("SELECT 1 FROM {table} LIMIT 1"))?;
+            statement.exists([])
+        };
+        Ok(!(self.shared && holds_a_row("cooldown_actions")? || self.own && holds_a_row("hook_actions")?))
+    }
+
+    /// The budgets that something within the longest window draws on.
+    fn keys(&self) -> rusqlite::Result<Vec<BudgetKey>> {
+        let mut keys = BTreeSet::new();
+        let mut collect = |sql: &str, since: String| -> rusqlite::Result<()> {
+            let mut statement = self.connection.prepare(sql)?;
+            let mut rows = statement.query([since])?;
+            while let Some(row) = rows.next()? {
+                // Another writer's column may hold anything; what is no text is no service.
+                if let (Ok(service), Some(kind)) =
+                    (row.get(0), row.get::<_, String>(1).ok().as_deref().and_then(known_kind))
+                {
+                    keys.insert(BudgetKey { service, kind });
+                }
+            }
+            Ok(())
+        };
+        if self.shared {
+            let indexed = migrate::has_index_on(self.connection, "cooldown_actions", "service")?;
+            let sql = if indexed { KEYS_BY_SKIPPING } else { KEYS_BY_READING };
+            collect(sql, time::floor(self.since))?;
+        }
+        if self.own {
+            collect(KEYS_WITH_RESERVATIONS, time::write(self.now))?;
+        }
+        Ok(keys.into_iter().collect())
+    }
+
+    fn usage_of(&self, keys: &[BudgetKey]) -> rusqlite::Result<Snapshot> {
+        let mut statements = Statements::prepare(self)?;
+        keys.iter().map(|key| Ok((key.clone(), statements.usage(key, self)?))).collect()
+    }
+}
+
+/// Prepared once for all the budgets that are looked at.
+struct Statements<'a> {
+    actions: Option<Statement<'a>>,
+    own: Option<OwnStatements<'a>>,
+}
+
+struct OwnStatements<'a> {
+    reservations: Statement<'a>,
+    last_verb: Statement<'a>,
+    last_reset: Statement<'a>,
+}
+
+impl<'a> Statements<'a> {
+    fn prepare(reader: &Reader<'a>) -> rusqlite::Result<Self> {
+        let prepare = |sql| reader.connection.prepare(sql);
+        let own = || -> rusqlite::Result<_> {
+            Ok(OwnStatements {
+                reservations: prepare(OPEN_RESERVATIONS)?,
+                last_verb: prepare(LAST_VERB)?,
+                last_reset: prepare(LAST_RESET)?,
+            })
+        };
+        Ok(Self {
+            actions: reader.shared.then(|| prepare(ACTIONS)).transpose()?,
+            own: reader.own.then(own).transpose()?,
+        })
+    }
+
+    fn usage(&mut self, key: &BudgetKey, reader: &Reader<'_>) -> rusqlite::Result<Usage> {
+        let mut usage = Usage::default();
+        let mut last_cleared = 0;
+        if let Some(own) = &mut self.own {
+            if let Some((at, last_action)) = own.reset(key)? {
+                usage.reset = Some(at);
+                last_cleared = last_action;
+            }
+            let now = time::write(reader.now);
+            usage.entries = own.reserved(key, &now)?;
+            usage.stopped = own.is_stopped(key, &now)?;
+        }
+        let Some(actions) = &mut self.actions else { return Ok(usage) };
+        let mut rows = actions.query(params![key.service, key.kind, time::floor(reader.since)])?;
+        while let Some(row) = rows.next()? {
+            // A time that nobody can read spoils only its own row.
+            let Some(at) = row.get::<_, String>(0).ok().as_deref().and_then(time::read) else { continue };
+            let cleared = row.get::<_, i64>(1)? <= last_cleared;
+            if cleared { &mut usage.cleared } else { &mut usage.entries }.push(at);
+        }
+        Ok(usage)
+    }
+}
+
+impl OwnStatements<'_> {
+    fn reset(&mut self, key: &BudgetKey) -> rusqlite::Result<Option<(DateTime<Utc>, i64)>> {
+        let row = self
+            .last_reset
+            .query_row([&key.service], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))
+            .optional()?;
+        Ok(row.and_then(|(at, last_action)| Some((time::read(&at)?, last_action))))
+    }
+
+    fn reserved(&mut self, key: &BudgetKey, now: &str) -> rusqlite::Result<Vec<DateTime<Utc>>> {
+        let times =
+            self.reservations.query_map([&key.service, key.kind, now], |row| row.get::<_, String>(0))?;
+        let times: Vec<String> = times.collect::<rusqlite::Result<_>>()?;
+        Ok(times.iter().filter_map(|at| time::read(at)).collect())
+    }
+
+    fn is_stopped(&mut self, key: &BudgetKey, now: &str) -> rusqlite::Result<bool> {
+        let verb: Option<String> =
+            self.last_verb.query_row([&key.service, key.kind, now], |row| row.get(0)).optional()?;
+        Ok(verb.is_some_and(|verb| verb == "stop"))
+    }
+}
+
+fn known_kind(kind: &str) -> Option<&'static str> {
+    match kind {
+        "restart" => Some("restart"),
+        "redeployment" => Some("redeployment"),
+        _ => None,
+    }
+}

@@ -1,0 +1,79 @@
+//! Processes that ask in the same moment.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Stdio};
+
+use crate::sandbox::{Sandbox, call};
+
+const PROCESSES: usize = 200;
+
+/// Starts all processes before any of them is answered: each waits for its input, which comes last.
+fn ask_at_once(sandbox: &Sandbox, service_of: impl Fn(usize) -> String) -> BTreeMap<String, usize> {
+    let children: Vec<Child> = (0..PROCESSES)
+        .map(|_| {
+            let mut command = sandbox.command(&["hook", "pre-tool-use"]);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    let mut allowed = BTreeMap::new();
+    let ready = std::sync::Barrier::new(PROCESSES);
+    let answers = std::thread::scope(|scope| {
+        let waiting: Vec<_> = children
+            .into_iter()
+            .enumerate()
+            .map(|(n, mut child)| {
+                let (ready, service) = (&ready, service_of(n));
+                scope.spawn(move || {
+                    let input = call(&format!("t{n}"), &format!("docker restart {service}")).to_string();
+                    let mut stdin = child.stdin.take().unwrap();
+                    ready.wait();
+                    std::io::Write::write_all(&mut stdin, input.as_bytes()).unwrap();
+                    drop(stdin);
+                    (service, child.wait_with_output().unwrap())
+                })
+            })
+            .collect();
+        waiting.into_iter().map(|answer| answer.join().unwrap()).collect::<Vec<_>>()
+    });
+    for (service, answer) in answers {
+        let stderr = String::from_utf8(answer.stderr).unwrap();
+        assert!(!stderr.contains("locked") && !stderr.contains("cannot be used"), "{stderr}");
+        match answer.status.code() {
+            Some(0) => *allowed.entry(service).or_insert(0) += 1,
+            Some(2) => assert!(stderr.starts_with("Cooldown limit exceeded for"), "{stderr}"),
+            other => panic!("{other:?}: {stderr}"),
+        }
+    }
+    assert_eq!(sandbox.sql("PRAGMA integrity_check"), "ok");
+    allowed
+}
+
+#[test]
+fn two_hundred_calls_at_once_take_two_places_in_every_round() {
+    for round in 0..20 {
+        let sandbox = Sandbox::new();
+        let allowed = ask_at_once(&sandbox, |_| "jellyfin".to_owned());
+        assert_eq!(allowed, BTreeMap::from([("jellyfin".to_owned(), 2)]), "round {round}");
+        assert_eq!(sandbox.sql("SELECT count(*) FROM hook_actions WHERE state = 'reserved'"), "2");
+        assert_eq!(sandbox.sql("SELECT count(*) FROM hook_decisions"), "198");
+    }
+}
+
+#[test]
+fn two_hundred_calls_for_fifty_services_take_two_places_each() {
+    let sandbox = Sandbox::new();
+    let allowed = ask_at_once(&sandbox, |n| format!("service{}", n % 50));
+    assert_eq!(allowed.len(), 50);
+    assert!(allowed.values().all(|places| *places == 2), "{allowed:?}");
+    assert_eq!(sandbox.sql("SELECT count(*), count(DISTINCT service) FROM hook_actions"), "100|50");
+}
+
+/// The database is the session manager's, in a rollback journal: readers and writers keep each other waiting.
+#[test]
+fn a_database_without_a_write_ahead_log_is_no_less_exact() {
+    let sandbox = Sandbox::new();
+    sandbox.sql(include_str!("../fixtures/session-manager.sql"));
+    assert_eq!(sandbox.sql("PRAGMA journal_mode"), "delete");
+    let allowed = ask_at_once(&sandbox, |n| format!("service{}", n % 50));
+    assert_eq!(allowed.values().sum::<usize>(), 100, "{allowed:?}");
+}

@@ -1,0 +1,181 @@
+//! State folders in which nothing can be written down: the policy answers, in one line, and nothing is left behind.
+
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::sandbox::{Run, Sandbox, call, denied};
+
+/// What is wrong, as shell in a mount namespace of its own, with the state folder as `$state`. `used` says how
+/// many restarts an existing ledger holds; without one there is no ledger.
+struct Trouble {
+    name: &'static str,
+    used: Option<usize>,
+    prepare: &'static str,
+}
+
+const ON_A_DISK: &str =
+    "cp -a $state $state.copy; mount -t tmpfs -o size=256k tmpfs $state; cp -a $state.copy/. $state;";
+
+const TROUBLES: [Trouble; 13] = [
+    Trouble { name: "no state folder", used: None, prepare: "rmdir $state" },
+    Trouble {
+        name: "a file in place of the state folder",
+        used: None,
+        prepare: "rmdir $state; echo x > $state",
+    },
+    Trouble { name: "a folder without the right to write", used: None, prepare: "chmod 0555 $state" },
+    Trouble { name: "a folder without any right", used: Some(1), prepare: "chmod 0000 $state" },
+    Trouble { name: "a read-only file system", used: None, prepare: "mount -t tmpfs -o ro tmpfs $state" },
+    Trouble { name: "a read-only file system with a ledger", used: Some(1), prepare: "READ_ONLY" },
+    Trouble { name: "a full disk", used: None, prepare: "FULL" },
+    Trouble { name: "a full disk with a ledger", used: Some(1), prepare: "FULL" },
+    Trouble { name: "a folder in place of the ledger", used: None, prepare: "mkdir $state/claudeops.db" },
+    Trouble { name: "a pipe in place of the ledger", used: None, prepare: "mkfifo $state/claudeops.db" },
+    Trouble {
+        name: "a letter in place of the ledger",
+        used: None,
+        prepare: "yes dear | head -c 9000 > $state/claudeops.db",
+    },
+    Trouble { name: "a ledger of somebody else", used: Some(1), prepare: "chmod 0555 $state" },
+    Trouble {
+        name: "a ledger that nobody may read",
+        used: Some(1),
+        prepare: "chmod 0000 $state/claudeops.db*",
+    },
+];
+
+/// A folder `state` in which so many restarts of jellyfin have been written down.
+fn with_ledger(used: Option<usize>, on_failure: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", &format!("policy: {{on_failure: {on_failure}}}\n"));
+    std::fs::create_dir(sandbox.path("state")).unwrap();
+    let state = sandbox.path("state");
+    let sandbox = sandbox.with("CLAUDEOPS_STATE_DIR", state.to_str().unwrap());
+    for n in 0..used.unwrap_or(0) {
+        assert_eq!(sandbox.before(&format!("u{n}"), "docker restart jellyfin").code, Some(0));
+        assert_eq!(sandbox.after(&format!("u{n}"), "docker restart jellyfin").code, Some(0));
+    }
+    if used.is_some() {
+        std::fs::remove_file(state.join("cooldown.json")).unwrap();
+    }
+    sandbox
+}
+
+/// The hook in that trouble, without root's privilege to pass by permissions; the files of the state folder
+/// before and after it.
+fn hook_in(trouble: &str, sandbox: &Sandbox, event: &str) -> (Run, String, String) {
+    let trouble = trouble
+        .replace("FULL", &format!("{ON_A_DISK} cat /dev/zero > $state/ballast 2>/dev/null || true"))
+        .replace("READ_ONLY", &format!("{ON_A_DISK} mount -o remount,ro $state"));
+    let script = format!(
+        "state={}; {trouble}; ls -lA $state > before 2>&1 || true
+         code=0; setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search \"$@\" || code=$?
+         ls -lA $state > after 2>&1 || true; chmod -R u+rwx $state 2>/dev/null || true; exit $code",
+        sandbox.path("state").display()
+    );
+    let input = call("t1", "docker restart jellyfin").to_string();
+    let run = sandbox.in_own_mounts(&script, &["hook", event], &input);
+    (run, sandbox.read("before"), sandbox.read("after"))
+}
+
+/// The files of a listing, without the whole lines that tell a person later what went wrong.
+fn names(listing: &str) -> Vec<&str> {
+    let columns = |line| str::split_whitespace(line).collect::<Vec<_>>();
+    let files = listing.lines().map(columns).filter(|columns| columns.len() == 9);
+    files.filter(|file| file[8] != "guard-failures.jsonl" || file[4] == "0").map(|file| file[8]).collect()
+}
+
+#[test]
+fn the_policy_answers_in_one_line_and_nothing_is_left_behind() {
+    for trouble in TROUBLES {
+        for on_failure in ["open", "closed"] {
+            let sandbox = with_ledger(trouble.used, on_failure);
+            if trouble.name == "a ledger of somebody else" {
+                give_away(&sandbox.path("state/claudeops.db"));
+            }
+            let (run, before, after) = hook_in(trouble.prepare, &sandbox, "pre-tool-use");
+            let context = format!("{}, {on_failure}: {run:?}", trouble.name);
+            assert_eq!(run.stderr.lines().count(), 1, "{context}");
+            assert!(run.stderr.contains(&format!("policy.on_failure is {on_failure}")), "{context}");
+            assert!(run.stderr.contains("state/claudeops.db cannot be used: "), "{context}");
+            if on_failure == "open" {
+                assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{context}");
+            } else {
+                denied(&run);
+            }
+            assert_eq!(names(&after), names(&before), "{context}");
+        }
+    }
+}
+
+fn give_away(file: &Path) {
+    // Only root can; for others the missing right to write is the same.
+    if chown(file, Some(12_345), Some(12_345)).is_err() {
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o444)).unwrap();
+    }
+}
+
+/// A ledger that can be read and not written: what it says holds, whatever the policy says of failures.
+#[test]
+fn a_used_up_budget_holds_where_nothing_can_be_written() {
+    for prepare in ["FULL", "READ_ONLY", "chmod 0555 $state; chmod 0444 $state/*"] {
+        let sandbox = with_ledger(Some(2), "open");
+        let (run, ..) = hook_in(prepare, &sandbox, "pre-tool-use");
+        assert!(denied(&run).starts_with("Cooldown limit exceeded for jellyfin: 2/2"), "{prepare}: {run:?}");
+    }
+}
+
+#[test]
+fn the_other_hooks_pass_and_say_what_was_not_written_down() {
+    for trouble in TROUBLES {
+        for event in ["post-tool-use", "session-end", "session-start"] {
+            let sandbox = with_ledger(trouble.used, "closed");
+            let (run, before, after) = hook_in(trouble.prepare, &sandbox, event);
+            let context = format!("{}, {event}: {run:?}", trouble.name);
+            assert_eq!(run.code, Some(0), "{context}");
+            assert!(run.stderr.lines().count() <= 2, "{context}");
+            if event == "post-tool-use" && trouble.name != "a ledger of somebody else" {
+                assert!(
+                    run.stderr.contains("`docker restart jellyfin` has run and is not written down"),
+                    "{context}"
+                );
+            }
+            assert_eq!(names(&after), names(&before), "{context}");
+        }
+    }
+}
+
+#[test]
+fn when_the_trouble_is_over_the_ledger_goes_on() {
+    let sandbox = with_ledger(Some(1), "open");
+    let (run, ..) = hook_in("chmod 0444 $state/claudeops.db; chmod 0555 $state", &sandbox, "pre-tool-use");
+    assert!(run.stderr.contains("readonly"), "{run:?}");
+    assert_eq!(sandbox.before("t2", "docker restart jellyfin").code, Some(0));
+    denied(&sandbox.before("t3", "docker restart jellyfin"));
+}
+
+/// A process that was stopped in the middle of its change keeps nobody waiting for ever.
+#[test]
+fn a_lock_that_is_never_given_back_is_a_failure_after_some_seconds() {
+    let sandbox = with_ledger(Some(1), "closed");
+    let database = sandbox.path("state/claudeops.db");
+    let mut holder = std::process::Command::new("sqlite3");
+    holder.arg(&database).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut holder = holder.spawn().unwrap();
+    let mut stdin = holder.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, b"BEGIN IMMEDIATE; SELECT 'held';\n").unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(holder.stdout.take().unwrap()), &mut line)
+        .unwrap();
+    let started = std::time::Instant::now();
+    let run = sandbox.hook("pre-tool-use", &call("t1", "docker restart jellyfin"));
+    assert!(denied(&run).contains("database is locked"), "{run:?}");
+    assert!((5..20).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+    // A session's end is not worth the wait of a second one, and its own deadline is short: it passes.
+    let run = sandbox.hook("session-end", &json!({"session_id": "sess-abc-123"}));
+    assert_eq!(run.code, Some(0), "{run:?}");
+    drop(stdin);
+    holder.wait().unwrap();
+}

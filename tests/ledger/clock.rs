@@ -1,0 +1,98 @@
+//! The hooks as a library, with a clock that the test sets.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use opsctl::hook;
+use opsctl::hook::answer::Answer;
+use opsctl::runtime::environment::Environment;
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// A sandbox, one session, and the time of day.
+pub struct Clock {
+    pub sandbox: Sandbox,
+    pub now: DateTime<Utc>,
+    pub session: &'static str,
+}
+
+pub fn environment(sandbox: &Sandbox) -> Environment {
+    let folder: PathBuf = sandbox.path("");
+    Environment::from_variables(|name| {
+        matches!(name, "CLAUDEOPS_STATE_DIR" | "CLAUDE_PROJECT_DIR" | "CLAUDEOPS_HOSTS").then(|| {
+            if name == "CLAUDEOPS_HOSTS" { folder.join("hosts.yaml") } else { folder.clone() }
+                .into_os_string()
+        })
+    })
+}
+
+impl Clock {
+    pub fn new() -> Self {
+        Self::in_sandbox(Sandbox::new())
+    }
+
+    pub fn in_sandbox(sandbox: Sandbox) -> Self {
+        if !sandbox.path("hosts.yaml").exists() {
+            sandbox.write("hosts.yaml", "policy: {}\n");
+        }
+        Self { sandbox, now: "2026-03-21T14:00:00Z".parse().unwrap(), session: "s1" }
+    }
+
+    pub fn minutes(&mut self, minutes: i64) {
+        self.now += TimeDelta::minutes(minutes);
+    }
+
+    pub fn tell(&self, event: &str, id: Option<&str>, command: &str, more: &Value) -> Answer {
+        let mut input =
+            json!({"session_id": self.session, "tool_use_id": id, "tool_input": {"command": command}});
+        for (key, value) in more.as_object().into_iter().flatten() {
+            input[key] = value.clone();
+        }
+        hook::serve(input.to_string().as_bytes(), Some(event), &environment(&self.sandbox), self.now)
+    }
+
+    /// The denial, if the command is denied.
+    pub fn ask(&self, id: &str, command: &str) -> Option<String> {
+        self.tell("pre-tool-use", Some(id), command, &Value::Null).denial
+    }
+
+    pub fn done(&self, id: &str, command: &str) {
+        told(&self.tell("post-tool-use", Some(id), command, &Value::Null));
+    }
+
+    pub fn failed(&self, id: &str, command: &str) {
+        let why = json!({"error": "Exit code 1"});
+        told(&self.tell("post-tool-use-failure", Some(id), command, &why));
+    }
+
+    /// Asked, allowed, and run.
+    pub fn run(&self, id: &str, command: &str) {
+        assert_eq!(self.ask(id, command), None, "{command}");
+        self.done(id, command);
+    }
+
+    pub fn end_session(&self) {
+        told(&self.tell("session-end", None, "", &Value::Null));
+    }
+
+    /// How many actions of a service the ledger holds for good.
+    pub fn settled(&self, service: &str) -> usize {
+        self.sandbox
+            .sql(&format!("SELECT count(*) FROM cooldown_actions WHERE service = '{service}'"))
+            .parse()
+            .unwrap()
+    }
+}
+
+fn told(answer: &Answer) {
+    assert_eq!(answer.denial, None);
+    assert!(answer.notes.iter().all(|note| !note.contains("cannot be")), "{answer:?}");
+}
+
+/// What is said of a used-up budget of two restarts.
+pub fn is_used_up(denial: Option<String>, next: &str) {
+    let denial = denial.expect("the budget is used up and the command was let through");
+    assert!(denial.contains("2/2 restarts in last 4h. Next allowed at "), "{denial}");
+    assert!(denial.contains(next), "{denial}");
+}

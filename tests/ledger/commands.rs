@@ -1,0 +1,160 @@
+//! `opsctl cooldown`, `events`, `status` and `prune`: the ledger by hand.
+
+use chrono::{SecondsFormat, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox, denied, passes};
+
+const HOSTS: &str = "hosts: {pie01: {address: 127.0.0.1}}\n\
+    services: {adguard: {host: pie01, containers: [adguardhome], units: [AdGuardHome.service], projects: [dns]}}\n";
+
+fn ok(run: &Run) -> &str {
+    assert_eq!(run.code, Some(0), "{run:?}");
+    &run.stdout
+}
+
+fn cooldown(sandbox: &Sandbox, arguments: &[&str]) -> Run {
+    sandbox.opsctl(&[&["cooldown"], arguments].concat(), b"")
+}
+
+fn shown(sandbox: &Sandbox, service: &str) -> Value {
+    let json: Value = serde_json::from_str(ok(&cooldown(sandbox, &["show", service, "--json"]))).unwrap();
+    json["services"][0].clone()
+}
+
+#[test]
+fn what_was_done_by_hand_counts_like_what_the_agent_did() {
+    let sandbox = Sandbox::new();
+    ok(&cooldown(&sandbox, &["record", "jellyfin"]));
+    let run = cooldown(&sandbox, &["record", "jellyfin", "--failed", "--json"]);
+    let json: Value = serde_json::from_str(ok(&run)).unwrap();
+    let restart = &json["services"][0]["restart"];
+    assert_eq!(
+        (&restart["used"], &restart["limit"], &restart["window"]),
+        (&json!(2), &json!(2), &json!("4h"))
+    );
+    let reason = denied(&sandbox.before("t1", "docker restart jellyfin"));
+    assert!(reason.contains(restart["next_allowed"].as_str().unwrap()), "{reason} {restart}");
+    ok(&cooldown(&sandbox, &["record", "jellyfin", "--kind", "redeployment"]));
+    denied(&sandbox.before("t2", "ansible-playbook redeploy-jellyfin.yml"));
+    assert_eq!(
+        sandbox.sql("SELECT group_concat(action_type || success, ' ') FROM cooldown_actions"),
+        "restart1 restart0 redeployment1"
+    );
+}
+
+#[test]
+fn an_action_of_the_past_is_recorded_at_its_time() {
+    let sandbox = Sandbox::new();
+    let at = (Utc::now() - TimeDelta::hours(3)).to_rfc3339_opts(SecondsFormat::Secs, true);
+    ok(&cooldown(&sandbox, &["record", "jellyfin", "--at", &at]));
+    assert_eq!(shown(&sandbox, "jellyfin")["restart"]["entries"], json!([at]));
+    let run = cooldown(&sandbox, &["record", "jellyfin", "--at", "yesterday"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let run = cooldown(&sandbox, &["record", ""]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "1");
+}
+
+#[test]
+fn every_name_in_hosts_yaml_stands_for_its_service() {
+    for name in ["adguard", "adguardhome", "AdGuardHome", "AdGuardHome.service", "dns"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("hosts.yaml", HOSTS);
+        ok(&cooldown(&sandbox, &["record", name]));
+        assert_eq!(sandbox.sql("SELECT service FROM cooldown_actions"), "adguard", "{name}");
+        assert_eq!(shown(&sandbox, name)["service"], "adguard");
+        ok(&cooldown(&sandbox, &["reset", name]));
+        assert_eq!(shown(&sandbox, "adguard")["restart"]["used"], 0, "{name}");
+    }
+}
+
+#[test]
+fn a_reset_clears_ledger_reservations_and_file_and_keeps_the_record() {
+    let sandbox = Sandbox::new();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    passes(&sandbox.after("t1", "docker restart jellyfin"));
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+    denied(&sandbox.before("t3", "docker restart jellyfin"));
+    ok(&cooldown(&sandbox, &["reset", "jellyfin"]));
+    assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], 0);
+    assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "1");
+    passes(&sandbox.before("t4", "docker restart jellyfin"));
+    passes(&sandbox.before("t5", "docker restart jellyfin"));
+    denied(&sandbox.before("t6", "docker restart jellyfin"));
+}
+
+#[test]
+fn two_healthy_checks_in_a_row_clear_the_counters_and_an_unhealthy_one_starts_over() {
+    let sandbox = Sandbox::new();
+    ok(&cooldown(&sandbox, &["record", "jellyfin"]));
+    ok(&cooldown(&sandbox, &["record", "sonarr"]));
+    for (verb, used, streak) in [("healthy", 1, 1), ("unhealthy", 1, 0), ("healthy", 1, 1), ("healthy", 0, 0)]
+    {
+        ok(&cooldown(&sandbox, &[verb, "jellyfin"]));
+        assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], used, "{verb}");
+        let file: Value = serde_json::from_str(&sandbox.read("cooldown.json")).unwrap();
+        assert_eq!(file["services"]["jellyfin"]["consecutive_healthy"], streak, "{verb}");
+    }
+    assert_eq!(shown(&sandbox, "sonarr")["restart"]["used"], 1);
+}
+
+#[test]
+fn events_and_status_read_the_ledger_and_create_none() {
+    let sandbox = Sandbox::new();
+    assert_eq!(ok(&sandbox.opsctl(&["events"], b"")), "");
+    ok(&sandbox.opsctl(&["status", "--json"], b""));
+    assert!(!sandbox.path("claudeops.db").exists());
+    sandbox.after("t1", "docker restart jellyfin");
+    for limit in ["1", "4294967295"] {
+        let run = sandbox.opsctl(&["events", "--limit", limit, "--json"], b"");
+        let json: Value = serde_json::from_str(ok(&run)).unwrap();
+        assert_eq!(json["events"][0]["message"], "Container restarted: docker restart jellyfin");
+    }
+    assert_eq!(ok(&sandbox.opsctl(&["events", "--limit", "0"], b"")), "");
+    let run = sandbox.opsctl(&["status", "--json"], b"");
+    let json: Value = serde_json::from_str(ok(&run)).unwrap();
+    assert_eq!(json["services"][0]["restart"]["used"], 1);
+    assert_eq!(json["events"][0]["level"], "warning");
+    assert!(ok(&sandbox.opsctl(&["status"], b"")).contains("jellyfin: 1/2 restarts (4h)"));
+}
+
+#[test]
+fn pruning_keeps_what_still_counts() {
+    let sandbox = Sandbox::new();
+    ok(&cooldown(&sandbox, &["record", "jellyfin"]));
+    ok(&cooldown(&sandbox, &["reset", "jellyfin"]));
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    sandbox.sql(
+        "INSERT INTO events (level, message, created_at) VALUES ('info', 'old', datetime('now', '-100 days')),
+             ('info', 'old', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-100 days')), ('info', 'new', datetime('now', '-80 days'));
+         INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier)
+             VALUES ('jellyfin', 'restart', datetime('now', '-100 days'), 1, 2), ('jellyfin', 'restart', datetime('now', '-80 days'), 1, 2);
+         INSERT INTO hook_actions (service, kind, verb, counts, state, reserved_at, expires_at)
+             VALUES ('jellyfin', 'restart', 'restart', 1, 'reserved', '2020-01-01T00:00:00Z', '2020-01-01T00:10:00Z');
+         INSERT INTO budget_resets (service, at, why) VALUES ('sonarr', '2020-01-01T00:00:00Z', 'reset'),
+             ('sonarr', '2020-01-02T00:00:00Z', 'reset')",
+    );
+    assert_eq!(ok(&sandbox.opsctl(&["prune", "--keep", "90d"], b"")), "5 rows deleted\n");
+    assert_eq!(
+        sandbox.sql(
+            "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM cooldown_actions),
+                    (SELECT count(*) FROM hook_actions), (SELECT count(*) FROM budget_resets)"
+        ),
+        "1|2|1|2"
+    );
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+    denied(&sandbox.before("t3", "docker restart jellyfin"));
+    let run = sandbox.opsctl(&["prune", "--keep", "23h"], b"");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.contains("shorter than a budget window of 24h"), "{run:?}");
+}
+
+#[test]
+fn pruning_where_there_is_no_ledger_says_so_and_creates_none() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.opsctl(&["prune", "--keep", "90d"], b"");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("no ledger at "), "{run:?}");
+    assert!(!sandbox.path("claudeops.db").exists());
+}

@@ -1,0 +1,157 @@
+//! `kill -9` at any moment of a run.
+
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::random::Random;
+use crate::sandbox::{Run, Sandbox, call};
+
+const ROUNDS: usize = 500;
+
+/// Starts a run and kills it after `delay`; true when it had ended by itself before.
+fn killed(sandbox: &Sandbox, arguments: &[&str], input: &Value, delay: Duration) -> bool {
+    let started = Instant::now();
+    let mut child = sandbox
+        .command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let _ = child.stdin.take().unwrap().write_all(input.to_string().as_bytes());
+    while started.elapsed() < delay {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    let ended = child.try_wait().unwrap().is_some();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    ended
+}
+
+/// Delays spread over the time that a run really takes here and now: they grow while runs are cut short, and
+/// shrink while runs end before they are killed.
+struct Delays {
+    random: Random,
+    middle: Duration,
+    cut_short: usize,
+    ended: usize,
+}
+
+impl Delays {
+    fn new(seed: u64) -> Self {
+        Self { random: Random::new(seed), middle: Duration::from_millis(5), cut_short: 0, ended: 0 }
+    }
+
+    fn kill(&mut self, sandbox: &Sandbox, arguments: &[&str], input: &Value) -> bool {
+        let thousandths = u32::try_from(self.random.below(2000)).unwrap();
+        let ended = killed(sandbox, arguments, input, self.middle * thousandths / 1000);
+        self.middle = self.middle.mul_f64(if ended { 0.95 } else { 1.05 });
+        *(if ended { &mut self.ended } else { &mut self.cut_short }) += 1;
+        ended
+    }
+
+    /// The kills have to have hit: otherwise nothing was shown.
+    fn assert_spread(&self, what: &str) {
+        let Self { cut_short, ended, middle, .. } = self;
+        println!("{what}: {cut_short} cut short, {ended} ended before, half of the delays under {middle:?}");
+        assert!(cut_short.min(ended) * 5 > cut_short + ended, "{what}: {cut_short} against {ended}");
+    }
+}
+
+fn counted(sandbox: &Sandbox, service: &str) -> usize {
+    let run = sandbox.opsctl(&["cooldown", "show", service, "--json"], b"");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"));
+    json["services"][0]["restart"]["used"].as_u64().unwrap().try_into().unwrap()
+}
+
+fn quiet(run: &Run) {
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(!run.stderr.contains("claudeops.db"), "{run:?}");
+}
+
+/// Each round is a service of its own, restarted once; its hooks are killed at random, and the word after it is
+/// told again. What ran is known to the test, and the ledger has to know it, too, once.
+#[test]
+fn five_hundred_kills_lose_nothing_and_double_nothing() {
+    let sandbox = Sandbox::new();
+    let [mut before, mut after, mut end, mut by_hand] = [1, 2, 3, 4].map(Delays::new);
+    let mut recorded = 0;
+    for round in 1..=ROUNDS / 4 {
+        let (service, id) = (format!("s{round}"), format!("t{round}"));
+        let input = call(&id, &format!("docker restart {service}"));
+        // Before: whatever the kill cuts off, the client runs the command of a hook that died.
+        let rows_of = |table: &str| {
+            sandbox.sql(&format!("SELECT count(*) FROM {table} WHERE service = '{service}'")).parse::<usize>()
+        };
+        before.kill(&sandbox, &["hook", "pre-tool-use"], &input);
+        let known = if round == 1 { 0 } else { rows_of("hook_actions").unwrap() };
+        assert!(known == 0 || counted(&sandbox, &service) == 1, "{service}: reserved and does not count");
+
+        // After: killed, and told again. From the first word that reached the ledger on, it counts.
+        after.kill(&sandbox, &["hook", "post-tool-use"], &input);
+        assert!(known == 0 || counted(&sandbox, &service) == 1, "{service}: ran and does not count");
+        quiet(&sandbox.hook("post-tool-use", &input));
+        quiet(&sandbox.hook("post-tool-use", &input));
+        for table in ["hook_actions", "cooldown_actions", "events"] {
+            assert_eq!(rows_of(table).unwrap(), 1, "{service} in {table}");
+        }
+        assert_eq!(counted(&sandbox, &service), 1, "{service}: ran once and does not count once");
+
+        // The session ends: what is settled stays.
+        end.kill(&sandbox, &["hook", "session-end"], &json!({"session_id": "sess-abc-123"}));
+        assert_eq!(counted(&sandbox, &service), 1, "{service}: the end of the session took it back");
+
+        // By hand: all or nothing in the ledger, and the file is whole in any case.
+        let ended = by_hand.kill(&sandbox, &["cooldown", "record", &format!("r{round}")], &Value::Null);
+        let rows = sandbox.sql(&format!("SELECT count(*) FROM cooldown_actions WHERE service = 'r{round}'"));
+        assert!(rows == "1" || (rows == "0" && !ended), "{rows}");
+        recorded += usize::from(rows == "1");
+        if let Ok(file) = std::fs::read_to_string(sandbox.path("cooldown.json")) {
+            serde_json::from_str::<Value>(&file).unwrap();
+        }
+        if round % 25 == 0 {
+            assert_eq!(sandbox.sql("PRAGMA integrity_check"), "ok");
+        }
+    }
+    assert_eq!(sandbox.sql("PRAGMA integrity_check"), "ok");
+    assert_eq!(
+        sandbox.sql("SELECT count(*) FROM cooldown_actions WHERE service LIKE 'r%'"),
+        recorded.to_string()
+    );
+    // Nothing but the database, the file, and at most one unfinished file that the next writer replaces.
+    let mut files: Vec<String> = std::fs::read_dir(sandbox.path("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.retain(|name| !["claudeops.db-wal", "claudeops.db-shm", ".cooldown.json.new"].contains(&&**name));
+    files.sort();
+    assert_eq!(files, ["claudeops.db", "cooldown.json"]);
+    for (delays, what) in [(before, "before"), (after, "after"), (end, "end"), (by_hand, "by hand")] {
+        delays.assert_spread(what);
+    }
+}
+
+/// The first run of all creates the database: killed at any moment of it, the next finds a ledger or none.
+#[test]
+fn a_kill_while_the_ledger_is_created_leaves_a_whole_one_or_none() {
+    let mut delays = Delays::new(7);
+    let mut none = 0;
+    for _ in 0..100 {
+        let sandbox = Sandbox::new();
+        delays.kill(&sandbox, &["hook", "pre-tool-use"], &call("t1", "docker restart jellyfin"));
+        if sandbox.path("claudeops.db").exists() {
+            assert_eq!(sandbox.sql("SELECT max(version) FROM opsctl_migrations"), "4");
+        } else {
+            none += 1;
+        }
+        quiet(&sandbox.before("t2", "docker restart sonarr"));
+        assert_eq!(sandbox.sql("PRAGMA integrity_check"), "ok");
+        assert_eq!(sandbox.sql("SELECT count(*) FROM hook_actions WHERE service = 'sonarr'"), "1");
+        assert!(!sandbox.path("claudeops.db.new").exists());
+    }
+    delays.assert_spread("the first run");
+    assert!((5..=95).contains(&none), "{none} of 100 kills came before there was a ledger");
+}

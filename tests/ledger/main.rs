@@ -1,0 +1,15 @@
+//! Budgets under pressure: many processes, kills, broken input, broken disks, odd clocks, other writers.
+#![cfg(test)]
+
+mod at_once;
+mod broken_state;
+mod clock;
+mod commands;
+mod cooldown_json;
+mod input;
+mod kills;
+mod life_cycle;
+mod other_writer;
+mod random;
+#[path = "../support/sandbox.rs"]
+mod sandbox;

@@ -1,0 +1,117 @@
+//! Another program that owns the database and goes on writing to it.
+
+use std::io::Write as _;
+use std::process::{Child, Stdio};
+
+use crate::clock::{Clock, is_used_up};
+use crate::sandbox::{Sandbox, sqlite3};
+
+const RESTART: &str = "docker restart jellyfin";
+const SCHEMA: &str = include_str!("../fixtures/session-manager.sql");
+
+fn owned_by_the_session_manager(journal_mode: &str) -> Clock {
+    let sandbox = Sandbox::new();
+    sandbox.sql(&format!(
+        "{SCHEMA}; PRAGMA journal_mode = {journal_mode}; INSERT INTO sessions (tier, status) VALUES (2, 'running')"
+    ));
+    Clock::in_sandbox(sandbox)
+}
+
+/// Writes events and cooldown rows as fast as it can, in transactions of its own, with its foreign keys on
+/// and without our lock on the folder.
+struct Writer(Child);
+
+impl Writer {
+    fn start(clock: &Clock) -> Self {
+        let statements = "BEGIN IMMEDIATE;
+             INSERT INTO events (session_id, level, service, message, created_at)
+                 VALUES (1, 'info', 'plex', 'checked', datetime('now'));
+             INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier, session_id)
+                 VALUES ('plex', 'restart', datetime('now'), 1, 2, 1);
+             COMMIT;\n";
+        let mut child = std::process::Command::new("sqlite3")
+            .args(["-batch", "-bail", "-cmd", ".timeout 10000", "-cmd", "PRAGMA foreign_keys = ON"])
+            .arg(clock.sandbox.path("claudeops.db"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        std::thread::spawn(move || while stdin.write_all(statements.as_bytes()).is_ok() {});
+        Self(child)
+    }
+
+    fn stop(mut self) {
+        assert_eq!(self.0.try_wait().unwrap(), None, "the other program had to give up");
+        self.0.kill().unwrap();
+        let output = self.0.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "the other program was disturbed");
+    }
+}
+
+#[test]
+fn both_writers_go_on_undisturbed() {
+    for journal_mode in ["WAL", "DELETE"] {
+        let clock = owned_by_the_session_manager(journal_mode);
+        let writer = Writer::start(&clock);
+        for n in 0..16 {
+            let command = format!("docker restart s{}", n / 2);
+            let (asked, told) = (
+                clock.sandbox.before(&format!("t{n}"), &command),
+                clock.sandbox.after(&format!("t{n}"), &command),
+            );
+            for run in [asked, told] {
+                assert_eq!(run.code, Some(0), "{journal_mode}: {run:?}");
+                assert!(!run.stderr.contains("claudeops.db"), "{journal_mode}: {run:?}");
+            }
+        }
+        writer.stop();
+        let database = clock.sandbox.path("claudeops.db");
+        assert_eq!(sqlite3(&database, "PRAGMA integrity_check"), "ok");
+        assert_eq!(sqlite3(&database, "PRAGMA journal_mode"), journal_mode.to_lowercase());
+        assert_eq!(sqlite3(&database, "SELECT count(*) FROM cooldown_actions WHERE service LIKE 's%'"), "16");
+        let theirs = "SELECT count(*) FROM cooldown_actions WHERE service = 'plex'";
+        assert!(sqlite3(&database, theirs).parse::<u32>().unwrap() > 16, "the other program hardly wrote");
+    }
+}
+
+#[test]
+fn both_time_formats_count_and_unreadable_ones_do_not() {
+    let clock = owned_by_the_session_manager("WAL");
+    clock.sandbox.sql(
+        "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier, session_id) VALUES
+             ('jellyfin', 'restart', '2026-03-21 13:00:00', 1, 2, 1),
+             ('jellyfin', 'restart', '2026-03-21T15:30:00+02:00', 0, 2, 1),
+             ('jellyfin', 'restart', 1774094400, 1, 2, 1), ('jellyfin', 'redeployment', 'never', 1, 2, 1),
+             ('jellyfin', 'drained', '2026-03-21T13:59:00Z', 1, 2, 1)",
+    );
+    is_used_up(clock.ask("t1", RESTART), "2026-03-21T17:00:00Z");
+    assert_eq!(clock.ask("t2", "ansible-playbook redeploy-jellyfin.yml"), None);
+}
+
+#[test]
+fn a_text_session_id_fits_their_integer_column() {
+    let clock = owned_by_the_session_manager("WAL");
+    clock.run("t1", RESTART);
+    assert_eq!(clock.sandbox.sql("SELECT session_id, typeof(session_id) FROM cooldown_actions"), "s1|text");
+    let run = clock.sandbox.opsctl(&["events", "--json"], b"");
+    assert!(run.stdout.contains("Container restarted: docker restart jellyfin"), "{run:?}");
+}
+
+/// A table without any index is read as it is; neither an index nor anything else is added to it.
+#[test]
+fn tables_without_indexes_stay_without() {
+    let sandbox = Sandbox::new();
+    sandbox.sql(&SCHEMA.replace("CREATE INDEX", "-- CREATE INDEX"));
+    let theirs = "SELECT type, name, sql FROM sqlite_master WHERE tbl_name IN ('events', 'cooldown_actions', 'sessions')";
+    let before = sandbox.sql(theirs);
+    let clock = Clock::in_sandbox(sandbox);
+    clock.run("t1", RESTART);
+    clock.run("t2", RESTART);
+    assert!(clock.ask("t3", RESTART).is_some());
+    assert_eq!(clock.sandbox.sql(theirs), before);
+    let context = clock.tell("session-start", None, "", &serde_json::Value::Null).stdout;
+    assert!(context.contains("  jellyfin: 2/2 restarts (4h)"), "{context}");
+    assert!(context.contains("Container restarted: docker restart jellyfin"), "{context}");
+}
