@@ -10,7 +10,6 @@ use crate::guard::budgets::{self, ServiceBudget};
 use crate::inventory::Installation;
 use crate::ledger::cooldown_edit::{self, Edit};
 use crate::ledger::{HEALTHY_CHECKS, Ledger, Streak};
-use crate::model::action::{Playbook, Target};
 use crate::model::event::ToolResult;
 use crate::policy::decide::BudgetKey;
 use crate::runtime::environment::Environment;
@@ -60,7 +59,7 @@ enum CooldownVerb {
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
     },
-    /// A health check found the service healthy; the second in a row clears its counters
+    /// A health check found the service healthy; the second in a row, of another session, clears its counters
     Healthy {
         /// The service
         #[arg(value_parser = NonEmptyStringValueParser::new())]
@@ -125,7 +124,7 @@ impl Desk {
         for note in notes {
             complain(note);
         }
-        if let Some(service) = service.map(|service| self.name_of(service)) {
+        if let Some(service) = service.map(|service| self.installation.inventory.service_named(service)) {
             budgets.retain(|budget| budget.service == service);
             if budgets.is_empty() {
                 budgets.push(ServiceBudget::unused(&service, &self.installation.policy));
@@ -139,30 +138,6 @@ impl Desk {
         Ok(OK)
     }
 
-    /// The service under which a container, unit or other part is counted.
-    fn name_of(&self, written: &str) -> String {
-        let inventory = &self.installation.inventory;
-        if inventory.services.iter().any(|service| service.name == written) {
-            return written.to_owned();
-        }
-        let name = || written.to_owned();
-        let unit = written.strip_suffix(".service").unwrap_or(written).to_owned();
-        let playbook = Playbook { file: Some(name()), told: None, guessed: None };
-        [
-            Target::Container(name()),
-            Target::ComposeProject(name()),
-            Target::Unit(unit.clone()),
-            Target::Workload(name()),
-            Target::Release(name()),
-            Target::Playbook(playbook),
-        ]
-        .iter()
-        .filter_map(|target| inventory.service_of(target, None))
-        // A name that no service lists is its own service.
-        .find(|service| *service != written && *service != unit)
-        .unwrap_or_else(name)
-    }
-
     fn record(
         &self,
         service: &str,
@@ -170,7 +145,7 @@ impl Desk {
         failed: bool,
         at: Option<DateTime<Utc>>,
     ) -> Result<String, Failure> {
-        let service = self.name_of(service);
+        let service = self.installation.inventory.service_named(service);
         let at = at.unwrap_or(self.now);
         let result = if failed { ToolResult::Failed("failed".to_owned()) } else { ToolResult::Succeeded };
         let key = BudgetKey { service: service.clone(), kind: kind.as_str() };
@@ -183,7 +158,7 @@ impl Desk {
     }
 
     fn reset(&self, service: &str) -> Result<String, Failure> {
-        let service = self.name_of(service);
+        let service = self.installation.inventory.service_named(service);
         let mut ledger = Ledger::open(&self.environment.db_path)?;
         let change = ledger.change()?;
         change.reset(&service, self.now)?;
@@ -193,10 +168,10 @@ impl Desk {
     }
 
     fn health(&self, service: &str, healthy: bool) -> Result<String, Failure> {
-        let service = self.name_of(service);
+        let service = self.installation.inventory.service_named(service);
         let mut ledger = Ledger::open(&self.environment.db_path)?;
         let change = ledger.change()?;
-        let streak = change.note_health(&service, healthy, self.now)?;
+        let streak = change.note_health(&service, healthy, self.environment.shell_session(), self.now)?;
         change.commit()?;
         match streak {
             Streak::Of(count) => {

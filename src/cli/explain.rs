@@ -49,7 +49,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let actions = resolve(reading.actions.clone(), &compiled.installation.inventory);
     let tier = environment.tier.or(compiled.tier);
     let verdict =
-        judge::preview(&actions, &compiled.installation.policy, tier, &environment, Utc::now(), &mut notes);
+        judge::preview(&actions, &compiled.installation, tier, &environment, Utc::now(), &mut notes);
     for note in notes {
         complain(note);
     }

@@ -102,10 +102,11 @@ impl ServiceBudget {
 /// Everything that is known of budgets: the ledger's view and the file's. `None`: there is no history.
 pub fn snapshot(
     environment: &Environment,
-    policy: &Policy,
+    installation: &Installation,
     now: DateTime<Utc>,
     notes: &mut Vec<String>,
 ) -> Option<Snapshot> {
+    let policy = &installation.policy;
     let read = || match Ledger::open_existing(&environment.db_path)? {
         Some(ledger) => ledger.usage_of_all(policy, now),
         None => Ok(None),
@@ -115,7 +116,7 @@ pub fn snapshot(
         None
     });
     let file = match CooldownFile::read(&environment.cooldown_file()) {
-        Ok(file) => Some(file),
+        Ok(file) => Some(file.by_service(&installation.inventory)),
         // That there is none yet is no news to somebody who looks.
         Err(CooldownFileError::Missing(_)) => None,
         Err(error) => {
@@ -161,6 +162,6 @@ pub fn of_all(
     now: DateTime<Utc>,
     notes: &mut Vec<String>,
 ) -> Vec<ServiceBudget> {
-    let snapshot = snapshot(environment, &installation.policy, now, notes).unwrap_or_default();
+    let snapshot = snapshot(environment, installation, now, notes).unwrap_or_default();
     in_order(installation, &snapshot, now)
 }

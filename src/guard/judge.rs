@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
 use super::failures;
+use crate::inventory::Installation;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Change, Ledger, LedgerError};
 use crate::model::policy::{OnFailure, Policy, Tier};
@@ -31,7 +32,8 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec
         return verdict;
     }
     let mut file_notes = Vec::new();
-    let file = cooldown_file(&environment.cooldown_file(), &mut file_notes);
+    let inventory = &acting.installation.inventory;
+    let file = cooldown_file(&environment.cooldown_file(), &mut file_notes).by_service(inventory);
     match with_ledger(acting, &keys, &file, environment) {
         Ok(verdict) => {
             notes.append(&mut file_notes);
@@ -126,12 +128,13 @@ fn on_failure(
 /// What would be said to these actions now. Reads only: nothing is reserved, noted or created.
 pub fn preview(
     actions: &[ResolvedAction],
-    policy: &Policy,
+    installation: &Installation,
     tier: Option<Tier>,
     environment: &Environment,
     now: DateTime<Utc>,
     notes: &mut Vec<String>,
 ) -> Verdict {
+    let policy = &installation.policy;
     let keys = budget_keys(actions, policy);
     let mut snapshot = Snapshot::new();
     if !keys.is_empty() {
@@ -144,7 +147,7 @@ pub fn preview(
             notes.extend((!matches!(error, CooldownFileError::Missing(_))).then(|| error.to_string()));
             CooldownFile::default()
         });
-        merge_cooldown_file(&mut snapshot, &keys, &file);
+        merge_cooldown_file(&mut snapshot, &keys, &file.by_service(&installation.inventory));
     }
     decide(actions, &snapshot, policy, tier, now).verdict
 }

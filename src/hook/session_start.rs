@@ -23,7 +23,7 @@ const EVENTS: u32 = 10;
 pub fn handle(environment: &Environment, now: DateTime<Utc>) -> Answer {
     let mut notes = Vec::new();
     let installation = installation::in_force(environment, &mut notes).installation;
-    let snapshot = budgets::snapshot(environment, &installation.policy, now, &mut notes);
+    let snapshot = budgets::snapshot(environment, &installation, now, &mut notes);
     let budgets = snapshot.map(|snapshot| budgets::in_order(&installation, &snapshot, now));
     let events = latest_events(environment).unwrap_or_else(|error| {
         // The budgets come from the same ledger: one line about it is enough.

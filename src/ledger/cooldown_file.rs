@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::plain_file::{self, Content};
 use super::time;
+use crate::model::inventory::Inventory;
 
 /// What the file says: the times of restarts and redeployments, per service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -95,6 +96,18 @@ impl CooldownFile {
             "redeployment" => &times.redeployments,
             _ => &[],
         }
+    }
+
+    /// The file with every entry under the name of its service: people and agents write down containers and
+    /// units, too, and no service has two budgets.
+    pub fn by_service(self, inventory: &Inventory) -> Self {
+        let mut services: BTreeMap<String, ServiceTimes> = BTreeMap::new();
+        for (written, times) in self.services {
+            let service = services.entry(inventory.service_named(&written)).or_default();
+            service.restarts.extend(times.restarts);
+            service.redeployments.extend(times.redeployments);
+        }
+        Self { services }
     }
 
     /// The services that the file names.

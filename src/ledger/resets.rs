@@ -25,26 +25,30 @@ impl Change<'_> {
             .map_err(|e| self.error(e))
     }
 
-    /// Notes a health check of a service.
+    /// Notes a health check of a service. Of the healthy checks of one session only the first counts: the
+    /// second in a row is to come from another look at another time. A check without a session always counts.
     pub fn note_health(
         &self,
         service: &str,
         healthy: bool,
+        session: Option<&str>,
         now: DateTime<Utc>,
     ) -> Result<Streak, LedgerError> {
-        self.try_note_health(service, healthy, now).map_err(|e| self.error(e))
+        self.try_note_health(service, healthy, session, now).map_err(|e| self.error(e))
     }
 
-    fn try_note_health(&self, service: &str, healthy: bool, now: DateTime<Utc>) -> rusqlite::Result<Streak> {
-        let before: u32 = self
-            .transaction
-            .query_row(
-                "SELECT consecutive_healthy FROM service_health_streak WHERE service = ?1",
-                [service],
-                |row| row.get(0),
-            )
-            .optional()?
-            .unwrap_or(0);
+    fn try_note_health(
+        &self,
+        service: &str,
+        healthy: bool,
+        session: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> rusqlite::Result<Streak> {
+        let before = self.streak(service)?;
+        if healthy && before > 0 && session.is_some() && self.last_session(service)?.as_deref() == session {
+            return Ok(Streak::Of(before));
+        }
+        self.mark_session(service, session.filter(|_| healthy))?;
         let streak = if healthy { before.saturating_add(1) } else { 0 };
         if streak < HEALTHY_CHECKS {
             self.set_streak(service, streak, now)?;
@@ -53,6 +57,28 @@ impl Change<'_> {
         self.clear(service, "healthy", now)?;
         self.set_streak(service, 0, now)?;
         Ok(Streak::Cleared)
+    }
+
+    fn streak(&self, service: &str) -> rusqlite::Result<u32> {
+        let sql = "SELECT consecutive_healthy FROM service_health_streak WHERE service = ?1";
+        Ok(self.transaction.query_row(sql, [service], |row| row.get(0)).optional()?.unwrap_or(0))
+    }
+
+    fn last_session(&self, service: &str) -> rusqlite::Result<Option<String>> {
+        let sql = "SELECT session_id FROM health_marks WHERE service = ?1";
+        self.transaction.query_row(sql, [service], |row| row.get(0)).optional()
+    }
+
+    fn mark_session(&self, service: &str, session: Option<&str>) -> rusqlite::Result<()> {
+        match session {
+            Some(session) => self.transaction.execute(
+                "INSERT INTO health_marks (service, session_id) VALUES (?1, ?2)
+                 ON CONFLICT (service) DO UPDATE SET session_id = ?2",
+                [service, session],
+            ),
+            None => self.transaction.execute("DELETE FROM health_marks WHERE service = ?1", [service]),
+        }
+        .map(|_| ())
     }
 
     fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> rusqlite::Result<()> {

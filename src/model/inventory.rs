@@ -68,6 +68,15 @@ impl Service {
         }
     }
 
+    fn has_part(&self, written: &str) -> bool {
+        let unit = written.strip_suffix(".service").unwrap_or(written);
+        self.units.iter().any(|name| name == unit)
+            || [&self.containers, &self.projects, &self.workloads, &self.releases, &self.playbooks]
+                .into_iter()
+                .flatten()
+                .any(|name| name == written)
+    }
+
     fn lists(&self, target: &Target) -> bool {
         let (listed, name) = match target {
             Target::Container(name) | Target::ComposeService(name) => (&self.containers, name),
@@ -115,6 +124,13 @@ impl Inventory {
             }
             Target::Unknown | Target::Nothing => None,
         }
+    }
+
+    /// The service that a person or an agent means by this name: its own, or that of any of its parts.
+    pub fn service_named(&self, written: &str) -> String {
+        let own = || self.services.iter().find(|service| service.name == written);
+        let part = || self.services.iter().find(|service| service.has_part(written));
+        own().or_else(part).map_or_else(|| written.to_owned(), |service| service.name.clone())
     }
 
     /// The service that lists this container name, for names that were told rather than acted on.
@@ -202,6 +218,21 @@ mod tests {
         let unlisted =
             Target::Playbook(Playbook { file: None, told: None, guessed: Some("jellyfin".into()) });
         assert_eq!(inventory.service_of(&unlisted, None).as_deref(), Some("jellyfin"));
+    }
+
+    #[test]
+    fn a_service_is_meant_by_its_own_name_before_any_part_of_another() {
+        let mut inventory = inventory();
+        inventory.services[1].containers.push("adguard".into());
+        inventory.services[1].units.push("resolver".into());
+        for (written, service) in [
+            ("adguard", "adguard"),
+            ("redeploy-dns.yml", "adguard"),
+            ("resolver.service", "unbound"),
+            ("elsewhere", "elsewhere"),
+        ] {
+            assert_eq!(inventory.service_named(written), service, "{written}");
+        }
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub struct Environment {
     pub apprise_urls: Option<String>,
     /// `CLAUDE_SESSION_ID`: the session's id, as the one who started it calls it.
     pub session: Option<String>,
+    /// `CLAUDE_CODE_SESSION_ID`: the session in whose shell this process runs, as the client calls it.
+    pub client_session: Option<String>,
     /// `CLAUDE_PROJECT_DIR`: the folder whose `.claude` holds the rendered policy.
     pub project_dir: PathBuf,
     /// What is wrong with a variable, a line each.
@@ -54,9 +56,15 @@ impl Environment {
             tier,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
             session: text("CLAUDE_SESSION_ID"),
+            client_session: text("CLAUDE_CODE_SESSION_ID"),
             project_dir: path("CLAUDE_PROJECT_DIR").unwrap_or_else(|| ".".into()),
             complaints,
         }
+    }
+
+    /// The session that a command runs in, where there is one: an agent's, not a person's.
+    pub fn shell_session(&self) -> Option<&str> {
+        self.session.as_deref().or(self.client_session.as_deref())
     }
 
     /// `cooldown.json` in the state folder.

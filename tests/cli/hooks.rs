@@ -76,6 +76,16 @@ fn cooldown_json_counts_in_both_shapes() {
 }
 
 #[test]
+fn an_entry_under_a_containers_name_counts_for_its_service() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "services: {adguard: {containers: [adguardhome]}}\n");
+    let file = json!({"services": {"adguardhome": {"restart_timestamps": [ago(30)]},
+        "adguard": {"restart_timestamps": [ago(10)]}}});
+    sandbox.write("cooldown.json", &file.to_string());
+    assert!(denied(&sandbox.before("t1", "docker restart adguardhome")).contains("for adguard: 2/2"));
+}
+
+#[test]
 fn an_action_in_both_histories_counts_once() {
     let sandbox = Sandbox::new();
     passes(&sandbox.before("t1", "docker restart jellyfin"));
@@ -412,5 +422,5 @@ fn a_new_database_is_in_wal_mode_and_versioned() {
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     let database = sandbox.path("claudeops.db");
     assert_eq!(sqlite3(&database, "PRAGMA journal_mode"), "wal");
-    assert_eq!(sqlite3(&database, "SELECT group_concat(version) FROM opsctl_migrations"), "1,2,3,4");
+    assert_eq!(sqlite3(&database, "SELECT group_concat(version) FROM opsctl_migrations"), "1,2,3,4,5");
 }

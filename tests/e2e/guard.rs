@@ -248,3 +248,20 @@ fn commands_without_an_action_pass_without_a_word() {
     assert!(counted(&finished).is_empty());
     assert!(finished.rows("SELECT 1 AS row FROM events").is_empty());
 }
+
+#[test]
+fn an_agent_cannot_clear_its_own_counters() {
+    let finished = guarded()
+        .commands([
+            "docker restart jellyfin",
+            "docker restart jellyfin",
+            "opsctl cooldown healthy jellyfin; opsctl cooldown healthy jellyfin",
+            "docker restart jellyfin",
+            "opsctl cooldown reset jellyfin",
+        ])
+        .run();
+    finished.tool_result(2).assert_ran();
+    finished.tool_result(3).assert_refused("Cooldown limit exceeded for jellyfin: 2/2 restarts");
+    finished.tool_result(4).assert_refused("would loosen the guard");
+    assert_eq!(finished.marks("docker").len(), 2);
+}

@@ -158,3 +158,16 @@ fn pruning_where_there_is_no_ledger_says_so_and_creates_none() {
     assert!(run.stderr.contains("no ledger at "), "{run:?}");
     assert!(!sandbox.path("claudeops.db").exists());
 }
+
+#[test]
+fn healthy_checks_of_one_session_are_one() {
+    let sandbox = Sandbox::new().with("CLAUDE_CODE_SESSION_ID", "one");
+    sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
+    for _ in 0..3 {
+        let run = sandbox.opsctl(&["cooldown", "healthy", "jellyfin"], b"");
+        assert!(run.stdout.contains("1/2 restarts"), "{run:?}");
+    }
+    let sandbox = sandbox.with("CLAUDE_CODE_SESSION_ID", "two");
+    let run = sandbox.opsctl(&["cooldown", "healthy", "jellyfin"], b"");
+    assert!(run.stdout.contains("0/2 restarts"), "{run:?}");
+}
