@@ -100,6 +100,7 @@ impl CooldownFile {
 
     /// The file with every entry under the name of its service: people and agents write down containers and
     /// units, too, and no service has two budgets.
+    #[must_use]
     pub fn by_service(self, inventory: &Inventory) -> Self {
         let mut services: BTreeMap<String, ServiceTimes> = BTreeMap::new();
         for (written, times) in self.services {
