@@ -38,10 +38,10 @@ impl<'a> ActingCall<'a> {
         notes: &mut Vec<String>,
     ) -> Option<Self> {
         let reading = read_command(tool.command.as_deref()?, call.cwd.as_deref());
+        notes.extend(reading.complaints);
         if reading.actions.is_empty() {
             return None;
         }
-        notes.extend(reading.complaints);
         let compiled = installation::in_force(environment, notes);
         let actions = resolve(reading.actions, &compiled.installation.inventory);
         Some(Self {

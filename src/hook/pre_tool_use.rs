@@ -13,7 +13,8 @@ use crate::runtime::environment::Environment;
 pub fn handle(call: &HookCall, tool: &ToolCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
     let mut notes = Vec::new();
     let Some(acting) = ActingCall::read(call, tool, environment, now, &mut notes) else {
-        return Answer::silent();
+        // What could not be read is said, even where nothing in it seems to act.
+        return Answer::passing(notes);
     };
     match judge(&acting, environment, &mut notes) {
         Verdict::Silent => Answer::passing(notes),
