@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::random::Random;
-use crate::sandbox::{Run, Sandbox, call};
+use crate::sandbox::{Run, Sandbox, call, migrations};
 
 const ROUNDS: usize = 500;
 
@@ -143,7 +143,7 @@ fn a_kill_while_the_ledger_is_created_leaves_a_whole_one_or_none() {
         let sandbox = Sandbox::new();
         delays.kill(&sandbox, &["hook", "pre-tool-use"], &call("t1", "docker restart jellyfin"));
         if sandbox.path("claudeops.db").exists() {
-            assert_eq!(sandbox.sql("SELECT max(version) FROM opsctl_migrations"), "4");
+            assert_eq!(sandbox.sql("SELECT max(version) FROM opsctl_migrations"), migrations().to_string());
         } else {
             none += 1;
         }
