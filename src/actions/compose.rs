@@ -4,15 +4,7 @@ use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 
 use crate::shell::valued::COMPOSE;
 
-use super::line::{Arguments, Line, Named};
-
-/// A subcommand that acts, its options that take a value, and those without which it does nothing.
-struct Subcommand {
-    name: &'static str,
-    verb: Verb,
-    valued: &'static [&'static str],
-    needs: &'static [&'static str],
-}
+use super::line::{Arguments, Line, Named, Subcommand};
 
 static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {

@@ -5,16 +5,8 @@ use crate::shell::host_of;
 use crate::shell::valued::ENGINE;
 
 use super::compose;
-use super::line::{Arguments, Line, Named};
+use super::line::{Arguments, Line, Named, Subcommand};
 use super::swarm;
-
-/// A subcommand that acts, its options that take a value, and those without which it does nothing.
-struct Subcommand {
-    name: &'static str,
-    verb: Verb,
-    valued: &'static [&'static str],
-    needs: &'static [&'static str],
-}
 
 static SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "restart", verb: Verb::Restart, valued: STOPPING, needs: &[] },

@@ -44,6 +44,14 @@ impl Arguments<'_> {
     }
 }
 
+/// A subcommand that acts, its options that take a value, and those without which it does nothing.
+pub(super) struct Subcommand {
+    pub name: &'static str,
+    pub verb: Verb,
+    pub valued: &'static [&'static str],
+    pub needs: &'static [&'static str],
+}
+
 /// What a word names.
 pub(super) enum Named<'a> {
     /// This one thing.

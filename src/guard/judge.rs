@@ -103,9 +103,7 @@ fn on_failure(
     let evidence = acting.evidence();
     match acting.installation.policy.on_failure {
         OnFailure::Open => {
-            let note = format!(
-                "{error}; `{evidence}` runs uncounted, since policy.on_failure is open. Check the state folder."
-            );
+            let note = format!("{error}; `{evidence}` runs uncounted, since policy.on_failure is open");
             failures::keep(environment, acting.id.session, &format!("Guard failed open: {note}"), acting.now);
             notes.push(note);
             Verdict::Silent

@@ -103,7 +103,7 @@ impl Inventory {
         if let Target::Playbook(playbook) = target
             && let Some(told) = &playbook.told
         {
-            return Some(self.known_as(told).unwrap_or(told).to_owned());
+            return Some(self.service_named(told));
         }
         let listing = || self.services.iter().filter(|service| service.lists(target));
         let found = listing()
@@ -119,9 +119,7 @@ impl Inventory {
             | Target::Unit(name)
             | Target::Workload(name)
             | Target::Release(name) => Some(name.clone()),
-            Target::Playbook(playbook) => {
-                playbook.guessed.as_deref().map(|name| self.known_as(name).unwrap_or(name).to_owned())
-            }
+            Target::Playbook(playbook) => playbook.guessed.as_deref().map(|name| self.service_named(name)),
             Target::Unknown | Target::Nothing => None,
         }
     }
@@ -131,17 +129,6 @@ impl Inventory {
         let own = || self.services.iter().find(|service| service.name == written);
         let part = || self.services.iter().find(|service| service.has_part(written));
         own().or_else(part).map_or_else(|| written.to_owned(), |service| service.name.clone())
-    }
-
-    /// The service that lists this container name, for names that were told rather than acted on.
-    fn known_as(&self, name: &str) -> Option<&str> {
-        if self.services.iter().any(|service| service.name == name) {
-            return None;
-        }
-        self.services
-            .iter()
-            .find(|service| service.containers.iter().any(|container| container == name))
-            .map(|service| service.name.as_str())
     }
 
     /// The inventory's name of a host that a command names by name, address or ssh destination; a host

@@ -173,16 +173,6 @@ impl Script {
         found
     }
 
-    /// The simple commands and the wrappers that they run through, as rules on argument lists want them.
-    pub fn commands_and_wrappers(&self) -> Vec<&Command> {
-        let mut found: Vec<&Command> = Vec::new();
-        self.visit(|node| match node {
-            Node::Command(command) | Node::Group(Construct::Through(command), _) => found.push(command),
-            _ => {}
-        });
-        found
-    }
-
     /// The tree for people: one line a node, two blanks a level.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
