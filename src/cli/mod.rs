@@ -9,6 +9,7 @@ mod hosts;
 mod prune;
 mod render;
 mod status;
+mod tier;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -42,6 +43,7 @@ enum Verb {
     Cooldown(cooldown::CooldownArgs),
     Events(events::EventsArgs),
     Status(status::StatusArgs),
+    Tier(tier::TierArgs),
     Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
 }
@@ -79,6 +81,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Cooldown(args) => cooldown::run(&args),
         Verb::Events(args) => events::run(&args),
         Verb::Status(args) => status::run(&args),
+        Verb::Tier(args) => tier::run(&args),
         Verb::Prune(args) => prune::run(&args),
         Verb::Demo(_) => demo::run(),
     }

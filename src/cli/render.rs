@@ -8,15 +8,16 @@ use super::{FAILED, Failure, OK, complain, print};
 use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
 use crate::model::policy::Tier;
-use crate::render::{SETTINGS, files, render};
+use crate::render::{Managed, Order, SETTINGS, files, render};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation::hosts_file;
 
-/// Render the client's settings, the verification prompt and the compiled policy from hosts.yaml
+/// Render the client's settings, the prompts and the compiled policy from hosts.yaml
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl render                                  # from CLAUDEOPS_HOSTS, /app/hosts.yaml or ./hosts.yaml into .
   opsctl render --hosts lab.yaml --out /app      # writes /app/.claude/settings.json and its companions
+  opsctl render --out /app --managed /etc/claude-code/managed-settings.json
   opsctl render --out /app --check               # writes nothing; exit code 1 if anything differs")]
 pub struct RenderArgs {
     /// The tier of the sessions that these files are for; `CLAUDEOPS_TIER` of a session wins over it
@@ -28,6 +29,10 @@ pub struct RenderArgs {
     /// The folder to render to
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
+    /// The machine's managed settings, which then hold the hooks: no project, user or repository can override
+    /// them
+    #[arg(long, value_name = "FILE")]
+    managed: Option<PathBuf>,
     /// The command that the hooks call; this very program by default
     #[arg(long, value_name = "PATH")]
     opsctl: Option<PathBuf>,
@@ -50,7 +55,16 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     };
     let opsctl = opsctl.to_str().ok_or("the path of opsctl is not UTF-8; name another with --opsctl")?;
     let settings = files::existing_settings(&args.out.join(SETTINGS))?;
-    let rendered = render(&compiled, &settings, opsctl)?;
+    let managed_settings = args.managed.as_deref().map(files::existing_settings).transpose()?;
+    // A file named from here must not be looked for below `out`.
+    let managed_file = args.managed.as_deref().map(std::path::absolute).transpose()?;
+    let managed = managed_file.as_deref().zip(managed_settings.as_ref());
+    let rendered = render(&Order {
+        compiled: &compiled,
+        opsctl,
+        settings: &settings,
+        managed: managed.map(|(file, settings)| Managed { file, settings }),
+    })?;
     if args.check {
         let differing = files::differing(&args.out, &rendered)?;
         for path in &differing {

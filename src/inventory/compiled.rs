@@ -1,5 +1,7 @@
 //! The compiled policy: an [`Installation`] as JSON, so that a hook needs no YAML.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::Installation;
@@ -102,7 +104,11 @@ struct BudgetWire {
 #[derive(Serialize, Deserialize)]
 struct TierWire {
     model: String,
+    tools: Vec<String>,
     allow: Vec<KindWire>,
+    deny: Vec<String>,
+    deadline_seconds: i64,
+    prompt: Option<PathBuf>,
 }
 
 impl From<&Compiled> for CompiledWire {
@@ -130,7 +136,11 @@ impl From<&Compiled> for CompiledWire {
                 on_failure: policy.on_failure.into(),
                 tiers: policy.tiers.clone().map(|tier| TierWire {
                     model: tier.model,
+                    tools: tier.tools,
                     allow: tier.allow.into_iter().filter_map(KindWire::of).collect(),
+                    deny: tier.deny,
+                    deadline_seconds: tier.deadline.delta().num_seconds(),
+                    prompt: tier.prompt,
                 }),
             },
         }
@@ -179,15 +189,13 @@ impl CompiledWire {
                 Window::seconds(wire.window_seconds).ok_or(CompiledError::Range("window_seconds"))?;
             Ok::<_, CompiledError>(Budget { limit: wire.limit, window })
         };
+        let [one, two, three] = self.policy.tiers;
         let policy = Policy {
             restart: budget(self.policy.restart)?,
             redeployment: budget(self.policy.redeployment)?,
             unresolved: self.policy.unresolved.into(),
             on_failure: self.policy.on_failure.into(),
-            tiers: self.policy.tiers.map(|tier| TierPolicy {
-                model: tier.model,
-                allow: tier.allow.into_iter().map(Into::into).collect(),
-            }),
+            tiers: [tier_policy(one)?, tier_policy(two)?, tier_policy(three)?],
         };
         let inventory = Inventory {
             domain: self.domain,
@@ -200,6 +208,13 @@ impl CompiledWire {
         };
         Ok(Compiled { installation: Installation { inventory, policy }, tier })
     }
+}
+
+fn tier_policy(wire: TierWire) -> Result<TierPolicy, CompiledError> {
+    let TierWire { model, tools, allow, deny, deadline_seconds, prompt } = wire;
+    let deadline = Window::seconds(deadline_seconds).ok_or(CompiledError::Range("deadline_seconds"))?;
+    let allow = allow.into_iter().map(Into::into).collect();
+    Ok(TierPolicy { model, tools, allow, deny, deadline, prompt })
 }
 
 #[cfg(test)]

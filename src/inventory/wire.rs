@@ -77,7 +77,12 @@ pub struct BudgetWire {
 #[serde(deny_unknown_fields)]
 pub struct TierWire {
     pub model: Option<Spanned<String>>,
+    pub tools: Option<Vec<Spanned<String>>>,
     pub allow: Option<Vec<KindWire>>,
+    #[serde(default)]
+    pub deny: Vec<Spanned<String>>,
+    pub deadline: Option<Spanned<String>>,
+    pub prompt: Option<Spanned<String>>,
 }
 
 /// A map whose keys are names: their order and their places in the file are kept.

@@ -1,6 +1,7 @@
 //! The limits that `hosts.yaml` states.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use chrono::TimeDelta;
 
@@ -29,22 +30,7 @@ impl Default for Policy {
             redeployment: Budget { limit: 1, window: Window::hours(24) },
             unresolved: Unresolved::Budget,
             on_failure: OnFailure::Open,
-            tiers: [
-                TierPolicy { model: "haiku".into(), allow: vec![] },
-                TierPolicy {
-                    model: "sonnet".into(),
-                    allow: vec![ActionKind::Restart, ActionKind::PullRequest, ActionKind::Notification],
-                },
-                TierPolicy {
-                    model: "opus".into(),
-                    allow: vec![
-                        ActionKind::Restart,
-                        ActionKind::Redeployment,
-                        ActionKind::PullRequest,
-                        ActionKind::Notification,
-                    ],
-                },
-            ],
+            tiers: Tier::ALL.map(TierPolicy::default_of),
         }
     }
 }
@@ -87,6 +73,11 @@ impl Window {
     /// A window of so many whole hours.
     pub const fn hours(hours: u16) -> Self {
         Self(TimeDelta::seconds(hours as i64 * 3600))
+    }
+
+    /// A window of so many whole minutes.
+    pub const fn minutes(minutes: u16) -> Self {
+        Self(TimeDelta::seconds(minutes as i64 * 60))
     }
 
     /// A window of so many seconds; `None` unless it is between one second and ten years.
@@ -174,6 +165,9 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// Every tier, from the lowest.
+    pub const ALL: [Self; 3] = [Self::Observe, Self::Remediate, Self::Full];
+
     /// The tier of this number; `None` unless it is 1, 2 or 3.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
@@ -204,8 +198,47 @@ impl Tier {
 pub struct TierPolicy {
     /// The model that runs it.
     pub model: String,
+    /// The client's tools that exist in its sessions.
+    pub tools: Vec<String>,
     /// The kinds of action it may take.
     pub allow: Vec<ActionKind>,
+    /// Beginnings of commands that it never runs, beside those that follow from `allow`.
+    pub deny: Vec<String>,
+    /// How long a session may run.
+    pub deadline: Window,
+    /// The file of its prompt, in the place of the rendered one.
+    pub prompt: Option<PathBuf>,
+}
+
+impl TierPolicy {
+    /// What a tier may do where `hosts.yaml` does not say otherwise.
+    pub fn default_of(tier: Tier) -> Self {
+        use ActionKind::{Notification, PullRequest, Redeployment, Restart};
+        let (model, allow, minutes): (_, &[ActionKind], _) = match tier {
+            Tier::Observe => ("haiku", &[], 30),
+            Tier::Remediate => ("sonnet", &[Restart, PullRequest, Notification], 45),
+            Tier::Full => ("opus", &[Restart, Redeployment, PullRequest, Notification], 60),
+        };
+        let looking = ["Bash", "Read", "Grep", "Glob", "Task"];
+        let changing: &[&str] = if tier == Tier::Observe { &[] } else { &["Write", "Edit", "WebFetch"] };
+        Self {
+            model: model.to_owned(),
+            tools: looking.iter().chain(changing).map(|tool| (*tool).to_owned()).collect(),
+            allow: allow.to_vec(),
+            deny: vec![],
+            deadline: Window::minutes(minutes),
+            prompt: None,
+        }
+    }
+}
+
+/// Whether this can be the name of a model: an alias, a full name, that of a cloud provider, a size of
+/// context (`opus`, `sonnet[1m]`, `eu.anthropic.claude-x:0`). It is an argument of the client's, so never
+/// an option.
+pub fn is_model(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.len() <= 256
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-:@/[]".contains(c))
 }
 
 #[cfg(test)]

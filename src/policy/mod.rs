@@ -2,5 +2,6 @@
 
 pub mod budget;
 pub mod decide;
+pub mod prefixes;
 pub mod report;
 pub mod tier;

@@ -61,11 +61,15 @@ pub fn differing(out: &Path, files: &[Rendered]) -> Result<Vec<PathBuf>, FileErr
 }
 
 /// Writes all files below `out`. Each is complete on disk before the first takes its place, so that a
-/// failure leaves what was there.
+/// failure leaves what was there. A file that is as it should be is not touched: it may be one that only
+/// root can write.
 pub fn write(out: &Path, files: &[Rendered]) -> Result<(), FileError> {
     let mut ready = Vec::new();
     for file in files {
         let path = out.join(&file.path);
+        if std::fs::read(&path).is_ok_and(|found| found == file.text.as_bytes()) {
+            continue;
+        }
         ready.push((prepare(&path, &file.text).map_err(|error| FileError::io(&path, error))?, path));
     }
     for (temporary, path) in ready {

@@ -1,17 +1,20 @@
 //! From the installation to the files that the client reads. Rendering is pure; `write` does the rest.
 
 pub mod files;
+mod managed;
+pub mod prompts;
 pub mod settings;
+pub mod tier_args;
 mod views;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 
 use crate::inventory::compiled::{Compiled, CompiledError};
-use crate::model::policy::OnFailure;
+use crate::model::policy::{OnFailure, Tier};
 use crate::runtime::installation::COMPILED_POLICY;
 
 /// Below the folder that is rendered to.
@@ -45,24 +48,41 @@ pub struct Rendered {
     pub text: String,
 }
 
-/// Renders every file. `settings` is what stands in `settings.json` now; its keys that are not this
-/// program's stay. `opsctl` is the command that the hooks call.
-pub fn render(
-    compiled: &Compiled,
-    settings: &settings::Existing,
-    opsctl: &str,
-) -> Result<Vec<Rendered>, RenderError> {
-    let mut templates = Environment::new();
-    templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    templates.set_auto_escape_callback(|_| AutoEscape::None);
-    templates.set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).build()?);
+/// What is to be rendered.
+pub struct Order<'a> {
+    /// The inventory and the limits.
+    pub compiled: &'a Compiled,
+    /// The command that the hooks call.
+    pub opsctl: &'a str,
+    /// What stands in the project's settings now; its keys that are not this program's stay.
+    pub settings: &'a settings::Existing,
+    /// The machine's managed settings, when they are to hold the hooks.
+    pub managed: Option<Managed<'a>>,
+}
+
+/// The settings that no project and no user can override.
+pub struct Managed<'a> {
+    /// Where.
+    pub file: &'a Path,
+    /// What stands in them now.
+    pub settings: &'a settings::Existing,
+}
+
+/// Renders every file.
+pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
+    let &Order { compiled, opsctl, settings, ref managed } = order;
+    let services = Value::from(Serde(views::services(&compiled.installation.inventory)));
+    let mut templates = templates()?;
     templates.add_template("settings.json", include_str!("../../templates/settings.json.j2"))?;
     templates
         .add_template("verify-remediation.md", include_str!("../../templates/verify-remediation.md.j2"))?;
-
-    let prompt = templates.get_template("verify-remediation.md")?.render(
-        context! { services => Value::from(Serde(views::services(&compiled.installation.inventory))) },
-    )?;
+    let verifier = templates.get_template("verify-remediation.md")?;
+    let prompt = verifier.render(context! { services, listed_in => () })?;
+    // The managed settings of an image outlive its hosts.yaml: what depends on the services is read anew.
+    let inline = match managed {
+        None => prompt.clone(),
+        Some(_) => verifier.render(context! { services => (), listed_in => VERIFY_REMEDIATION })?,
+    };
     let on_failure = match compiled.installation.policy.on_failure {
         OnFailure::Open => "open",
         OnFailure::Closed => "closed",
@@ -70,14 +90,37 @@ pub fn render(
     let own = templates.get_template("settings.json")?.render(context! {
         opsctl,
         shell_tools => SHELL_TOOLS,
-        verify_remediation => &prompt,
+        verify_remediation => &inline,
         policy => context! { on_failure },
     })?;
-    let own = serde_json::from_str(&own).map_err(RenderError::Settings)?;
+    let own: serde_json::Value = serde_json::from_str(&own).map_err(RenderError::Settings)?;
     let file = |path: &str, text: String| Rendered { path: PathBuf::from(path), text };
-    Ok(vec![
-        file(SETTINGS, settings.with_hooks(own, opsctl).map_err(RenderError::Settings)?),
-        file(VERIFY_REMEDIATION, prompt),
-        file(COMPILED_POLICY, compiled.to_json()?),
-    ])
+    let mut files = match managed {
+        None => vec![file(SETTINGS, settings.with_hooks(own, opsctl).map_err(RenderError::Settings)?)],
+        Some(managed) => {
+            let text = managed
+                .settings
+                .as_managed(own.clone(), opsctl, &managed::denied(compiled))
+                .map_err(RenderError::Settings)?;
+            vec![
+                Rendered { path: managed.file.to_owned(), text },
+                file(SETTINGS, settings.without_hooks(&own, opsctl).map_err(RenderError::Settings)?),
+            ]
+        }
+    };
+    files.push(file(VERIFY_REMEDIATION, prompt));
+    for tier in Tier::ALL {
+        files.push(file(prompts::path(tier), prompts::render(tier, &compiled.installation)?));
+    }
+    files.push(file(COMPILED_POLICY, compiled.to_json()?));
+    Ok(files)
+}
+
+/// An environment without templates that takes no undefined value for an empty one.
+fn templates() -> Result<Environment<'static>, minijinja::Error> {
+    let mut templates = Environment::new();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    templates.set_auto_escape_callback(|_| AutoEscape::None);
+    templates.set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).build()?);
+    Ok(templates)
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::managed;
+
 /// The scripts that this program replaces: left in place they would answer beside it, in a form that the
 /// client takes for no verdict.
 const REPLACED: [&str; 5] = [
@@ -43,39 +45,84 @@ impl Existing {
     /// that it replaces go; every other key and hook stays where it is, ours before theirs.
     pub fn with_hooks(&self, own: Value, opsctl: &str) -> Result<String, serde_json::Error> {
         let mut settings = self.0.clone();
-        let mut hooks = match own {
-            Value::Object(mut own) => match own.remove("hooks") {
-                Some(Value::Object(hooks)) => hooks,
-                _ => Map::new(),
-            },
+        let hooks = self.merged(own, opsctl);
+        settings.insert("hooks".to_owned(), Value::Object(hooks));
+        in_text(settings)
+    }
+
+    /// The settings of a project whose hooks are managed: `own` is what an earlier rendering may have left.
+    pub fn without_hooks(&self, own: &Value, opsctl: &str) -> Result<String, serde_json::Error> {
+        let mut settings = self.0.clone();
+        let prompt = agent_prompt(own);
+        let theirs = self.theirs(opsctl, prompt.as_deref());
+        if theirs.is_empty() {
+            settings.shift_remove("hooks");
+        } else {
+            settings.insert("hooks".to_owned(), Value::Object(theirs));
+        }
+        in_text(settings)
+    }
+
+    /// The machine's managed settings, with `own` as this program's part.
+    pub fn as_managed(
+        &self,
+        own: Value,
+        opsctl: &str,
+        denied: &[String],
+    ) -> Result<String, serde_json::Error> {
+        let mut settings = self.0.clone();
+        let hooks = self.merged(own, opsctl);
+        managed::protect(&mut settings, denied);
+        settings.insert("hooks".to_owned(), Value::Object(hooks));
+        in_text(settings)
+    }
+
+    /// Our hooks, then theirs.
+    fn merged(&self, mut own: Value, opsctl: &str) -> Map<String, Value> {
+        let prompt = agent_prompt(&own);
+        let mut hooks = match own.get_mut("hooks").map(Value::take) {
+            Some(Value::Object(hooks)) => hooks,
             _ => Map::new(),
         };
-        if let Some(Value::Object(theirs)) = settings.get("hooks") {
-            let prompt = agent_prompt(&hooks);
+        for (event, kept) in self.theirs(opsctl, prompt.as_deref()) {
+            if let (Value::Array(groups), Value::Array(kept)) =
+                (hooks.entry(event).or_insert_with(|| Value::Array(vec![])), kept)
+            {
+                groups.extend(kept);
+            }
+        }
+        hooks
+    }
+
+    /// The hooks that are not this program's, by event.
+    fn theirs(&self, opsctl: &str, prompt: Option<&str>) -> Map<String, Value> {
+        let mut hooks = Map::new();
+        if let Some(Value::Object(theirs)) = self.0.get("hooks") {
             for (event, groups) in theirs {
                 let kept: Vec<Value> = groups
                     .as_array()
                     .into_iter()
                     .flatten()
-                    .filter_map(|group| without_ours(group, opsctl, prompt.as_deref()))
+                    .filter_map(|group| without_ours(group, opsctl, prompt))
                     .collect();
-                if !kept.is_empty()
-                    && let Value::Array(groups) = hooks.entry(event).or_insert_with(|| Value::Array(vec![]))
-                {
-                    groups.extend(kept);
+                if !kept.is_empty() {
+                    hooks.insert(event.clone(), Value::Array(kept));
                 }
             }
         }
-        settings.insert("hooks".to_owned(), Value::Object(hooks));
-        let mut text = serde_json::to_string_pretty(&Value::Object(settings))?;
-        text.push('\n');
-        Ok(text)
+        hooks
     }
 }
 
+fn in_text(settings: Map<String, Value>) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(&Value::Object(settings))?;
+    text.push('\n');
+    Ok(text)
+}
+
 /// The first words of our verifier's prompt, by which an earlier rendering of it is known.
-fn agent_prompt(hooks: &Map<String, Value>) -> Option<String> {
-    let prompt = hooks.get("Stop")?.get(0)?.get("hooks")?.get(0)?.get("prompt")?.as_str()?;
+fn agent_prompt(own: &Value) -> Option<String> {
+    let prompt = own.get("hooks")?.get("Stop")?.get(0)?.get("hooks")?.get(0)?.get("prompt")?.as_str()?;
     Some(prompt.lines().next()?.to_owned())
 }
 

@@ -15,15 +15,27 @@ pub struct ServiceView<'a> {
 }
 
 #[derive(Serialize)]
-struct HostView<'a> {
+pub struct HostView<'a> {
     name: &'a str,
+    address: &'a str,
     ssh: Option<&'a str>,
+}
+
+impl<'a> From<&'a Host> for HostView<'a> {
+    fn from(host: &'a Host) -> Self {
+        Self { name: &host.name, address: &host.address, ssh: host.ssh.as_deref() }
+    }
 }
 
 #[derive(Serialize)]
 struct HealthView<'a> {
     url: &'a str,
     status: &'a [u16],
+}
+
+/// The hosts.
+pub fn hosts(inventory: &Inventory) -> Vec<HostView<'_>> {
+    inventory.hosts.iter().map(HostView::from).collect()
 }
 
 /// The services with their hosts looked up.
@@ -38,7 +50,7 @@ pub fn services(inventory: &Inventory) -> Vec<ServiceView<'_>> {
                 .and_then(|name| inventory.hosts.iter().find(|host| host.name == name));
             ServiceView {
                 name: &service.name,
-                host: host.map(|Host { name, ssh, .. }| HostView { name, ssh: ssh.as_deref() }),
+                host: host.map(HostView::from),
                 containers: containers(service),
                 units: &service.units,
                 health: service

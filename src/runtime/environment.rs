@@ -67,6 +67,11 @@ impl Environment {
         self.session.as_deref().or(self.client_session.as_deref())
     }
 
+    /// The merged MCP servers in the state folder.
+    pub fn mcp_config(&self) -> PathBuf {
+        self.state_dir.join("mcp.json")
+    }
+
     /// `cooldown.json` in the state folder.
     pub fn cooldown_file(&self) -> PathBuf {
         self.state_dir.join("cooldown.json")

@@ -3,3 +3,4 @@
 pub mod environment;
 pub mod installation;
 pub mod notify;
+pub mod runner;

@@ -8,3 +8,4 @@ mod render;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 mod session_start;
+mod tier;

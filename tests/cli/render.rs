@@ -5,8 +5,14 @@ use serde_json::{Value, json};
 use crate::sandbox::Sandbox;
 
 const EXAMPLE: &str = include_str!("../../hosts.yaml");
-const FILES: [&str; 3] =
-    [".claude/settings.json", ".claude/hooks/verify-remediation.md", ".claude/opsctl/policy.json"];
+const FILES: [&str; 6] = [
+    ".claude/settings.json",
+    ".claude/hooks/verify-remediation.md",
+    ".claude/prompts/tier1-observe.md",
+    ".claude/prompts/tier2-remediate.md",
+    ".claude/prompts/tier3-full.md",
+    ".claude/opsctl/policy.json",
+];
 
 fn rendered(hosts: &str) -> Sandbox {
     let sandbox = Sandbox::new();
@@ -100,13 +106,13 @@ fn check_writes_nothing_and_names_what_differs() {
     let run = sandbox.opsctl(&["render", "--check"], b"");
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
     sandbox.write(FILES[1], "tampered with\n");
-    std::fs::remove_file(sandbox.path(FILES[2])).unwrap();
+    std::fs::remove_file(sandbox.path(FILES[5])).unwrap();
     let run = sandbox.opsctl(&["render", "--check"], b"");
     assert_eq!(run.code, Some(1));
     assert_eq!(run.stderr.lines().count(), 2, "{run:?}");
-    assert!(run.stderr.contains(FILES[1]) && run.stderr.contains(FILES[2]), "{run:?}");
+    assert!(run.stderr.contains(FILES[1]) && run.stderr.contains(FILES[5]), "{run:?}");
     assert_eq!(sandbox.read(FILES[1]), "tampered with\n");
-    assert!(!sandbox.path(FILES[2]).exists());
+    assert!(!sandbox.path(FILES[5]).exists());
 }
 
 #[test]
@@ -144,4 +150,69 @@ fn a_tier_rendered_in_holds_where_the_session_names_none() {
     assert_eq!(sandbox.before("t1", "docker restart jellyfin").code, Some(2));
     let sandbox = sandbox.with("CLAUDEOPS_TIER", "2");
     assert_eq!(sandbox.before("t2", "docker restart jellyfin").code, Some(0));
+}
+
+/// The managed settings beside the project's, as JSON.
+fn managed(sandbox: &Sandbox) -> (Value, Value) {
+    let run = sandbox.opsctl(&["render", "--managed", "etc/managed-settings.json"], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    let managed = serde_json::from_str(&sandbox.read("etc/managed-settings.json")).unwrap();
+    (managed, settings(sandbox))
+}
+
+#[test]
+fn managed_settings_hold_the_hooks_and_the_project_has_none_twice() {
+    let sandbox = rendered(EXAMPLE);
+    let hooks = settings(&sandbox)["hooks"].clone();
+    let lint = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
+    let mut with_theirs = settings(&sandbox);
+    with_theirs["hooks"]["PreToolUse"].as_array_mut().unwrap().push(lint.clone());
+    sandbox.write(FILES[0], &with_theirs.to_string());
+
+    let (managed, project) = managed(&sandbox);
+    assert_eq!(project["hooks"], json!({"PreToolUse": [lint]}), "only what is not ours");
+    assert_eq!(managed["allowManagedHooksOnly"], true);
+    assert_eq!(managed["permissions"]["disableBypassPermissionsMode"], "disable");
+    assert_eq!(managed["hooks"]["PreToolUse"], hooks["PreToolUse"]);
+    let verifier = managed["hooks"]["Stop"].to_string();
+    assert!(verifier.contains(FILES[1]) && !verifier.contains("jellyfin"), "{verifier}");
+}
+
+#[test]
+fn managed_settings_of_others_are_kept_and_rendering_again_changes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("hosts.yaml", "policy: {tiers: {1: {deny: [a b]}, 2: {deny: [a b]}, 3: {deny: [a b, c]}}}\n");
+    sandbox.write(
+        "etc/managed-settings.json",
+        r#"{"env": {"A": "1"}, "permissions": {"deny": ["Read(/etc/shadow)"], "ask": ["Bash(x:*)"]}}"#,
+    );
+    let (once, _) = managed(&sandbox);
+    assert_eq!(once["env"], json!({"A": "1"}));
+    let denied = json!(["Read(/etc/shadow)", "Bash(a b:*)"]);
+    assert_eq!((&once["permissions"]["deny"], &once["permissions"]["ask"]), (&denied, &json!(["Bash(x:*)"])));
+    assert_eq!(managed(&sandbox).0, once);
+}
+
+#[test]
+fn check_sees_managed_settings_that_differ() {
+    let sandbox = rendered(EXAMPLE);
+    managed(&sandbox);
+    let check = ["render", "--managed", "etc/managed-settings.json", "--check"];
+    assert_eq!(sandbox.opsctl(&check, b"").code, Some(0));
+    let weaker = sandbox.read("etc/managed-settings.json").replace("\"pre-tool-use\"", "\"stop\"");
+    sandbox.write("etc/managed-settings.json", &weaker);
+    let run = sandbox.opsctl(&check, b"");
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(1), 1), "{run:?}");
+    assert!(run.stderr.contains("etc/managed-settings.json is not as hosts.yaml says"), "{run:?}");
+}
+
+#[test]
+fn a_file_that_is_as_it_should_be_needs_no_right_to_write() {
+    use std::os::unix::fs::MetadataExt;
+    let sandbox = rendered(EXAMPLE);
+    let inode = || std::fs::metadata(sandbox.path(FILES[5])).unwrap().ino();
+    let before = inode();
+    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    assert_eq!(inode(), before, "it was not put in place anew");
 }

@@ -5,7 +5,9 @@ mod client_facts;
 mod containment;
 mod context;
 mod guard;
+mod managed;
 mod notification;
 #[path = "../support/mod.rs"]
 mod support;
+mod tiers;
 mod verification;

@@ -17,6 +17,7 @@ pub struct Session {
     managed_settings: Option<Value>,
     operators_listen: bool,
     tools: String,
+    limits: Option<Vec<String>>,
     prompt: String,
     client_arguments: Vec<String>,
     environment: BTreeMap<String, String>,
@@ -37,6 +38,7 @@ impl Session {
             managed_settings: None,
             operators_listen: false,
             tools: "Bash,Read".to_owned(),
+            limits: None,
             prompt: "begin".to_owned(),
             client_arguments: Vec::new(),
             environment: BTreeMap::new(),
@@ -73,6 +75,15 @@ impl Session {
     pub fn stub(self, program: &str, behaviour: &str) -> Self {
         self.workspace.put_stub(program, behaviour);
         self
+    }
+
+    /// The session runs at this tier as an operator starts it: with the arguments of `opsctl tier N --args`.
+    pub fn run_at_tier(mut self, tier: u8) -> Self {
+        let ran =
+            Program::opsctl(&self.workspace).args(["tier", &tier.to_string(), "--args", "--null"]).run();
+        assert_eq!(ran.exit_code, Some(0), "`opsctl tier`: {}", ran.stderr);
+        self.limits = Some(ran.stdout.split_terminator('\0').map(str::to_owned).collect());
+        self.tier(tier)
     }
 
     /// The tier that the guard is told.
@@ -149,9 +160,23 @@ impl Session {
     /// Runs the client to its end, and returns what it left.
     pub fn run(self) -> Finished {
         let client = installed::client();
+        let limits = self.limits.clone().unwrap_or_else(|| {
+            [
+                "--tools",
+                &self.tools,
+                "--allowedTools",
+                &self.tools,
+                "--permission-mode",
+                "dontAsk",
+                "--model",
+                "haiku",
+            ]
+            .map(str::to_owned)
+            .to_vec()
+        });
         let mut program = Program::new(&self.workspace, &client)
-            .args(["-p", &self.prompt, "--model", "haiku", "--output-format", "stream-json", "--verbose"])
-            .args(["--tools", &self.tools, "--allowedTools", &self.tools, "--permission-mode", "dontAsk"])
+            .args(["-p", &self.prompt, "--output-format", "stream-json", "--verbose"])
+            .args(&limits)
             .args(&self.client_arguments)
             .env("ANTHROPIC_API_KEY", "not-a-key")
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")

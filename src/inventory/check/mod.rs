@@ -3,6 +3,7 @@
 mod names;
 mod policy;
 mod service;
+mod tier;
 
 use std::net::IpAddr;
 

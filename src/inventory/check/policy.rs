@@ -1,9 +1,10 @@
 //! The limits.
 
-use super::names::check_name;
+use serde_saphyr::Spanned;
+
 use super::{Checked, entries, wrong};
-use crate::inventory::wire::{BudgetWire, PolicyWire, TierWire};
-use crate::model::policy::{Budget, Policy, TierPolicy, Window};
+use crate::inventory::wire::{BudgetWire, PolicyWire};
+use crate::model::policy::{Budget, Policy, Window};
 
 /// Fills in the default of everything that is not stated.
 pub fn check(wire: PolicyWire) -> Checked<Policy> {
@@ -15,7 +16,7 @@ pub fn check(wire: PolicyWire) -> Checked<Policy> {
         else {
             return Err(wrong(&number, "is not a tier", "the tiers are `1`, `2` and `3`"));
         };
-        check_tier(slot, tier)?;
+        super::tier::check(slot, tier)?;
     }
     Ok(Policy {
         restart: check_budget(wire.restart, defaults.restart)?,
@@ -26,23 +27,17 @@ pub fn check(wire: PolicyWire) -> Checked<Policy> {
     })
 }
 
-fn check_tier(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
-    if let Some(model) = wire.model {
-        slot.model = check_name(model)?;
-    }
-    if let Some(allow) = wire.allow {
-        slot.allow = allow.into_iter().map(Into::into).collect();
-    }
-    Ok(())
-}
-
 fn check_budget(wire: Option<BudgetWire>, default: Budget) -> Checked<Budget> {
     let Some(wire) = wire else { return Ok(default) };
     let window = match wire.window {
         None => default.window,
-        Some(window) => Window::parse(&window.value).ok_or_else(|| {
-            wrong(&window, "is not a duration", "write one such as `30m`, `4h`, `1h30m` or `2d`")
-        })?,
+        Some(window) => check_duration(&window)?,
     };
     Ok(Budget { limit: wire.limit.unwrap_or(default.limit), window })
+}
+
+/// A length of time, as people write it.
+pub fn check_duration(text: &Spanned<String>) -> Checked<Window> {
+    Window::parse(&text.value)
+        .ok_or_else(|| wrong(text, "is not a duration", "write one such as `30m`, `4h`, `1h30m` or `2d`"))
 }

@@ -1,0 +1,126 @@
+//! `opsctl tier`: what a tier may do, for people and as the client's arguments.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{Failure, OK, complain, print, print_json};
+use crate::model::policy::{Tier, TierPolicy};
+use crate::policy::prefixes;
+use crate::render::prompts;
+use crate::render::tier_args::client_arguments;
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+use crate::runtime::runner::RunnerEnvironment;
+
+/// Show what a tier may do, or print the client's arguments for it
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl tier 1
+  opsctl tier 2 --args                                    # one argument a line
+  opsctl tier 2 --args --null | xargs -0 claude -p 'Mend jellyfin.'
+  (IFS='
+  '; set -f; claude -p 'Look around.' $(opsctl tier 1 --args))")]
+pub struct TierArgs {
+    /// The tier
+    #[arg(value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    tier: u8,
+    /// The client's arguments instead: layers 1 and 2
+    #[arg(long)]
+    args: bool,
+    /// With --args: a NUL byte after each argument in the place of a line break
+    #[arg(long, requires = "args", conflicts_with = "json")]
+    null: bool,
+    /// As JSON; with --args as a list
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &TierArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let runner = RunnerEnvironment::of_process();
+    let mut notes = runner.complaints.clone();
+    let policy = installation::in_force(&environment, &mut notes).installation.policy;
+    for note in notes {
+        complain(note);
+    }
+    // The argument parser knows the numbers of the tiers.
+    let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);
+    let tier_policy = policy.tier(tier);
+    let model = runner.model(tier, tier_policy);
+    if args.args {
+        let servers = environment.mcp_config();
+        let servers = servers.is_file().then(|| servers.to_string_lossy().into_owned());
+        let arguments = client_arguments(tier_policy, model, servers.as_deref());
+        if args.json {
+            return print_json(&arguments);
+        }
+        let end = if args.null { '\0' } else { '\n' };
+        print(&arguments.iter().map(|argument| format!("{argument}{end}")).collect::<String>());
+        return Ok(OK);
+    }
+    let prompt = runner.prompt(tier, tier_policy);
+    let prompt = prompt.map_or_else(|| prompts::path(tier).to_owned(), |file| file.display().to_string());
+    let view = TierWire::new(tier, tier_policy, model, &prompt);
+    if args.json {
+        return print_json(&view);
+    }
+    print(&view.in_words(tier_policy));
+    Ok(OK)
+}
+
+#[derive(Serialize)]
+struct TierWire<'a> {
+    tier: u8,
+    model: &'a str,
+    tools: &'a [String],
+    allow: Vec<&'static str>,
+    deny: Vec<String>,
+    deadline_seconds: i64,
+    prompt: &'a str,
+}
+
+impl<'a> TierWire<'a> {
+    fn new(tier: Tier, policy: &'a TierPolicy, model: &'a str, prompt: &'a str) -> Self {
+        Self {
+            tier: tier.number(),
+            model,
+            tools: &policy.tools,
+            allow: policy.allow.iter().map(|kind| kind.as_str()).collect(),
+            deny: prefixes::denied(policy),
+            deadline_seconds: policy.deadline.delta().num_seconds(),
+            prompt,
+        }
+    }
+
+    fn in_words(&self, policy: &TierPolicy) -> String {
+        let allow: Vec<&str> = policy.allow.iter().copied().map(prompts::in_words).collect();
+        let or_none = |words: String| if words.is_empty() { "nothing".to_owned() } else { words };
+        format!(
+            "tier {}\n  model     {}\n  tools     {}\n  may do    {}\n  never     {}\n  deadline  {}\n  prompt    {}\n",
+            self.tier,
+            self.model,
+            or_none(self.tools.join(", ")),
+            or_none(allow.join(", ")),
+            or_none(by_program(&self.deny).join(", ")),
+            policy.deadline,
+            self.prompt,
+        )
+    }
+}
+
+/// `docker restart, docker stop` as `docker restart|stop`: the list is long, and its programs are few.
+fn by_program(prefixes: &[String]) -> Vec<String> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for prefix in prefixes {
+        let (program, verb) = prefix.rsplit_once(' ').unwrap_or((prefix, ""));
+        match groups.iter_mut().find(|(known, _)| *known == program) {
+            Some((_, verbs)) => verbs.push(verb),
+            None => groups.push((program, vec![verb])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(program, verbs)| format!("{program} {}", verbs.join("|")).trim_end().to_owned())
+        .collect()
+}

@@ -1,0 +1,136 @@
+//! The variables that only those read who run sessions: no hook needs them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::model::policy::{Tier, TierPolicy, is_model};
+
+/// What the environment says about running sessions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunnerEnvironment {
+    /// `CLAUDEOPS_RESULTS_DIR`: the folder of the sessions' logs.
+    pub results_dir: PathBuf,
+    /// `CLAUDEOPS_REPOS_DIR`: the folder of the mounted repositories.
+    pub repos_dir: PathBuf,
+    /// `CLAUDEOPS_MAX_TIER`: the highest tier that a session may hand over to.
+    pub max_tier: Tier,
+    /// `CLAUDEOPS_DRY_RUN`: nothing is changed, so nothing is handed over.
+    pub dry_run: bool,
+    /// `CLAUDEOPS_CLIENT`: the client; `claude` on the search path by default.
+    pub client: PathBuf,
+    /// `CLAUDEOPS_MCP_BASELINE`: the MCP servers that are there without any repository's.
+    pub mcp_baseline: Option<PathBuf>,
+    /// `CLAUDEOPS_TIER1_MODEL` and its like.
+    models: [Option<String>; 3],
+    /// `CLAUDEOPS_TIER1_PROMPT` and its like.
+    prompts: [Option<PathBuf>; 3],
+    /// What is wrong with a variable, a line each.
+    pub complaints: Vec<String>,
+}
+
+impl RunnerEnvironment {
+    /// Reads the process's own environment.
+    pub fn of_process() -> Self {
+        Self::from_variables(|name| std::env::var_os(name))
+    }
+
+    /// Reads the variables through `get`. An empty variable counts as unset; one that cannot be read counts
+    /// as the most careful value, and is complained about.
+    pub fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Self {
+        let set = |name: &str| get(name).filter(|value| !value.is_empty());
+        let path = |name: &str| set(name).map(PathBuf::from);
+        let text = |name: &str| set(name).map(|value| value.to_string_lossy().trim().to_owned());
+        let mut complaints = Vec::new();
+        let max_tier = text("CLAUDEOPS_MAX_TIER").map_or(Tier::Full, |tier| {
+            tier.parse().ok().and_then(Tier::from_number).unwrap_or_else(|| {
+                complaints.push(format!(
+                    "CLAUDEOPS_MAX_TIER is `{tier}`, not 1, 2 or 3; no session goes beyond tier 1"
+                ));
+                Tier::Observe
+            })
+        });
+        let dry_run = match text("CLAUDEOPS_DRY_RUN").map(|value| value.to_lowercase()).as_deref() {
+            None | Some("false" | "0" | "no" | "off") => false,
+            Some("true" | "1" | "yes" | "on") => true,
+            Some(other) => {
+                complaints
+                    .push(format!("CLAUDEOPS_DRY_RUN is `{other}`, not true or false; this is a dry run"));
+                true
+            }
+        };
+        let models = Tier::ALL.map(|tier| {
+            let name = format!("CLAUDEOPS_TIER{}_MODEL", tier.number());
+            text(&name).filter(|model| {
+                let good = is_model(model);
+                if !good {
+                    complaints.push(format!("{name} is no model's name; the one of hosts.yaml is used"));
+                }
+                good
+            })
+        });
+        Self {
+            results_dir: path("CLAUDEOPS_RESULTS_DIR").unwrap_or_else(|| "/results".into()),
+            repos_dir: path("CLAUDEOPS_REPOS_DIR").unwrap_or_else(|| "/repos".into()),
+            max_tier,
+            dry_run,
+            client: path("CLAUDEOPS_CLIENT").unwrap_or_else(|| "claude".into()),
+            mcp_baseline: path("CLAUDEOPS_MCP_BASELINE"),
+            models,
+            prompts: Tier::ALL.map(|tier| path(&format!("CLAUDEOPS_TIER{}_PROMPT", tier.number()))),
+            complaints,
+        }
+    }
+
+    /// The model of a tier: the variable wins over `hosts.yaml`.
+    pub fn model<'a>(&'a self, tier: Tier, policy: &'a TierPolicy) -> &'a str {
+        of_tier(&self.models, tier).as_deref().unwrap_or(&policy.model)
+    }
+
+    /// The prompt file that somebody named for a tier: the variable wins over `hosts.yaml`.
+    pub fn prompt<'a>(&'a self, tier: Tier, policy: &'a TierPolicy) -> Option<&'a PathBuf> {
+        of_tier(&self.prompts, tier).as_ref().or(policy.prompt.as_ref())
+    }
+}
+
+fn of_tier<T>([one, two, three]: &[T; 3], tier: Tier) -> &T {
+    match tier {
+        Tier::Observe => one,
+        Tier::Remediate => two,
+        Tier::Full => three,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> RunnerEnvironment {
+        RunnerEnvironment::from_variables(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_taken_for_the_most_careful_value() {
+        let environment = environment(&[
+            ("CLAUDEOPS_MAX_TIER", "9"),
+            ("CLAUDEOPS_DRY_RUN", "maybe"),
+            ("CLAUDEOPS_TIER2_MODEL", "--dangerous"),
+        ]);
+        assert_eq!((environment.max_tier, environment.dry_run), (Tier::Observe, true));
+        let policy = TierPolicy::default_of(Tier::Remediate);
+        assert_eq!(environment.model(Tier::Remediate, &policy), "sonnet");
+        assert_eq!(environment.complaints.len(), 3, "{:?}", environment.complaints);
+    }
+
+    #[test]
+    fn a_tiers_own_variables_win_over_hosts_yaml() {
+        let environment =
+            environment(&[("CLAUDEOPS_TIER3_MODEL", "opus[1m]"), ("CLAUDEOPS_TIER3_PROMPT", "/p.md")]);
+        let policy = TierPolicy { prompt: Some("/q.md".into()), ..TierPolicy::default_of(Tier::Full) };
+        assert_eq!(environment.model(Tier::Full, &policy), "opus[1m]");
+        assert_eq!(environment.prompt(Tier::Full, &policy), Some(&"/p.md".into()));
+        assert_eq!(environment.prompt(Tier::Observe, &policy), Some(&"/q.md".into()));
+        assert!(!environment.dry_run && environment.max_tier == Tier::Full);
+    }
+}
