@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::{Failure, OK, complain, print, print_json};
 use crate::actions::read_command;
 use crate::guard::acting::resolve;
-use crate::guard::judge;
+use crate::guard::{judge, screen};
+use crate::inventory::compiled::Head;
 use crate::model::verdict::{ResolvedAction, Verdict};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -48,8 +49,13 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let compiled = installation::in_force(&environment, &mut notes);
     let actions = resolve(reading.actions.clone(), &compiled.installation.inventory);
     let tier = environment.tier.or(compiled.tier);
-    let verdict =
-        judge::preview(&actions, &compiled.installation, tier, &environment, Utc::now(), &mut notes);
+    let head = Head::from(compiled.clone());
+    let objections = screen::objections(&reading.script, &head, tier);
+    let verdict = if objections.is_empty() {
+        judge::preview(&actions, &compiled.installation, tier, &environment, Utc::now(), &mut notes)
+    } else {
+        Verdict::Deny(objections)
+    };
     for note in notes {
         complain(note);
     }

@@ -2,18 +2,19 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::actions::read_command;
+use super::screen;
+use crate::actions::{CommandReading, read_command};
 use crate::inventory::Installation;
 use crate::ledger::CallId;
 use crate::model::action::Action;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::inventory::Inventory;
 use crate::model::policy::Tier;
-use crate::model::verdict::ResolvedAction;
+use crate::model::verdict::{Reason, ResolvedAction};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
-/// A tool call that holds at least one action.
+/// A tool call that holds at least one action, or that a rule objects to.
 pub struct ActingCall<'a> {
     /// The call, for the ledger.
     pub id: CallId<'a>,
@@ -23,14 +24,16 @@ pub struct ActingCall<'a> {
     pub installation: Installation,
     /// The tier of the session.
     pub tier: Option<Tier>,
+    /// What the rules about commands object to, whatever is acted on.
+    pub objections: Vec<Reason>,
     /// When the call is judged.
     pub now: DateTime<Utc>,
 }
 
 impl<'a> ActingCall<'a> {
-    /// Reads the command. `None` when there is no action in it: then neither the policy nor the ledger
-    /// has been touched.
-    pub fn read(
+    /// Reads a command that is about to run. `None` when there is no action in it and no rule objects: then
+    /// neither the inventory nor the ledger has been touched.
+    pub fn before(
         call: &'a HookCall,
         tool: &'a ToolCall,
         environment: &Environment,
@@ -38,8 +41,34 @@ impl<'a> ActingCall<'a> {
         notes: &mut Vec<String>,
     ) -> Option<Self> {
         let reading = read_command(tool.command.as_deref()?, call.cwd.as_deref());
+        let head = installation::head_in_force(environment);
+        let objections = screen::objections(&reading.script, &head, environment.tier);
+        Self::of(call, tool, reading, objections, environment, now, notes)
+    }
+
+    /// Reads a command that has run. `None` when there is no action in it.
+    pub fn after(
+        call: &'a HookCall,
+        tool: &'a ToolCall,
+        environment: &Environment,
+        now: DateTime<Utc>,
+        notes: &mut Vec<String>,
+    ) -> Option<Self> {
+        let reading = read_command(tool.command.as_deref()?, call.cwd.as_deref());
+        Self::of(call, tool, reading, vec![], environment, now, notes)
+    }
+
+    fn of(
+        call: &'a HookCall,
+        tool: &'a ToolCall,
+        reading: CommandReading,
+        objections: Vec<Reason>,
+        environment: &Environment,
+        now: DateTime<Utc>,
+        notes: &mut Vec<String>,
+    ) -> Option<Self> {
         notes.extend(reading.complaints);
-        if reading.actions.is_empty() {
+        if reading.actions.is_empty() && objections.is_empty() {
             return None;
         }
         let compiled = installation::in_force(environment, notes);
@@ -53,6 +82,7 @@ impl<'a> ActingCall<'a> {
             actions,
             tier: environment.tier.or(compiled.tier),
             installation: compiled.installation,
+            objections,
             now,
         })
     }

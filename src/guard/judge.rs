@@ -19,8 +19,12 @@ use crate::runtime::environment::Environment;
 pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec<String>) -> Verdict {
     let policy = &acting.installation.policy;
     let keys = budget_keys(&acting.actions, policy);
-    if keys.is_empty() {
-        let verdict = decide(&acting.actions, &Snapshot::new(), policy, acting.tier, acting.now).verdict;
+    if keys.is_empty() || !acting.objections.is_empty() {
+        let verdict = if acting.objections.is_empty() {
+            decide(&acting.actions, &Snapshot::new(), policy, acting.tier, acting.now).verdict
+        } else {
+            Verdict::Deny(acting.objections.clone())
+        };
         if let Verdict::Deny(reasons) = &verdict {
             // The denial stands whether or not it can be noted.
             let _ = Ledger::open(&environment.db_path).and_then(|mut ledger| {

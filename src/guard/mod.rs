@@ -4,3 +4,4 @@ pub mod acting;
 pub mod budgets;
 pub mod failures;
 pub mod judge;
+pub mod screen;

@@ -22,7 +22,7 @@ pub fn handle(
     now: DateTime<Utc>,
 ) -> Answer {
     let mut notes = Vec::new();
-    let Some(acting) = ActingCall::read(call, tool, environment, now, &mut notes) else {
+    let Some(acting) = ActingCall::after(call, tool, environment, now, &mut notes) else {
         return Answer::silent();
     };
     match write_down(&acting, result, environment) {

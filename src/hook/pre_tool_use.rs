@@ -12,7 +12,7 @@ use crate::runtime::environment::Environment;
 /// Denies, or says nothing. What is let through is reserved first.
 pub fn handle(call: &HookCall, tool: &ToolCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
     let mut notes = Vec::new();
-    let Some(acting) = ActingCall::read(call, tool, environment, now, &mut notes) else {
+    let Some(acting) = ActingCall::before(call, tool, environment, now, &mut notes) else {
         // What could not be read is said, even where nothing in it seems to act.
         return Answer::passing(notes);
     };

@@ -1,13 +1,17 @@
 //! The compiled policy: an [`Installation`] as JSON, so that a hook needs no YAML.
 
+use std::io::BufRead;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::Installation;
+use super::compiled_rules::RulesWire;
 use super::words::{KindWire, OnFailureWire, UnresolvedWire};
 use crate::model::inventory::{Health, Host, Inventory, Service};
 use crate::model::policy::{Budget, Policy, Tier, TierPolicy, Window};
+use crate::model::rules::Rules;
 
 /// The version of the format; a hook refuses any other.
 const FORMAT: u32 = 1;
@@ -38,7 +42,9 @@ pub struct Compiled {
 impl Compiled {
     /// The JSON text, byte-identical for the same installation.
     pub fn to_json(&self) -> Result<String, CompiledError> {
-        let mut text = serde_json::to_string_pretty(&CompiledWire::from(self))?;
+        let mut wire = CompiledWire::from(self);
+        wire.rules = Some(to_raw_value(&RulesWire::from(&self.installation.policy))?);
+        let mut text = serde_json::to_string_pretty(&wire)?;
         text.push('\n');
         Ok(text)
     }
@@ -49,10 +55,61 @@ impl Compiled {
     }
 }
 
+/// What a compiled policy begins with: all that a command without an action is held to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Head {
+    /// The tier of the sessions that the files are for.
+    pub tier: Option<Tier>,
+    /// The rules about commands, files and tools.
+    pub rules: Rules,
+    /// Beginnings of commands that tiers 1, 2 and 3 never run.
+    pub deny: [Vec<String>; 3],
+}
+
+impl From<Compiled> for Head {
+    fn from(compiled: Compiled) -> Self {
+        let Compiled { installation, tier } = compiled;
+        Self { tier, rules: installation.policy.rules, deny: installation.policy.tiers.map(|tier| tier.deny) }
+    }
+}
+
+impl Head {
+    /// Reads the first lines of what [`Compiled::to_json`] wrote; `None` when they are not the usual ones.
+    pub fn read(mut file: impl BufRead) -> Option<Self> {
+        let mut head = Self::default();
+        let mut line = String::new();
+        for _ in 0..6 {
+            line.clear();
+            file.read_line(&mut line).ok()?;
+            let (key, value) = line.trim().split_once(": ").unwrap_or((line.trim(), ""));
+            let value = value.trim_end_matches(',');
+            match key {
+                "\"format\"" if value.parse() != Ok(FORMAT) => return None,
+                "\"tier\"" => head.tier = tier(serde_json::from_str(value).ok()?).ok()?,
+                "\"rules\"" => {
+                    let rules = serde_json::from_str::<RulesWire>(value).ok()?;
+                    head.deny.clone_from(rules.deny());
+                    head.rules = rules.into_rules().ok()?;
+                    return Some(head);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+fn tier(number: Option<u8>) -> Result<Option<Tier>, CompiledError> {
+    number.map(|number| Tier::from_number(number).ok_or(CompiledError::Range("tier"))).transpose()
+}
+
 #[derive(Serialize, Deserialize)]
 struct CompiledWire {
     format: u32,
     tier: Option<u8>,
+    /// On one line, so that a hook can read it without the rest.
+    #[serde(default)]
+    rules: Option<Box<RawValue>>,
     domain: Option<String>,
     hosts: Vec<HostWire>,
     services: Vec<ServiceWire>,
@@ -121,6 +178,7 @@ impl From<&Compiled> for CompiledWire {
         Self {
             format: FORMAT,
             tier: compiled.tier.map(Tier::number),
+            rules: None,
             domain: inventory.domain.clone(),
             hosts: inventory
                 .hosts
@@ -180,9 +238,10 @@ impl CompiledWire {
         if self.format != FORMAT {
             return Err(CompiledError::Format(self.format));
         }
-        let tier = match self.tier {
-            None => None,
-            Some(number) => Some(Tier::from_number(number).ok_or(CompiledError::Range("tier"))?),
+        let tier = tier(self.tier)?;
+        let rules = match &self.rules {
+            Some(rules) => serde_json::from_str::<RulesWire>(rules.get())?.into_rules()?,
+            None => Rules::default(),
         };
         let budget = |wire: BudgetWire| {
             let window =
@@ -191,6 +250,7 @@ impl CompiledWire {
         };
         let [one, two, three] = self.policy.tiers;
         let policy = Policy {
+            rules,
             restart: budget(self.policy.restart)?,
             redeployment: budget(self.policy.redeployment)?,
             unresolved: self.policy.unresolved.into(),

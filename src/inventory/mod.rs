@@ -2,10 +2,12 @@
 
 mod check;
 pub mod compiled;
+mod compiled_rules;
 pub mod error;
 pub mod load;
 mod nearest;
 mod wire;
+mod wire_rules;
 mod words;
 
 use crate::model::inventory::Inventory;

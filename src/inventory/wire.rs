@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
+use super::wire_rules::NeverWire;
 use super::words::{KindWire, OnFailureWire, UnresolvedWire};
 
 /// The whole file.
@@ -62,6 +63,8 @@ pub struct PolicyWire {
     pub unresolved: Option<UnresolvedWire>,
     pub on_failure: Option<OnFailureWire>,
     pub tiers: Option<Entries<TierWire>>,
+    pub never: Option<Vec<NeverWire>>,
+    pub data: Option<Vec<Spanned<String>>>,
 }
 
 /// So many actions per window; what is left out keeps its default.

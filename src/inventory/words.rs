@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::action::ActionKind;
 use crate::model::policy::{OnFailure, Unresolved};
+use crate::model::rules::Where;
 
 /// See [`Unresolved`].
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -30,6 +31,35 @@ pub enum KindWire {
     Redeployment,
     PullRequest,
     Notification,
+}
+
+/// See [`Where`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WhereWire {
+    Local,
+    Remote,
+    Any,
+}
+
+impl From<WhereWire> for Where {
+    fn from(word: WhereWire) -> Self {
+        match word {
+            WhereWire::Local => Self::Local,
+            WhereWire::Remote => Self::Remote,
+            WhereWire::Any => Self::Any,
+        }
+    }
+}
+
+impl From<Where> for WhereWire {
+    fn from(place: Where) -> Self {
+        match place {
+            Where::Local => Self::Local,
+            Where::Remote => Self::Remote,
+            Where::Any => Self::Any,
+        }
+    }
 }
 
 impl From<UnresolvedWire> for Unresolved {

@@ -5,4 +5,5 @@ pub mod action;
 pub mod event;
 pub mod inventory;
 pub mod policy;
+pub mod rules;
 pub mod verdict;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 
 use super::action::ActionKind;
+use super::rules::Rules;
 
 /// All limits of one installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Policy {
     pub on_failure: OnFailure,
     /// Rights and defaults of tiers 1, 2 and 3, in this order.
     pub tiers: [TierPolicy; 3],
+    /// Rules about commands, files and tools, beside the defaults.
+    pub rules: Rules,
 }
 
 impl Default for Policy {
@@ -31,6 +34,7 @@ impl Default for Policy {
             unresolved: Unresolved::Budget,
             on_failure: OnFailure::Open,
             tiers: Tier::ALL.map(TierPolicy::default_of),
+            rules: Rules::default(),
         }
     }
 }

@@ -2,6 +2,11 @@
 
 pub mod budget;
 pub mod decide;
+pub mod glob;
+pub mod never;
+pub mod pattern;
+pub mod place;
 pub mod prefixes;
 pub mod report;
+pub mod sql;
 pub mod tier;

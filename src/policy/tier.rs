@@ -1,8 +1,11 @@
 //! Who may do what: the rights of the tier that the session runs at.
 
+use super::never;
+use super::pattern::{self, Pattern};
 use crate::model::action::ActionKind;
 use crate::model::policy::{Policy, Tier};
 use crate::model::verdict::{Reason, ResolvedAction};
+use crate::shell::{Construct, Node, Script};
 
 /// The objection of the tier to an action, if it has one. `None` for a tier: no tier gate.
 pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -> Option<Reason> {
@@ -11,17 +14,60 @@ pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -
     if kind == ActionKind::Forbidden || policy.tier(tier).allow.contains(&kind) {
         return None;
     }
-    let way_out = match lowest_allowing(kind, policy, tier) {
+    let way_out = way_out(lowest_allowing(kind, policy, tier));
+    Some(Reason {
+        rule: "tier",
+        text: format!("Tier {} may not carry out {}. {way_out}", tier.number(), describe(action)),
+    })
+}
+
+/// The objection to a command that a tier never runs, wherever its options stand and through whatever it runs.
+///
+/// `deny` holds the beginnings of commands for tiers 1, 2 and 3, written as the client's own flag takes them.
+pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Reason> {
+    let of = |tier: Tier| deny.get(usize::from(tier.number()) - 1).map(Vec::as_slice).unwrap_or_default();
+    let (prefix, place) = prefix_of(script, of(tier))?;
+    let higher = std::iter::successors(tier.above(), |tier| tier.above())
+        .find(|tier| prefix_of(script, of(*tier)).is_none());
+    Some(Reason {
+        rule: "tier",
+        text: format!("Tier {} never runs `{prefix}`{place}. {}", tier.number(), way_out(higher)),
+    })
+}
+
+/// The prefix that some command begins with, and where that runs.
+fn prefix_of<'a>(script: &Script, prefixes: &'a [String]) -> Option<(&'a str, String)> {
+    let mut found = None;
+    if prefixes.is_empty() {
+        return found;
+    }
+    script.visit(|node| {
+        if let Node::Command(command) | Node::Group(Construct::Through(command), _) = node
+            && found.is_none()
+        {
+            let program =
+                command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or(&word.text));
+            found = prefixes
+                .iter()
+                .filter(|prefix| program.is_some_and(|program| pattern::concerns(prefix, program)))
+                .find(|prefix| {
+                    Pattern::parse(prefix).is_ok_and(|pattern| pattern.find(command, &|_, _| false).is_some())
+                })
+                .map(|prefix| (prefix.as_str(), never::whereabouts(command)));
+        }
+    });
+    found
+}
+
+/// How to get done what a tier may not do.
+fn way_out(higher: Option<Tier>) -> String {
+    match higher {
         Some(higher) => format!(
             "Tier {0} may: end this session with a handoff.json that says why, with \"recommended_tier\": {0}.",
             higher.number()
         ),
         None => "No tier may: leave it to a person, and say in the report what is needed.".to_owned(),
-    };
-    Some(Reason {
-        rule: "tier",
-        text: format!("Tier {} may not carry out {}. {way_out}", tier.number(), describe(action)),
-    })
+    }
 }
 
 fn lowest_allowing(kind: ActionKind, policy: &Policy, tier: Tier) -> Option<Tier> {
@@ -49,4 +95,25 @@ pub fn describe(action: &ResolvedAction) -> String {
     }
     text.push(')');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tier_never_runs_is_found_through_wrappers_and_between_options() {
+        let deny =
+            [vec!["docker pull".to_owned(), "git push".to_owned()], vec!["git push".to_owned()], vec![]];
+        let denied = |text: &str| {
+            denied(&crate::shell::read(text, None), &deny, Tier::Observe).map(|reason| reason.text)
+        };
+        assert_eq!(
+            denied("ssh root@ie01 'docker --context x pull jellyfin'").unwrap(),
+            "Tier 1 never runs `docker pull`, on ie01 through ssh. Tier 2 may: end this session with a handoff.json that says why, with \"recommended_tier\": 2."
+        );
+        let reason = denied("bash -c 'git -C /repos/x push origin y'").unwrap();
+        assert!(reason.starts_with("Tier 1 never runs `git push`, through bash. Tier 3 may"), "{reason}");
+        assert_eq!(denied("docker ps; echo docker pull x"), None);
+    }
 }

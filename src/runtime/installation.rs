@@ -1,10 +1,11 @@
 //! Which policy is in force: the rendered one, else `hosts.yaml`, else the defaults.
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
-use crate::inventory::compiled::Compiled;
+use crate::inventory::compiled::{Compiled, Head};
 use crate::inventory::load;
 
 /// Where `opsctl render` puts the compiled policy, below the folder it renders to.
@@ -37,6 +38,32 @@ pub fn in_force(environment: &Environment, complaints: &mut Vec<String>) -> Comp
         }
     }
 }
+
+/// The rules in force, without the inventory: what every command is held to has to be quick to read.
+///
+/// It does not complain of a source that cannot be used. That is told where something acts, not for each `ls`.
+pub fn head_in_force(environment: &Environment) -> Head {
+    match File::open(environment.project_dir.join(COMPILED_POLICY)) {
+        Ok(file) => {
+            if let Some(head) = Head::read(BufReader::with_capacity(4096, file)) {
+                return head;
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::NotADirectory => {
+            // Without a rendered policy, the inventory may have rules of its own. Few have.
+            let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
+            let has_rules = |text: &String| RULE_KEYS.iter().any(|key| text.contains(key));
+            if !text.is_some_and(|text| text.as_ref().is_ok_and(has_rules)) {
+                return Head::default();
+            }
+        }
+        Err(_) => {}
+    }
+    in_force(environment, &mut vec![]).into()
+}
+
+/// The keys of `hosts.yaml` that state rules.
+const RULE_KEYS: [&str; 3] = ["never", "data", "deny"];
 
 /// The inventory file: the one that is named, else the first usual place that has one.
 pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {

@@ -2,5 +2,6 @@
 
 pub mod environment;
 pub mod installation;
+pub mod machine;
 pub mod notify;
 pub mod runner;

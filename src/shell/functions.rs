@@ -31,6 +31,8 @@ impl Evaluator {
         }
         if same || self.calls.len() >= DEEPEST_CALLS || self.called > MOST_CALLS {
             self.recursed = true;
+            // Left empty: it is where the reading ends.
+            self.push(Node::Group(Construct::Call(name.to_owned()), Vec::new()));
             return (self.unknowns.plain(format!("$({name})")), Flow::On);
         }
         self.calls.push((name.to_owned(), args));

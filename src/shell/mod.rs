@@ -36,6 +36,7 @@ mod wrap;
 mod wrappers;
 
 pub use evaluate::read;
+pub use pattern::glob;
 pub use remote::host_of;
 pub use script::{Command, Construct, Mode, Node, Redirection, Script, Unread};
 pub use text::{Listing, Origin, Unknown, Word};

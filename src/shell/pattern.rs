@@ -59,3 +59,9 @@ fn set(pattern: &[char], c: char) -> Option<usize> {
     // No closing bracket: an ordinary character.
     (c == '[').then_some(1)
 }
+
+/// True when the whole text matches the pattern.
+pub fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    matches(&pattern, &text)
+}

@@ -147,6 +147,10 @@ fn own_words(
             Item::Dashes(_) => {}
             Item::Positional(index) => {
                 let word = texts.get(index).copied().unwrap_or_default();
+                // `env - command` is `env -i command`.
+                if wrapper.assigns && word == "-" {
+                    continue;
+                }
                 if let Some((name, text)) =
                     word.split_once('=').filter(|_| wrapper.assigns && is_assignment(word))
                 {

@@ -5,6 +5,7 @@ mod explain;
 mod hooks;
 mod hosts_yaml;
 mod render;
+mod rules;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 mod session_start;

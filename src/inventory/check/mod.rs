@@ -2,6 +2,7 @@
 
 mod names;
 mod policy;
+mod rules;
 mod service;
 mod tier;
 

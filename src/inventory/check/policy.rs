@@ -2,6 +2,7 @@
 
 use serde_saphyr::Spanned;
 
+use super::rules;
 use super::{Checked, entries, wrong};
 use crate::inventory::wire::{BudgetWire, PolicyWire};
 use crate::model::policy::{Budget, Policy, Window};
@@ -9,6 +10,7 @@ use crate::model::policy::{Budget, Policy, Window};
 /// Fills in the default of everything that is not stated.
 pub fn check(wire: PolicyWire) -> Checked<Policy> {
     let defaults = Policy::default();
+    let rules = rules::check(wire.never, wire.data)?;
     let mut tiers = defaults.tiers;
     for (number, tier) in entries(wire.tiers) {
         let Some(slot) =
@@ -24,6 +26,7 @@ pub fn check(wire: PolicyWire) -> Checked<Policy> {
         unresolved: wire.unresolved.map_or(defaults.unresolved, Into::into),
         on_failure: wire.on_failure.map_or(defaults.on_failure, Into::into),
         tiers,
+        rules,
     })
 }
 

@@ -1,0 +1,85 @@
+//! The rules as they stand on one line of the compiled policy.
+
+use serde::{Deserialize, Serialize};
+
+use super::compiled::CompiledError;
+use super::words::WhereWire;
+use crate::model::policy::{Policy, Tier};
+use crate::model::rules::{NeverRule, Rules};
+
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct RulesWire {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    never: Vec<NeverRuleWire>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    off: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    data: Vec<String>,
+    /// What tiers 1, 2 and 3 never run.
+    #[serde(skip_serializing_if = "nothing")]
+    deny: [Vec<String>; 3],
+}
+
+fn nothing(deny: &[Vec<String>; 3]) -> bool {
+    deny.iter().all(Vec::is_empty)
+}
+
+#[derive(Serialize, Deserialize)]
+struct NeverRuleWire {
+    name: String,
+    argv: Vec<String>,
+    reason: String,
+    #[serde(rename = "where")]
+    place: WhereWire,
+    tiers: Vec<u8>,
+}
+
+impl From<&Policy> for RulesWire {
+    fn from(policy: &Policy) -> Self {
+        let rules = &policy.rules;
+        let never = |rule: &NeverRule| NeverRuleWire {
+            name: rule.name.clone(),
+            argv: rule.patterns.clone(),
+            reason: rule.reason.clone(),
+            place: rule.place.into(),
+            tiers: rule.tiers.iter().map(|tier| tier.number()).collect(),
+        };
+        Self {
+            never: rules.never.iter().map(never).collect(),
+            off: rules.off.clone(),
+            data: rules.data.clone(),
+            deny: policy.tiers.clone().map(|tier| tier.deny),
+        }
+    }
+}
+
+impl RulesWire {
+    /// What tiers 1, 2 and 3 never run.
+    pub fn deny(&self) -> &[Vec<String>; 3] {
+        &self.deny
+    }
+
+    /// The rules, as they were.
+    pub fn into_rules(self) -> Result<Rules, CompiledError> {
+        let never = |rule: NeverRuleWire| {
+            let tiers = rule
+                .tiers
+                .into_iter()
+                .map(|tier| Tier::from_number(tier).ok_or(CompiledError::Range("tiers")));
+            Ok::<_, CompiledError>(NeverRule {
+                name: rule.name,
+                patterns: rule.argv,
+                reason: rule.reason,
+                place: rule.place.into(),
+                tiers: tiers.collect::<Result<_, _>>()?,
+            })
+        };
+        Ok(Rules {
+            never: self.never.into_iter().map(never).collect::<Result<_, _>>()?,
+            off: self.off,
+            data: self.data,
+            ..Rules::default()
+        })
+    }
+}

@@ -1,0 +1,64 @@
+//! Functions that multiply: `:(){ :|:& };:`.
+
+use crate::model::verdict::Reason;
+use crate::shell::{Construct, Node, Script};
+
+/// The rule's name.
+pub const NAME: &str = "fork-bomb";
+
+/// The objection to a function that calls itself more than once at a time.
+pub fn objection(script: &Script) -> Option<Reason> {
+    let mut found = None;
+    script.visit(|node| {
+        if let Node::Group(Construct::Call(name), children) = node
+            && found.is_none()
+            && selves(children, name) >= 2
+        {
+            found = Some(Reason {
+                rule: "never",
+                text: format!(
+                    "Never allowed (rule {NAME}): the function `{name}` starts itself twice each time it runs, until nothing else can. There is no use in that."
+                ),
+            });
+        }
+    });
+    found
+}
+
+/// How often a function calls itself in the same way, which is where its reading ends.
+fn selves(nodes: &[Node], name: &str) -> usize {
+    let mut left: Vec<&Node> = nodes.iter().collect();
+    let mut count = 0;
+    while let Some(node) = left.pop() {
+        match node {
+            Node::Group(Construct::Call(called), children) if called == name && children.is_empty() => {
+                count += 1;
+            }
+            // What a function makes of its own output is a recursion like any other.
+            Node::Group(Construct::Substitution, _) | Node::Command(_) | Node::Unread(_) => {}
+            Node::Group(_, children) => left.extend(children),
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::objection;
+
+    #[test]
+    fn a_function_that_multiplies_is_told_from_one_that_recurses() {
+        for text in [":(){ :|:& };:", "b() { b | b & }; b", "f() { f & f; }; f", "ssh ie01 'x(){ x|x& };x'"] {
+            assert!(objection(&crate::shell::read(text, None)).is_some(), "{text}");
+        }
+        for text in [
+            "f() { sleep 1; f; }; f",
+            "f() { echo x; }; f; f; f",
+            "echo ':(){ :|:& };:'",
+            ":(){ :|:& };",
+            "f() { x=$(f)$(f); }; f",
+        ] {
+            assert!(objection(&crate::shell::read(text, None)).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Commands that nobody runs: the rules of `defaults` and those of `hosts.yaml`.
+//!
+//! They are held against what would really run, wherever it stands in the text and through whatever it is
+//! started. What is only said is no command.
+
+pub mod bomb;
+pub mod defaults;
+mod disguise;
+mod suspect;
+
+use super::pattern::{self, Found, Kind, Pattern};
+use super::place::{self, Nowhere, View};
+use crate::model::policy::Tier;
+use crate::model::rules::{NeverRule, Rules, Where};
+use crate::model::verdict::Reason;
+use crate::shell::{Command, Construct, Node, Script, Word};
+use defaults::DEFAULTS;
+
+/// Folders with data; `hosts.yaml` may add to them. A folder means all below it where it ends in `/**`.
+pub const DATA: &[&str] = &[
+    "/",
+    "/*",
+    "~",
+    "~/*",
+    "/home/*",
+    "/opt/*",
+    "/var/lib",
+    "/var/lib/*",
+    "/var/lib/docker/**",
+    "/var/lib/containers/**",
+    "/var/lib/postgresql/**",
+    "/var/lib/mysql/**",
+    "/var/log",
+    "/srv/**",
+    "/mnt/**",
+    "/media/**",
+    "/data/**",
+    "/volumes/**",
+    "/volume*/**",
+    "/repos",
+    "/repos/*",
+    "/results",
+    "/state/**",
+];
+
+/// Disks.
+const DEVICES: &[&str] = &[
+    "/dev/sd*",
+    "/dev/nvme*",
+    "/dev/vd*",
+    "/dev/xvd*",
+    "/dev/hd*",
+    "/dev/mmcblk*",
+    "/dev/md*",
+    "/dev/dm-*",
+    "/dev/mapper/*",
+    "/dev/disk/**",
+    "/dev/zvol/**",
+    "/dev/loop*",
+    "/dev/nbd*",
+    "/dev/rbd*",
+];
+
+/// A rule, wherever it comes from.
+struct Rule<'a> {
+    name: &'a str,
+    reason: &'a str,
+    place: Where,
+    tiers: &'a [Tier],
+}
+
+/// The objections to what a script would run, the first one of each rule.
+pub fn objections(script: &Script, rules: &Rules, tier: Option<Tier>, view: &dyn View) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = Vec::new();
+    let mut add = |reason: Reason| {
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    };
+    script.visit(|node| match node {
+        // A wrapper counts with its own words: `sudo` is one.
+        Node::Command(command) | Node::Group(Construct::Through(command), _) => {
+            judge(command, rules, tier, view, &mut add);
+        }
+        Node::Unread(unread) => {
+            for command in suspect::commands(unread, rules) {
+                judge(&command, rules, tier, view, &mut add);
+            }
+        }
+        Node::Group(..) => {}
+    });
+    if !is_off(rules, bomb::NAME) {
+        bomb::objection(script).into_iter().for_each(&mut add);
+    }
+    disguise::objections(script).into_iter().for_each(&mut add);
+    reasons
+}
+
+/// Whether a default does not hold here, or another rule has its name.
+fn is_off(rules: &Rules, name: &str) -> bool {
+    rules.off.iter().any(|off| off == name) || rules.never.iter().any(|rule| rule.name == name)
+}
+
+fn judge(
+    command: &Command,
+    rules: &Rules,
+    tier: Option<Tier>,
+    view: &dyn View,
+    add: &mut impl FnMut(Reason),
+) {
+    let Some(program) = command.words.first() else { return };
+    let program = program.text.rsplit('/').next().unwrap_or(&program.text);
+    let mut hold = |patterns: &mut dyn Iterator<Item = &str>, rule: &Rule<'_>| {
+        if !rule.place.holds(command.host().is_some())
+            || !(rule.tiers.is_empty() || tier.is_some_and(|tier| rule.tiers.contains(&tier)))
+        {
+            return;
+        }
+        let found = patterns
+            .filter(|pattern| pattern::concerns(pattern, program))
+            .filter_map(|pattern| Pattern::parse(pattern).ok())
+            .find_map(|pattern| pattern.find(command, &|kind, word| is(kind, word, command, rules, view)));
+        if let Some(found) = found {
+            add(objection(rule, &found, command));
+        }
+    };
+    for rule in DEFAULTS {
+        if rule.patterns.iter().any(|pattern| pattern::concerns(pattern, program))
+            && !is_off(rules, rule.name)
+        {
+            let as_rule = Rule { name: rule.name, reason: rule.reason, place: rule.place, tiers: &[] };
+            hold(&mut rule.patterns.iter().copied(), &as_rule);
+        }
+    }
+    for rule in &rules.never {
+        let as_rule = Rule { name: &rule.name, reason: &rule.reason, place: rule.place, tiers: &rule.tiers };
+        hold(&mut rule.patterns.iter().map(String::as_str), &as_rule);
+    }
+}
+
+/// The words of a denial: the rule, the command, its place, and what to do instead.
+fn objection(rule: &Rule<'_>, found: &Found, command: &Command) -> Reason {
+    let Found { evidence } = found;
+    Reason {
+        rule: "never",
+        text: format!(
+            "Never allowed (rule {}): `{evidence}`{}. {}",
+            rule.name,
+            whereabouts(command),
+            rule.reason
+        ),
+    }
+}
+
+/// ", on ie01 through ssh, sudo"; empty for a plain command here.
+pub fn whereabouts(command: &Command) -> String {
+    let mut text = String::new();
+    if let Some(host) = command.host() {
+        text.push_str(", on ");
+        text.push_str(host);
+    }
+    if !command.via.is_empty() {
+        text.push_str(if command.host().is_some() { " through " } else { ", through " });
+        text.push_str(&command.via.join(", "));
+    }
+    text
+}
+
+/// Whether a command is denied by this rule: how its examples are proved.
+pub fn denies(rule: &NeverRule, command: &str) -> bool {
+    let rules = Rules { never: vec![rule.clone()], ..Rules::default() };
+    let named = format!("(rule {})", rule.name);
+    let script = crate::shell::read(command, None);
+    let objections = objections(&script, &rules, rule.tiers.first().copied(), &Nowhere);
+    objections.iter().any(|reason| reason.text.contains(&named))
+}
+
+fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, view: &dyn View) -> bool {
+    match kind {
+        Kind::Unknown => word.known().is_none(),
+        Kind::Pids => word.unknown.as_ref().is_some_and(|unknown| {
+            let inside = unknown.source.trim_start_matches(['$', '(', '`', ' ']);
+            let program = inside.split_whitespace().next().unwrap_or_default();
+            let program = program.rsplit('/').next().unwrap_or(program);
+            matches!(program, "lsof" | "pgrep" | "pidof" | "fuser" | "ps" | "ss" | "netstat" | "grep" | "awk")
+        }),
+        Kind::Device => {
+            let text = word.text.strip_prefix("of=").unwrap_or(&word.text);
+            let read = word.text.starts_with("if=");
+            !read && DEVICES.iter().any(|glob| super::glob::matches(glob, &place::normal(text)))
+        }
+        Kind::Data => is_data(word, command, rules, view),
+    }
+}
+
+fn is_data(word: &Word, command: &Command, rules: &Rules, view: &dyn View) -> bool {
+    // `$DIR/` and `$DIR/*` are `/` where the variable is empty; `${DIR:?}` cannot be.
+    let suffix = word.suffix();
+    if word.unknown.as_ref().is_some_and(|unknown| word.prefix().is_empty() && !unknown.source.contains(":?"))
+        && matches!(suffix, "/" | "/*" | "/.*")
+        && !word.text.starts_with('~')
+        && !word.text.starts_with("$HOME")
+    {
+        return true;
+    }
+    // All that is in a folder is the folder.
+    let text = word.text.trim_end_matches("/*").trim_end_matches("/.*");
+    let text = match text {
+        "" => "/",
+        "*" | ".*" => ".",
+        text => text,
+    };
+    let home = if command.host().is_some() { Some("~".to_owned()) } else { view.variable("HOME") };
+    let meant = place::meant_by(text, word.unknown.is_some(), command, view);
+    let globs = || DATA.iter().copied().chain(rules.data.iter().map(String::as_str));
+    meant.paths.iter().any(|path| {
+        // A glob in the path is compared as it stands: `/srv/*/cache` lies in `/srv/**`.
+        globs().any(|glob| match (glob.strip_prefix('~'), &home) {
+            (Some(rest), Some(home)) => super::glob::matches(&format!("{home}{rest}"), path),
+            (Some(_), None) => false,
+            (None, _) => super::glob::matches(glob, path),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules_of(text: &str) -> Vec<String> {
+        let script = crate::shell::read(text, Some("/app"));
+        objections(&script, &Rules::default(), None, &Nowhere).into_iter().map(|reason| reason.text).collect()
+    }
+
+    #[test]
+    fn every_default_denies_its_own_examples_and_nothing_near_them() {
+        for rule in DEFAULTS {
+            assert!(!rule.matches.is_empty() && !rule.differs.is_empty(), "{} has no examples", rule.name);
+            for pattern in rule.patterns {
+                assert!(Pattern::parse(pattern).is_ok(), "{pattern}: {:?}", Pattern::parse(pattern));
+            }
+            let named = format!("(rule {})", rule.name);
+            for text in rule.matches {
+                let found = rules_of(text);
+                assert!(
+                    found.iter().any(|reason| reason.contains(&named)),
+                    "{}: {text}: {found:?}",
+                    rule.name
+                );
+            }
+            for text in rule.differs {
+                let found = rules_of(text);
+                assert!(
+                    !found.iter().any(|reason| reason.contains(&named)),
+                    "{}: {text}: {found:?}",
+                    rule.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_denial_names_the_rule_the_command_its_place_and_what_to_do_instead() {
+        assert_eq!(
+            rules_of("ssh root@ie01 'sudo docker volume rm -f jellyfin_config'"),
+            [
+                "Never allowed (rule remove-volume): `docker volume rm`, on ie01 through ssh, sudo. A volume is a service's data. Leave it in place and report what is wrong with it."
+            ]
+        );
+    }
+
+    #[test]
+    fn a_rule_that_is_switched_off_or_replaced_does_not_hold() {
+        let script = crate::shell::read("docker system prune", None);
+        let off = Rules { off: vec!["prune".into()], ..Rules::default() };
+        assert_eq!(objections(&script, &off, None, &Nowhere), []);
+        let own = crate::model::rules::NeverRule {
+            name: "prune".into(),
+            patterns: vec!["docker volume prune".into()],
+            reason: "No.".into(),
+            place: Where::Any,
+            tiers: vec![],
+        };
+        assert_eq!(objections(&script, &Rules { never: vec![own], ..Rules::default() }, None, &Nowhere), []);
+    }
+
+    #[test]
+    fn a_rule_for_some_tiers_holds_at_these_alone() {
+        let script = crate::shell::read("terraform apply", None);
+        let own = crate::model::rules::NeverRule {
+            name: "apply".into(),
+            patterns: vec!["terraform apply".into()],
+            reason: "No.".into(),
+            place: Where::Any,
+            tiers: vec![Tier::Observe],
+        };
+        let rules = Rules { never: vec![own], ..Rules::default() };
+        assert_eq!(objections(&script, &rules, Some(Tier::Observe), &Nowhere).len(), 1);
+        assert_eq!(objections(&script, &rules, Some(Tier::Full), &Nowhere), []);
+        assert_eq!(objections(&script, &rules, None, &Nowhere), []);
+    }
+}

@@ -1,0 +1,347 @@
+//! Patterns of commands: a line of words that a command's own words are held against.
+//!
+//! The first word is the program, without its folder. Then, in order, the words that are no options:
+//!
+//! | written | stands for |
+//! |---|---|
+//! | `word`, `a\|b`, `mkfs.*` | a word, one of several, a glob (`*`, `?`, `[a-z]`) |
+//! | `...` | any number of words |
+//! | `$` | no further word; without it, more may follow |
+//! | `-f\|--force` | one of these options, at any place |
+//! | `-X\|--method=PUT\|POST` | such an option with one of these values |
+//! | `!--dry-run` | none of these options |
+//! | `{data}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
+//! | `{sql}` | SQL that destroys, in any word or on standard input |
+
+use crate::shell::Command;
+use crate::shell::Word;
+use crate::shell::glob;
+use crate::shell::options::{Item, Name, Scanner};
+use crate::shell::valued::{COMPOSE, ENGINE, KUBECTL};
+
+use super::sql;
+
+/// Words that are known by what they are, not by how they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder with data, or one that holds such folders.
+    Data,
+    /// A disk.
+    Device,
+    /// Process numbers that another program has looked up.
+    Pids,
+    /// A word that only the run knows.
+    Unknown,
+}
+
+/// A pattern, ready to be held against commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern<'a> {
+    program: &'a str,
+    words: Vec<Token<'a>>,
+    conditions: Vec<Condition<'a>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token<'a> {
+    /// Alternatives, divided by `|`.
+    Word(&'a str),
+    Many,
+    End,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Condition<'a> {
+    Has { names: &'a str, value: Option<&'a str> },
+    Lacks { names: &'a str },
+    Sql,
+}
+
+/// The part of a command that a pattern was found in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The words that matched, in order, without what could be a secret.
+    pub evidence: String,
+}
+
+/// Git's options that take a value, before and after `push`.
+const GIT: &[&str] = &[
+    "-C",
+    "-c",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--exec-path",
+    "--config-env",
+    "-o",
+    "--push-option",
+    "--repo",
+    "--receive-pack",
+    "--exec",
+];
+
+/// The options of a program that take a value; `None` when they are not known.
+fn valued(program: &str) -> Option<&'static [&'static [&'static str]]> {
+    match program {
+        "docker" | "podman" | "nerdctl" => Some(&[ENGINE, COMPOSE]),
+        "docker-compose" | "podman-compose" | "nerdctl-compose" => Some(&[COMPOSE]),
+        "kubectl" | "oc" => Some(&[KUBECTL]),
+        "git" => Some(&[GIT]),
+        "rm" | "dd" | "kill" | "shred" => Some(&[]),
+        _ => None,
+    }
+}
+
+/// True when a pattern with this text is about this program. Parses nothing: most commands match no rule.
+pub fn concerns(pattern: &str, program: &str) -> bool {
+    pattern.split(' ').next().is_some_and(|first| one_of(first, program))
+}
+
+/// True when one of the alternatives matches.
+fn one_of(alternatives: &str, text: &str) -> bool {
+    alternatives.split('|').any(
+        |one| {
+            if one.contains(['*', '?', '[']) { glob(one, text) } else { one == text }
+        },
+    )
+}
+
+impl<'a> Pattern<'a> {
+    /// Reads a pattern; says in plain words what is wrong with one.
+    pub fn parse(text: &'a str) -> Result<Self, String> {
+        let mut tokens = text.split_whitespace();
+        let program = tokens.next().ok_or("is empty")?;
+        if program.starts_with(['-', '!', '{', '$']) || program == "..." {
+            return Err("does not begin with a program".to_owned());
+        }
+        let mut pattern = Self { program, words: vec![], conditions: vec![] };
+        for token in tokens {
+            if pattern.words.last() == Some(&Token::End) && !token.starts_with(['-', '!']) && token != "{sql}"
+            {
+                return Err("goes on after `$`".to_owned());
+            }
+            match token {
+                "..." => pattern.words.push(Token::Many),
+                "$" => pattern.words.push(Token::End),
+                "{sql}" => pattern.conditions.push(Condition::Sql),
+                _ if token.starts_with('!') => {
+                    let names = token.trim_start_matches('!');
+                    options(names)?;
+                    pattern.conditions.push(Condition::Lacks { names });
+                }
+                _ if token.starts_with('-') && token.len() > 1 => {
+                    let (names, value) = token.split_once('=').map_or((token, None), |(n, v)| (n, Some(v)));
+                    options(names)?;
+                    pattern.conditions.push(Condition::Has { names, value });
+                }
+                _ => {
+                    for one in token.split('|') {
+                        if one.is_empty() {
+                            return Err(format!("has an empty alternative in `{token}`"));
+                        }
+                        if one.starts_with('{') && kind(one).is_none() {
+                            return Err(format!(
+                                "has `{one}`, which is none of `{{data}}`, `{{device}}`, `{{pids}}`, `{{unknown}}`, `{{sql}}`"
+                            ));
+                        }
+                    }
+                    pattern.words.push(Token::Word(token));
+                }
+            }
+        }
+        Ok(pattern)
+    }
+
+    /// Holds a command against the pattern. `is` tells what kind a word is of.
+    pub fn find(&self, command: &Command, is: &dyn Fn(Kind, &Word) -> bool) -> Option<Found> {
+        let name = command.words.first()?.text.as_str();
+        let program = name.rsplit('/').next().unwrap_or(name);
+        if !one_of(self.program, program) {
+            return None;
+        }
+        let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let valued = valued(program);
+        let mut evidence = vec![program.to_owned()];
+        let mut search =
+            Search { pattern: self, command, texts: &texts, valued, is, seen: vec![], taken: vec![] };
+        search.seen.resize((self.words.len() + 1) * (texts.len() + 2), false);
+        if !search.walk(0, 1) {
+            return None;
+        }
+        evidence.extend(search.taken.iter().rev().cloned());
+        for condition in &self.conditions {
+            match condition {
+                Condition::Has { names, value } => {
+                    let found = has(&texts, names, *value, valued)?;
+                    evidence.push(found);
+                }
+                Condition::Lacks { names } => {
+                    if lacks(&texts, names) {
+                        continue;
+                    }
+                    return None;
+                }
+                Condition::Sql => evidence.push(destroying(command)?.to_owned()),
+            }
+        }
+        Some(Found { evidence: evidence.join(" ") })
+    }
+}
+
+fn options(names: &str) -> Result<(), String> {
+    match names.split('|').find(|name| !name.starts_with('-') || name.len() < 2) {
+        Some(name) => Err(format!("has `{name}` among options; each begins with `-`")),
+        None => Ok(()),
+    }
+}
+
+fn kind(written: &str) -> Option<Kind> {
+    Some(match written {
+        "{data}" => Kind::Data,
+        "{device}" => Kind::Device,
+        "{pids}" => Kind::Pids,
+        "{unknown}" => Kind::Unknown,
+        _ => return None,
+    })
+}
+
+/// SQL that destroys in a word or on standard input.
+fn destroying(command: &Command) -> Option<&'static str> {
+    let words = command.words.iter().skip(1).map(|word| word.text.as_str()).map(|text| {
+        // `--command=SQL` and `-cSQL`.
+        match (text.strip_prefix("--"), text.strip_prefix('-')) {
+            (Some(long), _) => long.split_once('=').map_or("", |(_, value)| value),
+            (None, Some(short)) => short.get(1..).unwrap_or_default(),
+            (None, None) => text,
+        }
+    });
+    words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str())).find_map(sql::destroys)
+}
+
+/// A way through the words of a command, tried from the left.
+struct Search<'s, 'a> {
+    pattern: &'s Pattern<'a>,
+    command: &'s Command,
+    texts: &'s [&'s str],
+    valued: Option<&'static [&'static [&'static str]]>,
+    is: &'s dyn Fn(Kind, &Word) -> bool,
+    /// Places that were tried in vain, so that the work is bounded.
+    seen: Vec<bool>,
+    /// Matched words, the last one first.
+    taken: Vec<String>,
+}
+
+impl Search<'_, '_> {
+    fn walk(&mut self, token: usize, at: usize) -> bool {
+        let Some(wanted) = self.pattern.words.get(token) else { return true };
+        let place = token * (self.texts.len() + 2) + at;
+        match self.seen.get_mut(place) {
+            Some(seen) if !*seen => *seen = true,
+            _ => return false,
+        }
+        let Some(text) = self.texts.get(at).copied() else {
+            return !matches!(wanted, Token::Word(_)) && self.walk(token + 1, at);
+        };
+        let dashes = self.texts.iter().position(|text| *text == "--");
+        if text.starts_with('-') && text.len() > 1 && dashes.is_none_or(|dashes| at <= dashes) {
+            // Where it is not known whether an option takes a value, both readings are tried.
+            let value = match self.valued {
+                _ if text.contains('=') || text == "--" => false,
+                Some(valued) => {
+                    let takes = valued.iter().any(|options| options.contains(&text));
+                    return self.walk(token, at + 1 + usize::from(takes));
+                }
+                None => true,
+            };
+            return self.walk(token, at + 1) || (value && self.walk(token, at + 2));
+        }
+        match wanted {
+            Token::Word(alternatives) => {
+                let Some(shown) = self.matching(alternatives, at, text) else { return false };
+                if !self.walk(token + 1, at + 1) {
+                    return false;
+                }
+                self.taken.push(shown);
+                true
+            }
+            Token::Many => self.walk(token + 1, at) || self.walk(token, at + 1),
+            Token::End => false,
+        }
+    }
+
+    /// The word as it may be shown, when one of the alternatives matches it.
+    fn matching(&self, alternatives: &str, at: usize, text: &str) -> Option<String> {
+        let word = self.command.words.get(at)?;
+        alternatives.split('|').find_map(|one| {
+            let found = match kind(one) {
+                Some(kind) => (self.is)(kind, word),
+                None => one_of(one, text),
+            };
+            found.then(|| shown(one, text))
+        })
+    }
+}
+
+/// A matched word; one that may hold a password is shown as the pattern has it.
+fn shown(pattern: &str, text: &str) -> String {
+    let plain =
+        !text.contains("://") && !text.contains('@') && text.len() <= 120 && !text.contains(char::is_control);
+    if plain { text.to_owned() } else { pattern.to_owned() }
+}
+
+/// The option as it was written, when one of the names is among the words and has one of the values.
+fn has(
+    texts: &[&str],
+    names: &str,
+    value: Option<&str>,
+    valued: Option<&'static [&'static [&'static str]]>,
+) -> Option<String> {
+    let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
+    for (index, text) in texts.iter().enumerate().skip(1).take_while(|(_, text)| **text != "--") {
+        if !text.starts_with('-') {
+            continue;
+        }
+        let found = names.split('|').find_map(|name| Some((name, given(text, name, &flat)?)));
+        let Some((name, own)) = found else { continue };
+        let Some(wanted) = value else {
+            if !(name.starts_with("--") && matches!(own, "false" | "0" | "no")) {
+                return Some(name.to_owned());
+            }
+            continue;
+        };
+        let own = if own.is_empty() { texts.get(index + 1).copied() } else { Some(own) };
+        if own.is_some_and(|own| one_of(wanted, own)) {
+            return Some(format!("{name} {}", own.unwrap_or_default()));
+        }
+    }
+    None
+}
+
+/// What follows the option in the same word, when the word is or holds this option: `-rf`, `--force=x`. Empty
+/// where nothing does.
+fn given<'t>(text: &'t str, name: &str, valued: &[&str]) -> Option<&'t str> {
+    if let Some(long) = name.strip_prefix("--") {
+        let (written, value) =
+            text.strip_prefix("--").map(|word| word.split_once('=').unwrap_or((word, "")))?;
+        // Programs take the beginning of a long option for it.
+        return (written == long || (written.len() >= 3 && long.starts_with(written))).then_some(value);
+    }
+    if name.len() > 2 {
+        return (text == name).then_some("");
+    }
+    let words = [text];
+    let mut scanner = Scanner::new(&words, 0, valued);
+    scanner.find_map(|item| match item {
+        Item::Option(found @ Name::Short(letter), at) if found.is(name) => {
+            let after = text.find(letter).map_or(text.len(), |at| at + letter.len_utf8());
+            at.and_then(|at| text.get(at.offset..)).or_else(|| text.get(after..))
+        }
+        _ => None,
+    })
+}
+
+/// True when none of the options is written out among the words.
+fn lacks(texts: &[&str], names: &str) -> bool {
+    let before = texts.iter().skip(1).take_while(|text| **text != "--");
+    !before.into_iter().any(|text| names.split('|').any(|name| name == *text))
+}

@@ -1,0 +1,185 @@
+//! SQL that destroys: `DROP`, `TRUNCATE`, and `DELETE` or `UPDATE` of every row.
+
+/// What a text destroys, in the words of the statement; `None` where it does not.
+///
+/// Strings, quoted names and comments say nothing: `SELECT 'drop table x'` reads.
+pub fn destroys(text: &str) -> Option<&'static str> {
+    // Most texts hold none of these words, and need no second look.
+    let lower = text.to_ascii_lowercase();
+    if !["drop", "truncate", "delete", "update"].iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    statements(&lower).find_map(|words| destroyed(&words))
+}
+
+/// True when every statement of a text only reads.
+pub fn only_reads(text: &str) -> bool {
+    statements(&text.to_ascii_lowercase()).all(|words| {
+        let word = |at: usize| words.get(at).map(String::as_str).unwrap_or_default();
+        match word(0) {
+            "" | "select" | "values" => !words.iter().any(|word| word == "into"),
+            "explain" | "with" => {
+                !words.iter().any(|word| matches!(word.as_str(), "insert" | "update" | "delete" | "replace"))
+            }
+            "pragma" => !words.iter().any(|word| word.contains('=')),
+            ".tables" | ".schema" | ".headers" | ".header" | ".mode" | ".dump" | ".width" | ".timeout"
+            | ".databases" | ".indexes" | ".indices" | ".nullvalue" | ".separator" | ".print" | ".echo"
+            | ".show" | ".help" | ".quit" | ".exit" | ".bail" | ".timer" | ".stats" | ".changes"
+            | ".explain" | ".eqp" | ".fullschema" | ".dbinfo" => true,
+            _ => false,
+        }
+    })
+}
+
+fn destroyed(words: &[String]) -> Option<&'static str> {
+    let at = |word: &str| words.iter().position(|found| found == word);
+    let after = |position: usize| words.get(position + 1).map(String::as_str).unwrap_or_default();
+    if let Some(drop) = at("drop") {
+        let what = after(drop);
+        // `ALTER TABLE … DROP COLUMN` destroys, too; `drop` as a name does not.
+        let things = [
+            "table",
+            "database",
+            "schema",
+            "view",
+            "index",
+            "trigger",
+            "role",
+            "user",
+            "owned",
+            "column",
+            "function",
+            "procedure",
+            "sequence",
+            "type",
+            "extension",
+            "tablespace",
+            "materialized",
+            "constraint",
+            "event",
+        ];
+        if things.contains(&what) {
+            return Some(if what == "database" { "DROP DATABASE" } else { "DROP" });
+        }
+    }
+    if words.first().is_some_and(|word| word == "truncate") {
+        return Some("TRUNCATE");
+    }
+    let all_rows = !words.iter().any(|word| matches!(word.as_str(), "where" | "limit"));
+    if all_rows && at("delete").is_some_and(|delete| after(delete) == "from") {
+        return Some("DELETE without WHERE");
+    }
+    (all_rows && words.first().is_some_and(|word| word == "update") && at("set").is_some())
+        .then_some("UPDATE without WHERE")
+}
+
+/// The words of each statement, without strings and comments.
+fn statements(text: &str) -> impl Iterator<Item = Vec<String>> {
+    let mut all: Vec<Vec<String>> = vec![vec![]];
+    let mut word = String::new();
+    let mut chars = text.chars().peekable();
+    let end_word = |word: &mut String, all: &mut Vec<Vec<String>>| {
+        if !word.is_empty()
+            && let Some(last) = all.last_mut()
+        {
+            last.push(std::mem::take(word));
+        }
+    };
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' | '"' | '`' => {
+                end_word(&mut word, &mut all);
+                // Some text of this statement, whatever it is; a doubled quote only begins another one.
+                while chars.next_if(|next| *next != c).is_some() {}
+                chars.next();
+                word.push('?');
+                end_word(&mut word, &mut all);
+            }
+            '-' if chars.peek() == Some(&'-') => while chars.next_if(|next| *next != '\n').is_some() {},
+            '#' if word.is_empty() => while chars.next_if(|next| *next != '\n').is_some() {},
+            '/' if chars.peek() == Some(&'*') => {
+                end_word(&mut word, &mut all);
+                let mut before = ' ';
+                chars.next();
+                // MySQL runs what stands in `/*! … */`.
+                if chars.next_if_eq(&'!').is_some() {
+                    while chars.next_if(char::is_ascii_digit).is_some() {}
+                    continue;
+                }
+                for inside in chars.by_ref() {
+                    if before == '*' && inside == '/' {
+                        break;
+                    }
+                    before = inside;
+                }
+            }
+            '*' if chars.peek() == Some(&'/') => {
+                chars.next();
+            }
+            ';' => {
+                end_word(&mut word, &mut all);
+                all.push(vec![]);
+            }
+            // A line of the program's own, such as `.tables`, ends with the line.
+            '\n' if all
+                .last()
+                .is_some_and(|words| words.first().map_or(&word, |first| first).starts_with('.')) =>
+            {
+                end_word(&mut word, &mut all);
+                all.push(vec![]);
+            }
+            _ if c.is_whitespace() || matches!(c, '(' | ')' | ',') => end_word(&mut word, &mut all),
+            _ => word.push(c),
+        }
+    }
+    end_word(&mut word, &mut all);
+    all.into_iter().filter(|words| !words.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_destroys_is_told_from_what_mentions_it() {
+        for (text, expected) in [
+            ("DROP TABLE users", Some("DROP")),
+            ("drop database shop;", Some("DROP DATABASE")),
+            ("select 1; DROP\n  TABLE x", Some("DROP")),
+            ("DROP/**/TABLE x", Some("DROP")),
+            ("/*!50000 DROP */ TABLE x", Some("DROP")),
+            ("ALTER TABLE x DROP COLUMN y", Some("DROP")),
+            ("TRUNCATE events", Some("TRUNCATE")),
+            ("DELETE FROM events", Some("DELETE without WHERE")),
+            ("DELETE FROM events WHERE id = 3", None),
+            ("UPDATE users SET name = 'x'", Some("UPDATE without WHERE")),
+            ("UPDATE users SET name = 'x' WHERE id = 1", None),
+            ("SELECT 'DROP TABLE x'", None),
+            ("SELECT 'it''s; DROP TABLE x'", None),
+            ("SELECT * FROM t -- DROP TABLE x", None),
+            ("SELECT dropped, truncated FROM deliveries", None),
+            ("SELECT truncate(1.234, 2)", None),
+            ("INSERT INTO log VALUES ('delete from x')", None),
+        ] {
+            assert_eq!(destroys(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn reading_is_told_from_writing() {
+        for (text, expected) in [
+            ("SELECT * FROM events", true),
+            ("select 1; .tables\n.schema", true),
+            ("PRAGMA table_info(events)", true),
+            ("PRAGMA journal_mode=DELETE", false),
+            ("WITH x AS (SELECT 1) SELECT * FROM x", true),
+            ("WITH x AS (SELECT 1) DELETE FROM y", false),
+            ("INSERT INTO events VALUES (1)", false),
+            (".shell rm x", false),
+            ("SELECT 'a'; DELETE FROM events WHERE 1", false),
+            ("", true),
+        ] {
+            assert_eq!(only_reads(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The machine where the agent runs, as the rules ask about it.
+
+use std::path::{Path, PathBuf};
+
+use crate::policy::place::{View, normal};
+use crate::shell::glob;
+
+/// Files that a glob is expanded to; more would say nothing new.
+const MOST_FILES: usize = 1_000;
+
+/// The machine itself: its files and the environment of this process, which is that of the agent's shell.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine;
+
+impl View for Machine {
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn canonical(&self, path: &str) -> Option<String> {
+        let mut left = Path::new(path);
+        let mut missing: Vec<&str> = Vec::new();
+        loop {
+            if let Ok(real) = left.canonicalize() {
+                let real = missing.iter().rev().fold(real, |path, name| path.join(name));
+                return real.to_str().map(normal);
+            }
+            // A link to nowhere is followed by whoever writes to it.
+            if let Ok(target) = left.read_link() {
+                let folder = left.parent().unwrap_or(Path::new("/"));
+                let target = folder.join(target);
+                let folder = target.parent().and_then(|folder| folder.canonicalize().ok())?;
+                let real = folder.join(target.file_name()?);
+                return missing.iter().rev().fold(real, |path, name| path.join(name)).to_str().map(normal);
+            }
+            missing.push(left.file_name()?.to_str()?);
+            left = left.parent()?;
+        }
+    }
+
+    fn expand(&self, pattern: &str) -> Vec<String> {
+        let mut found = vec![PathBuf::from("/")];
+        for name in pattern.split('/').filter(|name| !name.is_empty()) {
+            let is_glob = name.contains(['*', '?', '[']);
+            let mut next = Vec::new();
+            for folder in found {
+                if !is_glob {
+                    next.push(folder.join(name));
+                    continue;
+                }
+                let entries = folder.read_dir().into_iter().flatten().flatten();
+                let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+                // A leading dot has to be written.
+                let matching = names
+                    .filter(|entry| entry.starts_with('.') == name.starts_with('.') && glob(name, entry));
+                next.extend(
+                    matching.take(MOST_FILES.saturating_sub(next.len())).map(|entry| folder.join(entry)),
+                );
+            }
+            found = next;
+        }
+        found.iter().filter_map(|path| path.to_str().map(str::to_owned)).collect()
+    }
+}

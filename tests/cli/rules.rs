@@ -1,0 +1,113 @@
+//! The rules about commands: denied before they run, from the rendered policy, from `hosts.yaml`, or from nothing.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, denied, passes};
+
+const OWN_RULE: &str = "\
+policy:
+  never:
+    - name: apply
+      argv: [\"terraform apply !-help\", tofu apply]
+      reason: Plans are applied by a person.
+      where: local
+      matches: [terraform -chdir=x apply]
+      differs: [terraform plan]
+    - {name: local-sudo, off: true}
+";
+
+#[test]
+fn a_command_that_nobody_runs_is_denied_without_any_file() {
+    let sandbox = Sandbox::new();
+    let reason = denied(&sandbox.before("t1", "ssh root@ie01 'docker system prune -af'"));
+    assert_eq!(
+        reason,
+        "Never allowed (rule prune): `docker system prune`, on ie01 through ssh. It removes whatever does not run at this moment, a stopped service's data included. Report the space in use (`docker system df`) and leave the cleaning to a person."
+    );
+    passes(&sandbox.before("t2", "echo docker system prune -af"));
+    assert_eq!(sandbox.sql("SELECT verdict, rule FROM hook_decisions"), "deny|never");
+    passes(&sandbox.after("t3", "docker system prune -af"));
+}
+
+#[test]
+fn rules_of_hosts_yaml_hold_rendered_or_not() {
+    for rendered in [false, true] {
+        let mut sandbox = Sandbox::new();
+        let hosts = sandbox.write("hosts.yaml", OWN_RULE);
+        if rendered {
+            assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+            std::fs::remove_file(hosts).unwrap();
+        } else {
+            sandbox = sandbox.with("CLAUDEOPS_HOSTS", "hosts.yaml");
+        }
+        let reason = denied(&sandbox.before("t1", "cd x && tofu apply"));
+        assert_eq!(reason, "Never allowed (rule apply): `tofu apply`. Plans are applied by a person.");
+        passes(&sandbox.before("t2", "ssh root@ie01 terraform apply"));
+        passes(&sandbox.before("t3", "sudo ls"));
+        denied(&sandbox.before("t4", "git push origin main"));
+    }
+}
+
+#[test]
+fn a_policy_that_is_spoilt_lifts_no_rule() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".claude/opsctl/policy.json", "{\n  \"format\": 1,\n  \"rules\": nonsense");
+    let run = sandbox.before("t1", "pkill jellyfin");
+    assert_eq!(run.code, Some(2), "{run:?}");
+    passes(&sandbox.before("t2", "ls"));
+}
+
+#[test]
+fn a_denied_command_reserves_nothing() {
+    let sandbox = Sandbox::new();
+    denied(&sandbox.before("t1", "docker restart jellyfin && docker volume prune -f"));
+    assert_eq!(sandbox.sql("SELECT count(*) FROM hook_actions"), "0");
+}
+
+#[test]
+fn the_denial_holds_without_a_ledger() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_STATE_DIR", "/nowhere");
+    denied(&sandbox.before("t1", "git push --force origin x"));
+}
+
+#[test]
+fn explain_says_what_the_hook_would_say() {
+    let sandbox = Sandbox::new();
+    let command = "ssh root@ie01 'docker compose down -v'";
+    let run = sandbox.opsctl(&["explain", "--json", command], b"");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    let hook = denied(&sandbox.before("t1", command));
+    assert_eq!((&json["decision"], &json["reasons"]), (&json!("deny"), &json!([hook])));
+}
+
+#[test]
+fn a_password_in_a_command_reaches_neither_the_denial_nor_the_ledger() {
+    let sandbox = Sandbox::new();
+    let reason = denied(&sandbox.before("t1", "psql postgres://shop:hunter2@db/shop -c 'DROP TABLE orders'"));
+    assert!(!reason.contains("hunter2"), "{reason}");
+    let reason = denied(
+        &sandbox.before("t2", "curl -X PUT https://bot:hunter2@git.lan/api/v1/repos/o/r/pulls/1/merge"),
+    );
+    assert!(!reason.contains("hunter2"), "{reason}");
+    assert!(!sandbox.sql("SELECT * FROM hook_decisions").contains("hunter2"));
+}
+
+#[test]
+fn an_agent_cannot_ask_in_the_name_of_another_session() {
+    let sandbox = Sandbox::new();
+    denied(&sandbox.before("t1", "env -u CLAUDE_CODE_SESSION_ID opsctl cooldown healthy jellyfin"));
+    passes(&sandbox.before("t2", "opsctl cooldown healthy jellyfin"));
+}
+
+#[test]
+fn what_a_tier_never_runs_is_held_where_the_client_cannot_see_it() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "2");
+    sandbox.write("hosts.yaml", "policy: {tiers: {2: {deny: [docker pull]}}}\n");
+    assert_eq!(sandbox.opsctl(&["render", "--hosts", "hosts.yaml"], b"").code, Some(0));
+    let reason = denied(&sandbox.before("t1", "ssh root@ie01 'docker pull jellyfin'"));
+    assert!(
+        reason.starts_with("Tier 2 never runs `docker pull`, on ie01 through ssh. Tier 3 may"),
+        "{reason}"
+    );
+    passes(&sandbox.before("t2", "docker images"));
+}
