@@ -1,14 +1,17 @@
 //! `opsctl hosts`: which hosts answer.
 
+use std::io::{IsTerminal as _, stderr, stdout};
 use std::time::Duration;
 
 use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::{Failure, OK, complain, print, print_json};
-use crate::model::inventory::Host;
+use crate::inventory::nearest::nearest;
+use crate::model::inventory::{Host, Inventory};
 use crate::model::policy::Window;
-use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
+use crate::probe::icmp::{self, Effort, NOT_PERMITTED, PROBES, Reachability};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
@@ -16,17 +19,28 @@ use crate::runtime::installation;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl hosts
-  opsctl hosts --deadline 5s --json
+  opsctl hosts ie01 pie01
+  opsctl hosts --deadline 5s --probes 3 --json
 
-States: reachable, unreachable, unresolved (its name has no address), unknown (this process may not send ICMP).")]
+States: reachable, unreachable, unresolved (its name has no address), unknown (this process may not send ICMP).
+A name with several addresses is reachable if one of them answers.")]
 pub struct HostsArgs {
+    /// Only these, by their names in hosts.yaml; all without any
+    #[arg(value_name = "HOST")]
+    names: Vec<String>,
     /// How long all hosts together are given
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = super::prune::window)]
     deadline: Window,
+    /// Probes per host, spread over the deadline; the first reply ends them
+    #[arg(long, value_name = "N", default_value_t = PROBES, value_parser = clap::value_parser!(u16).range(1..=20))]
+    probes: u16,
     /// As JSON
     #[arg(long)]
     json: bool,
 }
+
+/// With fewer hosts a progress bar would be gone before it is seen.
+const HOSTS_WORTH_A_BAR: usize = 32;
 
 #[derive(Serialize)]
 struct HostsWire<'a> {
@@ -64,8 +78,12 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let mut notes = environment.complaints.clone();
     let inventory = installation::in_force(&environment, &mut notes).installation.inventory;
-    let addresses: Vec<&str> = inventory.hosts.iter().map(|host| host.address.as_str()).collect();
-    let found = icmp::ping_all(&addresses, args.deadline.delta().to_std()?)?;
+    let asked = named(&inventory, &args.names)?;
+    let addresses: Vec<&str> = asked.iter().map(|host| host.address.as_str()).collect();
+    let bar = progress_bar(addresses.len());
+    let effort = Effort { deadline: args.deadline.delta().to_std()?, probes: args.probes };
+    let found = icmp::ping(&addresses, effort, &mut |known| bar.set_position(known as u64))?;
+    bar.finish_and_clear();
     if found.contains(&Reachability::Unknown) {
         notes.push(NOT_PERMITTED.to_owned());
     }
@@ -73,10 +91,59 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
         complain(note);
     }
     let hosts: Vec<HostWire> =
-        inventory.hosts.iter().zip(found).map(|(host, found)| HostWire::new(host, found)).collect();
+        asked.into_iter().zip(found).map(|(host, found)| HostWire::new(host, found)).collect();
     if args.json {
         return print_json(&HostsWire { hosts });
     }
-    print(&hosts.iter().map(HostWire::in_words).collect::<String>());
+    if stdout().is_terminal() {
+        print(&table(&hosts));
+    } else {
+        print(&hosts.iter().map(HostWire::in_words).collect::<String>());
+    }
     Ok(OK)
+}
+
+/// The hosts of these names in the order of the inventory; all when no name is given.
+fn named<'a>(inventory: &'a Inventory, names: &[String]) -> Result<Vec<&'a Host>, Failure> {
+    for name in names {
+        if inventory.hosts.iter().all(|host| host.name != *name) {
+            let known = inventory.hosts.iter().map(|host| host.name.as_str());
+            let remedy = nearest(name, known).map_or_else(
+                || "`opsctl hosts` lists them".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(format!("no host `{name}` in hosts.yaml; {remedy}").into());
+        }
+    }
+    Ok(inventory.hosts.iter().filter(|host| names.is_empty() || names.contains(&host.name)).collect())
+}
+
+/// On stderr, and only where a person looks at it.
+fn progress_bar(hosts: usize) -> ProgressBar {
+    if hosts < HOSTS_WORTH_A_BAR || !stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    // The template is a literal; were it wrong, the default one would do.
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} hosts")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(hosts as u64).with_style(style)
+}
+
+/// Columns under each other, for the eyes.
+fn table(hosts: &[HostWire<'_>]) -> String {
+    let width = |title: &str, column: &dyn Fn(&HostWire<'_>) -> usize| {
+        hosts.iter().map(column).chain([title.len()]).max().unwrap_or_default()
+    };
+    let names = width("HOST", &|host| host.name.chars().count());
+    let addresses = width("ADDRESS", &|host| host.address.chars().count());
+    let states = width("STATE", &|host| host.state.len());
+    let mut text =
+        format!("{:names$}  {:addresses$}  {:states$}  {:>10}\n", "HOST", "ADDRESS", "STATE", "RTT");
+    for HostWire { name, address, state, rtt_ms } in hosts {
+        let rtt = rtt_ms.map(|rtt| format!("{rtt:.3} ms")).unwrap_or_default();
+        let line = format!("{name:names$}  {address:addresses$}  {state:states$}  {rtt:>10}");
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
 }

@@ -5,7 +5,7 @@ pub mod compiled;
 mod compiled_rules;
 pub mod error;
 pub mod load;
-mod nearest;
+pub mod nearest;
 mod wire;
 mod wire_rules;
 mod words;

@@ -1,3 +1,4 @@
 //! Looking at the world: whether hosts answer.
 
 pub mod icmp;
+mod resolve;

@@ -22,6 +22,7 @@
 
 mod finished;
 mod installed;
+mod lan;
 mod messages_api;
 mod namespace;
 mod program;
@@ -31,6 +32,7 @@ mod session;
 mod workspace;
 
 pub use finished::{Finished, ToolResult};
+pub use lan::{Lan, Outcome, lan};
 pub use program::{Program, Ran};
 pub use request::Request;
 pub use script::{Step, bash, text, together, tool, verdict};
