@@ -4,14 +4,39 @@ use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 
 use super::line::{Arguments, Line};
 
-const VALUED: &[&str] =
-    &["--tier", "--hosts", "--out", "--opsctl", "--keep", "--limit", "--kind", "--at", "--cwd"];
+const VALUED: &[&str] = &[
+    "--tier",
+    "--hosts",
+    "--out",
+    "--opsctl",
+    "--keep",
+    "--limit",
+    "--kind",
+    "--at",
+    "--cwd",
+    "--deliver",
+    "--deadline",
+];
 const QUIET: &[&str] = &["-h", "--help", "-V", "--version"];
 
 pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     let mut arguments = Arguments::default();
     line.arguments(1, VALUED, &mut arguments);
+    if arguments.has(QUIET) {
+        return;
+    }
     let word = |n: usize| arguments.positionals.get(n).map(|&index| line.text(index));
+    if word(0) == Some("notify") && arguments.has(&["--test", "--deliver"]) {
+        let evidence = "opsctl notify".to_owned();
+        actions.push(line.action(
+            ActionKind::Notification,
+            Verb::Send,
+            Family::Notifier,
+            Target::Nothing,
+            evidence,
+        ));
+        return;
+    }
     let words = match (word(0), word(1)) {
         // Told by hand, a hook settles and releases what never ran.
         (Some("hook"), _) => "opsctl hook",
@@ -20,14 +45,6 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
         (Some("cooldown"), Some("reset")) => "opsctl cooldown reset",
         _ => return,
     };
-    if !arguments.has(QUIET) {
-        let evidence = words.to_owned();
-        actions.push(line.action(
-            ActionKind::Forbidden,
-            Verb::Loosen,
-            Family::Guard,
-            Target::Nothing,
-            evidence,
-        ));
-    }
+    let evidence = words.to_owned();
+    actions.push(line.action(ActionKind::Forbidden, Verb::Loosen, Family::Guard, Target::Nothing, evidence));
 }

@@ -6,6 +6,7 @@ mod events;
 mod explain;
 mod hook;
 mod hosts;
+mod notify;
 mod prune;
 mod render;
 mod status;
@@ -44,6 +45,7 @@ enum Verb {
     Events(events::EventsArgs),
     Status(status::StatusArgs),
     Tier(tier::TierArgs),
+    Notify(notify::NotifyArgs),
     Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
 }
@@ -82,6 +84,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Events(args) => events::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Tier(args) => tier::run(&args),
+        Verb::Notify(args) => notify::run(&args),
         Verb::Prune(args) => prune::run(&args),
         Verb::Demo(_) => demo::run(),
     }

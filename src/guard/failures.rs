@@ -5,12 +5,14 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::{Change, LedgerError, time};
 use crate::model::event::{Level, NewEvent};
+use crate::policy::notices::guard_failed;
 use crate::runtime::environment::Environment;
+use crate::runtime::notify;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
@@ -26,6 +28,30 @@ fn waiting(state_dir: &Path) -> PathBuf {
 
 fn claimed(state_dir: &Path) -> PathBuf {
     state_dir.join("guard-failures.claimed.jsonl")
+}
+
+/// Keeps a failure for later, and tells the operators, unless they have been told of one a moment ago. Returns a line
+/// for the log where they cannot be told.
+///
+/// The ledger is what has failed: it is neither asked nor waited for again.
+pub fn report(
+    environment: &Environment,
+    session: Option<&str>,
+    message: &str,
+    now: DateTime<Utc>,
+) -> Option<String> {
+    let notice = guard_failed(message, session, now);
+    let quiet = notice.quiet_until.map_or(TimeDelta::zero(), |until| until - now);
+    let told = last_kept(environment).is_some_and(|last| last <= now && now - last < quiet);
+    keep(environment, session, message, now);
+    if told { None } else { notify::raise_apart(environment, session, &notice, None, now) }
+}
+
+/// When the last failure was kept, of those that wait to be written down.
+fn last_kept(environment: &Environment) -> Option<DateTime<Utc>> {
+    let text = std::fs::read_to_string(waiting(&environment.state_dir)).ok()?;
+    let last: FailureWire = serde_json::from_str(text.lines().next_back()?).ok()?;
+    time::read(&last.at)
 }
 
 /// Keeps a failure for later. The state folder may be what is broken, so this may fail, too; stderr then

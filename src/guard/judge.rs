@@ -11,8 +11,10 @@ use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Change, Ledger, LedgerError};
 use crate::model::policy::{OnFailure, Policy, Tier};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
-use crate::policy::decide::{BudgetKey, Snapshot, budget_keys, decide};
+use crate::policy::decide::{BudgetKey, Snapshot, budget_keys, decide, reservations};
+use crate::policy::notices::{budget_exhausted, exhausted};
 use crate::runtime::environment::Environment;
+use crate::runtime::notify::{self, apprise::Target};
 
 /// Judges a call and reserves what it takes. Looking, deciding and reserving are one transaction, so that
 /// two calls cannot take the same last place.
@@ -38,7 +40,7 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec
     let mut file_notes = Vec::new();
     let inventory = &acting.installation.inventory;
     let file = cooldown_file(&environment.cooldown_file(), &mut file_notes).by_service(inventory);
-    match with_ledger(acting, &keys, &file, environment) {
+    match with_ledger(acting, &keys, &file, environment, notes) {
         Ok(verdict) => {
             notes.append(&mut file_notes);
             verdict
@@ -56,6 +58,7 @@ fn with_ledger(
     keys: &[BudgetKey],
     file: &CooldownFile,
     environment: &Environment,
+    notes: &mut Vec<String>,
 ) -> Result<Verdict, LedgerError> {
     let policy = &acting.installation.policy;
     let mut ledger = Ledger::open(&environment.db_path)?;
@@ -70,7 +73,12 @@ fn with_ledger(
         }
         Verdict::Deny(reasons) => {
             // The denial stands whether or not it can be noted: on a full disk, it cannot.
-            let _ = note_denial(&change, acting, reasons).and_then(|()| change.commit());
+            if let Ok(raised) = note_denial(&change, acting, reasons)
+                .and_then(|()| tell_of_exhaustion(&change, acting, &snapshot, environment))
+                .and_then(|raised| change.commit().map(|()| raised))
+            {
+                notes.extend(raised.into_iter().filter_map(|id| notify::hand_over(environment, id)));
+            }
         }
     }
     Ok(decision.verdict)
@@ -81,6 +89,25 @@ fn note_denial(change: &Change<'_>, acting: &ActingCall<'_>, reasons: &[Reason])
         change.note_decision(acting.id, "deny", reason.rule, &acting.evidence(), &reason.text, acting.now)?;
     }
     Ok(())
+}
+
+/// Raises a notice for each budget that has nothing left; returns those that are to be delivered.
+fn tell_of_exhaustion(
+    change: &Change<'_>,
+    acting: &ActingCall<'_>,
+    snapshot: &Snapshot,
+    environment: &Environment,
+) -> Result<Vec<i64>, LedgerError> {
+    let policy = &acting.installation.policy;
+    let wanted = reservations(&acting.actions, snapshot, policy);
+    let has_target = Target::of(environment).is_some();
+    let mut raised = Vec::new();
+    for exhausted in exhausted(&wanted, snapshot, policy, acting.now) {
+        let session = acting.id.session;
+        let notice = budget_exhausted(&exhausted, &acting.evidence(), session, acting.tier, acting.now);
+        raised.extend(change.raise(session, &notice, has_target, acting.now)?);
+    }
+    Ok(raised)
 }
 
 /// The rules that need no ledger hold without one, and so does what `cooldown.json` says, and what the ledger
@@ -108,20 +135,17 @@ fn on_failure(
     match acting.installation.policy.on_failure {
         OnFailure::Open => {
             let note = format!("{error}; `{evidence}` runs uncounted, since policy.on_failure is open");
-            failures::keep(environment, acting.id.session, &format!("Guard failed open: {note}"), acting.now);
+            let message = format!("Guard failed open: {note}");
             notes.push(note);
+            notes.extend(failures::report(environment, acting.id.session, &message, acting.now));
             Verdict::Silent
         }
         OnFailure::Closed => {
             let text = format!(
                 "Denied: {error}, so `{evidence}` cannot be counted, and policy.on_failure is closed. Report it; a person has to check the state folder."
             );
-            failures::keep(
-                environment,
-                acting.id.session,
-                &format!("Guard failed closed: {text}"),
-                acting.now,
-            );
+            let message = format!("Guard failed closed: {text}");
+            notes.extend(failures::report(environment, acting.id.session, &message, acting.now));
             Verdict::Deny(vec![Reason { rule: "on_failure", text }])
         }
     }

@@ -9,6 +9,8 @@ mod pre_tool_use;
 mod session_context;
 mod session_end;
 mod session_start;
+mod stop_failure;
+mod transcript;
 
 use chrono::{DateTime, Utc};
 
@@ -51,9 +53,14 @@ fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
         HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, environment, now),
         HookEvent::PostToolUse(tool, result) => post_tool_use::handle(call, tool, result, environment, now),
         HookEvent::SessionStart => session_start::handle(environment, now),
-        HookEvent::SessionEnd => session_end::handle(call, environment),
+        HookEvent::SessionEnd { transcript } => {
+            session_end::handle(call, transcript.as_deref(), environment, now)
+        }
         HookEvent::Notification { title, message } => {
-            notification::handle(title.as_deref(), message, environment)
+            notification::handle(call, title.as_deref(), message, environment, now)
+        }
+        HookEvent::StopFailure { error, message } => {
+            stop_failure::handle(call, error.as_deref(), message.as_deref(), environment, now)
         }
         // Stop is served by the agent hook that `opsctl render` puts beside this one.
         HookEvent::Stop | HookEvent::Other(_) => Answer::silent(),

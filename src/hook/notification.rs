@@ -1,16 +1,33 @@
 //! The client wants a person's attention: pass it on.
 
+use chrono::{DateTime, Utc};
+
 use super::answer::Answer;
+use crate::model::event::{HookCall, Level};
+use crate::model::notice::{Body, Notice};
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 
-/// Sends the notification when there is somewhere to send it. A failure is told and breaks nothing.
-pub fn handle(title: Option<&str>, message: &str, environment: &Environment) -> Answer {
-    let Some(urls) = &environment.apprise_urls else { return Answer::silent() };
-    let title = title.unwrap_or("Claude Ops");
-    let body = if message.is_empty() { title } else { message };
-    match notify::send(urls, title, body) {
-        Ok(()) => Answer::silent(),
-        Err(error) => Answer::passing(vec![error.to_string()]),
-    }
+/// The longest title that is passed on, in characters.
+const TITLE_CHARS: usize = 200;
+
+/// Raises the notification as a notice. A failure is told and breaks nothing.
+pub fn handle(
+    call: &HookCall,
+    title: Option<&str>,
+    message: &str,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Answer {
+    let title: String = title.unwrap_or("Claude Ops").chars().take(TITLE_CHARS).collect();
+    let body = if message.is_empty() { title.clone() } else { message.to_owned() };
+    let notice = Notice {
+        key: "notification".to_owned(),
+        quiet_until: None,
+        level: Level::Info,
+        title: title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+        body: Body::Plain(body),
+        tags: vec!["notification".to_owned()],
+    };
+    Answer::passing(notify::raise(environment, call.session.as_deref(), &notice, now).into_iter().collect())
 }

@@ -1,21 +1,37 @@
 //! The session is over: what it reserved and never used goes back.
 
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+
 use super::answer::Answer;
+use super::stop_failure;
+use super::transcript::{self, ApiError};
 use crate::guard::failures;
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
 use crate::runtime::environment::Environment;
 
-/// Releases the session's open reservations. A ledger that does not exist has none.
-pub fn handle(call: &HookCall, environment: &Environment) -> Answer {
+/// Releases the session's open reservations. A ledger that does not exist has none. A session that ended because the
+/// model could not be asked is told of here, too: the client may end before its hook for that has begun.
+pub fn handle(
+    call: &HookCall,
+    transcript: Option<&Path>,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Answer {
     let Some(session) = &call.session else { return Answer::silent() };
-    if !environment.db_path.exists() {
-        return Answer::silent();
+    let mut answer = Answer::silent();
+    if environment.db_path.exists()
+        && let Err(error) = release(session, environment)
+    {
+        answer.notes.push(format!("{error}; open reservations expire by themselves"));
     }
-    match release(session, environment) {
-        Ok(()) => Answer::silent(),
-        Err(error) => Answer::passing(vec![format!("{error}; open reservations expire by themselves")]),
+    if let Some(ApiError { error, message }) = transcript.and_then(transcript::last_error) {
+        let told = stop_failure::handle(call, error.as_deref(), Some(&message), environment, now);
+        answer.notes.extend(told.notes);
     }
+    answer
 }
 
 fn release(session: &str, environment: &Environment) -> Result<(), LedgerError> {

@@ -16,6 +16,7 @@ use crate::model::event::{HookCall, HookEvent, ToolCall, ToolResult};
 struct HookInputWire {
     session_id: Text,
     cwd: Text,
+    transcript_path: Text,
     hook_event_name: Text,
     tool_use_id: Text,
     tool_input: Fields,
@@ -24,6 +25,8 @@ struct HookInputWire {
     is_interrupt: Flag,
     title: Text,
     message: Text,
+    error_type: Text,
+    last_assistant_message: Text,
 }
 
 /// Reads the input. `event` is the name on the command line and wins over the one in the input;
@@ -53,7 +56,11 @@ pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<
             HookEvent::PostToolUse(call, ToolResult::Failed(why))
         }
         "Stop" => HookEvent::Stop,
-        "SessionEnd" => HookEvent::SessionEnd,
+        "SessionEnd" => HookEvent::SessionEnd { transcript: wire.transcript_path.0.map(PathBuf::from) },
+        "StopFailure" => HookEvent::StopFailure {
+            error: wire.error.0.or(wire.error_type.0),
+            message: wire.last_assistant_message.0.or(wire.message.0),
+        },
         "Notification" => {
             HookEvent::Notification { title: wire.title.0, message: wire.message.0.unwrap_or_default() }
         }
@@ -285,7 +292,10 @@ mod tests {
     fn the_environment_names_the_session_and_the_argument_the_event() {
         let stdin = br#"{"session_id":"inner","hook_event_name":"PostToolUse","cwd":"/app"}"#;
         let call = read(stdin, Some("session-end"), Some("outer\n")).unwrap();
-        assert_eq!((call.session.as_deref(), call.event), (Some("outer"), HookEvent::SessionEnd));
+        assert_eq!(
+            (call.session.as_deref(), call.event),
+            (Some("outer"), HookEvent::SessionEnd { transcript: None })
+        );
         let call = read(stdin, None, None).unwrap();
         assert_eq!(call.session.as_deref(), Some("inner"));
         assert!(matches!(call.event, HookEvent::PostToolUse(..)));

@@ -27,6 +27,9 @@ pub(super) const LATEST: &str = "SELECT id, created_at, level, service, message 
 pub(super) const LAST_WRITTEN: &str =
     "SELECT id, created_at, level, service, message FROM events ORDER BY id DESC LIMIT ?1";
 
+const TOLD_LATELY: &str = "SELECT 1 FROM (SELECT session_id, message FROM events ORDER BY id DESC LIMIT 50)
+     WHERE session_id IS ?1 AND message = ?2";
+
 impl Change<'_> {
     /// Writes an event of this program's hooks.
     pub fn add_event(
@@ -48,6 +51,20 @@ impl Change<'_> {
             .execute(sql, params![session, level.as_str(), service, message, time::write(now)])
             .map(|_| ())
             .map_err(|e| self.error(e))
+    }
+
+    /// Writes an event down that two may tell of, unless it is among the latest of this session.
+    pub fn add_event_once(
+        &self,
+        session: Option<&str>,
+        event: &NewEvent,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        let told = || {
+            let mut statement = self.transaction.prepare(TOLD_LATELY)?;
+            statement.exists(params![session, event.message])
+        };
+        if told().map_err(|e| self.error(e))? { Ok(()) } else { self.add_event(session, event, now) }
     }
 }
 

@@ -9,6 +9,7 @@ pub mod cooldown_edit;
 mod creation;
 mod events;
 mod folder_lock;
+pub mod notices;
 mod patience;
 mod plain_file;
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use rusqlite::Connection;
 
-use super::{actions, events, migrate, usage};
+use super::{actions, events, migrate, notices, usage};
 
 const FOUND: &str = include_str!("../../tests/fixtures/session-manager.sql");
 
 /// PreToolUse, PostToolUse, SessionStart, SessionEnd.
-const HOT: [&str; 11] = [
+const HOT: [&str; 13] = [
     usage::ACTIONS,
     usage::OPEN_RESERVATIONS,
     usage::LAST_VERB,
@@ -19,13 +19,16 @@ const HOT: [&str; 11] = [
     actions::TOLD_BEFORE,
     actions::RELEASE,
     events::LATEST,
+    notices::TOLD,
+    notices::UNDELIVERED,
 ];
 
 /// Those that sort a handful of rows: what one call has reserved, and the ids of the latest events.
 const SORTED: [&str; 2] = [actions::RESERVED_FOR_ACTION, events::LATEST];
 
 /// The tables that grow.
-const BIG: [&str; 5] = ["events", "cooldown_actions", "hook_actions", "hook_settled", "budget_resets"];
+const BIG: [&str; 6] =
+    ["events", "cooldown_actions", "hook_actions", "hook_settled", "budget_resets", "notices"];
 
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();

@@ -22,6 +22,11 @@ impl Level {
             Self::Critical => "critical",
         }
     }
+
+    /// The level of this name; `None` for one that this program does not write.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Info, Self::Warning, Self::Critical].into_iter().find(|level| level.as_str() == name)
+    }
 }
 
 /// An event to be written down.
@@ -58,7 +63,17 @@ pub enum HookEvent {
     /// The agent considers itself done.
     Stop,
     /// The session is over.
-    SessionEnd,
+    SessionEnd {
+        /// The client's record of the session.
+        transcript: Option<PathBuf>,
+    },
+    /// The turn ended because the model could not be asked.
+    StopFailure {
+        /// The client's word for it, e.g. `rate_limit` or `authentication_failed`.
+        error: Option<String>,
+        /// What the client said about it.
+        message: Option<String>,
+    },
     /// The client wants a person's attention.
     Notification {
         /// One line; the client may leave it out.

@@ -4,6 +4,7 @@
 pub mod action;
 pub mod event;
 pub mod inventory;
+pub mod notice;
 pub mod policy;
 pub mod rules;
 pub mod verdict;

@@ -4,6 +4,7 @@ pub mod budget;
 pub mod decide;
 pub mod glob;
 pub mod never;
+pub mod notices;
 pub mod pattern;
 pub mod place;
 pub mod prefixes;

@@ -18,6 +18,8 @@ pub struct Environment {
     pub tier: Option<Tier>,
     /// `CLAUDEOPS_APPRISE_URLS`: where notifications go.
     pub apprise_urls: Option<String>,
+    /// `CLAUDEOPS_APPRISE_CONFIG`: a configuration file of apprise, where there are no URLs.
+    pub apprise_config: Option<PathBuf>,
     /// `CLAUDE_SESSION_ID`: the session's id, as the one who started it calls it.
     pub session: Option<String>,
     /// `CLAUDE_CODE_SESSION_ID`: the session in whose shell this process runs, as the client calls it.
@@ -55,6 +57,7 @@ impl Environment {
             state_dir,
             tier,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
+            apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
             session: text("CLAUDE_SESSION_ID"),
             client_session: text("CLAUDE_CODE_SESSION_ID"),
             project_dir: path("CLAUDE_PROJECT_DIR").unwrap_or_else(|| ".".into()),

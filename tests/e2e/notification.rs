@@ -1,45 +1,88 @@
-//! The Notification hook: what the operators hear, through the real `apprise`.
+//! What the operators hear, through the real `apprise`.
 
-use crate::support::{Program, Ran, Workspace};
+use crate::guard::guarded;
+use crate::support::{Program, Ran, Session, Workspace, api_error};
 use serde_json::json;
 
 fn notify(hook: Program<'_>) -> Ran {
     let input = json!({"hook_event_name": "Notification", "session_id": "3f0c", "cwd": "/repos",
-                       "title": "Claude Ops", "message": "jellyfin is still down: \"502\" ✗"});
+                       "title": "Claude Ops", "message": "jellyfin is still down: \"502\" ✗ a_b *c*"});
     hook.args(["hook", "notification"]).stdin(&input.to_string()).run()
 }
 
 #[test]
-fn a_notification_reaches_the_operators() {
+fn a_notification_reaches_the_operators_as_it_is() {
     let workspace = Workspace::new();
     let ran = notify(Program::opsctl(&workspace).operators_listen());
-    assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
-    assert_eq!(ran.notifications.len(), 1, "{}", ran.stderr);
+    assert_eq!((ran.exit_code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(ran.notifications.len(), 1);
     assert_eq!(ran.notifications[0]["title"], "Claude Ops");
-    assert_eq!(ran.notifications[0]["message"], "jellyfin is still down: \"502\" ✗");
+    assert_eq!(ran.notifications[0]["message"], "jellyfin is still down: \"502\" ✗ a_b *c*");
 }
 
 #[test]
-fn the_operators_urls_stay_out_of_the_process_list() {
+fn the_operators_hear_once_that_a_budget_is_used_up() {
+    let finished = guarded()
+        .operators_listen()
+        .commands(["docker restart jellyfin"; 5])
+        .commands(["ssh root@ie01 'docker restart jellyfin'"])
+        .run();
+    assert_eq!(finished.marks("docker").len(), 2);
+    let [told] = finished.notifications() else { panic!("{:?}", finished.notifications()) };
+    assert_eq!((&told["title"], &told["type"]), (&json!("jellyfin: no restart left"), &json!("warning")));
+    let message = told["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("**jellyfin** has used up its budget: 2/2 restarts in last 4h. "),
+        "{message}"
+    );
+    assert!(message.contains("- denied: `docker restart jellyfin`"), "{message}");
+    assert!(message.contains(&format!("- session: {}", finished.session_id())), "{message}");
+    let rows = finished.rows("SELECT state, attempts FROM notices");
+    assert_eq!(rows, [json!({"state": "delivered", "attempts": 1})]);
+}
+
+#[test]
+fn the_operators_hear_why_the_model_could_not_be_asked() {
+    for (status, kind, error, level) in [
+        (429, "rate_limit_error", "rate_limit", "warning"),
+        (500, "api_error", "server_error", "warning"),
+        (401, "authentication_error", "authentication_failed", "critical"),
+        (400, "invalid_request_error", "unknown", "critical"),
+    ] {
+        let finished = guarded()
+            .operators_listen()
+            .env("CLAUDE_CODE_MAX_RETRIES", "1")
+            .answering(move |_| Some(api_error(status, kind)))
+            .run();
+        let told = finished.notifications();
+        assert_eq!(told.len(), 1, "{status}: {told:?}");
+        assert_eq!(told[0]["title"], format!("The agent stopped: {}", error.replace('_', " ")));
+        assert!(told[0]["message"].as_str().unwrap().contains(&format!("a scripted {kind}")), "{told:?}");
+        let event = json!({"level": level, "session_id": finished.session_id(),
+                           "message": format!("Session stopped: the model could not be asked ({error})")});
+        assert_eq!(finished.rows("SELECT level, session_id, message FROM events"), [event]);
+        // The next session fails as well; the operators know.
+        let again = Session::continuing(finished.into_workspace())
+            .operators_listen()
+            .env("CLAUDE_CODE_MAX_RETRIES", "1")
+            .answering(move |_| Some(api_error(status, kind)))
+            .run();
+        assert_eq!(again.notifications(), [json!(null); 0]);
+        assert_eq!(again.rows("SELECT count(*) AS n FROM events"), [json!({"n": 2})]);
+    }
+}
+
+#[test]
+fn the_operators_urls_stay_out_of_the_process_list_and_the_ledger() {
     let workspace = Workspace::new();
+    workspace.put_stub("apprise", "exit 1");
     let url = "mailto://user:secret@example.org";
-    let ran = notify(Program::opsctl(&workspace).env("CLAUDEOPS_APPRISE_URLS", url));
-    assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
+    let ran = Program::opsctl(&workspace).args(["notify", "--test"]).env("CLAUDEOPS_APPRISE_URLS", url).run();
+    assert_eq!(ran.exit_code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("opsctl: notification not sent: apprise ended with "), "{}", ran.stderr);
     let marks = workspace.marks("apprise");
     assert_eq!(marks.len(), 1);
-    assert!(!marks[0].contains("secret"), "{}", marks[0]);
-}
-
-#[test]
-fn a_notification_that_cannot_be_sent_harms_nothing_but_itself() {
-    let workspace = Workspace::new();
-    workspace.put_stub("apprise", "echo 'no route to the mail server' >&2; exit 1");
-    let ran =
-        notify(Program::opsctl(&workspace).env("CLAUDEOPS_APPRISE_URLS", "mailto://user:secret@example.org"));
-    assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
-    assert_eq!(workspace.marks("apprise").len(), 1);
-    assert!(ran.stderr.contains("apprise"), "a person is told on stderr: {}", ran.stderr);
-    assert!(!ran.stderr.contains("secret"), "{}", ran.stderr);
+    assert!(!format!("{marks:?}{}", ran.stderr).contains("secret"));
 }
 
 #[test]
@@ -48,4 +91,5 @@ fn where_nobody_listens_nothing_is_sent() {
     let ran = notify(Program::opsctl(&workspace));
     assert_eq!((ran.exit_code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""));
     assert_eq!(workspace.marks("apprise"), [""; 0]);
+    assert_eq!(workspace.rows("SELECT state FROM notices"), [json!({"state": "no_target"})]);
 }

@@ -1,7 +1,7 @@
 //! The Messages API as the client sees it, on loopback.
 
 use super::request::Request;
-use super::script::Script;
+use super::script::{Failure, Script};
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{Method, StatusCode, Uri, header};
@@ -32,7 +32,14 @@ fn respond(script: &Mutex<Script>, method: &Method, path: &str, body: &[u8]) -> 
             };
             let (model, streamed) = (body["model"].clone(), body["stream"] == true);
             let mut script = script.lock().unwrap();
-            let blocks = script.answer(Request { body });
+            let blocks = match script.answer(Request { body }) {
+                Ok(blocks) => blocks,
+                Err(Failure { status, kind }) => {
+                    let error = json!({"type": kind, "message": format!("a scripted {kind}")});
+                    let status = StatusCode::from_u16(status).unwrap();
+                    return (status, axum::Json(json!({"type": "error", "error": error}))).into_response();
+                }
+            };
             let id = format!("msg_{:024}", script.asked.len());
             if streamed { stream(&id, &model, &blocks) } else { whole(&id, &model, &blocks) }
         }

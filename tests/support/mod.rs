@@ -35,6 +35,6 @@ pub use finished::{Finished, ToolResult};
 pub use lan::{Lan, Outcome, lan};
 pub use program::{Program, Ran};
 pub use request::Request;
-pub use script::{Step, bash, text, together, tool, verdict};
+pub use script::{Step, api_error, bash, text, together, tool, verdict};
 pub use session::Session;
 pub use workspace::{Mark, Workspace};

@@ -92,16 +92,10 @@ fn must(program: &str, arguments: &[&str]) {
 }
 
 /// Kills every process that is still in the calling thread's network namespace, so that a session leaves none behind.
-///
-/// The test program itself is safe: `/proc/PID/ns` shows the namespaces of its first thread, which never moves.
 pub(super) fn kill_the_rest() {
-    let here = fs::read_link("/proc/thread-self/ns/net").unwrap();
     // Again until none is left: one may start another while we look, and a kill takes a moment.
     loop {
-        let processes = fs::read_dir("/proc").unwrap().flatten();
-        let ours = processes
-            .filter(|process| fs::read_link(process.path().join("ns/net")).is_ok_and(|net| net == here));
-        let ours: Vec<_> = ours.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect();
+        let ours = processes();
         if ours.is_empty() {
             break;
         }
@@ -110,4 +104,23 @@ pub(super) fn kill_the_rest() {
         }
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Whether a program of this kind is still in the calling thread's network namespace: its command line holds the words.
+pub(super) fn holds(words: &[&str]) -> bool {
+    let line = words.join("\0");
+    processes()
+        .iter()
+        .any(|id| fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|it| it.contains(&line)))
+}
+
+/// The processes in the calling thread's network namespace.
+///
+/// The test program itself is none: `/proc/PID/ns` shows the namespaces of its first thread, which never moves.
+fn processes() -> Vec<i32> {
+    let here = fs::read_link("/proc/thread-self/ns/net").unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let ours =
+        processes.filter(|process| fs::read_link(process.path().join("ns/net")).is_ok_and(|net| net == here));
+    ours.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
 }

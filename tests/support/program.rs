@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+/// How long a delivery is waited for after the end of a program.
+const DELIVERY: Duration = Duration::from_secs(30);
+
 /// Builds the run and runs it.
 pub struct Program<'a> {
     workspace: &'a Workspace,
@@ -120,7 +123,14 @@ impl<'a> Program<'a> {
             }
             let api = messages_api::router(Arc::clone(&self.script));
             tokio::spawn(async move { axum::serve(listener, api).await });
-            self.run_to_its_end().await
+            let mut ran = self.run_to_its_end().await;
+            // A notification is delivered by a process that outlives the one that raised it.
+            let deadline = Instant::now() + DELIVERY;
+            while namespace::holds(&["notify", "--deliver"]) && Instant::now() < deadline {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            ran.notifications = std::mem::take(&mut self.script.lock().unwrap().notifications);
+            ran
         });
         namespace::kill_the_rest();
         ran
@@ -139,8 +149,7 @@ impl<'a> Program<'a> {
         let exit_code = wait(self.command.spawn().unwrap(), started + self.timeout).await;
         let elapsed = started.elapsed();
         let read = |path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
-        let notifications = std::mem::take(&mut self.script.lock().unwrap().notifications);
-        Ran { exit_code, stdout: read(stdout), stderr: read(stderr), elapsed, notifications }
+        Ran { exit_code, stdout: read(stdout), stderr: read(stderr), elapsed, notifications: vec![] }
     }
 }
 

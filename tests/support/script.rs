@@ -8,6 +8,19 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub struct Step {
     pub(super) blocks: Vec<Value>,
+    pub(super) failure: Option<Failure>,
+}
+
+/// The API does not answer: an HTTP status and its error.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) status: u16,
+    pub(super) kind: String,
+}
+
+/// The API refuses with this HTTP status and kind of error, whatever is asked.
+pub fn api_error(status: u16, kind: &str) -> Step {
+    Step { blocks: vec![], failure: Some(Failure { status, kind: kind.to_owned() }) }
 }
 
 /// The model runs a command with the tool `Bash`.
@@ -17,17 +30,17 @@ pub fn bash(command: &str) -> Step {
 
 /// The model calls any tool.
 pub fn tool(name: &str, input: &Value) -> Step {
-    Step { blocks: vec![json!({"type": "tool_use", "name": name, "input": input})] }
+    Step { blocks: vec![json!({"type": "tool_use", "name": name, "input": input})], failure: None }
 }
 
 /// The model says something and, with that, ends its turn.
 pub fn text(said: &str) -> Step {
-    Step { blocks: vec![json!({"type": "text", "text": said})] }
+    Step { blocks: vec![json!({"type": "text", "text": said})], failure: None }
 }
 
 /// The model does several things in one message.
 pub fn together(steps: impl IntoIterator<Item = Step>) -> Step {
-    Step { blocks: steps.into_iter().flat_map(|step| step.blocks).collect() }
+    Step { blocks: steps.into_iter().flat_map(|step| step.blocks).collect(), failure: None }
 }
 
 /// The answer of an agent hook's verifier.
@@ -52,7 +65,7 @@ pub(super) struct Script {
 
 impl Script {
     /// The blocks that answer `request`, which is kept.
-    pub(super) fn answer(&mut self, request: Request) -> Vec<Value> {
+    pub(super) fn answer(&mut self, request: Request) -> Result<Vec<Value>, Failure> {
         let step = self.answers.iter_mut().find_map(|answer| answer(&request));
         let step = step.unwrap_or_else(|| match request.role() {
             Role::Verifier => self.verifier.pop_front().unwrap_or_else(|| verdict(true, "")),
@@ -60,7 +73,10 @@ impl Script {
             Role::Errand => text("an errand of the client"),
         });
         self.asked.push(request);
-        step.blocks.into_iter().map(|block| self.with_id(block)).collect()
+        match step.failure {
+            Some(failure) => Err(failure),
+            None => Ok(step.blocks.into_iter().map(|block| self.with_id(block)).collect()),
+        }
     }
 
     fn with_id(&mut self, mut block: Value) -> Value {

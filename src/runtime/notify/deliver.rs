@@ -1,0 +1,133 @@
+//! Delivering what is in the outbox: by a process of its own for each notice, or all that waits at once.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use chrono::Utc;
+
+use super::apprise::{self, DEADLINE, Message, NotifyError, Sent, Target};
+use super::wire::Raised;
+use crate::ledger::notices::{NoticeState, StoredNotice};
+use crate::ledger::{Ledger, LedgerError};
+use crate::model::notice::Notice;
+use crate::runtime::environment::Environment;
+
+/// The pauses between the attempts of one process: a target that restarts is back by the last one.
+const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
+
+/// How often it is looked whether another process has ended its delivery.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// What flushing the outbox came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flushed {
+    /// So many were delivered.
+    pub delivered: u32,
+    /// So many wait still.
+    pub waiting: u32,
+}
+
+/// Delivers one notice, with a few attempts, and writes down what became of it. Nothing happens when somebody else
+/// has claimed it.
+pub fn one(environment: &Environment, id: i64) -> Result<(), LedgerError> {
+    let Some(target) = Target::of(environment) else { return Ok(()) };
+    let mut pauses = PAUSES.into_iter();
+    loop {
+        let Some(notice) = claim(environment, id)? else { return Ok(()) };
+        let result = send(&target, &notice, DEADLINE);
+        let pause = match &result {
+            Err(error) if error.may_pass() => pauses.next(),
+            _ => None,
+        };
+        settle(environment, id, &result, pause.is_some())?;
+        let Some(pause) = pause else { return Ok(()) };
+        // The claim is given back meanwhile: whoever flushes the outbox need not wait.
+        sleep(pause);
+    }
+}
+
+/// Writes down and delivers what [`super::raise_apart`] passes on. What cannot be written down is delivered all the
+/// same.
+pub fn raised(environment: &Environment, text: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let Raised { session, at, notice, event } = Raised::from_json(text)?;
+    match super::write_down(environment, session.as_deref(), &notice, event.as_ref(), at) {
+        Ok(None) => Ok(()),
+        Ok(Some(id)) => Ok(one(environment, id)?),
+        Err(_) => {
+            unwritten(environment, &notice);
+            Ok(())
+        }
+    }
+}
+
+fn unwritten(environment: &Environment, notice: &Notice) {
+    let Some(target) = Target::of(environment) else { return };
+    let Notice { level, title, body, tags, .. } = notice;
+    let mut pauses = PAUSES.into_iter();
+    while let Err(error) = apprise::send(&target, Message { level: *level, title, body, tags }, DEADLINE) {
+        match pauses.next().filter(|_| error.may_pass()) {
+            Some(pause) => sleep(pause),
+            None => return,
+        }
+    }
+}
+
+/// Sends everything that waits, once, and waits for those who are sending; `deadline` is for all of it.
+pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Result<Flushed, LedgerError> {
+    let started = Instant::now();
+    let left = || deadline.saturating_sub(started.elapsed());
+    let mut flushed = Flushed::default();
+    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(flushed) };
+    let mut tried = Vec::new();
+    loop {
+        let due = ledger.due_notices(Utc::now())?;
+        for id in due.into_iter().filter(|id| !tried.contains(id)).collect::<Vec<_>>() {
+            if left().is_zero() {
+                break;
+            }
+            tried.push(id);
+            let Some(notice) = claim(environment, id)? else { continue };
+            let result = send(target, &notice, left().min(DEADLINE));
+            settle(environment, id, &result, true)?;
+            flushed.delivered += u32::from(result.is_ok());
+        }
+        if left().is_zero() || !ledger.notices_under_way(Utc::now())? {
+            break;
+        }
+        sleep(LOOK_AGAIN);
+    }
+    flushed.waiting = ledger.undelivered_notices(Utc::now())?;
+    Ok(flushed)
+}
+
+fn claim(environment: &Environment, id: i64) -> Result<Option<StoredNotice>, LedgerError> {
+    let mut ledger = Ledger::open(&environment.db_path)?;
+    let change = ledger.change()?;
+    let notice = change.claim_notice(id, Utc::now())?;
+    change.commit()?;
+    Ok(notice)
+}
+
+fn send(target: &Target, notice: &StoredNotice, deadline: Duration) -> Result<Sent, NotifyError> {
+    let StoredNotice { level, title, body, tags, .. } = notice;
+    apprise::send(target, Message { level: *level, title, body, tags }, deadline)
+}
+
+fn settle(
+    environment: &Environment,
+    id: i64,
+    result: &Result<Sent, NotifyError>,
+    again: bool,
+) -> Result<(), LedgerError> {
+    let (state, remark) = match result {
+        Ok(Sent::ToAll) => (NoticeState::Delivered, None),
+        Ok(Sent::ToSome) => (NoticeState::Delivered, Some("not every target took it".to_owned())),
+        Ok(Sent::ToNobody) => (NoticeState::NoTarget, Some("no target has one of its tags".to_owned())),
+        Err(error) if again => (NoticeState::Pending, Some(error.to_string())),
+        Err(error) => (NoticeState::Failed, Some(error.to_string())),
+    };
+    let mut ledger = Ledger::open(&environment.db_path)?;
+    let change = ledger.change()?;
+    change.settle_notice(id, state, remark.as_deref(), Utc::now())?;
+    change.commit()
+}

@@ -1,0 +1,91 @@
+//! A notice on its way to the process that writes it down and delivers it.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::time;
+use crate::model::event::{Level, NewEvent};
+use crate::model::notice::{Body, Notice};
+
+/// The longest body that is passed on, in characters: a pipe holds it whole.
+const BODY_CHARS: usize = 8_000;
+
+/// A notice, and what it was raised with.
+pub struct Raised {
+    /// The session.
+    pub session: Option<String>,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// What is to be told.
+    pub notice: Notice,
+    /// What is to be written down beside it.
+    pub event: Option<NewEvent>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RaisedWire {
+    session: Option<String>,
+    at: String,
+    key: String,
+    quiet_until: Option<String>,
+    level: String,
+    title: String,
+    body: String,
+    markdown: bool,
+    tags: Vec<String>,
+    event: Option<EventWire>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EventWire {
+    level: String,
+    service: Option<String>,
+    message: String,
+}
+
+impl Raised {
+    /// One line of JSON.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let time = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let Notice { key, quiet_until, level, title, body, tags } = &self.notice;
+        serde_json::to_string(&RaisedWire {
+            session: self.session.clone(),
+            at: time(self.at),
+            key: key.clone(),
+            quiet_until: quiet_until.map(time),
+            level: level.as_str().to_owned(),
+            title: title.clone(),
+            body: body.text().chars().take(BODY_CHARS).collect(),
+            markdown: matches!(body, Body::Markdown(_)),
+            tags: tags.clone(),
+            event: self.event.as_ref().map(|event| EventWire {
+                level: event.level.as_str().to_owned(),
+                service: event.service.clone(),
+                message: event.message.clone(),
+            }),
+        })
+    }
+
+    /// Reads what [`Raised::to_json`] wrote.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        let wire: RaisedWire = serde_json::from_str(text)?;
+        let level = |name: &str| Level::named(name).unwrap_or(Level::Critical);
+        Ok(Self {
+            session: wire.session,
+            at: time::read(&wire.at).unwrap_or_default(),
+            notice: Notice {
+                key: wire.key,
+                quiet_until: wire.quiet_until.as_deref().and_then(time::read),
+                level: level(&wire.level),
+                title: wire.title,
+                body: if wire.markdown { Body::Markdown(wire.body) } else { Body::Plain(wire.body) },
+                tags: wire.tags,
+            },
+            event: wire.event.map(|EventWire { level: name, service, message }| NewEvent {
+                level: level(&name),
+                service,
+                message,
+            }),
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! A model that cannot be asked, by the two ways in which it is heard of.
+
+use serde_json::json;
+
+use crate::sandbox::Sandbox;
+use crate::target::{Manner, Target};
+use crate::{listening, settled, wait_until};
+
+fn stop_failure(sandbox: &Sandbox) {
+    let input = json!({"session_id": "s1", "hook_event_name": "StopFailure", "error": "rate_limit",
+                       "last_assistant_message": "API Error: Request rejected (429)"});
+    assert_eq!(sandbox.hook("stop-failure", &input).code, Some(0));
+}
+
+fn session_end(sandbox: &Sandbox) {
+    let error = json!({"type": "assistant", "isApiErrorMessage": true, "error": "rate_limit",
+                       "message": {"content": [{"type": "text", "text": "API Error: Request rejected (429)"}]}});
+    let transcript = sandbox.write("transcript.jsonl", &format!("{error}\n{{\"type\":\"cost-state\"}}\n"));
+    let input = json!({"session_id": "s1", "transcript_path": transcript, "reason": "other"});
+    assert_eq!(sandbox.hook("session-end", &input).code, Some(0));
+}
+
+fn events(sandbox: &Sandbox) -> String {
+    sandbox.sql("SELECT session_id, level, source, message FROM events")
+}
+
+const EVENT: &str = "s1|warning|hook|Session stopped: the model could not be asked (rate_limit)";
+
+/// The client does not wait for the hook of a failed stop, and may end it before it has begun.
+#[test]
+fn each_way_is_enough_and_both_tell_it_once() {
+    let both = |sandbox: &Sandbox| {
+        stop_failure(sandbox);
+        session_end(sandbox);
+    };
+    let ways: [fn(&Sandbox); 3] = [stop_failure, session_end, both];
+    for way in ways {
+        let target = Target::new(Manner::Takes);
+        let sandbox = listening(&target);
+        way(&sandbox);
+        wait_until("it is written down", || sandbox.path("claudeops.db").exists());
+        wait_until("the operators hear", || !target.titles().is_empty());
+        assert_eq!(settled(&sandbox), "delivered");
+        // Whoever comes second changes nothing.
+        session_end(&sandbox);
+        stop_failure(&sandbox);
+        wait_until("both have ended", || !delivering(&sandbox));
+        assert_eq!(target.titles(), ["The agent stopped: rate limit"]);
+        assert_eq!(events(&sandbox), EVENT);
+    }
+}
+
+/// Whether a process that delivers still runs for this sandbox.
+fn delivering(sandbox: &Sandbox) -> bool {
+    let mine = format!("CLAUDEOPS_STATE_DIR={}", sandbox.path("").display());
+    let mine = mine.trim_end_matches('/').as_bytes().to_vec();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments.into_iter().any(|it| it.split(|byte| *byte == 0).any(|variable| variable == mine))
+}
+
+#[test]
+fn it_is_written_down_where_nobody_listens() {
+    let sandbox = Sandbox::new();
+    stop_failure(&sandbox);
+    wait_until("it is written down", || sandbox.path("claudeops.db").exists() && events(&sandbox) == EVENT);
+    assert_eq!(settled(&sandbox), "no_target");
+}
+
+#[test]
+fn a_session_that_ended_well_is_not_told_of() {
+    let sandbox = Sandbox::new();
+    let transcript =
+        sandbox.write("transcript.jsonl", "{\"type\":\"assistant\",\"message\":{\"content\":[]}}\n");
+    let input = json!({"session_id": "s1", "transcript_path": transcript, "reason": "other"});
+    assert_eq!(sandbox.hook("session-end", &input).code, Some(0));
+    assert!(!delivering(&sandbox) && !sandbox.path("claudeops.db").exists());
+}

@@ -1,0 +1,156 @@
+//! The process that delivers: nobody waits for it, and nothing is sent twice.
+
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::sandbox::{Sandbox, passes};
+use crate::target::{Manner, Target};
+use crate::{listening, settled, wait_until, with_apprise};
+
+fn notify(sandbox: &Sandbox, title: &str) {
+    let run = sandbox.hook("notification", &json!({"session_id": "s", "title": title, "message": "m"}));
+    passes(&run);
+    assert_eq!(run.stderr, "");
+}
+
+/// A notice that was written down and never handed over.
+fn left_behind(sandbox: &Sandbox, title: &str, state: &str, claimed_until: &str) {
+    sandbox.sql(&format!(
+        "INSERT INTO notices (key, created_at, level, title, body, format, tags, state, attempts, claimed_until)
+         VALUES ('k', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'info', '{title}', 'b', 'text', '', '{state}', 1, {claimed_until})"
+    ));
+}
+
+fn flush(sandbox: &Sandbox) -> Command {
+    sandbox.command(&["notify", "--flush", "--deadline", "30s"])
+}
+
+#[test]
+fn a_hook_ends_while_the_target_is_still_silent() {
+    let target = Target::new(Manner::IsSilent);
+    let sandbox = listening(&target);
+    notify(&sandbox, "first");
+    // The hook has ended, and nobody has been answered yet: the target speaks only from here on.
+    assert!(["pending", "sending"].contains(&sandbox.sql("SELECT state FROM notices").as_str()));
+    wait_until("the target is asked", || !target.titles().is_empty());
+    target.now(Manner::Takes);
+    assert_eq!(settled(&sandbox), "delivered");
+    assert_eq!(sandbox.sql("SELECT attempts, last_error IS NULL FROM notices"), "1|1");
+}
+
+#[test]
+fn what_ends_the_hooks_process_group_does_not_end_the_delivery() {
+    let target = Target::new(Manner::IsSilent);
+    let sandbox = listening(&target);
+    let mut hook = sandbox.command(&["hook", "notification"]);
+    let mut hook = hook.process_group(0).stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut hook.stdin.take().unwrap(), br#"{"title":"t"}"#).unwrap();
+    let group = hook.id();
+    assert_eq!(hook.wait().unwrap().code(), Some(0));
+    wait_until("the target is asked", || !target.titles().is_empty());
+    let killed = Command::new("kill").args(["-KILL", "--", &format!("-{group}")]).output().unwrap();
+    assert!(!killed.status.success(), "nobody of the hook's group is left to be killed");
+    target.now(Manner::Takes);
+    assert_eq!(settled(&sandbox), "delivered");
+}
+
+#[test]
+fn a_target_that_is_back_a_moment_later_gets_it_then() {
+    let target = Target::new(Manner::Refuses(503));
+    let sandbox = listening(&target);
+    notify(&sandbox, "patience");
+    wait_until("it is written down that it failed", || {
+        sandbox.sql("SELECT count(*) FROM notices WHERE last_error IS NOT NULL") == "1"
+    });
+    let error = sandbox.sql("SELECT last_error FROM notices");
+    assert!(error.starts_with("notification not sent: apprise ended with "), "{error}");
+    assert!(!error.contains("json://") && !error.contains("127.0.0.1"), "no URL is written down: {error}");
+    target.now(Manner::Takes);
+    assert_eq!(settled(&sandbox), "delivered");
+    assert_eq!(target.titles().len(), 2);
+    assert_eq!(sandbox.sql("SELECT attempts, last_error IS NULL FROM notices"), "2|1");
+}
+
+#[test]
+fn a_target_that_never_takes_it_is_left_alone_after_three_attempts_until_the_next_flush() {
+    let target = Target::new(Manner::Refuses(500));
+    let sandbox = listening(&target);
+    notify(&sandbox, "in vain");
+    assert_eq!(settled(&sandbox), "failed");
+    assert_eq!(target.titles().len(), 3);
+    let run = sandbox.opsctl(&["notify", "--flush"], b"");
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (Some(1), "opsctl: 1 not delivered; `opsctl notify` says why\n")
+    );
+    target.now(Manner::Takes);
+    let run = sandbox.opsctl(&["notify", "--flush"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "1 delivered\n"));
+    assert_eq!(settled(&sandbox), "delivered");
+}
+
+#[test]
+fn two_that_flush_at_once_send_nothing_twice() {
+    let target = Target::new(Manner::Takes);
+    let sandbox = listening(&target);
+    sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
+    for n in 0..8 {
+        left_behind(&sandbox, &format!("notice {n}"), "pending", "NULL");
+    }
+    let mut flushes: Vec<_> =
+        (0..4).map(|_| flush(&sandbox).stdout(Stdio::piped()).spawn().unwrap()).collect();
+    for flush in &mut flushes {
+        assert_eq!(flush.wait().unwrap().code(), Some(0));
+    }
+    let mut titles = target.titles();
+    titles.sort();
+    assert_eq!(titles, (0..8).map(|n| format!("notice {n}")).collect::<Vec<_>>());
+    assert_eq!(sandbox.sql("SELECT DISTINCT state, attempts FROM notices"), "delivered|2");
+}
+
+#[test]
+fn a_claim_holds_while_its_process_may_live_and_no_longer() {
+    let target = Target::new(Manner::Takes);
+    let sandbox = listening(&target);
+    sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
+    left_behind(&sandbox, "of the dead", "sending", "'2020-01-01T00:00:00Z'");
+    left_behind(&sandbox, "of the living", "sending", "strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+60 seconds')");
+    let run = sandbox.opsctl(&["notify", "--flush", "--deadline", "3s"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), "1 delivered\n"));
+    assert_eq!(target.titles(), ["of the dead"]);
+}
+
+#[test]
+fn yesterdays_news_is_not_flushed() {
+    let target = Target::new(Manner::Takes);
+    let sandbox = listening(&target);
+    sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
+    left_behind(&sandbox, "old", "pending", "NULL");
+    sandbox.sql("UPDATE notices SET created_at = strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-2 days')");
+    let run = sandbox.opsctl(&["notify", "--flush"], b"");
+    assert_eq!((run.code, target.titles().len()), (Some(0), 0), "{run:?}");
+}
+
+#[test]
+fn some_targets_that_take_it_are_a_delivery_with_a_remark() {
+    let (takes, refuses) = (Target::new(Manner::Takes), Target::new(Manner::Refuses(500)));
+    let urls = format!("{} {}", takes.url(), refuses.url());
+    let sandbox = with_apprise(Sandbox::new()).with("CLAUDEOPS_APPRISE_URLS", &urls);
+    notify(&sandbox, "half");
+    assert_eq!(settled(&sandbox), "delivered");
+    assert_eq!(sandbox.sql("SELECT attempts, last_error FROM notices"), "1|not every target took it");
+    assert_eq!((takes.titles().len(), refuses.titles().len()), (1, 1));
+}
+
+#[test]
+fn without_apprise_it_fails_at_once_and_says_why() {
+    let bin = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::new()
+        .with("CLAUDEOPS_APPRISE_URLS", "json://127.0.0.1:9/")
+        .with("PATH", bin.path().to_str().unwrap());
+    notify(&sandbox, "no apprise");
+    assert_eq!(settled(&sandbox), "failed");
+    assert!(sandbox.sql("SELECT last_error FROM notices").contains("apprise cannot be started"));
+}

@@ -1,0 +1,34 @@
+//! A guard that fails.
+
+use crate::sandbox::passes;
+use crate::target::{Manner, Target};
+use crate::{listening, wait_until};
+
+#[test]
+fn a_ledger_that_cannot_be_used_is_told_without_it_and_once() {
+    for (on_failure, code) in [("open", 0), ("closed", 2)] {
+        let target = Target::new(Manner::Takes);
+        let sandbox = listening(&target);
+        sandbox.write("hosts.yaml", &format!("policy: {{on_failure: {on_failure}}}\n"));
+        std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+        for n in 0..4 {
+            let run = sandbox.before(&format!("t{n}"), "TOKEN=s3cret docker restart jellyfin");
+            assert_eq!(run.code, Some(code), "{run:?}");
+        }
+        wait_until("the operators hear", || !target.titles().is_empty());
+        assert_eq!(target.titles(), ["The guard has failed"]);
+        let message = target.received()[0]["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with(&format!("Guard failed {on_failure}: ")), "{message}");
+        assert!(message.contains("claudeops.db cannot be used"), "{message}");
+        assert!(!message.contains("s3cret"), "{message}");
+        assert_eq!(target.received()[0]["type"], "failure");
+    }
+}
+
+#[test]
+fn a_state_folder_that_is_not_there_is_told() {
+    let target = Target::new(Manner::Takes);
+    let sandbox = listening(&target).with("CLAUDEOPS_STATE_DIR", "/proc/no-such-folder");
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    wait_until("the operators hear", || !target.titles().is_empty());
+}

@@ -1,0 +1,58 @@
+//! What the operators hear: the real `apprise`, targets that answer, refuse and keep silent, and the outbox as
+//! sqlite3 shows it.
+#![cfg(test)]
+
+mod api;
+mod budget;
+mod by_hand;
+mod config;
+mod delivery;
+mod guard;
+#[path = "../support/installed.rs"]
+#[allow(dead_code, reason = "the client is not needed here")]
+mod installed;
+#[path = "../support/sandbox.rs"]
+mod sandbox;
+mod target;
+
+use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
+
+use sandbox::Sandbox;
+use target::Target;
+
+/// A sandbox in which the real `apprise` sends to this target.
+fn listening(target: &Target) -> Sandbox {
+    with_apprise(Sandbox::new()).with("CLAUDEOPS_APPRISE_URLS", &target.url())
+}
+
+/// The real `apprise` is the first on PATH.
+fn with_apprise(sandbox: Sandbox) -> Sandbox {
+    let bin = sandbox.path("bin");
+    std::fs::create_dir(&bin).unwrap();
+    symlink(installed::apprise(), bin.join("apprise")).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    sandbox.with("PATH", &path)
+}
+
+/// Waits for something that another process is about to do. The time is what a busy machine may need, and more.
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_mins(1), "{what}: not within a minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until no notice is on its way any more, and returns the states of all.
+#[track_caller]
+fn settled(sandbox: &Sandbox) -> String {
+    let states = "SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM notices ORDER BY id)";
+    let mut now = String::new();
+    wait_until("every notice is settled", || {
+        now = sandbox.sql(states);
+        !now.contains("pending") && !now.contains("sending")
+    });
+    now
+}
