@@ -9,6 +9,7 @@ pub mod ledger;
 pub mod model;
 pub mod policy;
 pub mod probe;
+pub mod rehearse;
 pub mod render;
 pub mod runtime;
 pub mod shell;

@@ -8,6 +8,7 @@ mod hook;
 mod hosts;
 mod notify;
 mod prune;
+mod rehearse;
 mod render;
 mod status;
 mod tier;
@@ -48,6 +49,7 @@ enum Verb {
     Notify(notify::NotifyArgs),
     Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
+    Rehearse(rehearse::RehearseArgs),
 }
 
 /// Runs the program with these arguments, its own name first.
@@ -87,6 +89,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Notify(args) => notify::run(&args),
         Verb::Prune(args) => prune::run(&args),
         Verb::Demo(_) => demo::run(),
+        Verb::Rehearse(args) => rehearse::run(&args),
     }
 }
 

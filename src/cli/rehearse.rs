@@ -1,0 +1,80 @@
+//! `opsctl rehearse`: whether the installed client honours the guard.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{FAILED, Failure, OK, complain, print, print_json};
+use crate::rehearse::{Outcome, Report, rehearse};
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+
+/// Lead the installed client, with a scripted model, to do what the guard must prevent
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl rehearse                       # the client in PATH, the settings and the policy in force here
+  opsctl rehearse --project /app --json
+  opsctl rehearse --client ./claude     # another release, before it is installed
+
+Nothing is restarted and nobody is asked: the model is part of opsctl, on loopback; programs that would reach a service
+are stubs; state and home are temporary; no key is used. It takes about a minute. Exit code 1 if a guarantee broke.")]
+pub struct RehearseArgs {
+    /// The client; without it, `CLAUDEOPS_CLIENT` or `claude` in PATH
+    #[arg(long, value_name = "PATH")]
+    client: Option<PathBuf>,
+    /// The folder whose .claude/settings.json is in force beside the machine's managed settings;
+    /// `CLAUDE_PROJECT_DIR` or the current folder without it
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
+    let mut environment = Environment::of_process();
+    if let Some(project) = &args.project {
+        environment.project_dir.clone_from(project);
+    }
+    let mut notes = Vec::new();
+    let policy = installation::in_force(&environment, &mut notes);
+    for note in notes {
+        complain(note);
+    }
+    let client = match &args.client {
+        Some(client) => client
+            .canonicalize()
+            .map_err(|error| format!("{}: {error}; name the client with --client", client.display()))?,
+        None => find_client()
+            .ok_or("no client: neither CLAUDEOPS_CLIENT nor `claude` in PATH; name it with --client")?,
+    };
+    let report = rehearse(client, &environment.project_dir, &policy)?;
+    if args.json {
+        print_json(&report)?;
+    } else {
+        print(&in_words(&report));
+    }
+    Ok(if report.is_good() { OK } else { FAILED })
+}
+
+fn find_client() -> Option<PathBuf> {
+    if let Some(client) = std::env::var_os("CLAUDEOPS_CLIENT").filter(|client| !client.is_empty()) {
+        return Some(client.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join("claude")).find(|client| client.is_file())
+}
+
+fn in_words(report: &Report) -> String {
+    let mut lines = vec![format!("client {} ({})", report.version, report.client.display())];
+    for finding in &report.guarantees {
+        let outcome = match finding.outcome {
+            Outcome::Held => "held",
+            Outcome::Broken => "BROKEN",
+            Outcome::NotPromised => "not promised",
+        };
+        lines.push(format!("{outcome}: {}\n    {}", finding.guarantee, finding.seen));
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,128 @@
+//! The shapes of the Messages API that a rehearsal needs: requests are read, answers written.
+
+use serde_json::{Value, json};
+
+use super::model::{Step, ToolResult};
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The session's agent, or a subagent.
+    Agent,
+    /// The verifier of an agent hook.
+    Verifier,
+    /// The client itself, for a title or a summary.
+    Errand,
+}
+
+/// Who asks, as the tools on offer tell.
+pub fn role(body: &Value) -> Role {
+    let tools = || list(body, "tools");
+    if tools().any(|tool| text(tool, "name") == "StructuredOutput") {
+        Role::Verifier
+    } else if tools().next().is_none() {
+        Role::Errand
+    } else {
+        Role::Agent
+    }
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The results of tool calls in a request, with the ids of their calls.
+pub fn tool_results(body: &Value) -> impl Iterator<Item = (&str, ToolResult)> {
+    let blocks = list(body, "messages").flat_map(|message| list(message, "content"));
+    blocks.filter(|block| text(block, "type") == "tool_result").map(|block| {
+        let is_error = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+        (text(block, "tool_use_id"), ToolResult { text: flat(block), is_error })
+    })
+}
+
+/// The first message: the prompt, with whatever the client put before it.
+pub fn opening(body: &Value) -> String {
+    list(body, "messages").next().map(flat).unwrap_or_default()
+}
+
+/// Every text of the conversation so far.
+pub fn conversation(body: &Value) -> String {
+    list(body, "messages").map(flat).collect::<Vec<_>>().join("\n")
+}
+
+/// The text of a content value, whatever its shape: a string, a block, or a list of blocks.
+fn flat(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().map(flat).collect::<Vec<_>>().join("\n"),
+        Value::Object(block) => {
+            block.get("text").or_else(|| block.get("content")).map(flat).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}
+
+fn block(number: usize, step: &Step) -> Value {
+    let call = |name: &str, input: &Value| json!({"type": "tool_use", "id": format!("toolu_{number:024}"), "name": name, "input": input});
+    match step {
+        Step::Bash(command) => call("Bash", &bash_input(command)),
+        Step::Tool(name, input) => call(name, input),
+        Step::Say(text) => json!({"type": "text", "text": text}),
+    }
+}
+
+fn bash_input(command: &str) -> Value {
+    json!({"command": command, "description": "rehearsal"})
+}
+
+const fn stop_reason(step: &Step) -> &'static str {
+    match step {
+        Step::Bash(_) | Step::Tool(..) => "tool_use",
+        Step::Say(_) => "end_turn",
+    }
+}
+
+fn message(number: usize, model: &str, content: &[Value], stop_reason: Option<&str>) -> Value {
+    json!({
+        "id": format!("msg_{number:024}"), "type": "message", "role": "assistant", "model": model,
+        "content": content, "stop_reason": stop_reason, "stop_sequence": null,
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+    })
+}
+
+/// The answer as one object.
+pub fn whole(number: usize, model: &str, step: &Step) -> Value {
+    message(number, model, &[block(number, step)], Some(stop_reason(step)))
+}
+
+/// The answer as the events of a stream.
+pub fn stream(number: usize, model: &str, step: &Step) -> String {
+    let id = format!("toolu_{number:024}");
+    let call = |name: &str| json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+    let input = |input: &Value| json!({"type": "input_json_delta", "partial_json": input.to_string()});
+    let (opening, delta) = match step {
+        Step::Say(text) => (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text})),
+        Step::Bash(command) => (call("Bash"), input(&bash_input(command))),
+        Step::Tool(name, given) => (call(name), input(given)),
+    };
+    let ending = json!({"stop_reason": stop_reason(step), "stop_sequence": null});
+    [
+        ("message_start", json!({"message": message(number, model, &[], None)})),
+        ("content_block_start", json!({"index": 0, "content_block": opening})),
+        ("content_block_delta", json!({"index": 0, "delta": delta})),
+        ("content_block_stop", json!({"index": 0})),
+        ("message_delta", json!({"delta": ending, "usage": {"output_tokens": 5}})),
+        ("message_stop", json!({})),
+    ]
+    .map(|(kind, mut event)| {
+        if let Value::Object(fields) = &mut event {
+            fields.insert("type".to_owned(), kind.into());
+        }
+        format!("event: {kind}\ndata: {event}\n\n")
+    })
+    .concat()
+}

@@ -1,0 +1,128 @@
+//! The scripted model: it does what the script says, whatever the client tells it, and remembers what it was told.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::http::{Request, Response, Server};
+use super::messages::{Role, conversation, opening, role, stream, tool_results, whole};
+
+/// One answer of the model.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// It runs a command.
+    Bash(String),
+    /// It calls a tool with this input.
+    Tool(&'static str, Value),
+    /// It says something, and ends its turn.
+    Say(&'static str),
+}
+
+/// What the model is going to do.
+#[derive(Debug, Default)]
+pub struct Script {
+    /// The session's own agent.
+    pub agent: VecDeque<Step>,
+    /// The subagent, known by [`SUBAGENT`] in its prompt.
+    pub subagent: VecDeque<Step>,
+    /// What the verifier of an agent hook finds, in order; then it has no objection.
+    pub verdicts: VecDeque<Value>,
+}
+
+/// The prompt of the one subagent that a script may start.
+pub const SUBAGENT: &str = "You are the subagent of a rehearsal.";
+
+/// What a tool call came to, as the model was told.
+#[derive(Debug, Clone)]
+pub struct ToolResult {
+    /// The text.
+    pub text: String,
+    /// The client calls it an error: denied, or failed.
+    pub is_error: bool,
+}
+
+/// The model behind a loopback port, gone when dropped.
+pub struct Model {
+    server: Server,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Model {
+    /// Starts to answer.
+    pub fn start(script: Script) -> io::Result<Self> {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&asked);
+        let script = Mutex::new(script);
+        let server = Server::start(move |request| respond(request, &script, &log))?;
+        Ok(Self { server, asked })
+    }
+
+    /// Where the client finds it.
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Everything that the model was told, a text for each request of the agent and its subagents.
+    pub fn conversations(&self) -> Vec<String> {
+        locked(&self.asked).iter().filter(|body| role(body) == Role::Agent).map(conversation).collect()
+    }
+
+    /// What came of the tool calls, in order.
+    pub fn tool_results(&self) -> Vec<ToolResult> {
+        let mut results: Vec<(String, ToolResult)> = Vec::new();
+        let asked = locked(&self.asked);
+        for (id, result) in asked.iter().flat_map(tool_results) {
+            // Every request repeats the whole conversation.
+            if results.iter().all(|(known, _)| known != id) {
+                results.push((id.to_owned(), result));
+            }
+        }
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+}
+
+/// A thread that panicked has left nothing half done here.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn respond(request: &Request, script: &Mutex<Script>, log: &Mutex<Vec<Value>>) -> Response {
+    let json =
+        |status, body: &Value| Response { status, content_type: "application/json", body: body.to_string() };
+    match (request.method.as_str(), request.path.as_str()) {
+        ("POST", "/v1/messages") => {
+            let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
+                return json(400, &json!({"error": "not JSON"}));
+            };
+            let step = next(&body, &mut locked(script));
+            let model = body.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let streamed = body.get("stream").and_then(Value::as_bool).unwrap_or(false);
+            let mut asked = locked(log);
+            asked.push(body);
+            if streamed {
+                let body = stream(asked.len(), &model, &step);
+                Response { status: 200, content_type: "text/event-stream", body }
+            } else {
+                json(200, &whole(asked.len(), &model, &step))
+            }
+        }
+        ("POST", "/v1/messages/count_tokens") => json(200, &json!({"input_tokens": 100})),
+        ("POST", _) => json(200, &json!({})),
+        _ => json(200, &json!({"data": [], "has_more": false})),
+    }
+}
+
+fn next(body: &Value, script: &mut Script) -> Step {
+    let steps = match role(body) {
+        Role::Errand => return Step::Say("an errand"),
+        Role::Verifier => {
+            let verdict = script.verdicts.pop_front().unwrap_or_else(|| json!({"ok": true}));
+            return Step::Tool("StructuredOutput", verdict);
+        }
+        Role::Agent if opening(body).contains(SUBAGENT) => &mut script.subagent,
+        Role::Agent => &mut script.agent,
+    };
+    steps.pop_front().unwrap_or(Step::Say("done"))
+}

@@ -1,0 +1,250 @@
+//! The place of one session: temporary folders, stubs for every program that could reach something, an environment of
+//! its own, and the client in it.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tempfile::TempDir;
+
+use super::model::{Model, Script, ToolResult};
+use crate::inventory::compiled::Compiled;
+use crate::render::SETTINGS;
+use crate::runtime::installation::COMPILED_POLICY;
+
+/// A session takes a second or two, and half a minute more where a hook does not answer.
+const DEADLINE: Duration = Duration::from_mins(2);
+
+/// What the agent may use.
+const TOOLS: &str = "Bash,Read,Write,Task";
+
+/// Programs that could reach a service: here they only leave a mark.
+const STUBS: &[&str] = &[
+    "ansible-playbook",
+    "apprise",
+    "curl",
+    "docker",
+    "docker-compose",
+    "gh",
+    "glab",
+    "helm",
+    "kubectl",
+    "nerdctl",
+    "podman",
+    "scp",
+    "service",
+    "ssh",
+    "sudo",
+    "systemctl",
+    "tea",
+    "wget",
+];
+
+/// What every session of a rehearsal starts from.
+#[derive(Debug)]
+pub struct Props {
+    /// The client's program.
+    pub client: PathBuf,
+    /// The settings of the project, as far as they concern hooks and permissions; `None`: there are none.
+    pub settings: Option<String>,
+}
+
+/// The folders of one session.
+#[derive(Debug)]
+pub struct Stage {
+    folder: TempDir,
+}
+
+/// What a session left.
+#[derive(Debug)]
+pub struct Played {
+    /// How the client ended; `None`: not within the deadline.
+    pub status: Option<ExitStatus>,
+    /// What the model was told, a text for each request.
+    pub conversations: Vec<String>,
+    /// What came of the tool calls.
+    pub results: Vec<ToolResult>,
+    /// The stubs that ran, with their arguments.
+    pub marks: Vec<String>,
+    /// The last line of the client's complaints.
+    pub complaint: String,
+}
+
+impl Stage {
+    /// Folders with the settings and a policy.
+    pub fn set(props: &Props, policy: &Compiled) -> io::Result<Self> {
+        let stage = Self { folder: tempfile::Builder::new().prefix("opsctl-rehearsal-").tempdir()? };
+        for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
+            fs::create_dir(stage.path(folder))?;
+        }
+        for program in STUBS {
+            let stub = stage.path("bin").join(program);
+            fs::write(&stub, format!("#!/bin/sh\nprintf '%s\\n' \"{program} $*\" >>\"$REHEARSAL_MARKS\"\n"))?;
+            fs::set_permissions(&stub, Permissions::from_mode(0o755))?;
+        }
+        symlink(std::env::current_exe()?, stage.path("bin/opsctl"))?;
+        if let Some(settings) = &props.settings {
+            stage.write(&format!("project/{SETTINGS}"), settings)?;
+        }
+        let policy = policy.to_json().map_err(io::Error::other)?;
+        stage.write(&format!("project/{COMPILED_POLICY}"), &policy)?;
+        Ok(stage)
+    }
+
+    /// A path below the stage's folder.
+    pub fn path(&self, inside: &str) -> PathBuf {
+        self.folder.path().join(inside)
+    }
+
+    /// Writes a file below the stage's folder.
+    pub fn write(&self, inside: &str, text: &str) -> io::Result<()> {
+        let path = self.path(inside);
+        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        fs::write(path, text)
+    }
+
+    /// What a file below the stage's folder holds; nothing when there is none.
+    pub fn read(&self, inside: &str) -> String {
+        fs::read_to_string(self.path(inside)).unwrap_or_default()
+    }
+
+    /// Runs a session to its end. `meanwhile` is called a few times each second as long as it runs.
+    pub fn play(
+        &self,
+        props: &Props,
+        tier: u8,
+        script: Script,
+        mut meanwhile: impl FnMut(),
+    ) -> io::Result<Played> {
+        let model = Model::start(script)?;
+        let mut client = self.client(props, tier, &model.url()).spawn()?;
+        let status = wait(&mut client, &mut meanwhile)?;
+        self.end_the_rest();
+        let marks = self.read("marks").lines().map(str::to_owned).collect();
+        let complaint = self.read("stderr").lines().last().unwrap_or_default().to_owned();
+        Ok(Played {
+            status,
+            conversations: model.conversations(),
+            results: model.tool_results(),
+            marks,
+            complaint,
+        })
+    }
+
+    /// Nothing of the caller's own environment but the way to the system's programs; every tool is allowed, so that
+    /// the hooks alone hold the session.
+    fn client(&self, props: &Props, tier: u8, model: &str) -> Command {
+        let path = |inside: &str| self.path(inside).into_os_string();
+        let mut search = path("bin");
+        search.push(":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        let streams =
+            File::create(self.path("stdout")).and_then(|out| Ok((out, File::create(self.path("stderr"))?)));
+        let mut command = Command::new(&props.client);
+        command
+            .args(["-p", "begin", "--model", "haiku", "--output-format", "stream-json", "--verbose"])
+            .args(["--tools", TOOLS, "--allowedTools", TOOLS, "--permission-mode", "dontAsk"])
+            .current_dir(self.path("project"))
+            .env_clear()
+            .env("PATH", search)
+            .env("HOME", path("home"))
+            .env("TMPDIR", path("tmp"))
+            .env("LANG", "C.UTF-8")
+            .env("REHEARSAL_MARKS", path("marks"))
+            .env("ANTHROPIC_BASE_URL", model)
+            .env("ANTHROPIC_API_KEY", "a-rehearsal-needs-no-key")
+            .env("NO_PROXY", "127.0.0.1")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
+            .env("DISABLE_ERROR_REPORTING", "1")
+            .env("DISABLE_TELEMETRY", "1")
+            .env("CLAUDEOPS_TIER", tier.to_string())
+            .env("CLAUDEOPS_HOSTS", path("hosts.yaml"))
+            .env("CLAUDEOPS_STATE_DIR", path("state"))
+            .env("CLAUDEOPS_RESULTS_DIR", path("results"))
+            .env("CLAUDEOPS_REPOS_DIR", path("repos"))
+            .stdin(Stdio::null())
+            .process_group(0);
+        match streams {
+            Ok((out, error)) => command.stdout(out).stderr(error),
+            Err(_) => command.stdout(Stdio::null()).stderr(Stdio::null()),
+        };
+        command
+    }
+
+    /// The hook that guards a tool call and is at work for this stage now, if there is one.
+    pub fn guard_at_work(&self) -> Option<Pid> {
+        self.processes().into_iter().find(|pid| {
+            let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+            line.windows(PRE_TOOL_USE.len()).any(|window| window == PRE_TOOL_USE)
+        })
+    }
+
+    /// The processes of this stage: their environment names its folder.
+    fn processes(&self) -> Vec<Pid> {
+        let own =
+            [b"CLAUDEOPS_STATE_DIR=", self.path("state").as_os_str().as_encoded_bytes(), b"\0"].concat();
+        let Ok(processes) = fs::read_dir("/proc") else { return vec![] };
+        processes
+            .flatten()
+            .filter(|process| {
+                let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+                environment.windows(own.len()).any(|window| window == own)
+            })
+            .filter_map(|process| Pid::from_raw(process.file_name().to_str()?.parse().ok()?))
+            .collect()
+    }
+
+    /// Ends what a session left running: asynchronous hooks, background commands.
+    fn end_the_rest(&self) {
+        for pid in self.processes() {
+            // It may have ended by itself.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// How the command line of a guarding hook reads in `/proc`.
+const PRE_TOOL_USE: &[u8] = b"\0hook\0pre-tool-use\0";
+
+fn wait(client: &mut Child, meanwhile: &mut impl FnMut()) -> io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = client.try_wait()? {
+            return Ok(Some(status));
+        }
+        if started.elapsed() > DEADLINE {
+            if let Some(group) = i32::try_from(client.id()).ok().and_then(Pid::from_raw) {
+                // It may have ended in this very moment.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            client.wait()?;
+            return Ok(None);
+        }
+        meanwhile();
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The client's own word for its release, such as `2.1.330`.
+pub fn version(client: &Path) -> io::Result<String> {
+    let home = TempDir::new()?;
+    let output = Command::new(client)
+        .arg("--version")
+        .env_clear()
+        .env("HOME", home.path())
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("DISABLE_AUTOUPDATER", "1")
+        .stdin(Stdio::null())
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    match text.split_whitespace().next() {
+        Some(version) if output.status.success() => Ok(version.to_owned()),
+        _ => Err(io::Error::other(format!("`--version` ended with {}", output.status))),
+    }
+}
