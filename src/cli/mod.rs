@@ -6,6 +6,7 @@ mod events;
 mod explain;
 mod hook;
 mod hosts;
+mod init;
 mod notify;
 mod prune;
 mod rehearse;
@@ -49,6 +50,7 @@ enum Verb {
     Notify(notify::NotifyArgs),
     Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
+    Init(init::InitArgs),
     Rehearse(rehearse::RehearseArgs),
 }
 
@@ -89,6 +91,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Notify(args) => notify::run(&args),
         Verb::Prune(args) => prune::run(&args),
         Verb::Demo(_) => demo::run(),
+        Verb::Init(args) => init::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),
     }
 }

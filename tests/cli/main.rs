@@ -4,6 +4,7 @@
 mod explain;
 mod hooks;
 mod hosts_yaml;
+mod init;
 mod render;
 mod rules;
 #[path = "../support/sandbox.rs"]

@@ -1,0 +1,116 @@
+# The client under guard.
+#
+#   docker build -t opsctl .                                       the whole image
+#   docker build -t opsctl --build-arg HOSTS=lab.yaml .            with an inventory of your own built in
+#   docker build -t guarded --target onto \
+#     --build-arg BASE_IMAGE=my/claude-ops --build-arg BASE_USER=node .    opsctl onto an image that has a client
+#
+# docs/how-to-existing-image.md tells about the last one.
+
+# What the target `onto` stands on.
+ARG BASE_IMAGE=debian:bookworm-slim
+
+
+FROM rust:1.95-slim-bookworm AS build
+WORKDIR /src
+# The dependencies first, against an empty program: they are built again only when their versions change. The manifest
+# goes without its benchmarks, whose sources are not here.
+COPY Cargo.toml Cargo.lock /manifest/
+RUN sed '/^\[\[bench\]\]/,/^$/d' /manifest/Cargo.toml >Cargo.toml \
+    && cp /manifest/Cargo.lock . \
+    && mkdir src \
+    && echo 'fn main() {}' >src/main.rs \
+    && touch src/lib.rs \
+    && cargo build --release --locked --quiet
+COPY compose.yaml .env.example ./
+COPY templates templates
+COPY src src
+# The empty program may be younger than these.
+RUN find src -type f -exec touch {} + && cargo build --release --locked --quiet
+
+
+FROM node:22-bookworm-slim AS client
+ARG CLAUDE_CODE_VERSION=2.1.330
+ARG TARGETARCH
+WORKDIR /client
+# The package is the client's own binary and needs no Node; npm checks it against the registry's hash.
+RUN case "$TARGETARCH" in \
+        amd64) cpu=x64 ;; \
+        arm64) cpu=arm64 ;; \
+        *) echo "Claude Code has no release for $TARGETARCH" >&2; exit 1 ;; \
+    esac \
+    && npm install --ignore-scripts --no-audit --no-fund --no-save \
+        "@anthropic-ai/claude-code-linux-$cpu@$CLAUDE_CODE_VERSION" \
+    && mv "node_modules/@anthropic-ai/claude-code-linux-$cpu/claude" /client/claude \
+    && rm -r node_modules
+
+
+# Environments of Python programs, complete with their interpreter's folder structure but without pip.
+FROM debian:bookworm-slim AS python
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv \
+    && rm -rf /var/lib/apt/lists/*
+COPY image/apprise.txt image/ansible-core.txt image/python-environment /image/
+RUN /image/python-environment apprise /opt/apprise
+ARG ANSIBLE=false
+RUN if [ "$ANSIBLE" = true ]; then /image/python-environment ansible-core /opt/ansible-core; \
+    else mkdir /opt/ansible-core; fi
+
+
+FROM debian:bookworm-slim AS tools
+COPY image/prune /image/
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends \
+        bind9-dnsutils ca-certificates curl git openssh-client python3 sqlite3 tini \
+    && /image/prune
+# Programs that some homelabs need. Each is off until its argument is `true`.
+ARG DOCKER_CLI=false
+ARG GH=false
+ARG HELM=false
+ARG KUBECTL=false
+ARG TARGETARCH
+COPY image/tools image/tools.lock /image/
+RUN for tool in "docker-cli $DOCKER_CLI" "gh $GH" "helm $HELM" "kubectl $KUBECTL"; do \
+        case "$tool" in *" true") /image/tools "${tool% true}" "$TARGETARCH" || exit 1 ;; esac; \
+    done \
+    && rm -r /image
+COPY --from=python /opt /opt
+RUN ln -s /opt/apprise/bin/apprise /usr/local/bin/apprise \
+    && for program in /opt/ansible-core/bin/ansible*; do \
+        [ ! -x "$program" ] || ln -s "$program" /usr/local/bin/; \
+    done \
+    && useradd --uid 1000 --user-group --create-home --shell /bin/bash agent
+COPY --from=client --chmod=0755 /client/claude /usr/local/bin/claude
+
+
+# opsctl and its files, on top of an image that has a client. All of it belongs to root: the agent cannot alter it.
+# hadolint ignore=DL3006
+FROM ${BASE_IMAGE} AS onto
+ARG BASE_USER=root
+ARG HOSTS=hosts.yaml
+ARG PROJECT=/app
+USER root
+COPY --from=build --chmod=0755 /src/target/release/opsctl /usr/local/bin/opsctl
+COPY --chmod=0644 ${HOSTS} ${PROJECT}/hosts.yaml
+WORKDIR ${PROJECT}
+RUN opsctl render --hosts hosts.yaml
+USER ${BASE_USER}
+RUN opsctl rehearse
+
+
+FROM tools AS image
+ARG HOSTS=hosts.yaml
+LABEL org.opencontainers.image.title="opsctl" \
+    org.opencontainers.image.description="Claude Code, headless, under deterministic guardrails" \
+    org.opencontainers.image.licenses="MIT OR Apache-2.0"
+ENV DISABLE_AUTOUPDATER=1
+WORKDIR /app
+COPY --from=build --chmod=0755 /src/target/release/opsctl /usr/local/bin/opsctl
+COPY --chmod=0644 ${HOSTS} hosts.yaml
+RUN opsctl render
+USER agent
+# An image whose client does not honour a guardrail cannot be built.
+RUN opsctl rehearse || true
+HEALTHCHECK --interval=5m --timeout=10s --start-period=30s CMD ["opsctl", "status"]
+ENTRYPOINT ["tini", "--"]
+CMD ["opsctl", "status"]

@@ -1,0 +1,76 @@
+//! `opsctl init`: a starter for a homelab.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{Failure, OK, print};
+
+/// The files of the starter, with their rights: `.env` is going to hold keys.
+const FILES: [(&str, &str, u32); 3] = [
+    ("hosts.yaml", include_str!("../../templates/starter/hosts.yaml"), 0o644),
+    ("compose.yaml", include_str!("../../compose.yaml"), 0o644),
+    (".env", include_str!("../../.env.example"), 0o600),
+];
+
+/// Folders that compose.yaml mounts.
+const FOLDERS: [&str; 2] = ["repos", "ssh"];
+
+/// Write a starter for a homelab of your own: hosts.yaml, compose.yaml and .env
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl init homelab
+  docker run --rm --user \"$(id -u)\" --volume \"$PWD:/here\" --entrypoint opsctl opsctl init /here/homelab")]
+pub struct InitArgs {
+    /// The folder; it is created where there is none
+    folder: PathBuf,
+    /// Write over files that are there
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &InitArgs) -> Result<u8, Failure> {
+    let InitArgs { folder, force } = args;
+    let taken =
+        FILES.map(|(name, ..)| folder.join(name)).into_iter().find(|path| path.symlink_metadata().is_ok());
+    if let Some(path) = taken
+        && !force
+    {
+        return Err(format!(
+            "{} is there already; name another folder, or write over it with --force",
+            path.display()
+        )
+        .into());
+    }
+    for name in FOLDERS {
+        let path = folder.join(name);
+        fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
+    }
+    for (name, text, mode) in FILES {
+        let path = folder.join(name);
+        write(&path, text, mode).map_err(|error| cannot_write(&path, &error))?;
+        print(&format!("{}\n", path.display()));
+    }
+    Ok(OK)
+}
+
+/// A new file, so that neither the rights nor the target of what stood there are taken over.
+fn write(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(text.as_bytes())
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> String {
+    format!(
+        "{} cannot be written ({error}); check the folder's owner and rights, or name another",
+        path.display()
+    )
+}

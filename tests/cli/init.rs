@@ -1,0 +1,94 @@
+//! `opsctl init`: a starter that works, and that nobody's files are lost to.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::sandbox::Sandbox;
+
+const FILES: [&str; 3] = ["hosts.yaml", "compose.yaml", ".env"];
+
+#[test]
+fn a_starter_renders_and_checks() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.opsctl(&["init", "lab"], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert_eq!(run.stdout, FILES.map(|file| format!("lab/{file}\n")).concat());
+    let render = ["render", "--hosts", "lab/hosts.yaml", "--out", "project"];
+    assert_eq!(sandbox.opsctl(&render, b"").code, Some(0));
+    let check = sandbox.opsctl(&[&render[..], &["--check"]].concat(), b"");
+    assert_eq!((check.code, check.stderr.as_str()), (Some(0), ""));
+    for folder in ["lab/repos", "lab/ssh"] {
+        assert!(sandbox.path(folder).is_dir(), "compose.yaml mounts {folder}");
+    }
+}
+
+#[test]
+fn the_file_for_keys_is_its_owners_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.opsctl(&["init", "lab"], b"");
+    let mode = sandbox.path("lab/.env").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_file_that_is_there_stays_and_nothing_else_is_written() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lab/.env", "KEY=mine");
+    let run = sandbox.opsctl(&["init", "lab"], b"");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        run.stderr,
+        "opsctl: lab/.env is there already; name another folder, or write over it with --force\n"
+    );
+    assert_eq!(sandbox.read("lab/.env"), "KEY=mine");
+    assert!(!sandbox.path("lab/hosts.yaml").exists());
+
+    assert_eq!(sandbox.opsctl(&["init", "--force", "lab"], b"").code, Some(0));
+    assert_ne!(sandbox.read("lab/.env"), "KEY=mine");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_told_in_one_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lab", "a file");
+    let run = sandbox.opsctl(&["init", "lab"], b"");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(run.stderr.lines().count(), 1);
+    assert!(run.stderr.starts_with("opsctl: lab/repos cannot be written ("), "{}", run.stderr);
+}
+
+#[test]
+fn every_variable_that_is_read_is_in_the_example_of_env() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut read = BTreeSet::new();
+    variables_below(&root.join("src"), &mut read);
+    assert!(read.len() > 5, "{read:?}");
+    let example = std::fs::read_to_string(root.join(".env.example")).unwrap();
+    let missing: Vec<&String> = read
+        .iter()
+        .filter(|name| {
+            !example.lines().any(|line| line.trim_start_matches('#').starts_with(&format!("{name}=")))
+        })
+        .collect();
+    assert_eq!(missing, [""; 0]);
+}
+
+/// Every `CLAUDEOPS_…` in the sources below a folder.
+fn variables_below(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            variables_below(&entry, found);
+            continue;
+        }
+        let text = std::fs::read_to_string(&entry).unwrap();
+        for (at, _) in text.match_indices("CLAUDEOPS_") {
+            let name =
+                text[at..].split(|c: char| !c.is_ascii_uppercase() && !c.is_ascii_digit() && c != '_').next();
+            // A family of names, such as CLAUDEOPS_TIER{n}_MODEL, is written out in the example.
+            found.extend(
+                name.filter(|name| !name.ends_with("TIER") || *name == "CLAUDEOPS_TIER").map(str::to_owned),
+            );
+        }
+    }
+}
