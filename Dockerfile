@@ -15,9 +15,9 @@ FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src
 # The dependencies first, against an empty program: they are built again only when their versions change. The manifest
 # goes without its benchmarks, whose sources are not here.
-COPY Cargo.toml Cargo.lock /manifest/
+COPY Cargo.toml Cargo.lock build.rs /manifest/
 RUN sed '/^\[\[bench\]\]/,/^$/d' /manifest/Cargo.toml >Cargo.toml \
-    && cp /manifest/Cargo.lock . \
+    && cp /manifest/Cargo.lock /manifest/build.rs . \
     && mkdir src \
     && echo 'fn main() {}' >src/main.rs \
     && touch src/lib.rs \
@@ -93,7 +93,7 @@ USER root
 COPY --from=build --chmod=0755 /src/target/release/opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} ${PROJECT}/hosts.yaml
 WORKDIR ${PROJECT}
-RUN opsctl render --hosts hosts.yaml
+RUN opsctl render --hosts hosts.yaml --managed /etc/claude-code/managed-settings.json
 USER ${BASE_USER}
 RUN opsctl rehearse
 
@@ -107,7 +107,7 @@ ENV DISABLE_AUTOUPDATER=1
 WORKDIR /app
 COPY --from=build --chmod=0755 /src/target/release/opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} hosts.yaml
-RUN opsctl render
+RUN opsctl render --managed /etc/claude-code/managed-settings.json
 USER agent
 # An image whose client does not honour a guardrail cannot be built.
 RUN opsctl rehearse || true
