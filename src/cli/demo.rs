@@ -15,7 +15,10 @@ const SESSION: &str = include_str!("../../templates/demo/session.jsonl");
 
 /// Show a whole incident in a few seconds, on a temporary folder and without a client
 #[derive(Debug, Args)]
-#[command(after_help = "A recorded session is replayed through the hooks: what the agent would see, what is
+#[command(after_help = "Examples:
+  opsctl demo
+
+A recorded session is replayed through the hooks: what the agent would see, what is
 denied, and what is written down. Nothing outside a temporary folder is touched.")]
 pub struct DemoArgs {}
 

@@ -7,6 +7,7 @@ mod explain;
 mod hook;
 mod hosts;
 mod init;
+mod manual;
 mod notify;
 mod prune;
 mod rehearse;
@@ -32,6 +33,15 @@ const DENIED: u8 = 2;
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
 #[derive(Debug, Parser)]
 #[command(name = "opsctl", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(after_help = "Examples:
+  opsctl demo                              # an incident from start to end, on a temporary folder
+  opsctl render                            # hosts.yaml -> the client's settings, prompts and policy
+  opsctl explain 'ssh ie01 docker restart jellyfin'
+
+Exit codes:
+  0  done; for a hook: no objection
+  1  not done: a usage error, bad input, or something is wrong with what was looked at
+  2  a hook denies or blocks; no other verb uses it")]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -52,6 +62,8 @@ enum Verb {
     Demo(demo::DemoArgs),
     Init(init::InitArgs),
     Rehearse(rehearse::RehearseArgs),
+    Completions(manual::CompletionsArgs),
+    Man(manual::ManArgs),
 }
 
 /// Runs the program with these arguments, its own name first.
@@ -93,6 +105,8 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Demo(_) => demo::run(),
         Verb::Init(args) => init::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),
+        Verb::Completions(args) => Ok(manual::completions(&args)),
+        Verb::Man(args) => manual::man(&args),
     }
 }
 
@@ -119,4 +133,28 @@ fn print_json(value: &impl Serialize) -> Result<u8, Failure> {
     text.push('\n');
     print(&text);
     Ok(OK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn every_verb_shows_examples_and_says_what_it_does() {
+        let mut program = Cli::command();
+        program.build();
+        for verb in program.get_subcommands() {
+            let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let name = verb.get_name();
+            assert!(examples.starts_with("Examples:\n  "), "`opsctl {name} --help` shows no examples");
+            assert!(examples.contains(&format!("opsctl {name}")), "the examples of {name} do not use it");
+            assert!(verb.get_about().is_some(), "{name} does not say what it does");
+        }
+    }
+
+    #[test]
+    fn the_arguments_of_all_verbs_fit_together() {
+        Cli::command().debug_assert();
+    }
 }

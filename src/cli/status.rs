@@ -13,6 +13,9 @@ use crate::runtime::installation;
 
 /// Show the tier, the budgets and the latest events
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl status
+  opsctl status --json")]
 pub struct StatusArgs {
     /// As JSON
     #[arg(long)]

@@ -5,6 +5,7 @@ mod explain;
 mod hooks;
 mod hosts_yaml;
 mod init;
+mod manners;
 mod render;
 mod rules;
 #[path = "../support/sandbox.rs"]

@@ -1,0 +1,54 @@
+//! `opsctl completions` and `opsctl man`: what a shell and `man` need to know of this program.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use super::{Cli, Failure, OK, print};
+
+/// Print the completions of a shell
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl completions bash > /usr/share/bash-completion/completions/opsctl
+  opsctl completions zsh > /usr/local/share/zsh/site-functions/_opsctl
+  opsctl completions fish > ~/.config/fish/completions/opsctl.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Write the manual pages, one for each verb
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl man --out /usr/local/share/man/man1
+  opsctl man | man -l -                  # the first page alone")]
+pub struct ManArgs {
+    /// The folder that they are written to; without it, the first page is printed
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Prints the completions.
+pub fn completions(args: &CompletionsArgs) -> u8 {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "opsctl", &mut script);
+    print(&String::from_utf8_lossy(&script));
+    OK
+}
+
+/// Writes or prints the manual pages.
+pub fn man(args: &ManArgs) -> Result<u8, Failure> {
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+            .map_err(|error| {
+                format!("{}: {error}; name a folder that can be written with --out", folder.display())
+            })?;
+    } else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+        print(&String::from_utf8_lossy(&page));
+    }
+    Ok(OK)
+}

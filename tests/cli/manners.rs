@@ -1,0 +1,97 @@
+//! What a shell expects of a program: completions, manual pages, a helping hand after a typo, exit codes.
+
+use std::process::{Command, Stdio};
+
+use crate::sandbox::Sandbox;
+
+fn completions(sandbox: &Sandbox, shell: &str) -> String {
+    let run = sandbox.opsctl(&["completions", shell], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    std::fs::write(sandbox.path("completions"), &run.stdout).unwrap();
+    run.stdout
+}
+
+/// What the program says when it is run on the file of completions.
+fn judge(sandbox: &Sandbox, program: &str, arguments: &[&str]) -> String {
+    let judged = Command::new(program)
+        .args(arguments)
+        .current_dir(sandbox.path(""))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{program}: {error}; run tests/setup"));
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&judged.stdout), String::from_utf8_lossy(&judged.stderr));
+    assert!(judged.status.success(), "{program} {arguments:?}: {text}");
+    text
+}
+
+#[test]
+fn bash_completes_verbs_and_their_options() {
+    let sandbox = Sandbox::new();
+    completions(&sandbox, "bash");
+    let complete = |words: &str, at: usize| {
+        let script = format!(
+            "source ./completions; COMP_WORDS=({words}); COMP_CWORD={at}; _opsctl opsctl \"${{COMP_WORDS[{at}]}}\" ''; echo \"${{COMPREPLY[@]}}\""
+        );
+        judge(&sandbox, "bash", &["--norc", "-c", &script])
+    };
+    assert_eq!(complete("opsctl ren", 1).trim(), "render");
+    assert!(complete("opsctl hook pre-", 2).contains("pre-tool-use"));
+    assert!(complete("opsctl explain --j", 2).contains("--json"));
+}
+
+#[test]
+fn zsh_and_fish_read_their_completions() {
+    let sandbox = Sandbox::new();
+    completions(&sandbox, "zsh");
+    judge(&sandbox, "zsh", &["-n", "completions"]);
+    completions(&sandbox, "fish");
+    let offered =
+        judge(&sandbox, "fish", &["--no-config", "-c", "source completions; complete -C 'opsctl ren'"]);
+    assert!(offered.starts_with("render"), "{offered}");
+}
+
+#[test]
+fn every_verb_has_a_manual_page_without_a_flaw() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.opsctl(&["man", "--out", "pages"], b"");
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
+    let verbs = sandbox.opsctl(&["--help"], b"").stdout;
+    let verbs: Vec<&str> = verbs
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| line.starts_with("  "))
+        // A line further in goes on with the words of the one before.
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(verbs.contains(&"hook"), "{verbs:?}");
+    for verb in verbs {
+        let page = format!("pages/opsctl-{verb}.1");
+        assert!(judge(&sandbox, "mandoc", &["-T", "lint", "-W", "error", &page]).is_empty());
+        assert!(judge(&sandbox, "mandoc", &["-T", "ascii", &page]).contains("Examples:"), "{page}");
+    }
+}
+
+#[test]
+fn a_mistyped_verb_or_option_gets_the_nearest_one_and_exit_code_1() {
+    let sandbox = Sandbox::new();
+    for (typed, meant) in [
+        (&["rendr"][..], "'render'"),
+        (&["hosts", "--jsn"], "'--json'"),
+        (&["hook", "pre-tool-uze"], "'pre-tool-use'"),
+    ] {
+        let run = sandbox.opsctl(typed, b"");
+        assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+        assert!(run.stderr.contains("similar") && run.stderr.contains(meant), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn the_help_says_what_the_exit_codes_mean() {
+    let help = Sandbox::new().opsctl(&["--help"], b"").stdout;
+    for code in ["0  done", "1  not done", "2  a hook denies"] {
+        assert!(help.contains(code), "{help}");
+    }
+}
