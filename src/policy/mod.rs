@@ -2,6 +2,7 @@
 
 pub mod budget;
 pub mod decide;
+pub mod files;
 pub mod glob;
 pub mod never;
 pub mod notices;

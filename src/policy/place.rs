@@ -10,6 +10,8 @@ pub trait View {
     fn canonical(&self, path: &str) -> Option<String>;
     /// The files that a glob means now.
     fn expand(&self, glob: &str) -> Vec<String>;
+    /// Whether there is a folder.
+    fn is_folder(&self, path: &str) -> bool;
 }
 
 /// A machine of which nothing is known, such as a remote one.
@@ -27,6 +29,10 @@ impl View for Nowhere {
 
     fn expand(&self, _: &str) -> Vec<String> {
         vec![]
+    }
+
+    fn is_folder(&self, _: &str) -> bool {
+        false
     }
 }
 
@@ -168,6 +174,10 @@ mod tests {
 
         fn expand(&self, glob: &str) -> Vec<String> {
             if glob == "/app/*.env" { vec!["/app/x.env".to_owned()] } else { vec![] }
+        }
+
+        fn is_folder(&self, _: &str) -> bool {
+            false
         }
     }
 

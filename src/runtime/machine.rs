@@ -38,6 +38,10 @@ impl View for Machine {
         }
     }
 
+    fn is_folder(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
+    }
+
     fn expand(&self, pattern: &str) -> Vec<String> {
         let mut found = vec![PathBuf::from("/")];
         for name in pattern.split('/').filter(|name| !name.is_empty()) {

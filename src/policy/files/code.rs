@@ -1,0 +1,106 @@
+//! Code of other languages on a command line: which files it names, and whether it writes.
+//!
+//! Code is not understood. A file that it names is taken for written where anything in it writes.
+
+use super::{Access, Touch};
+use crate::shell::Command;
+
+/// What a call that writes looks like, in any of the languages.
+const WRITING: &[&str] = &[
+    "'w",
+    "\"w",
+    "'a'",
+    "\"a\"",
+    "'a+",
+    "\"a+",
+    "'r+",
+    "\"r+",
+    "'x'",
+    "\"x\"",
+    ".write",
+    "write(",
+    "dump(",
+    "unlink",
+    "remove(",
+    "os.rename",
+    "os.replace",
+    ".rename(",
+    "rename ",
+    "rmtree",
+    "truncate",
+    "shutil.",
+    "copy",
+    "move(",
+    "chmod",
+    "chown",
+    "symlink",
+    "link(",
+    "writeFile",
+    "appendFile",
+    "createWriteStream",
+    "rmSync",
+    "fs.rm",
+    "File.open",
+    "file_put_contents",
+    "fopen",
+    "fwrite",
+    "'>",
+    "\">",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "DROP",
+    "ALTER",
+    "CREATE",
+    "REPLACE",
+    "insert ",
+    "update ",
+    "delete ",
+    "drop ",
+    "alter ",
+    "replace ",
+    "touch(",
+    "print >",
+    "print>",
+    "io.open",
+];
+
+/// True for programs whose code stands on their command line.
+pub fn is_interpreter(program: &str) -> bool {
+    let stem = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(
+        stem,
+        "python"
+            | "pypy"
+            | "perl"
+            | "ruby"
+            | "node"
+            | "nodejs"
+            | "deno"
+            | "bun"
+            | "php"
+            | "lua"
+            | "awk"
+            | "gawk"
+            | "mawk"
+    )
+}
+
+/// Adds the files that the code of a command names.
+pub fn accesses(command: &Command, into: &mut Vec<Access>) {
+    let words = command.words.iter().skip(1).map(|word| word.text.as_str());
+    let codes = words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str()));
+    for code in codes.filter(|code| code.contains(['(', '"', '\'', '{', '`'])) {
+        let touch = if WRITING.iter().any(|call| code.contains(call)) { Touch::Write } else { Touch::Read };
+        // Everything between quotes, whatever opens and closes it.
+        let parts = code.split(['"', '\'', '`']).filter(|part| !part.is_empty() && part.len() < 512);
+        for part in parts.filter(|part| !part.contains(['\n', '(', ')', ';'])) {
+            let path = part.trim_start_matches(['<', '>', ' ', '+']);
+            if path.contains(['/', '.']) {
+                into.push(Access { touch, path: path.to_owned(), unknown: path.contains('$') });
+                // What is written may be read before.
+                into.push(Access { touch: Touch::Read, path: path.to_owned(), unknown: path.contains('$') });
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Which files are guarded: the defaults, and what `hosts.yaml` adds and excepts.
+
+use crate::model::rules::{PathRule, Where};
+use crate::policy::glob;
+use crate::policy::place::View;
+
+/// Where this installation's own files are. All absolute.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places {
+    /// The folder whose `.claude` the client reads.
+    pub project: String,
+    /// The agent's home.
+    pub home: Option<String>,
+    /// The ledger.
+    pub ledger: String,
+    /// The folder of `cooldown.json`.
+    pub state: String,
+    /// The inventory.
+    pub hosts: Option<String>,
+    /// This program.
+    pub opsctl: Option<String>,
+}
+
+/// A glob and what to say about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guarded {
+    /// Absolute, or with `**` at its beginning.
+    pub glob: String,
+    /// Where it holds.
+    pub place: Where,
+    /// It frees what it names.
+    pub excepted: bool,
+    /// What to do instead.
+    pub instead: &'static str,
+}
+
+const PERSON: &str = "Leave it to a person, and say in the report what should change.";
+const STATE: &str = "opsctl keeps it: `opsctl cooldown record SERVICE` and `opsctl cooldown healthy SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
+const POLICY: &str = "It is what this session is held to, and rendered from hosts.yaml by a person.";
+const DISK: &str = "It is a disk. Leave it to a person.";
+
+/// Files that are not written by default. What does not begin with `/`, `~` or `**` is below the project.
+pub const PROTECT: &[(&str, Where, &str)] = &[
+    ("/etc/**", Where::Local, PERSON),
+    ("/usr/**", Where::Local, PERSON),
+    ("/bin/**", Where::Local, PERSON),
+    ("/sbin/**", Where::Local, PERSON),
+    ("/lib*/**", Where::Local, PERSON),
+    ("/boot/**", Where::Local, PERSON),
+    ("~/.ssh/**", Where::Local, PERSON),
+    ("**/id_rsa*", Where::Local, PERSON),
+    ("**/id_dsa*", Where::Local, PERSON),
+    ("**/id_ecdsa*", Where::Local, PERSON),
+    ("**/id_ed25519*", Where::Local, PERSON),
+    ("**/authorized_keys", Where::Local, PERSON),
+    ("**/.env", Where::Local, PERSON),
+    ("**/.env.*", Where::Local, PERSON),
+    ("!**/.env.example", Where::Local, ""),
+    ("!**/.env.sample", Where::Local, ""),
+    ("!**/.env.template", Where::Local, ""),
+    ("~/.bashrc", Where::Local, PERSON),
+    ("~/.bash_profile", Where::Local, PERSON),
+    ("~/.profile", Where::Local, PERSON),
+    ("~/.zshenv", Where::Local, PERSON),
+    ("~/.zshrc", Where::Local, PERSON),
+    (".claude/settings*.json", Where::Local, POLICY),
+    (".claude/hooks/**", Where::Local, POLICY),
+    (".claude/opsctl/**", Where::Local, POLICY),
+    (".mcp.json", Where::Local, POLICY),
+    ("~/.claude/settings*.json", Where::Local, POLICY),
+    ("~/.claude/hooks/**", Where::Local, POLICY),
+    ("~/.claude.json", Where::Local, POLICY),
+    ("/etc/claude-code/**", Where::Local, POLICY),
+    ("/dev/sd*", Where::Any, DISK),
+    ("/dev/nvme*", Where::Any, DISK),
+    ("/dev/vd*", Where::Any, DISK),
+    ("/dev/xvd*", Where::Any, DISK),
+    ("/dev/mmcblk*", Where::Any, DISK),
+    ("/dev/mapper/**", Where::Any, DISK),
+    ("/dev/disk/**", Where::Any, DISK),
+];
+
+/// Files that are not read by default.
+pub const SECRET: &[(&str, Where)] = &[
+    ("~/.ssh/**", Where::Any),
+    ("!~/.ssh/*.pub", Where::Any),
+    ("!~/.ssh/known_hosts*", Where::Any),
+    ("!~/.ssh/config", Where::Any),
+    ("/root/.ssh/id_*", Where::Any),
+    ("/home/*/.ssh/id_*", Where::Any),
+    ("**/id_rsa*", Where::Any),
+    ("**/id_dsa*", Where::Any),
+    ("**/id_ecdsa*", Where::Any),
+    ("**/id_ed25519*", Where::Any),
+    ("!**/id_*.pub", Where::Any),
+    ("/etc/ssh/ssh_host_*_key", Where::Any),
+    ("/etc/shadow*", Where::Any),
+    ("/etc/gshadow*", Where::Any),
+    ("**/.env", Where::Any),
+    ("**/.env.*", Where::Any),
+    ("!**/.env.example", Where::Any),
+    ("!**/.env.sample", Where::Any),
+    ("!**/.env.template", Where::Any),
+    ("**/.netrc", Where::Any),
+    ("**/.pgpass", Where::Any),
+    ("**/.my.cnf", Where::Any),
+    ("**/.git-credentials", Where::Any),
+    ("~/.aws/credentials", Where::Any),
+    ("~/.kube/config", Where::Any),
+    ("~/.docker/config.json", Where::Any),
+    ("~/.config/gh/hosts.yml", Where::Any),
+    ("~/.claude/.credentials.json", Where::Any),
+    ("/run/secrets/**", Where::Any),
+    ("/proc/*/environ", Where::Any),
+    ("**/.vault_pass*", Where::Any),
+];
+
+/// The files that are not written.
+pub fn protect(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarded> {
+    let mut list: Vec<Guarded> = PROTECT
+        .iter()
+        .flat_map(|(glob, place, instead)| guarded(glob, *place, instead, places, view))
+        .collect();
+    let mut file = |path: &str, instead| list.extend(guarded(path, Where::Local, instead, places, view));
+    for end in ["", "-wal", "-shm", "-journal"] {
+        file(&format!("{}{end}", places.ledger), STATE);
+    }
+    for name in ["cooldown.json", "guard-failures.jsonl", "guard-failures.claimed.jsonl"] {
+        file(&format!("{}/{name}", places.state), STATE);
+    }
+    places.hosts.iter().for_each(|path| file(path, POLICY));
+    places.opsctl.iter().for_each(|path| file(path, POLICY));
+    list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.place, PERSON, places, view)));
+    list
+}
+
+/// The files that are not read.
+pub fn secret(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarded> {
+    let defaults = SECRET.iter().flat_map(|(glob, place)| guarded(glob, *place, "", places, view));
+    defaults.chain(own.iter().flat_map(|rule| guarded(&rule.glob, rule.place, "", places, view))).collect()
+}
+
+/// A glob in its absolute forms: as it is written, for other machines, and with links resolved.
+fn guarded(
+    written: &str,
+    place: Where,
+    instead: &'static str,
+    places: &Places,
+    view: &dyn View,
+) -> Vec<Guarded> {
+    let (text, excepted) = written.strip_prefix('!').map_or((written, false), |text| (text, true));
+    let mut globs = Vec::new();
+    if let Some(rest) = text.strip_prefix('~') {
+        // `~` of another machine stays as it is.
+        globs.extend(places.home.iter().map(|home| format!("{home}{rest}")));
+        globs.push(text.to_owned());
+    } else if text.starts_with('/') || text.starts_with("**") {
+        globs.push(text.to_owned());
+    } else {
+        globs.push(format!("{}/{text}", places.project));
+    }
+    let literal = glob::literal(globs.first().map_or("", String::as_str));
+    // The usual folders of a system are no links, or the link is what is meant.
+    if place != Where::Remote
+        && literal.len() > 1
+        && ["/dev", "/usr", "/etc", "/boot", "/proc", "/run"]
+            .iter()
+            .all(|folder| !literal.starts_with(folder))
+        && let Some(real) = view.canonical(&literal).filter(|real| *real != literal)
+        && let Some(rest) = globs.first().and_then(|glob| glob.strip_prefix(&literal))
+    {
+        globs.push(format!("{real}{rest}"));
+    }
+    globs.into_iter().map(|glob| Guarded { glob, place, excepted, instead }).collect()
+}

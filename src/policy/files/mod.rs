@@ -1,0 +1,185 @@
+//! Files that nobody writes, and files that nobody reads either.
+//!
+//! `programs` says which files a command touches, `guarded` which of them are guarded; both are held against
+//! each other here. Whatever a word may mean counts: as it is written, with `..` and links resolved, and each
+//! file that a glob means now.
+
+mod code;
+pub mod guarded;
+mod programs;
+mod remove;
+mod sqlite;
+
+use super::glob;
+use super::never::whereabouts;
+use super::place::{self, Meant, View};
+use crate::model::rules::Rules;
+use crate::model::verdict::Reason;
+use crate::shell::{Command, Construct, Mode, Node, Script, Word};
+use guarded::{Guarded, Places};
+
+/// What is done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// It is read.
+    Read,
+    /// It is written, moved, removed, or its rights are changed.
+    Write,
+    /// The same for everything below it.
+    WriteAll,
+}
+
+/// A file that something touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// How.
+    pub touch: Touch,
+    /// The path as it is written.
+    pub path: String,
+    /// Some of it is not known.
+    pub unknown: bool,
+}
+
+impl Access {
+    fn new(touch: Touch, word: &Word) -> Self {
+        Self { touch, path: word.text.clone(), unknown: word.unknown.is_some() }
+    }
+}
+
+/// Both lists of guarded files, made when the first file is touched.
+struct Lists {
+    protect: Vec<Guarded>,
+    secret: Vec<Guarded>,
+}
+
+/// The objections to what a script would do to files.
+pub fn objections(
+    script: &Script,
+    rules: &Rules,
+    places: &dyn Fn() -> Places,
+    view: &dyn View,
+) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = Vec::new();
+    let mut lists = None;
+    script.visit(|node| {
+        let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
+        let inner = matches!(node, Node::Command(_));
+        let accesses = accesses(command, inner, view);
+        if accesses.is_empty() {
+            return;
+        }
+        let lists = lists.get_or_insert_with(|| Lists::new(rules, &places(), view));
+        for access in &accesses {
+            let found = lists.objection(access, command, view);
+            reasons.extend(found.filter(|reason| !reasons.contains(reason)));
+        }
+    });
+    reasons
+}
+
+/// The objection to a tool of the client that touches a file itself.
+pub fn tool_objections(
+    accesses: &[Access],
+    cwd: Option<&str>,
+    rules: &Rules,
+    places: &Places,
+    view: &dyn View,
+) -> Vec<Reason> {
+    let command = Command { cwd: cwd.map(str::to_owned), ..Command::default() };
+    let lists = Lists::new(rules, places, view);
+    accesses.iter().filter_map(|access| lists.objection(access, &command, view)).collect()
+}
+
+/// What a command touches. `inner` is false for the words of a wrapper.
+fn accesses(command: &Command, inner: bool, view: &dyn View) -> Vec<Access> {
+    let mut accesses = Vec::new();
+    // The redirections of a wrapper stand beside it, those of a command are its own.
+    for redirection in &command.redirections {
+        if redirection.path.text.starts_with("/dev/") && !redirection.path.text.starts_with("/dev/fd") {
+            let plain = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin"];
+            if plain.contains(&redirection.path.text.as_str()) {
+                continue;
+            }
+        }
+        let touch = if redirection.mode == Mode::Read { Touch::Read } else { Touch::Write };
+        accesses.push(Access::new(touch, &redirection.path));
+    }
+    programs::accesses(command, inner, view, &mut accesses);
+    accesses
+}
+
+impl Lists {
+    fn new(rules: &Rules, places: &Places, view: &dyn View) -> Self {
+        Self {
+            protect: guarded::protect(places, &rules.protect, view),
+            secret: guarded::secret(places, &rules.secret, view),
+        }
+    }
+
+    fn objection(&self, access: &Access, command: &Command, view: &dyn View) -> Option<Reason> {
+        let remote = command.host().is_some();
+        let meant = place::meant_by(&access.path, access.unknown, command, view);
+        let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or(&word.text));
+        let by = |what: &str| match program {
+            Some(program) if !program.contains(char::is_whitespace) => format!(" ({what} by `{program}`)"),
+            _ => String::new(),
+        };
+        let shown: String = access.path.chars().take(120).filter(|c| !c.is_control()).collect();
+        if access.touch == Touch::Read {
+            let found = guarding(&self.secret, access.touch, &meant, remote)?;
+            return Some(Reason {
+                rule: "secret",
+                text: format!(
+                    "Secret: `{shown}`{}{} is not read (`{}`). What it holds must not enter this session. If it matters, say in the report what a person should check.",
+                    by("read"),
+                    whereabouts(command),
+                    found.glob
+                ),
+            });
+        }
+        let found = guarding(&self.protect, access.touch, &meant, remote)?;
+        Some(Reason {
+            rule: "protect",
+            text: format!(
+                "Protected: `{shown}`{}{} is not written, moved or removed (`{}`). {}",
+                by("touched"),
+                whereabouts(command),
+                found.glob,
+                found.instead
+            ),
+        })
+    }
+}
+
+/// The glob that guards what is meant; of several that name a path, the last one decides.
+fn guarding<'g>(list: &'g [Guarded], touch: Touch, meant: &Meant, remote: bool) -> Option<&'g Guarded> {
+    let here = || list.iter().filter(|guarded| guarded.place.holds(remote));
+    let named = meant.paths.iter().find_map(|path| {
+        here().rev().find(|guarded| glob::matches(&guarded.glob, path)).filter(|guarded| !guarded.excepted)
+    });
+    if named.is_some() {
+        return named;
+    }
+    // With a folder goes what is below it.
+    let below = || {
+        here().filter(|guarded| !guarded.excepted && !guarded.glob.starts_with("**")).find(|guarded| {
+            let inside = glob::literal(&guarded.glob);
+            meant.paths.iter().any(|path| {
+                path == "/"
+                    || inside == *path
+                    || inside.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            })
+        })
+    };
+    if touch == Touch::WriteAll
+        && let Some(found) = below()
+    {
+        return Some(found);
+    }
+    // Of a path that is known in its end alone, the end decides.
+    let end = meant.end.as_deref()?;
+    here()
+        .rev()
+        .find(|guarded| glob::matches(&guarded.glob, end) || guarded.glob.ends_with(end))
+        .filter(|guarded| !guarded.excepted)
+}

@@ -1,0 +1,548 @@
+//! Which files a program touches, from its words.
+
+use super::{Access, Touch, code, remove, sqlite};
+use crate::policy::place::{self, View};
+use crate::shell::options::{Item, Scanner};
+use crate::shell::{Command, Word};
+
+/// Which of its words a program writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// All that are no options, from this one on.
+    From(usize),
+    /// The last one.
+    Last,
+    /// None of them: only what options name.
+    None,
+}
+
+/// A program that writes files.
+struct Writer {
+    names: &'static [&'static str],
+    written: Written,
+    /// Options that take a value.
+    valued: &'static [&'static str],
+    /// Options whose value is written.
+    outputs: &'static [&'static str],
+    /// Options without which it writes none of its words.
+    needs: &'static [&'static str],
+    /// Options with which all below is written, too.
+    deep: &'static [&'static str],
+}
+
+const PLAIN: Writer =
+    Writer { names: &[], written: Written::From(0), valued: &[], outputs: &[], needs: &[], deep: &[] };
+
+static WRITERS: &[Writer] = &[
+    Writer {
+        names: &[
+            "tee", "unlink", "sponge", "dos2unix", "unix2dos", "gzip", "gunzip", "bzip2", "bunzip2", "xz",
+            "unxz", "zstd", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "micro", "pico", "patch",
+            "umount", "mknod", "mkfifo",
+        ],
+        ..PLAIN
+    },
+    Writer { names: &["truncate"], valued: &["-s", "--size", "-r", "--reference"], ..PLAIN },
+    Writer { names: &["touch"], valued: &["-d", "--date", "-t", "-r", "--reference"], ..PLAIN },
+    Writer { names: &["shred"], valued: &["-n", "--iterations", "-s", "--size"], ..PLAIN },
+    Writer { names: &["rm"], deep: &["-r", "-R", "--recursive"], ..PLAIN },
+    Writer {
+        names: &["chmod", "chown", "chgrp", "chattr"],
+        written: Written::From(1),
+        deep: &["-R", "--recursive"],
+        ..PLAIN
+    },
+    Writer { names: &["setfacl"], valued: &["-m", "-x", "-M", "-X"], deep: &["-R"], ..PLAIN },
+    Writer {
+        names: &["sed", "gsed"],
+        written: Written::From(1),
+        valued: &["-e", "--expression", "-f", "--file", "-l"],
+        needs: &["-i", "--in-place"],
+        ..PLAIN
+    },
+    Writer { names: &["perl", "ruby"], valued: &["-e", "-E"], needs: &["-i"], ..PLAIN },
+    Writer { names: &["yq"], written: Written::From(1), needs: &["-i", "--inplace"], ..PLAIN },
+    Writer {
+        names: &["gawk", "awk"],
+        written: Written::From(1),
+        valued: &["-i", "-v", "-F", "-f"],
+        needs: &["-i"],
+        ..PLAIN
+    },
+    Writer { names: &["crudini"], written: Written::From(0), needs: &["--set", "--del", "--merge"], ..PLAIN },
+    Writer {
+        names: &["mount"],
+        written: Written::Last,
+        valued: &["-t", "-o", "--types", "--options"],
+        ..PLAIN
+    },
+    Writer {
+        names: &["curl"],
+        written: Written::None,
+        outputs: &[
+            "-o",
+            "--output",
+            "-D",
+            "--dump-header",
+            "-c",
+            "--cookie-jar",
+            "--trace",
+            "--trace-ascii",
+            "--stderr",
+        ],
+        valued: CURL,
+        ..PLAIN
+    },
+    Writer {
+        names: &["wget"],
+        written: Written::None,
+        outputs: &["-O", "--output-document", "-o", "--output-file", "-a", "--append-output"],
+        ..PLAIN
+    },
+    Writer { names: &["sort", "shuf"], written: Written::None, outputs: &["-o", "--output"], ..PLAIN },
+    Writer { names: &["openssl"], written: Written::None, outputs: &["-out", "-keyout"], ..PLAIN },
+    Writer {
+        names: &["gpg", "age", "sops", "jsonnet"],
+        written: Written::None,
+        outputs: &["-o", "--output"],
+        ..PLAIN
+    },
+    Writer { names: &["ssh-keygen"], written: Written::None, outputs: &["-f"], ..PLAIN },
+    Writer { names: &["tcpdump", "strace"], written: Written::None, outputs: &["-w", "-o"], ..PLAIN },
+];
+
+const CURL: &[&str] = &[
+    "-X",
+    "--request",
+    "-H",
+    "--header",
+    "-d",
+    "--data",
+    "--data-raw",
+    "--data-binary",
+    "--data-urlencode",
+    "-F",
+    "--form",
+    "-u",
+    "--user",
+    "-A",
+    "--user-agent",
+    "-e",
+    "--referer",
+    "-b",
+    "--cookie",
+    "-m",
+    "--max-time",
+    "-w",
+    "--write-out",
+    "-T",
+    "--upload-file",
+    "-x",
+    "--proxy",
+    "--connect-timeout",
+    "--retry",
+    "--resolve",
+    "-K",
+    "--config",
+    "--key",
+    "--cert",
+    "-E",
+    "--cacert",
+    "--url",
+    "--unix-socket",
+];
+
+/// Programs whose words name files without their contents being read, or that read them for themselves alone.
+const MENTIONING: &[&str] = &[
+    "echo",
+    "printf",
+    "ls",
+    "ll",
+    "stat",
+    "test",
+    "[",
+    ":",
+    "true",
+    "false",
+    "mkdir",
+    "rmdir",
+    "touch",
+    "dirname",
+    "basename",
+    "realpath",
+    "readlink",
+    "which",
+    "type",
+    "cd",
+    "pushd",
+    "popd",
+    "export",
+    "declare",
+    "local",
+    "typeset",
+    "readonly",
+    "unset",
+    "read",
+    "ssh",
+    "autossh",
+    "mosh",
+    "ssh-add",
+    "ssh-keygen",
+    "ssh-copy-id",
+    "ssh-keyscan",
+    "docker-compose",
+    "podman-compose",
+    "kubectl",
+    "helm",
+    "gh",
+    "glab",
+    "tea",
+    "ansible",
+    "ansible-playbook",
+    "systemctl",
+    "service",
+    "apprise",
+    "opsctl",
+    "rm",
+    "unlink",
+    "chmod",
+    "chown",
+    "chgrp",
+    "kill",
+    "sleep",
+    "date",
+    "exit",
+    "return",
+    "alias",
+    "set",
+    "shift",
+    "trap",
+    "wait",
+    "df",
+    "du",
+    "mount",
+    "umount",
+    "sudo",
+    "find",
+    "fd",
+    "fdfind",
+    "shopt",
+    "exec",
+    "let",
+    "hash",
+    "ping",
+    "id",
+    "test",
+    "truncate",
+    "shred",
+];
+
+/// Programs whose first word is a text to look for or to run, not a file.
+const TEXT_FIRST: &[&str] =
+    &["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "jq", "yq"];
+
+/// Options whose value is a key that the program uses and does not show.
+const KEYS: &[&str] =
+    &["-i", "-F", "-e", "-o", "--rsh", "--key", "--cert", "-E", "--cacert", "--netrc-file", "-K"];
+
+/// Adds what a command touches. `inner` is false for the words of a wrapper, which only its own are read of.
+pub fn accesses(command: &Command, inner: bool, view: &dyn View, into: &mut Vec<Access>) {
+    let Some(name) = command.words.first() else { return };
+    let program = name.text.rsplit('/').next().unwrap_or(&name.text);
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    match program {
+        "find" | "fd" | "fdfind" => return remove::find(command, &texts, into),
+        "docker" | "podman" | "nerdctl" => return engine(command, &texts, into),
+        _ if code::is_interpreter(program) => code::accesses(command, into),
+        _ => {}
+    }
+    if !inner {
+        return;
+    }
+    match program {
+        "sqlite3" | "sqlite" => return sqlite::accesses(command, into),
+        "cp" | "mv" | "ln" | "install" | "rsync" | "scp" => transfer(command, program, &texts, view, into),
+        "dd" => {
+            for word in &command.words {
+                let of = |prefix: &str, touch| {
+                    word.text.starts_with(prefix).then(|| Access::new(touch, &word.tail(prefix.len())))
+                };
+                into.extend(of("of=", Touch::Write));
+                into.extend(of("if=", Touch::Read));
+            }
+            return;
+        }
+        "tar" | "bsdtar" | "unzip" | "7z" | "7za" | "cpio" => remove::unpack(command, program, &texts, into),
+        "git" => return git(command, &texts, into),
+        _ => {
+            if let Some(writer) = WRITERS.iter().find(|writer| writer.names.contains(&program)) {
+                write(command, writer, &texts, into);
+            }
+        }
+    }
+    if !MENTIONING.contains(&program) {
+        reads(command, program, &texts, into);
+    }
+}
+
+fn positionals<'a>(command: &'a Command, texts: &[&str], valued: &[&str], from: usize) -> Vec<&'a Word> {
+    Scanner::new(texts, from, valued)
+        .filter_map(|item| if let Item::Positional(index) = item { command.words.get(index) } else { None })
+        .collect()
+}
+
+fn write(command: &Command, writer: &Writer, texts: &[&str], into: &mut Vec<Access>) {
+    let valued: Vec<&str> = writer.valued.iter().chain(writer.outputs).copied().collect();
+    let (mut needed, mut deep, mut script) = (writer.needs.is_empty(), false, false);
+    let mut words = Vec::new();
+    for item in Scanner::new(texts, 1, &valued) {
+        match item {
+            Item::Option(name, at) => {
+                needed |= name.is_any(writer.needs);
+                deep |= name.is_any(writer.deep);
+                script |= name.is_any(&["-e", "-f", "--expression", "--file", "--reference"]);
+                if let Some(at) = at.filter(|_| name.is_any(writer.outputs))
+                    && let Some(word) = command.words.get(at.index)
+                {
+                    into.push(Access::new(Touch::Write, &word.tail(at.offset)));
+                }
+            }
+            Item::Positional(index) => words.extend(command.words.get(index)),
+            Item::Dashes(_) => {}
+        }
+    }
+    // `openssl -out FILE`: options of one dash that are words.
+    for pair in command.words.windows(2) {
+        if let [option, value] = pair
+            && option.text.len() > 2
+            && !option.text.starts_with("--")
+            && writer.outputs.contains(&option.text.as_str())
+        {
+            into.push(Access::new(Touch::Write, value));
+        }
+    }
+    if texts.first().is_some_and(|name| name.ends_with("curl"))
+        && texts
+            .iter()
+            .any(|text| matches!(*text, "-O" | "--remote-name" | "-OJ" | "-LO" | "-sO" | "-sLO" | "-fsSLO"))
+    {
+        // The file has the address's last name, here or in `--output-dir`.
+        for word in &words {
+            let last = word.text.rsplit('/').next().unwrap_or_default();
+            into.push(Access { touch: Touch::Write, path: last.to_owned(), unknown: word.unknown.is_some() });
+        }
+    }
+    if !needed {
+        return;
+    }
+    let touch = if deep { Touch::WriteAll } else { Touch::Write };
+    let skip = match writer.written {
+        Written::From(skip) if skip > 0 && script => 0,
+        Written::From(skip) => skip,
+        Written::Last => words.len().saturating_sub(1),
+        Written::None => return,
+    };
+    into.extend(words.into_iter().skip(skip).map(|word| Access::new(touch, word)));
+}
+
+/// `cp`, `mv` and their kin: what is written stands last, or after `-t`.
+fn transfer(command: &Command, program: &str, texts: &[&str], view: &dyn View, into: &mut Vec<Access>) {
+    let valued: &[&str] = match program {
+        "rsync" => &[
+            "-e",
+            "--rsh",
+            "--exclude",
+            "--include",
+            "--filter",
+            "-f",
+            "--exclude-from",
+            "--port",
+            "--chown",
+            "--chmod",
+        ],
+        "scp" => &["-i", "-P", "-F", "-o", "-J", "-c", "-l", "-S"],
+        "install" => &["-m", "--mode", "-o", "--owner", "-g", "--group", "-t", "--target-directory", "-S"],
+        _ => &["-t", "--target-directory", "-S", "--suffix"],
+    };
+    let mut words = Vec::new();
+    let mut folder: Option<Word> = None;
+    let mut deep = program != "install" && program != "ln";
+    let mut deletes = false;
+    for item in Scanner::new(texts, 1, valued) {
+        match item {
+            Item::Positional(index) => words.extend(command.words.get(index).cloned()),
+            Item::Option(name, Some(at)) if name.is_any(&["-t", "--target-directory"]) => {
+                folder = command.words.get(at.index).map(|word| word.tail(at.offset));
+            }
+            Item::Option(name, _) => {
+                deletes |= name.is_any(&[
+                    "--delete",
+                    "--delete-after",
+                    "--delete-excluded",
+                    "--remove-source-files",
+                ]);
+            }
+            Item::Dashes(_) => {}
+        }
+    }
+    deep |= deletes;
+    let remote = |word: &Word| {
+        matches!(program, "scp" | "rsync")
+            && word.text.split('/').next().is_some_and(|head| head.contains(':'))
+    };
+    let is_folder = folder.is_some();
+    if folder.is_none() && program == "ln" && words.len() == 1 {
+        folder = Some(Word::literal("."));
+    }
+    let Some(target) = folder.or_else(|| words.pop()) else { return };
+    for source in &words {
+        if program == "mv" {
+            into.push(Access::new(Touch::WriteAll, source));
+        } else if program == "ln" {
+            // Through a second name it could be written unseen.
+            into.push(Access::new(Touch::Write, source));
+        }
+    }
+    if remote(&target) {
+        return;
+    }
+    let into_folder = is_folder
+        || words.len() > 1
+        || target.text.ends_with('/')
+        || place::meant(&target, command, view).paths.iter().any(|path| view.is_folder(path));
+    if !into_folder {
+        let touch = if deep { Touch::WriteAll } else { Touch::Write };
+        into.push(Access::new(touch, &target));
+        return;
+    }
+    for source in &words {
+        let unknown = target.unknown.is_some() || source.unknown.is_some();
+        let below = |name: &str| format!("{}/{name}", target.text.trim_end_matches('/'));
+        let mut names =
+            vec![source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()];
+        // The contents of a folder are put there under names that are not told.
+        if (program == "rsync" && source.text.ends_with('/'))
+            || source.text.ends_with("/.")
+            || source.text == "."
+        {
+            names = vec![".".to_owned()];
+        } else if source.text.contains(['*', '?', '[']) {
+            let found = place::meant(source, command, view).paths;
+            names.extend(found.iter().filter_map(|path| path.rsplit('/').next()).map(str::to_owned));
+        }
+        let touch = if deep { Touch::WriteAll } else { Touch::Write };
+        into.extend(names.iter().map(|name| Access { touch, path: below(name), unknown }));
+    }
+}
+
+/// Files that git itself changes in the working tree by name.
+fn git(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
+    let words = positionals(
+        command,
+        texts,
+        &["-C", "-c", "--git-dir", "--work-tree", "-m", "--message", "-F", "-s", "--source"],
+        1,
+    );
+    let Some((verb, rest)) = words.split_first() else { return };
+    match verb.text.as_str() {
+        "checkout" | "restore" | "rm" | "mv" | "apply" => {
+            into.extend(rest.iter().map(|word| Access::new(Touch::Write, word)));
+        }
+        "clean" => into.push(Access { touch: Touch::WriteAll, path: ".".to_owned(), unknown: false }),
+        "add" | "diff" | "show" | "blame" | "grep" | "hash-object" => {
+            into.extend(rest.iter().map(|word| Access::new(Touch::Read, word)));
+        }
+        _ => {}
+    }
+}
+
+/// Folders of this machine that a container gets, and files that are copied into or out of one.
+fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
+    if command.variable("DOCKER_HOST").is_some() {
+        return;
+    }
+    let verb =
+        texts.iter().skip(1).position(|text| matches!(*text, "run" | "create" | "cp")).map(|at| at + 1);
+    let Some(verb) = verb else { return };
+    if texts.get(verb) == Some(&"cp") {
+        let words = positionals(command, texts, &[], verb + 1);
+        if let [source, target] = words.as_slice() {
+            let inside = |word: &Word| word.text.split('/').next().is_some_and(|head| head.contains(':'));
+            into.extend((!inside(source)).then(|| Access::new(Touch::Read, source)));
+            into.extend((!inside(target)).then(|| Access::new(Touch::WriteAll, target)));
+        }
+        return;
+    }
+    for (at, word) in command.words.iter().enumerate().skip(verb) {
+        let next = || command.words.get(at + 1).cloned();
+        let value = match word.text.as_str() {
+            "-v" | "--volume" | "--mount" => next(),
+            text if text.starts_with("--volume=") => Some(word.tail("--volume=".len())),
+            text if text.starts_with("--mount=") => Some(word.tail("--mount=".len())),
+            text if text.starts_with("-v") && text.len() > 2 => Some(word.tail(2)),
+            _ => None,
+        };
+        let Some(value) = value else { continue };
+        let source = if value.text.contains("src=") || value.text.contains("source=") {
+            value
+                .text
+                .split(',')
+                .find_map(|part| part.strip_prefix("src=").or_else(|| part.strip_prefix("source=")))
+        } else {
+            value.text.split(':').next()
+        };
+        // A name without a slash is a volume.
+        let Some(source) =
+            source.filter(|source| source.contains('/') || source.starts_with(['~', '.', '$']))
+        else {
+            continue;
+        };
+        let read_only =
+            value.text.ends_with(":ro") || value.text.contains(":ro,") || value.text.contains("readonly");
+        let access = |touch| Access { touch, path: source.to_owned(), unknown: value.unknown.is_some() };
+        into.push(access(Touch::Read));
+        into.extend((!read_only).then(|| access(Touch::WriteAll)));
+    }
+}
+
+/// Every word that may be a file which is read.
+fn reads(command: &Command, program: &str, texts: &[&str], into: &mut Vec<Access>) {
+    let keys = matches!(program, "scp" | "sftp" | "rsync" | "sshfs" | "curl" | "wget" | "git");
+    let mut skip_next = false;
+    let mut text_first = TEXT_FIRST.contains(&program)
+        && !texts
+            .iter()
+            .any(|text| text.starts_with("-e") || text.starts_with("-f") || text.starts_with("--regexp"));
+    for word in command.words.iter().skip(1) {
+        let text = word.text.as_str();
+        if std::mem::take(&mut skip_next) {
+            continue;
+        }
+        if text.starts_with('-') && text.len() > 1 {
+            skip_next = keys && KEYS.contains(&text);
+            if let Some(equals) = text
+                .find('=')
+                .filter(|_| !keys || !KEYS.iter().any(|key| text.starts_with(*key) && key.len() > 2))
+            {
+                into.push(read_of(&word.tail(equals + 1)));
+            }
+            continue;
+        }
+        if std::mem::take(&mut text_first) {
+            continue;
+        }
+        into.push(read_of(word));
+    }
+}
+
+/// The file in `x`, `@x`, `name=@x`.
+fn read_of(word: &Word) -> Access {
+    let at = word
+        .text
+        .find('@')
+        .filter(|at| *at == 0 || word.text.get(..*at).is_some_and(|head| head.ends_with('=')));
+    match at {
+        Some(at) => Access::new(Touch::Read, &word.tail(at + 1)),
+        None => Access::new(Touch::Read, word),
+    }
+}

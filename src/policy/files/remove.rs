@@ -1,0 +1,121 @@
+//! Programs that touch whatever is in a folder: `find … -delete`, archives that are unpacked.
+
+use super::{Access, Touch};
+use crate::policy::glob;
+use crate::shell::options::{Item, Scanner};
+use crate::shell::{Command, Word};
+
+/// Files whose names a search may be limited to and still hit what is guarded.
+const NAMES: &[&str] = &[
+    "cooldown.json",
+    "claudeops.db",
+    "claudeops.db-wal",
+    "settings.json",
+    "settings.local.json",
+    "policy.json",
+    "hosts.yaml",
+    ".mcp.json",
+    ".env",
+    "id_rsa",
+    "id_ed25519",
+    "authorized_keys",
+    "opsctl",
+];
+
+/// `find DIR … -delete`, `find DIR … -exec rm {} +`.
+pub fn find(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
+    let starts = || {
+        let words = command.words.iter().skip(1);
+        words.take_while(|word| !word.text.starts_with(['-', '(', '!']) || word.text == "-")
+    };
+    let runs = texts
+        .iter()
+        .position(|text| matches!(*text, "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec"));
+    let program = runs.and_then(|at| texts.get(at + 1)).map(|name| name.rsplit('/').next().unwrap_or(name));
+    let writes = texts.contains(&"-delete")
+        || program.is_some_and(|program| {
+            matches!(
+                program,
+                "rm" | "mv"
+                    | "shred"
+                    | "truncate"
+                    | "tee"
+                    | "cp"
+                    | "sed"
+                    | "perl"
+                    | "chmod"
+                    | "chown"
+                    | "unlink"
+                    | "sh"
+                    | "bash"
+            )
+        });
+    let any = || [Word::literal(".")];
+    let none = starts().next().is_none();
+    let places: Vec<Word> = if none { any().to_vec() } else { starts().cloned().collect() };
+    if writes && may_hit(texts) {
+        into.extend(places.iter().map(|word| Access::new(Touch::WriteAll, word)));
+    }
+    if runs.is_some() {
+        into.extend(places.iter().map(|word| Access::new(Touch::Read, word)));
+    }
+    // `-fprint FILE`.
+    for pair in command.words.windows(2) {
+        if let [option, file] = pair
+            && matches!(option.text.as_str(), "-fprint" | "-fprint0" | "-fls" | "-fprintf")
+        {
+            into.push(Access::new(Touch::Write, file));
+        }
+    }
+}
+
+/// False when the search is for names of which none is guarded.
+fn may_hit(texts: &[&str]) -> bool {
+    let wanted: Vec<&str> = texts
+        .windows(2)
+        .filter_map(|pair| match pair {
+            ["-name" | "-iname", name] => Some(*name),
+            _ => None,
+        })
+        .collect();
+    wanted.is_empty() || NAMES.iter().any(|name| wanted.iter().any(|wanted| glob::matches(wanted, name)))
+}
+
+/// An archive that is unpacked may hold any file.
+pub fn unpack(command: &Command, program: &str, texts: &[&str], into: &mut Vec<Access>) {
+    let first = texts.get(1).copied().unwrap_or_default();
+    let unpacks = match program {
+        "unzip" => !texts.iter().any(|text| matches!(*text, "-l" | "-p" | "-t" | "-v" | "-Z" | "-c")),
+        "7z" | "7za" => matches!(first, "x" | "e"),
+        "cpio" => texts.iter().any(|text| matches!(*text, "-i" | "--extract") || text.starts_with("-i")),
+        _ => {
+            let cluster = !first.starts_with("--")
+                && first.contains('x')
+                && !first.contains('/')
+                && !first.contains('.');
+            cluster || texts.iter().any(|text| matches!(*text, "--extract" | "--get" | "-x"))
+        }
+    };
+    if !unpacks {
+        return;
+    }
+    let valued: &[&str] = match program {
+        "unzip" => &["-d", "-x"],
+        _ => &["-C", "--directory", "-f", "--file", "-D"],
+    };
+    let mut folder = Word::literal(".");
+    for item in Scanner::new(texts, 1, valued) {
+        if let Item::Option(name, Some(at)) = item
+            && name.is_any(&["-C", "--directory", "-d", "-D"])
+            && let Some(word) = command.words.get(at.index)
+        {
+            folder = word.tail(at.offset);
+        }
+    }
+    if let Some(out) =
+        command.words.iter().find(|word| program.starts_with("7z") && word.text.starts_with("-o"))
+    {
+        folder = out.tail(2);
+    }
+    into.push(Access::new(Touch::WriteAll, &folder));
+}

@@ -1,0 +1,68 @@
+//! `sqlite3`: whether a database is read or written is for its SQL to say.
+
+use super::{Access, Touch};
+use crate::policy::sql;
+use crate::shell::{Command, Word};
+
+const VALUED: &[&str] = &[
+    "-cmd",
+    "-init",
+    "-separator",
+    "-newline",
+    "-nullvalue",
+    "-maxsize",
+    "-mmap",
+    "-lookaside",
+    "-vfs",
+    "-A",
+];
+
+/// Adds what `sqlite3` touches.
+pub fn accesses(command: &Command, into: &mut Vec<Access>) {
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let mut words: Vec<&Word> = Vec::new();
+    let mut skip = false;
+    let mut read_only = false;
+    for (word, text) in command.words.iter().zip(&texts).skip(1) {
+        if std::mem::take(&mut skip) {
+            continue;
+        }
+        // Its options are words with one dash or two.
+        if text.starts_with('-') && text.len() > 1 {
+            let option = text.trim_start_matches('-');
+            read_only |= matches!(option, "readonly" | "safe");
+            skip = VALUED.iter().any(|valued| valued.trim_start_matches('-') == option);
+            continue;
+        }
+        words.push(word);
+    }
+    let Some((database, statements)) = words.split_first() else { return };
+    let mut file = database.tail(if database.text.starts_with("file:") { 5 } else { 0 });
+    if let Some((path, query)) = file.text.clone().split_once('?') {
+        read_only |= query.contains("mode=ro") || query.contains("immutable=1");
+        file = Word::literal(path);
+    }
+    let known = |word: &Word| word.known().is_some_and(sql::only_reads);
+    let commands =
+        texts.windows(2).filter(|pair| matches!(pair, ["-cmd" | "--cmd", _])).filter_map(|pair| pair.get(1));
+    let from_stdin = statements.is_empty();
+    let reads = statements.iter().all(|word| known(word))
+        && commands.into_iter().all(|text| sql::only_reads(text))
+        && (!from_stdin || command.stdin.as_ref().is_some_and(known))
+        && !texts.iter().any(|text| text.trim_start_matches('-') == "init");
+    into.push(Access::new(if reads || read_only { Touch::Read } else { Touch::Write }, &file));
+    if reads {
+        return;
+    }
+    // `ATTACH '/state/claudeops.db'`, `.output /etc/x`.
+    let all = statements.iter().copied().chain(command.stdin.iter());
+    for word in all {
+        let between = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | ';' | ',' | '(' | ')');
+        let paths = word.text.split(between).filter(|part| part.contains('/') || part.contains(".db"));
+        into.extend(paths.map(|path| Access {
+            touch: Touch::Write,
+            path: path.to_owned(),
+            unknown: path.contains('$'),
+        }));
+    }
+}
