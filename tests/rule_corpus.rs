@@ -10,8 +10,9 @@ mod deed;
 use std::path::Path;
 
 use opsctl::model::rules::Rules;
+use opsctl::policy::files::{self, guarded::Places};
 use opsctl::policy::never::{self, defaults::DEFAULTS};
-use opsctl::policy::place::Nowhere;
+use opsctl::policy::place::{Nowhere, View};
 use opsctl::shell;
 use serde::Deserialize;
 
@@ -116,4 +117,85 @@ fn the_document_lists_every_default_and_its_example_is_valid() {
         let loaded = opsctl::inventory::load::parse(yaml);
         assert!(loaded.is_ok(), "{yaml}: {:?}", loaded.err());
     }
+}
+
+/// A container of Claude Ops: no files of this machine are looked at.
+struct Container;
+
+impl View for Container {
+    fn variable(&self, name: &str) -> Option<String> {
+        let value = match name {
+            "HOME" => "/home/agent",
+            "CLAUDEOPS_STATE_DIR" => "/state",
+            _ => return None,
+        };
+        Some(value.to_owned())
+    }
+
+    fn canonical(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn expand(&self, _: &str) -> Vec<String> {
+        vec![]
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        matches!(path, "/app" | "/app/.claude" | "/app/.claude/hooks" | "/state" | "/tmp")
+    }
+}
+
+fn places() -> Places {
+    Places {
+        project: "/app".into(),
+        home: Some("/home/agent".into()),
+        ledger: "/state/claudeops.db".into(),
+        state: "/state".into(),
+        hosts: Some("/app/hosts.yaml".into()),
+        opsctl: Some("/usr/local/bin/opsctl".into()),
+    }
+}
+
+fn touched(command: &str) -> Vec<&'static str> {
+    let script = shell::read(command, Some("/app"));
+    let mut rules: Vec<&str> = files::objections(&script, &Rules::default(), &places, &Container)
+        .into_iter()
+        .map(|reason| reason.rule)
+        .collect();
+    rules.dedup();
+    rules
+}
+
+#[test]
+fn every_file_is_guarded_as_its_row_says() {
+    let mut wrong = Vec::new();
+    for row in rows("files.jsonl") {
+        let found = touched(&row.command);
+        // A secret that is copied is also read; one of the two is enough to say so.
+        let agrees = match &row.rule {
+            None => found.is_empty(),
+            Some(rule) => found.contains(&rule.as_str()),
+        };
+        if !agrees {
+            wrong.push(format!("{}\n  expected {:?}, found {found:?}", row.command, row.rule));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_agents_look_up_touches_no_guarded_file() {
+    let mut wrong = Vec::new();
+    for row in corpus::rows() {
+        if row.family.starts_with("lookups") || row.family.starts_with("mentions") {
+            let found = touched(&row.command);
+            // Two of them do write.
+            let writes = row.command.ends_with("mv /tmp/c.json /state/cooldown.json")
+                || row.command.starts_with("tee /etc/systemd/system/r.service");
+            if found.is_empty() == writes {
+                wrong.push(format!("{}: {found:?}", row.command));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -50,7 +50,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let actions = resolve(reading.actions.clone(), &compiled.installation.inventory);
     let tier = environment.tier.or(compiled.tier);
     let head = Head::from(compiled.clone());
-    let objections = screen::objections(&reading.script, &head, tier);
+    let objections = screen::objections(&reading.script, &head, &environment);
     let verdict = if objections.is_empty() {
         judge::preview(&actions, &compiled.installation, tier, &environment, Utc::now(), &mut notes)
     } else {

@@ -40,9 +40,16 @@ impl<'a> ActingCall<'a> {
         now: DateTime<Utc>,
         notes: &mut Vec<String>,
     ) -> Option<Self> {
-        let reading = read_command(tool.command.as_deref()?, call.cwd.as_deref());
+        if tool.command.is_none() && tool.file.is_none() {
+            return None;
+        }
+        let cwd = call.cwd.as_deref();
+        let reading = tool.command.as_deref().map(|text| read_command(text, cwd)).unwrap_or_default();
         let head = installation::head_in_force(environment);
-        let objections = screen::objections(&reading.script, &head, environment.tier);
+        let mut objections = screen::objections(&reading.script, &head, environment);
+        if let Some(file) = &tool.file {
+            objections.extend(screen::file_objections(file, cwd, &head, environment));
+        }
         Self::of(call, tool, reading, objections, environment, now, notes)
     }
 

@@ -1,16 +1,51 @@
-//! What is held against a tool call whatever it acts on: the rules about commands.
+//! What is held against a tool call whatever it acts on: the rules about commands and files.
+
+use std::path::Path;
 
 use crate::inventory::compiled::Head;
-use crate::model::policy::Tier;
+use crate::model::event::ToolFile;
 use crate::model::verdict::Reason;
+use crate::policy::files::guarded::Places;
+use crate::policy::files::{self, Access, Touch};
+use crate::policy::place::normal;
 use crate::policy::{never, tier};
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
 use crate::runtime::machine::Machine;
 use crate::shell::Script;
 
 /// The objections to a command.
-pub fn objections(script: &Script, head: &Head, tier: Option<Tier>) -> Vec<Reason> {
-    let tier = tier.or(head.tier);
+pub fn objections(script: &Script, head: &Head, environment: &Environment) -> Vec<Reason> {
+    let tier = environment.tier.or(head.tier);
     let mut reasons = never::objections(script, &head.rules, tier, &Machine);
     reasons.extend(tier.and_then(|tier| tier::denied(script, &head.deny, tier)));
+    reasons.extend(files::objections(script, &head.rules, &|| places(environment), &Machine));
     reasons
+}
+
+/// The objections to a tool that opens a file itself.
+pub fn file_objections(
+    file: &ToolFile,
+    cwd: Option<&Path>,
+    head: &Head,
+    environment: &Environment,
+) -> Vec<Reason> {
+    let touch = if file.writes { Touch::Write } else { Touch::Read };
+    let access = Access { touch, path: file.path.clone(), unknown: false };
+    let cwd = cwd.and_then(Path::to_str);
+    files::tool_objections(&[access], cwd, &head.rules, &places(environment), &Machine)
+}
+
+/// Where the files of this installation are.
+fn places(environment: &Environment) -> Places {
+    let here = std::env::current_dir().unwrap_or_default();
+    let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
+    Places {
+        project: absolute(&environment.project_dir),
+        home: std::env::var("HOME").ok().filter(|home| home.starts_with('/')),
+        ledger: absolute(&environment.db_path),
+        state: absolute(&environment.state_dir),
+        hosts: installation::hosts_file(environment.hosts.as_deref()).map(|path| absolute(&path)),
+        opsctl: std::env::current_exe().ok().map(|path| absolute(&path)),
+    }
 }

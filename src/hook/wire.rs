@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::model::event::{HookCall, HookEvent, ToolCall, ToolResult};
+use crate::model::event::{HookCall, HookEvent, ToolCall, ToolFile, ToolResult};
 
 /// One call of a hook, as it stands on stdin.
 #[derive(Debug, Default, Deserialize)]
@@ -33,7 +33,7 @@ struct HookInputWire {
 /// `session` is `CLAUDE_SESSION_ID`, which wins too.
 pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<HookCall, serde_json::Error> {
     let text = String::from_utf8_lossy(stdin);
-    let Input(wire) = match serde_json::from_str(&text) {
+    let Input(mut wire) = match serde_json::from_str(&text) {
         Ok(input) => input,
         // JavaScript strings may hold half of a surrogate pair, which no Rust string can. A command that
         // holds one must not pass unread.
@@ -43,7 +43,8 @@ pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<
         },
     };
     let name = event.map(camel_case).or(wire.hook_event_name.0).unwrap_or_default();
-    let call = ToolCall { id: wire.tool_use_id.0, command: wire.tool_input.command };
+    let file = wire.tool_input.file();
+    let call = ToolCall { id: wire.tool_use_id.0, command: wire.tool_input.command, file };
     let event = match name.as_str() {
         "SessionStart" => HookEvent::SessionStart,
         "PreToolUse" => HookEvent::PreToolUse(call),
@@ -164,6 +165,28 @@ struct Flag(bool);
 struct Fields {
     command: Option<String>,
     interrupted: bool,
+    /// `file_path` or `notebook_path`: a file that is opened.
+    file: Option<String>,
+    /// `path` and `glob`: where a search looks.
+    path: Option<String>,
+    glob: Option<String>,
+    /// There is a key that none of the tools has that only look.
+    changes: bool,
+}
+
+impl Fields {
+    /// The file that the tool opens: by the shape of its input, whatever the tool is called.
+    fn file(&mut self) -> Option<ToolFile> {
+        if let Some(path) = self.file.take() {
+            return Some(ToolFile { path, writes: self.changes });
+        }
+        let folder = self.path.take();
+        let path = match (folder, self.glob.take()) {
+            (Some(folder), Some(glob)) => format!("{folder}/{glob}"),
+            (folder, glob) => folder.or(glob)?,
+        };
+        Some(ToolFile { path, writes: false })
+    }
 }
 
 /// One visitor for all three: it takes any value and remembers what fits.
@@ -217,7 +240,11 @@ impl<'de> Visitor<'de> for AnyValue {
             match key.as_ref() {
                 "command" => self.fields.command = map.next_value::<Text>()?.0,
                 "interrupted" => self.fields.interrupted = map.next_value::<Flag>()?.0,
-                _ => {
+                "file_path" | "notebook_path" => self.fields.file = map.next_value::<Text>()?.0,
+                "path" => self.fields.path = map.next_value::<Text>()?.0,
+                "glob" => self.fields.glob = map.next_value::<Text>()?.0,
+                key => {
+                    self.fields.changes |= !matches!(key, "offset" | "limit" | "pages" | "cell_id");
                     map.next_value::<IgnoredAny>()?;
                 }
             }
@@ -266,6 +293,28 @@ mod tests {
         assert_eq!(command(r#"{"tool_input":"ls"}"#), None);
         assert_eq!(command(r#"{"tool_input":{"command":["ls"]}}"#), None);
         assert_eq!(command("{}"), None);
+    }
+
+    #[test]
+    fn a_file_is_found_by_the_shape_of_the_input() {
+        for (input, expected) in [
+            (r#"{"file_path":"/a","content":"x"}"#, Some(("/a", true))),
+            (r#"{"old_string":"x","new_string":"y","file_path":"/a"}"#, Some(("/a", true))),
+            (r#"{"notebook_path":"/a.ipynb","new_source":"x","cell_id":"1"}"#, Some(("/a.ipynb", true))),
+            (r#"{"file_path":"/a","offset":3,"limit":5}"#, Some(("/a", false))),
+            (r#"{"pattern":"x","path":"/a"}"#, Some(("/a", false))),
+            (r#"{"pattern":"x","path":"/a","glob":".env"}"#, Some(("/a/.env", false))),
+            (r#"{"command":"ls"}"#, None),
+        ] {
+            let stdin = format!("{{\"tool_input\":{input}}}");
+            let HookEvent::PreToolUse(call) =
+                read(stdin.as_bytes(), Some("pre-tool-use"), None).unwrap().event
+            else {
+                panic!("{input}");
+            };
+            let found = call.file.as_ref().map(|file| (file.path.as_str(), file.writes));
+            assert_eq!(found, expected, "{input}");
+        }
     }
 
     #[test]

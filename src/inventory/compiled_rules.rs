@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::compiled::CompiledError;
 use super::words::WhereWire;
 use crate::model::policy::{Policy, Tier};
-use crate::model::rules::{NeverRule, Rules};
+use crate::model::rules::{NeverRule, PathRule, Rules};
 
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -16,6 +16,10 @@ pub struct RulesWire {
     off: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     data: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    protect: Vec<PathRuleWire>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    secret: Vec<PathRuleWire>,
     /// What tiers 1, 2 and 3 never run.
     #[serde(skip_serializing_if = "nothing")]
     deny: [Vec<String>; 3],
@@ -23,6 +27,13 @@ pub struct RulesWire {
 
 fn nothing(deny: &[Vec<String>; 3]) -> bool {
     deny.iter().all(Vec::is_empty)
+}
+
+#[derive(Serialize, Deserialize)]
+struct PathRuleWire {
+    path: String,
+    #[serde(rename = "where")]
+    place: WhereWire,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -45,7 +56,10 @@ impl From<&Policy> for RulesWire {
             place: rule.place.into(),
             tiers: rule.tiers.iter().map(|tier| tier.number()).collect(),
         };
+        let path = |rule: &PathRule| PathRuleWire { path: rule.glob.clone(), place: rule.place.into() };
         Self {
+            protect: rules.protect.iter().map(path).collect(),
+            secret: rules.secret.iter().map(path).collect(),
             never: rules.never.iter().map(never).collect(),
             off: rules.off.clone(),
             data: rules.data.clone(),
@@ -75,7 +89,10 @@ impl RulesWire {
                 tiers: tiers.collect::<Result<_, _>>()?,
             })
         };
+        let path = |rule: PathRuleWire| PathRule { glob: rule.path, place: rule.place.into() };
         Ok(Rules {
+            protect: self.protect.into_iter().map(path).collect(),
+            secret: self.secret.into_iter().map(path).collect(),
             never: self.never.into_iter().map(never).collect::<Result<_, _>>()?,
             off: self.off,
             data: self.data,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
-use super::wire_rules::NeverWire;
+use super::wire_rules::{NeverWire, PathRuleWire};
 use super::words::{KindWire, OnFailureWire, UnresolvedWire};
 
 /// The whole file.
@@ -65,6 +65,8 @@ pub struct PolicyWire {
     pub tiers: Option<Entries<TierWire>>,
     pub never: Option<Vec<NeverWire>>,
     pub data: Option<Vec<Spanned<String>>>,
+    pub protect: Option<Vec<Spanned<PathRuleWire>>>,
+    pub secret: Option<Vec<Spanned<PathRuleWire>>>,
 }
 
 /// So many actions per window; what is left out keeps its default.

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use super::words::WhereWire;
@@ -56,5 +57,46 @@ impl<'de> Deserialize<'de> for OneOrMore {
         }
 
         deserializer.deserialize_any(Texts)
+    }
+}
+
+/// A glob, alone or with the place where it holds.
+#[derive(Debug)]
+pub struct PathRuleWire {
+    pub path: String,
+    pub place: Option<WhereWire>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PathRuleMapWire {
+    path: String,
+    #[serde(rename = "where")]
+    place: Option<WhereWire>,
+}
+
+impl<'de> Deserialize<'de> for PathRuleWire {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrMap;
+
+        impl<'de> Visitor<'de> for TextOrMap {
+            type Value = PathRuleWire;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a path, or `{path: …, where: …}`")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<PathRuleWire, E> {
+                Ok(PathRuleWire { path: text.to_owned(), place: None })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PathRuleWire, A::Error> {
+                let PathRuleMapWire { path, place } =
+                    Deserialize::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(PathRuleWire { path, place })
+            }
+        }
+
+        deserializer.deserialize_any(TextOrMap)
     }
 }

@@ -92,6 +92,17 @@ pub struct ToolCall {
     pub id: Option<String>,
     /// The shell text, for every tool whose input carries one, whatever the tool is called.
     pub command: Option<String>,
+    /// The file that the tool itself reads or writes.
+    pub file: Option<ToolFile>,
+}
+
+/// A file that a tool of the client opens without a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolFile {
+    /// As the tool was given it.
+    pub path: String,
+    /// False where it is only looked at.
+    pub writes: bool,
 }
 
 /// How a tool call ended.

@@ -23,7 +23,10 @@ pub const SETTINGS: &str = ".claude/settings.json";
 pub const VERIFY_REMEDIATION: &str = ".claude/hooks/verify-remediation.md";
 
 /// The tools whose input is a shell command.
-const SHELL_TOOLS: &str = "Bash|Monitor";
+const SHELL_TOOLS: &str = "Bash|Monitor|PowerShell";
+
+/// The tools that open files themselves.
+const FILE_TOOLS: &str = "Write|Edit|MultiEdit|NotebookEdit|Read|Grep|Glob";
 
 /// Why nothing was rendered.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +93,7 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
     let own = templates.get_template("settings.json")?.render(context! {
         opsctl,
         shell_tools => SHELL_TOOLS,
+        file_tools => FILE_TOOLS,
         verify_remediation => &inline,
         policy => context! { on_failure },
     })?;

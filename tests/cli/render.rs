@@ -32,9 +32,13 @@ fn every_event_with_a_handler_calls_opsctl_without_a_shell() {
     let settings = settings(&rendered(EXAMPLE));
     for (event, argument, matcher) in [
         ("SessionStart", "session-start", None),
-        ("PreToolUse", "pre-tool-use", Some("Bash|Monitor")),
-        ("PostToolUse", "post-tool-use", Some("Bash|Monitor")),
-        ("PostToolUseFailure", "post-tool-use-failure", Some("Bash|Monitor")),
+        (
+            "PreToolUse",
+            "pre-tool-use",
+            Some("Bash|Monitor|PowerShell|Write|Edit|MultiEdit|NotebookEdit|Read|Grep|Glob"),
+        ),
+        ("PostToolUse", "post-tool-use", Some("Bash|Monitor|PowerShell")),
+        ("PostToolUseFailure", "post-tool-use-failure", Some("Bash|Monitor|PowerShell")),
         ("SessionEnd", "session-end", None),
         ("Notification", "notification", None),
     ] {

@@ -111,3 +111,109 @@ fn what_a_tier_never_runs_is_held_where_the_client_cannot_see_it() {
     );
     passes(&sandbox.before("t2", "docker images"));
 }
+
+/// A tool of the client that opens a file itself.
+fn tool(input: &Value, cwd: &std::path::Path) -> Value {
+    json!({"session_id": "s", "cwd": cwd, "tool_name": "AnyName", "tool_use_id": "t", "tool_input": input})
+}
+
+#[test]
+fn the_agent_cannot_rewrite_what_it_is_held_to() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("");
+    let project = project.canonicalize().unwrap();
+    sandbox.write(".claude/settings.json", "{}");
+    for path in [
+        ".claude/settings.json",
+        ".claude/settings.local.json",
+        ".claude/opsctl/policy.json",
+        "cooldown.json",
+        "claudeops.db",
+        "claudeops.db-wal",
+        "./x/../cooldown.json",
+        "/etc/claude-code/managed-settings.json",
+        env!("CARGO_BIN_EXE_opsctl"),
+    ] {
+        let file =
+            if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", project.display()) };
+        for input in [
+            json!({"file_path": file, "content": "{}"}),
+            json!({"file_path": file, "old_string": "a", "new_string": "b"}),
+            json!({"file_path": file, "edits": []}),
+            json!({"notebook_path": file, "new_source": ""}),
+        ] {
+            let reason = denied(&sandbox.hook("pre-tool-use", &tool(&input, &project)));
+            assert!(reason.starts_with("Protected: `"), "{reason}");
+        }
+        denied(&sandbox.before("t1", &format!("echo x > '{file}'")));
+        if !path.contains(".db") {
+            passes(&sandbox.hook("pre-tool-use", &tool(&json!({"file_path": file, "limit": 5}), &project)));
+        }
+    }
+    let report = json!({"file_path": project.join("report.md"), "content": "all is well"});
+    passes(&sandbox.hook("pre-tool-use", &tool(&report, &project)));
+}
+
+#[test]
+fn a_link_is_the_file_behind_it() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("").canonicalize().unwrap();
+    sandbox.write("state/cooldown.json", "{}");
+    sandbox.write(".claude/settings.json", "{}");
+    std::os::unix::fs::symlink(".claude", project.join("innocent")).unwrap();
+    std::os::unix::fs::symlink("missing-yet.json", project.join("dangling")).unwrap();
+    let shell = |command: &str| {
+        sandbox.hook(
+            "pre-tool-use",
+            &json!({"cwd": project, "tool_name": "Bash", "tool_input": {"command": command}}),
+        )
+    };
+    denied(&shell("echo x > innocent/settings.json"));
+    denied(&shell("cd innocent && echo x > settings.json"));
+    denied(&shell("rm -r innocent/../.claude"));
+    denied(&shell("rm .claude/sett*.json"));
+    denied(&shell("tee .cl?ude/settings.json < /dev/null"));
+    passes(&shell("echo x > dangling"));
+    passes(&shell("cat innocent/settings.json"));
+}
+
+#[test]
+fn secrets_are_read_by_no_tool() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("").canonicalize().unwrap();
+    sandbox.write(".env", "PASSWORD=hunter2");
+    for input in [
+        json!({"file_path": project.join(".env")}),
+        json!({"pattern": "PASSWORD", "path": project.join(".env")}),
+        json!({"pattern": "PASSWORD", "glob": ".env"}),
+        json!({"command": "cat .env"}),
+        json!({"command": "cat .en*"}),
+    ] {
+        let reason = denied(&sandbox.hook("pre-tool-use", &tool(&input, &project)));
+        assert!(reason.starts_with("Secret: `"), "{reason}");
+    }
+    passes(&sandbox.hook("pre-tool-use", &tool(&json!({"pattern": "x", "path": project}), &project)));
+}
+
+#[test]
+fn hosts_yaml_adds_files_and_excepts_some() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("").canonicalize().unwrap();
+    let hosts = "\
+policy:
+  protect: [playbooks/**, \"!/etc/motd\", {path: /opt/stacks/**, where: remote}]
+  secret: [\"**/*.key\", \"!**/test.key\"]
+";
+    sandbox.write("hosts.yaml", hosts);
+    assert_eq!(sandbox.opsctl(&["render", "--hosts", "hosts.yaml"], b"").code, Some(0));
+    let shell = |command: &str| {
+        sandbox.hook("pre-tool-use", &json!({"cwd": project, "tool_input": {"command": command}}))
+    };
+    denied(&shell("touch playbooks/site.yml"));
+    passes(&shell("echo hi > /etc/motd"));
+    denied(&shell("echo hi > /etc/issue"));
+    denied(&shell("ssh ie01 'sed -i s/a/b/ /opt/stacks/media/compose.yaml'"));
+    passes(&shell("sed -i s/a/b/ /opt/stacks/media/compose.yaml"));
+    denied(&shell("openssl rsa -in tls/site.key -text"));
+    passes(&shell("cat tls/test.key"));
+}

@@ -5,14 +5,19 @@ use serde_saphyr::Spanned;
 use super::names::check_name;
 use super::{Checked, wrong};
 use crate::inventory::error::{Mistake, suggestion};
-use crate::inventory::wire_rules::NeverWire;
+use crate::inventory::wire_rules::{NeverWire, PathRuleWire};
 use crate::model::policy::Tier;
-use crate::model::rules::{NeverRule, Rules, Where};
+use crate::model::rules::{NeverRule, PathRule, Rules, Where};
 use crate::policy::never::{self, bomb, defaults::DEFAULTS};
 use crate::policy::pattern::Pattern;
 
 /// Checks the rules.
-pub fn check(never: Option<Vec<NeverWire>>, data: Option<Vec<Spanned<String>>>) -> Checked<Rules> {
+pub fn check(
+    never: Option<Vec<NeverWire>>,
+    data: Option<Vec<Spanned<String>>>,
+    protect: Option<Vec<Spanned<PathRuleWire>>>,
+    secret: Option<Vec<Spanned<PathRuleWire>>>,
+) -> Checked<Rules> {
     let mut rules = Rules::default();
     for wire in never.unwrap_or_default() {
         let name = wire.name.clone();
@@ -38,7 +43,27 @@ pub fn check(never: Option<Vec<NeverWire>>, data: Option<Vec<Spanned<String>>>) 
         }
         rules.data.push(folder.value);
     }
+    rules.protect = check_paths(protect, Where::Local)?;
+    rules.secret = check_paths(secret, Where::Any)?;
     Ok(rules)
+}
+
+fn check_paths(wires: Option<Vec<Spanned<PathRuleWire>>>, default: Where) -> Checked<Vec<PathRule>> {
+    let check = |wire: Spanned<PathRuleWire>| {
+        let path = &wire.value.path;
+        let glob = path.strip_prefix('!').unwrap_or(path);
+        let whole = glob.split('/').all(|name| name == "**" || !name.contains("**"));
+        if glob.is_empty() || !whole || glob.split('/').any(|name| name == "..") {
+            return Err(Mistake::at(
+                wire.referenced,
+                format!("`{path}` is not a glob of paths"),
+                "write one such as `/srv/**`, `~/keys/*`, `**/*.key`, or `!/srv/public/**` to except"
+                    .to_owned(),
+            ));
+        }
+        Ok(PathRule { glob: path.clone(), place: wire.value.place.map_or(default, Into::into) })
+    };
+    wires.unwrap_or_default().into_iter().map(check).collect()
 }
 
 fn check_never(wire: NeverWire) -> Checked<NeverRule> {

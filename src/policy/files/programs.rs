@@ -242,8 +242,15 @@ const TEXT_FIRST: &[&str] =
     &["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "jq", "yq"];
 
 /// Options whose value is a key that the program uses and does not show.
-const KEYS: &[&str] =
-    &["-i", "-F", "-e", "-o", "--rsh", "--key", "--cert", "-E", "--cacert", "--netrc-file", "-K"];
+fn keys(program: &str) -> &'static [&'static str] {
+    match program {
+        "scp" | "sftp" | "sshfs" => &["-i", "-F", "-o"],
+        "rsync" => &["-e", "--rsh"],
+        "curl" => &["--key", "--cert", "-E", "--cacert", "--netrc-file", "-K"],
+        "wget" => &["--private-key", "--certificate", "--ca-certificate"],
+        _ => &[],
+    }
+}
 
 /// Adds what a command touches. `inner` is false for the words of a wrapper, which only its own are read of.
 pub fn accesses(command: &Command, inner: bool, view: &dyn View, into: &mut Vec<Access>) {
@@ -507,7 +514,7 @@ fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
 
 /// Every word that may be a file which is read.
 fn reads(command: &Command, program: &str, texts: &[&str], into: &mut Vec<Access>) {
-    let keys = matches!(program, "scp" | "sftp" | "rsync" | "sshfs" | "curl" | "wget" | "git");
+    let keys = keys(program);
     let mut skip_next = false;
     let mut text_first = TEXT_FIRST.contains(&program)
         && !texts
@@ -519,11 +526,9 @@ fn reads(command: &Command, program: &str, texts: &[&str], into: &mut Vec<Access
             continue;
         }
         if text.starts_with('-') && text.len() > 1 {
-            skip_next = keys && KEYS.contains(&text);
-            if let Some(equals) = text
-                .find('=')
-                .filter(|_| !keys || !KEYS.iter().any(|key| text.starts_with(*key) && key.len() > 2))
-            {
+            skip_next = keys.contains(&text);
+            let is_key = text.split_once('=').is_some_and(|(name, _)| keys.contains(&name));
+            if let Some(equals) = text.find('=').filter(|_| !is_key) {
                 into.push(read_of(&word.tail(equals + 1)));
             }
             continue;
