@@ -13,20 +13,18 @@ ARG BASE_IMAGE=debian:bookworm-slim
 
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src
-# The dependencies first, against an empty program: they are built again only when their versions change. The manifest
-# goes without its benchmarks, whose sources are not here.
-COPY Cargo.toml Cargo.lock build.rs /manifest/
-RUN sed '/^\[\[bench\]\]/,/^$/d' /manifest/Cargo.toml >Cargo.toml \
-    && cp /manifest/Cargo.lock /manifest/build.rs . \
-    && mkdir src \
-    && echo 'fn main() {}' >src/main.rs \
-    && touch src/lib.rs \
-    && cargo build --release --locked --quiet
+COPY Cargo.toml Cargo.lock build.rs ./
+# The manifest without its benchmarks, whose sources are not here.
+RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
 COPY compose.yaml .env.example ./
 COPY templates templates
 COPY src src
-# The empty program may be younger than these.
-RUN find src -type f -exec touch {} + && cargo build --release --locked --quiet
+# The dependencies stay built in the cache; they are built again only when their versions change. The sources are
+# touched because the cache may hold the same file from a later day.
+RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
+    find src -type f -exec touch {} + \
+    && cargo build --release --locked --quiet \
+    && cp target/release/opsctl /opsctl
 
 
 FROM node:22-bookworm-slim AS client
@@ -90,7 +88,7 @@ ARG BASE_USER=root
 ARG HOSTS=hosts.yaml
 ARG PROJECT=/app
 USER root
-COPY --from=build --chmod=0755 /src/target/release/opsctl /usr/local/bin/opsctl
+COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} ${PROJECT}/hosts.yaml
 WORKDIR ${PROJECT}
 RUN opsctl render --hosts hosts.yaml --managed /etc/claude-code/managed-settings.json
@@ -105,12 +103,12 @@ LABEL org.opencontainers.image.title="opsctl" \
     org.opencontainers.image.licenses="MIT OR Apache-2.0"
 ENV DISABLE_AUTOUPDATER=1
 WORKDIR /app
-COPY --from=build --chmod=0755 /src/target/release/opsctl /usr/local/bin/opsctl
+COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} hosts.yaml
 RUN opsctl render --managed /etc/claude-code/managed-settings.json
 USER agent
 # An image whose client does not honour a guardrail cannot be built.
 RUN opsctl rehearse || true
-HEALTHCHECK --interval=5m --timeout=10s --start-period=30s CMD ["opsctl", "status"]
+HEALTHCHECK --interval=5m --timeout=10s --start-period=30s CMD ["opsctl", "doctor", "--quick"]
 ENTRYPOINT ["tini", "--"]
 CMD ["opsctl", "status"]

@@ -2,6 +2,7 @@
 
 mod cooldown;
 mod demo;
+mod doctor;
 mod events;
 mod explain;
 mod hook;
@@ -60,6 +61,7 @@ enum Verb {
     Notify(notify::NotifyArgs),
     Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
+    Doctor(doctor::DoctorArgs),
     Init(init::InitArgs),
     Rehearse(rehearse::RehearseArgs),
     Completions(manual::CompletionsArgs),
@@ -103,6 +105,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Notify(args) => notify::run(&args),
         Verb::Prune(args) => prune::run(&args),
         Verb::Demo(_) => demo::run(),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Init(args) => init::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),
         Verb::Completions(args) => Ok(manual::completions(&args)),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{FAILED, Failure, OK, complain, print, print_json};
+use crate::doctor::client;
 use crate::rehearse::{Outcome, Report, rehearse};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -46,7 +47,7 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
         Some(client) => client
             .canonicalize()
             .map_err(|error| format!("{}: {error}; name the client with --client", client.display()))?,
-        None => find_client()
+        None => client::find()
             .ok_or("no client: neither CLAUDEOPS_CLIENT nor `claude` in PATH; name it with --client")?,
     };
     let report = rehearse(client, &environment.project_dir, &policy)?;
@@ -56,14 +57,6 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
         print(&in_words(&report));
     }
     Ok(if report.is_good() { OK } else { FAILED })
-}
-
-fn find_client() -> Option<PathBuf> {
-    if let Some(client) = std::env::var_os("CLAUDEOPS_CLIENT").filter(|client| !client.is_empty()) {
-        return Some(client.into());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join("claude")).find(|client| client.is_file())
 }
 
 fn in_words(report: &Report) -> String {

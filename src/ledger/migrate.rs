@@ -20,8 +20,12 @@ const SHARED: [&str; 2] = ["events", "cooldown_actions"];
 
 /// Whether nothing is left to do: on every call but the first this is all that happens.
 pub fn is_latest(connection: &Connection) -> rusqlite::Result<bool> {
-    let newest = MIGRATIONS.iter().map(|(number, _)| *number).max().unwrap_or(0);
-    Ok(version(connection)? >= newest)
+    Ok(version(connection)? >= newest())
+}
+
+/// The version that this release writes.
+pub fn newest() -> u32 {
+    MIGRATIONS.iter().map(|(number, _)| *number).max().unwrap_or(0)
 }
 
 /// Brings the database to the latest version. Its journal mode stays: another program may have chosen it.
@@ -71,7 +75,8 @@ fn drop_new_indexes(
     Ok(())
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<u32> {
+/// The version that the tables have; 0 before the first migration.
+pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
     if !has_table(connection, "opsctl_migrations")? {
         return Ok(0);
     }

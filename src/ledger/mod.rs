@@ -9,6 +9,7 @@ pub mod cooldown_edit;
 mod creation;
 mod events;
 mod folder_lock;
+mod health;
 pub mod notices;
 mod patience;
 mod plain_file;
@@ -28,6 +29,7 @@ use patience::{BUSY_TIMEOUT, look_again};
 
 pub use actions::{CallId, Settled};
 pub use events::Event;
+pub use health::Health;
 pub use resets::{HEALTHY_CHECKS, Streak};
 
 /// A ledger that cannot be used; the text says which file, why, and what to do.

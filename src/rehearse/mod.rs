@@ -16,6 +16,7 @@ use std::thread;
 
 use serde::Serialize;
 
+use crate::doctor::client::version;
 use crate::inventory::compiled::Compiled;
 use scenes::{SCENES, Scene};
 use stage::Props;
@@ -99,7 +100,7 @@ pub fn rehearse(
     project: &std::path::Path,
     policy: &Compiled,
 ) -> Result<Report, RehearsalError> {
-    let version = stage::version(&client)
+    let version = version(&client)
         .map_err(|error| RehearsalError::Client { client: client.display().to_string(), error })?;
     settings::check_managed()?;
     let props = Props { settings: settings::of_project(project)?, client };

@@ -6,10 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::RehearsalError;
-use crate::render::SETTINGS;
-
-/// Where the client looks for settings that hold on the whole machine.
-const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+use crate::render::{MANAGED, SETTINGS};
 
 /// What a rehearsal takes over from the project's settings. Keys and addresses of real models stay out.
 const REHEARSED: [&str; 4] = ["hooks", "permissions", "disableAllHooks", "allowManagedHooksOnly"];

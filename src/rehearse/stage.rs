@@ -5,7 +5,7 @@ use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -228,23 +228,5 @@ fn wait(client: &mut Child, meanwhile: &mut impl FnMut()) -> io::Result<Option<E
         }
         meanwhile();
         thread::sleep(Duration::from_millis(50));
-    }
-}
-
-/// The client's own word for its release, such as `2.1.330`.
-pub fn version(client: &Path) -> io::Result<String> {
-    let home = TempDir::new()?;
-    let output = Command::new(client)
-        .arg("--version")
-        .env_clear()
-        .env("HOME", home.path())
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("DISABLE_AUTOUPDATER", "1")
-        .stdin(Stdio::null())
-        .output()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    match text.split_whitespace().next() {
-        Some(version) if output.status.success() => Ok(version.to_owned()),
-        _ => Err(io::Error::other(format!("`--version` ended with {}", output.status))),
     }
 }

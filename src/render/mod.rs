@@ -19,6 +19,8 @@ use crate::runtime::installation::COMPILED_POLICY;
 
 /// Below the folder that is rendered to.
 pub const SETTINGS: &str = ".claude/settings.json";
+/// Where the client looks for settings that hold on the whole machine.
+pub const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 /// The prompt of the agent that verifies remediations, for people to read; the client gets it inline.
 pub const VERIFY_REMEDIATION: &str = ".claude/hooks/verify-remediation.md";
 

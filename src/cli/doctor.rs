@@ -1,0 +1,65 @@
+//! `opsctl doctor`: whether an installation is sound.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{FAILED, Failure, OK, print, print_json};
+use crate::doctor::{Condition, Finding, Patient, client, examine};
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+
+/// Check a running installation: settings, program, client, ledger, rights, hosts
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl doctor
+  opsctl doctor --quick     # for a health check: a moment, without hosts and other programs
+  opsctl doctor --json
+
+Each finding comes with its remedy. Exit code 1 if something failed; warnings do not count.")]
+pub struct DoctorArgs {
+    /// Leave out what takes longer than a moment
+    #[arg(long)]
+    quick: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct DoctorWire<'a> {
+    healthy: bool,
+    findings: &'a [Finding],
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let mut complaints = environment.complaints.clone();
+    let policy = installation::in_force(&environment, &mut complaints);
+    let findings = examine(&Patient {
+        environment: &environment,
+        policy: &policy,
+        complaints: &complaints,
+        client: client::find(),
+        opsctl: std::env::current_exe()?,
+        quick: args.quick,
+    });
+    let healthy = findings.iter().all(|finding| finding.condition != Condition::Failed);
+    if args.json {
+        print_json(&DoctorWire { healthy, findings: &findings })?;
+    } else {
+        print(&findings.iter().map(in_words).collect::<String>());
+    }
+    Ok(if healthy { OK } else { FAILED })
+}
+
+fn in_words(finding: &Finding) -> String {
+    let Finding { check, condition, what, remedy } = finding;
+    let condition = match condition {
+        Condition::Ok => "ok     ",
+        Condition::Warning => "warning",
+        Condition::Failed => "FAILED ",
+    };
+    let remedy = remedy.as_deref().map(|remedy| format!("\n           {remedy}")).unwrap_or_default();
+    format!("{condition}  {check}: {what}{remedy}\n")
+}

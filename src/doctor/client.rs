@@ -1,0 +1,99 @@
+//! The client: whether it is there, and whether it is young enough.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::{Finding, Patient};
+use crate::model::policy::OnFailure;
+
+const CHECK: &str = "client";
+
+/// The first release that keeps a command from running when its guard fails.
+const KNOWS_ON_FAILURE: [u32; 3] = [2, 1, 295];
+
+/// The client's program: `CLAUDEOPS_CLIENT`, else `claude` in PATH.
+pub fn find() -> Option<PathBuf> {
+    if let Some(client) = std::env::var_os("CLAUDEOPS_CLIENT").filter(|client| !client.is_empty()) {
+        return Some(client.into());
+    }
+    in_path("claude")
+}
+
+/// A program in PATH.
+pub fn in_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|program| program.is_file())
+}
+
+/// The client's own word for its release, such as `2.1.330`. It starts the client, in a home of its own.
+pub fn version(client: &Path) -> io::Result<String> {
+    let home = TempDir::new()?;
+    let output = Command::new(client)
+        .arg("--version")
+        .env_clear()
+        .env("HOME", home.path())
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("DISABLE_AUTOUPDATER", "1")
+        .stdin(Stdio::null())
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    match text.split_whitespace().next() {
+        Some(version) if output.status.success() => Ok(version.to_owned()),
+        _ => Err(io::Error::other(format!("`--version` ended with {}", output.status))),
+    }
+}
+
+/// Whether a release honours `onFailure`; one that cannot be read counts as too old.
+fn knows_on_failure(version: &str) -> bool {
+    let numbers: Option<Vec<u32>> = version.split('.').map(|number| number.parse().ok()).collect();
+    numbers.is_some_and(|numbers| numbers.as_slice() >= KNOWS_ON_FAILURE.as_slice())
+}
+
+/// Whether the client is there and honours what the policy asks for.
+pub fn client(patient: &Patient<'_>) -> Finding {
+    let Some(client) = &patient.client else {
+        return Finding::failed(
+            CHECK,
+            "no client: no `claude` in PATH",
+            "install it, or name it with CLAUDEOPS_CLIENT",
+        );
+    };
+    let version = match version(client) {
+        Ok(version) => version,
+        Err(error) => {
+            return Finding::failed(
+                CHECK,
+                format!("{} cannot be started ({error})", client.display()),
+                "install it anew, or name another with CLAUDEOPS_CLIENT",
+            );
+        }
+    };
+    let what = format!("{version} ({})", client.display());
+    if knows_on_failure(&version) {
+        return Finding::ok(CHECK, format!("{what}, knows `onFailure`"));
+    }
+    let what = format!("{what} does not know `onFailure`: when the guard fails, commands run");
+    let remedy = "install 2.1.295 or later";
+    match patient.policy.installation.policy.on_failure {
+        OnFailure::Closed => Finding::failed(CHECK, what, remedy),
+        OnFailure::Open => Finding::warning(CHECK, what, remedy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_compare_by_number() {
+        for (version, knows) in
+            [("2.1.290", false), ("2.1.295", true), ("2.1.1000", true), ("2.2.0", true), ("1.9.999", false)]
+        {
+            assert_eq!(knows_on_failure(version), knows, "{version}");
+        }
+        assert!(!knows_on_failure("nightly"));
+    }
+}

@@ -1,0 +1,184 @@
+//! The files that hold the guard in place: are they there, as rendered, and out of the agent's reach?
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+use rustix::process::geteuid;
+use serde_json::Value;
+
+use super::{Finding, Patient};
+use crate::inventory::compiled::Compiled;
+use crate::inventory::load;
+use crate::render::{MANAGED, Managed, Order, SETTINGS, files, render};
+use crate::runtime::installation::{COMPILED_POLICY, hosts_file};
+
+/// The rendered files, as `hosts.yaml` says they should be.
+pub fn settings(patient: &Patient<'_>) -> Finding {
+    const CHECK: &str = "settings";
+    let Some(hosts) = hosts_file(patient.environment.hosts.as_deref()) else {
+        let remedy = "name it with CLAUDEOPS_HOSTS, or write a starter with `opsctl init`";
+        return Finding::warning(CHECK, "no hosts.yaml: the default limits hold", remedy);
+    };
+    match differing(patient, &hosts) {
+        Err(error) => Finding::failed(CHECK, error, "mend it, then run `opsctl render`"),
+        Ok(differing) if differing.is_empty() => Finding::ok(CHECK, format!("as {} says", hosts.display())),
+        Ok(differing) => {
+            let paths: Vec<String> = differing.iter().map(|path| path.display().to_string()).collect();
+            let what = format!("not as {} says: {}", hosts.display(), paths.join(", "));
+            Finding::failed(CHECK, what, "run `opsctl render`")
+        }
+    }
+}
+
+fn differing(patient: &Patient<'_>, hosts: &Path) -> Result<Vec<PathBuf>, String> {
+    let out = &patient.environment.project_dir;
+    let installation = load::load(hosts).map_err(|error| error.to_string())?;
+    let compiled = Compiled { installation, tier: patient.policy.tier };
+    let existing = |path: &Path| files::existing_settings(path).map_err(|error| error.to_string());
+    let settings = existing(&out.join(SETTINGS))?;
+    let managed_file = Path::new(MANAGED);
+    let managed_settings = managed_file.exists().then(|| existing(managed_file)).transpose()?;
+    let opsctl = patient.opsctl.to_str().ok_or("the path of opsctl is not UTF-8")?;
+    let rendered = render(&Order {
+        compiled: &compiled,
+        opsctl,
+        settings: &settings,
+        managed: managed_settings.as_ref().map(|settings| Managed { file: managed_file, settings }),
+    })
+    .map_err(|error| error.to_string())?;
+    files::differing(out, &rendered).map_err(|error| error.to_string())
+}
+
+/// The machine's managed settings.
+pub fn managed() -> Finding {
+    const CHECK: &str = "managed settings";
+    const RENDER: &str = "run `opsctl render --managed /etc/claude-code/managed-settings.json` as root";
+    let path = Path::new(MANAGED);
+    let Ok(text) = std::fs::read_to_string(path) else {
+        return Finding::warning(
+            CHECK,
+            format!("there is no {MANAGED}: a project can switch the hooks off"),
+            RENDER,
+        );
+    };
+    match serde_json::from_str::<Value>(&text) {
+        Err(error) => return Finding::failed(CHECK, format!("{MANAGED} is not JSON ({error})"), RENDER),
+        Ok(settings) if settings.get("hooks").is_none() => {
+            return Finding::failed(CHECK, format!("{MANAGED} holds no hooks"), RENDER);
+        }
+        Ok(settings) if settings.get("allowManagedHooksOnly") != Some(&Value::Bool(true)) => {
+            return Finding::failed(CHECK, format!("{MANAGED} lets the hooks of others run"), RENDER);
+        }
+        Ok(_) => {}
+    }
+    match path.metadata() {
+        Ok(metadata) if metadata.uid() != 0 => Finding::failed(
+            CHECK,
+            format!("{MANAGED} does not belong to root"),
+            format!("run `chown root {MANAGED}`"),
+        ),
+        Ok(_) => Finding::ok(CHECK, format!("{MANAGED}, root's")),
+        Err(error) => Finding::failed(CHECK, format!("{MANAGED}: {error}"), RENDER),
+    }
+}
+
+/// The program that the hooks call: another one than this may hold to other rules.
+pub fn program(patient: &Patient<'_>) -> Finding {
+    const CHECK: &str = "program";
+    let out = &patient.environment.project_dir;
+    let texts = [PathBuf::from(MANAGED), out.join(SETTINGS)].map(|path| std::fs::read_to_string(path).ok());
+    let mut called: Vec<PathBuf> =
+        texts.into_iter().flatten().flat_map(|text| commands(&text)).map(PathBuf::from).collect();
+    called.sort();
+    called.dedup();
+    if called.is_empty() {
+        return Finding::failed(
+            CHECK,
+            "no hook calls opsctl: nothing holds the agent",
+            "run `opsctl render`",
+        );
+    }
+    for program in called {
+        if access(&program, Access::EXEC_OK).is_err() {
+            return Finding::failed(
+                CHECK,
+                format!("the hooks call {}, which cannot be run", program.display()),
+                "put opsctl there, or run `opsctl render` where it is",
+            );
+        }
+        let same = program.canonicalize().ok() == patient.opsctl.canonicalize().ok();
+        if !same {
+            return Finding::warning(
+                CHECK,
+                format!("the hooks call {}, this is {}", program.display(), patient.opsctl.display()),
+                "run `opsctl render` with the program that is to guard",
+            );
+        }
+    }
+    Finding::ok(CHECK, format!("the hooks call {}", patient.opsctl.display()))
+}
+
+/// The programs that the settings' hooks call with `hook EVENT`.
+fn commands(settings: &str) -> Vec<String> {
+    let Ok(settings) = serde_json::from_str::<Value>(settings) else { return vec![] };
+    let hooks = settings.get("hooks").and_then(Value::as_object);
+    let groups = hooks.into_iter().flat_map(|events| events.values()).filter_map(Value::as_array).flatten();
+    groups
+        .filter_map(|group| group.get("hooks")?.as_array())
+        .flatten()
+        .filter(|hook| hook.pointer("/args/0").and_then(Value::as_str) == Some("hook"))
+        .filter_map(|hook| Some(hook.get("command")?.as_str()?.to_owned()))
+        .collect()
+}
+
+/// What this user can write, the agent, who is this user, can rewrite.
+pub fn out_of_reach(patient: &Patient<'_>) -> Finding {
+    const CHECK: &str = "out of reach";
+    if geteuid().is_root() {
+        let remedy = "run the agent as another user";
+        return Finding::warning(CHECK, "this is root: nothing is out of an agent's reach", remedy);
+    }
+    let out = &patient.environment.project_dir;
+    let guarding = [
+        Some(patient.opsctl.clone()),
+        Some(PathBuf::from(MANAGED)),
+        Some(out.join(SETTINGS)),
+        Some(out.join(COMPILED_POLICY)),
+        hosts_file(patient.environment.hosts.as_deref()),
+    ];
+    let writable: Vec<String> = guarding
+        .into_iter()
+        .flatten()
+        .filter(|path| can_replace(path))
+        .map(|path| path.display().to_string())
+        .collect();
+    if writable.is_empty() {
+        return Finding::ok(CHECK, "this user can write neither program, settings nor policy");
+    }
+    Finding::warning(
+        CHECK,
+        format!("this user can write {}", writable.join(", ")),
+        "the hooks keep the agent from it; to be sure, let them and their folders belong to root",
+    )
+}
+
+/// Whether this user can write the file or put another in its place. A file that is not there cannot be lost.
+fn can_replace(path: &Path) -> bool {
+    let writable = |path: &Path| access(path, Access::WRITE_OK).is_ok();
+    path.exists() && (writable(path) || path.parent().is_some_and(writable))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_programs_of_hooks_are_found_and_other_hooks_are_not() {
+        let settings = r#"{"hooks": {
+            "PreToolUse": [{"hooks": [{"command": "/bin/opsctl", "args": ["hook", "pre-tool-use"]}]}],
+            "Stop": [{"hooks": [{"type": "agent"}, {"command": "say", "args": ["done"]}, {"command": "x"}]}]}}"#;
+        assert_eq!(commands(settings), ["/bin/opsctl"]);
+        assert_eq!(commands("no json"), [""; 0]);
+    }
+}

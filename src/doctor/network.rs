@@ -1,0 +1,80 @@
+//! What the guard reaches: the hosts, and the people.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::client::in_path;
+use super::{Finding, Patient};
+use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
+
+/// How long all hosts together are given.
+const DEADLINE: Duration = Duration::from_secs(3);
+
+/// Whether operators can be told.
+pub fn notifications(patient: &Patient<'_>) -> Finding {
+    const CHECK: &str = "notifications";
+    if patient.environment.apprise_urls.is_none() {
+        let remedy = "set CLAUDEOPS_APPRISE_URLS to apprise's URLs";
+        return Finding::warning(CHECK, "nobody is told: CLAUDEOPS_APPRISE_URLS is not set", remedy);
+    }
+    let Some(apprise) = in_path("apprise") else {
+        return Finding::failed(
+            CHECK,
+            "there is no `apprise` in PATH",
+            "install it, e.g. with `pipx install apprise`",
+        );
+    };
+    if patient.quick {
+        return Finding::ok(CHECK, apprise.display().to_string());
+    }
+    let answers = Command::new(&apprise)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if answers {
+        Finding::ok(CHECK, format!("{}; `opsctl notify --test` sends one", apprise.display()))
+    } else {
+        Finding::failed(CHECK, format!("{} cannot be run", apprise.display()), "install it anew")
+    }
+}
+
+/// Whether this process may ping at all, tried on this machine itself.
+pub fn icmp() -> Finding {
+    const CHECK: &str = "icmp";
+    match icmp::ping_all(&["127.0.0.1"], Duration::from_millis(500)).as_deref() {
+        Ok([Reachability::Unknown]) => {
+            Finding::warning(CHECK, "this process may not send ICMP", NOT_PERMITTED)
+        }
+        Ok(_) => Finding::ok(CHECK, "permitted"),
+        Err(error) => Finding::failed(
+            CHECK,
+            format!("it cannot be tried ({error})"),
+            "check the limits of this process",
+        ),
+    }
+}
+
+/// Every host of the inventory, at once.
+pub fn hosts(patient: &Patient<'_>) -> Finding {
+    const CHECK: &str = "hosts";
+    let hosts = &patient.policy.installation.inventory.hosts;
+    let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
+    let found = match icmp::ping_all(&addresses, DEADLINE) {
+        Ok(found) => found,
+        Err(error) => return Finding::failed(CHECK, error.to_string(), "check the limits of this process"),
+    };
+    let silent: Vec<String> = hosts
+        .iter()
+        .zip(found)
+        .filter(|(_, found)| !matches!(found, Reachability::Reachable(_)))
+        .map(|(host, found)| format!("{} ({}) {}", host.name, host.address, found.as_str()))
+        .collect();
+    if silent.is_empty() {
+        return Finding::ok(CHECK, format!("all {} reachable", hosts.len()));
+    }
+    let what = format!("{} of {}: {}", silent.len(), hosts.len(), silent.join(", "));
+    Finding::failed(CHECK, what, "look after them, or correct their addresses in hosts.yaml")
+}

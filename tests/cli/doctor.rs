@@ -1,0 +1,172 @@
+//! `opsctl doctor`: what is wrong with an installation is found, and each finding has a remedy.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::Value;
+
+use crate::sandbox::{Run, Sandbox};
+
+/// An installation as it should be, all on this machine.
+fn installation() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "hosts: {here: {address: 127.0.0.1}}\npolicy: {on_failure: closed}\n");
+    let run = sandbox.opsctl(&["render"], b"");
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    sandbox
+}
+
+fn program(sandbox: &Sandbox, name: &str, script: &str) {
+    let path = sandbox.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+}
+
+/// What was found of one thing, as (condition, what, remedy).
+fn finding(run: &Run, check: &str) -> (String, String, Option<String>) {
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let found: Vec<&Value> = findings.iter().filter(|finding| finding["check"] == check).collect();
+    assert_eq!(found.len(), 1, "{check}: {}", run.stdout);
+    let text = |key: &str| found[0][key].as_str().map(str::to_owned);
+    (text("condition").unwrap(), text("what").unwrap(), text("remedy"))
+}
+
+fn quick(sandbox: &Sandbox) -> Run {
+    sandbox.opsctl(&["doctor", "--quick", "--json"], b"")
+}
+
+#[track_caller]
+fn assert_failed(run: &Run, check: &str, what: &str, remedy: &str) {
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    let (condition, said, advice) = finding(run, check);
+    assert_eq!(condition, "failed", "{said}");
+    assert!(said.contains(what), "{said}");
+    assert!(advice.as_deref().unwrap_or_default().contains(remedy), "{advice:?}");
+}
+
+#[test]
+fn a_sound_installation_passes() {
+    let run = quick(&installation());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", run.stdout);
+    for check in ["policy", "settings", "program", "state folder", "ledger"] {
+        let (condition, what, remedy) = finding(&run, check);
+        assert_eq!((condition.as_str(), remedy), ("ok", None), "{check}: {what}");
+    }
+}
+
+#[test]
+fn a_file_that_was_changed_after_rendering_is_named() {
+    let sandbox = installation();
+    let settings = sandbox.read(".claude/settings.json").replace("pre-tool-use", "notification");
+    sandbox.write(".claude/settings.json", &settings);
+    let run = quick(&sandbox);
+    assert_failed(&run, "settings", ".claude/settings.json", "run `opsctl render`");
+    assert!(!finding(&run, "settings").1.contains("policy.json"));
+}
+
+#[test]
+fn hooks_that_call_a_program_that_is_gone_are_found() {
+    let sandbox = installation();
+    sandbox.opsctl(&["render", "--opsctl", "/nowhere/opsctl"], b"");
+    assert_failed(&quick(&sandbox), "program", "/nowhere/opsctl, which cannot be run", "put opsctl there");
+}
+
+#[test]
+fn an_installation_without_hooks_is_no_guard() {
+    let sandbox = installation();
+    sandbox.write(".claude/settings.json", "{}");
+    assert_failed(&quick(&sandbox), "program", "no hook calls opsctl", "run `opsctl render`");
+}
+
+#[test]
+fn a_policy_that_cannot_be_used_is_found() {
+    let sandbox = installation();
+    sandbox.write(".claude/opsctl/policy.json", "{");
+    assert_failed(&quick(&sandbox), "policy", "policy.json: not a compiled policy", "render it anew");
+}
+
+#[test]
+fn a_ledger_that_is_none_is_found() {
+    let sandbox = installation();
+    sandbox.write(
+        "claudeops.db",
+        "this is no database, and long enough to be none for sure: no header, nothing",
+    );
+    assert_failed(&quick(&sandbox), "ledger", "not a database", "");
+}
+
+#[test]
+fn damage_inside_the_ledger_is_found_by_the_thorough_check() {
+    let sandbox = installation();
+    for n in 0..40 {
+        sandbox.opsctl(&["cooldown", "record", &format!("service-with-a-long-name-{n}")], b"");
+    }
+    let path = sandbox.path("claudeops.db");
+    let status =
+        std::process::Command::new("sqlite3").arg(&path).arg("PRAGMA wal_checkpoint(TRUNCATE)").output();
+    assert!(status.unwrap().status.success());
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Every page but the first loses its first bytes.
+    for page in bytes.chunks_mut(4096).skip(1) {
+        page[..16].fill(0xff);
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let run = sandbox.opsctl(&["doctor", "--json"], b"");
+    assert_eq!(run.code, Some(1));
+    let (condition, what, _) = finding(&run, "ledger");
+    assert_eq!(condition, "failed", "{what}");
+}
+
+#[test]
+fn another_journal_mode_is_a_warning() {
+    let sandbox = installation();
+    sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
+    let path = sandbox.path("claudeops.db");
+    let set =
+        std::process::Command::new("sqlite3").arg(path).arg("PRAGMA journal_mode=DELETE").output().unwrap();
+    assert!(set.status.success());
+    let run = quick(&sandbox);
+    let (condition, what, remedy) = finding(&run, "ledger");
+    assert_eq!((run.code, condition.as_str()), (Some(0), "warning"), "{what}");
+    assert!(what.contains("`delete`") && remedy.unwrap().contains("journal_mode=WAL"), "{what}");
+}
+
+#[test]
+fn a_state_folder_that_is_missing_is_found() {
+    let sandbox = installation().with("CLAUDEOPS_STATE_DIR", "/nowhere/state");
+    assert_failed(&quick(&sandbox), "state folder", "/nowhere/state", "CLAUDEOPS_STATE_DIR");
+}
+
+#[test]
+fn a_client_too_old_for_a_closed_policy_fails_and_a_young_one_passes() {
+    for (version, condition) in [("2.1.290", "failed"), ("2.1.295", "ok")] {
+        let sandbox = installation();
+        program(&sandbox, "claude", &format!("echo '{version} (Claude Code)'"));
+        let path = format!("{}:/usr/bin:/bin", sandbox.path("bin").display());
+        let run = sandbox.with("PATH", &path).opsctl(&["doctor", "--json"], b"");
+        let (found, what, _) = finding(&run, "client");
+        assert_eq!(found, condition, "{what}");
+        assert!(what.starts_with(version), "{what}");
+    }
+}
+
+#[test]
+fn a_missing_client_and_a_missing_apprise_are_found() {
+    let sandbox =
+        installation().with("PATH", "/nowhere").with("CLAUDEOPS_APPRISE_URLS", "json://127.0.0.1/x");
+    let run = sandbox.opsctl(&["doctor", "--json"], b"");
+    assert_failed(&run, "client", "no `claude` in PATH", "CLAUDEOPS_CLIENT");
+    assert_failed(&run, "notifications", "no `apprise` in PATH", "install it");
+    assert!(!run.stdout.contains("json://"), "addresses hold passwords");
+}
+
+#[test]
+fn people_read_a_line_for_each_finding_and_one_for_its_remedy() {
+    let sandbox = installation();
+    sandbox.write(".claude/settings.json", "{}");
+    let run = sandbox.opsctl(&["doctor", "--quick"], b"");
+    assert!(run.stdout.contains("ok       state folder: "), "{}", run.stdout);
+    let remedy =
+        "FAILED   program: no hook calls opsctl: nothing holds the agent\n           run `opsctl render`\n";
+    assert!(run.stdout.contains(remedy), "{}", run.stdout);
+}
