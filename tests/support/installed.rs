@@ -5,9 +5,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The real client; a test fails without it, since a guard is proven by nothing less.
-pub(super) fn client() -> PathBuf {
-    let package = installed().join("node_modules/@anthropic-ai/claude-code-linux-x64");
-    let pinned = pinned("CLIENT_VERSION");
+pub fn client() -> PathBuf {
+    client_below(&installed(), pinned("CLIENT_VERSION"))
+}
+
+/// An earlier release of it, by its name in `tests/versions`.
+pub fn earlier_client(name: &str) -> PathBuf {
+    let pinned = pinned(name);
+    client_below(&installed().join(pinned), pinned)
+}
+
+fn client_below(folder: &Path, pinned: &str) -> PathBuf {
+    let package = folder.join("node_modules/@anthropic-ai/claude-code-linux-x64");
     let manifest = fs::read(package.join("package.json")).unwrap_or_default();
     let manifest = serde_json::from_slice::<Value>(&manifest).unwrap_or_default();
     assert!(manifest["version"] == pinned, "the pinned client {pinned} is not installed: run tests/setup");

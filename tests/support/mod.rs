@@ -32,6 +32,7 @@ mod session;
 mod workspace;
 
 pub use finished::{Finished, ToolResult};
+pub use installed::{client, earlier_client};
 pub use lan::{Lan, Outcome, lan};
 pub use program::{Program, Ran};
 pub use request::Request;

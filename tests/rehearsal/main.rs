@@ -1,0 +1,164 @@
+//! `opsctl rehearse` on real clients: it passes where the guard holds, and says what broke where it does not.
+#![cfg(test)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use support::{Program, Ran, Workspace, client, earlier_client};
+
+const OPEN: &str = include_str!("../../hosts.yaml");
+const CLOSED: &str = include_str!("../../templates/starter/hosts.yaml");
+
+const OVER_BUDGET: &str = "a restart over the budget is denied";
+const OVER_SSH: &str = "a restart over ssh is denied at tier 1";
+const CRASH: &str = "a guard that crashes fails as the policy says";
+const SUBAGENT: &str = "a subagent is held like its agent";
+
+fn rehearse<'a>(workspace: &'a Workspace, client: &Path) -> Program<'a> {
+    Program::opsctl(workspace)
+        .args(["rehearse", "--json", "--client"])
+        .args([client])
+        .timeout(Duration::from_mins(5))
+}
+
+/// The outcome of each guarantee.
+fn outcomes(ran: &Ran) -> BTreeMap<String, String> {
+    let report: Value = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}\n{}", ran.stdout, ran.stderr));
+    let guarantees = report["guarantees"].as_array().unwrap().iter();
+    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
+    guarantees.map(|finding| (text(finding, "guarantee"), text(finding, "outcome"))).collect()
+}
+
+#[track_caller]
+fn assert_all_held(ran: &Ran, version: &str) {
+    let outcomes = outcomes(ran);
+    assert!(outcomes.len() >= 8, "{}", ran.stdout);
+    assert!(outcomes.values().all(|outcome| outcome == "held"), "{}", ran.stdout);
+    assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains(&format!("\"version\":\"{version}\"")), "{}", ran.stdout);
+}
+
+#[track_caller]
+fn assert_broken(ran: &Ran, guarantees: &[&str]) {
+    let outcomes = outcomes(ran);
+    for guarantee in guarantees {
+        assert_eq!(outcomes[*guarantee], "broken", "{}", ran.stdout);
+    }
+    assert_eq!(ran.exit_code, Some(1), "{}", ran.stderr);
+}
+
+#[test]
+fn every_guarantee_holds_on_the_pinned_release() {
+    let workspace = Workspace::new();
+    workspace.render(OPEN);
+    assert_all_held(&rehearse(&workspace, &client()).run(), "2.1.330");
+}
+
+#[test]
+fn every_guarantee_holds_on_the_first_release_that_knows_on_failure() {
+    let workspace = Workspace::new();
+    workspace.render(CLOSED);
+    assert_all_held(&rehearse(&workspace, &earlier_client("OLD_CLIENT_VERSION")).run(), "2.1.295");
+}
+
+#[test]
+fn every_guarantee_holds_on_a_release_between() {
+    let workspace = Workspace::new();
+    workspace.render(CLOSED);
+    assert_all_held(&rehearse(&workspace, &earlier_client("MIDDLE_CLIENT_VERSION")).run(), "2.1.312");
+}
+
+#[test]
+fn managed_settings_hold_where_a_project_switches_its_hooks_off() {
+    let workspace = Workspace::new();
+    workspace.write("hosts.yaml", CLOSED);
+    let managed = workspace.path("managed.json");
+    let render = Program::opsctl(&workspace)
+        .args(["render", "--hosts"])
+        .args([workspace.path("hosts.yaml")])
+        .args(["--managed"])
+        .args([&managed])
+        .run();
+    assert_eq!(render.exit_code, Some(0), "{}", render.stderr);
+    workspace.write("project/.claude/settings.json", r#"{"disableAllHooks": true}"#);
+    let settings = serde_json::from_str(&workspace.read("managed.json")).unwrap();
+    assert_all_held(&rehearse(&workspace, &client()).managed_settings(&settings).run(), "2.1.330");
+}
+
+#[test]
+fn settings_that_are_not_json_are_found() {
+    let workspace = Workspace::new();
+    workspace.render(CLOSED);
+    let settings = workspace.read("project/.claude/settings.json");
+    workspace.write("project/.claude/settings.json", &settings.replacen('{', "{,", 1));
+    assert_broken(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
+}
+
+#[test]
+fn a_missing_program_is_found() {
+    let workspace = Workspace::new();
+    workspace.render(OPEN);
+    let settings = workspace.read("project/.claude/settings.json");
+    let missing = settings.replace(env!("CARGO_BIN_EXE_opsctl"), "/nowhere/opsctl");
+    assert_ne!(missing, settings);
+    workspace.write("project/.claude/settings.json", &missing);
+    assert_broken(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
+}
+
+#[test]
+fn a_denial_in_the_old_form_is_found() {
+    let workspace = Workspace::new();
+    workspace.render(OPEN);
+    let deny = r#"echo '{"decision":"deny","reason":"Cooldown limit exceeded for rehearsal"}'"#;
+    let hook = json!({"matcher": "Bash", "hooks": [{"type": "command", "command": deny}]});
+    workspace.write("project/.claude/settings.json", &json!({"hooks": {"PreToolUse": [hook]}}).to_string());
+    assert_broken(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
+}
+
+#[test]
+fn managed_settings_that_lead_to_a_real_model_stop_the_rehearsal() {
+    let workspace = Workspace::new();
+    workspace.render(OPEN);
+    let settings = json!({"env": {"ANTHROPIC_BASE_URL": "https://api.example"}});
+    let ran = rehearse(&workspace, &client()).managed_settings(&settings).run();
+    assert_eq!(ran.exit_code, Some(1));
+    let told = "opsctl: /etc/claude-code/managed-settings.json sets `env.ANTHROPIC_BASE_URL`";
+    assert!(ran.stderr.starts_with(told), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn a_client_that_cannot_be_started_is_told_in_one_line() {
+    let workspace = Workspace::new();
+    workspace.render(OPEN);
+    workspace.put_stub("no-client", "exit 3");
+    let ran = rehearse(&workspace, &workspace.path("bin/no-client")).run();
+    assert_eq!((ran.exit_code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(
+        ran.stderr.contains("cannot be started (`--version` ended with exit status: 3)"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn a_rehearsal_leaves_no_trace() {
+    let workspace = Workspace::new();
+    workspace.render(OPEN);
+    // A client that does nothing is enough: every folder is made for it, and every guarantee is tried.
+    workspace.put_stub("quick-client", "echo 0.0.1");
+    let ran = rehearse(&workspace, &workspace.path("bin/quick-client")).run();
+    assert_eq!(ran.exit_code, Some(1));
+    for folder in ["state", "results", "tmp", "home"] {
+        let left: Vec<_> = std::fs::read_dir(workspace.path(folder)).unwrap().collect();
+        assert!(left.is_empty(), "{folder}: {left:?}");
+    }
+}
