@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::sandbox::Sandbox;
 use crate::target::{Manner, Target};
-use crate::{listening, settled, wait_until};
+use crate::{delivering, listening, settled, wait_until};
 
 fn stop_failure(sandbox: &Sandbox) {
     let input = json!({"session_id": "s1", "hook_event_name": "StopFailure", "error": "rate_limit",
@@ -48,15 +48,6 @@ fn each_way_is_enough_and_both_tell_it_once() {
         assert_eq!(target.titles(), ["The agent stopped: rate limit"]);
         assert_eq!(events(&sandbox), EVENT);
     }
-}
-
-/// Whether a process that delivers still runs for this sandbox.
-fn delivering(sandbox: &Sandbox) -> bool {
-    let mine = format!("CLAUDEOPS_STATE_DIR={}", sandbox.path("").display());
-    let mine = mine.trim_end_matches('/').as_bytes().to_vec();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
-    environments.into_iter().any(|it| it.split(|byte| *byte == 0).any(|variable| variable == mine))
 }
 
 #[test]

@@ -56,3 +56,12 @@ fn settled(sandbox: &Sandbox) -> String {
     });
     now
 }
+
+/// Whether a process that delivers still runs for this sandbox.
+fn delivering(sandbox: &Sandbox) -> bool {
+    let mine = format!("CLAUDEOPS_STATE_DIR={}", sandbox.path("").display());
+    let mine = mine.trim_end_matches('/').as_bytes().to_vec();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments.into_iter().any(|it| it.split(|byte| *byte == 0).any(|variable| variable == mine))
+}
