@@ -9,6 +9,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::{DENIED, OK, complain, complain_as_is, print};
+use crate::guard::failures;
 use crate::hook::{self, EVENTS};
 use crate::runtime::environment::Environment;
 
@@ -40,7 +41,13 @@ pub fn run(args: &HookArgs) -> u8 {
     // The only other way out of a hook would be a panic's own exit code, which the client does not know.
     std::panic::set_hook(Box::new(|_| {}));
     catch_unwind(AssertUnwindSafe(|| serve_stdin(args.event.as_deref()))).unwrap_or_else(|_| {
-        complain("a defect of opsctl stopped this check; the command was not checked. Please report it.");
+        let defect = "a defect of opsctl stopped this check; the command was not checked. Please report it.";
+        complain(defect);
+        // Should that fail in the same way, stderr has the only word of it.
+        let _ = catch_unwind(|| {
+            let message = format!("Guard failed open: {defect}");
+            failures::report(&Environment::of_process(), None, &message, Utc::now())
+        });
         OK
     })
 }

@@ -77,26 +77,46 @@ impl ServiceBudget {
             .min()
     }
 
+    /// When the first kind of action that has nothing left is allowed again; `None` when none is used up.
+    pub fn cooldown_until(&self) -> Option<DateTime<Utc>> {
+        [self.restart.next_allowed, self.redeployment.next_allowed].into_iter().flatten().min()
+    }
+
     /// One line, in the form that agents know from the session context.
     pub fn in_words(&self) -> String {
         let Self { service, restart, redeployment } = self;
-        match self.next_reset() {
-            Some(next) => format!(
-                "{service}: {}/{} restarts ({}), {}/{} redeployments ({}) — next reset: {}",
-                restart.counted.len(),
-                restart.budget.limit,
-                restart.budget.window,
-                redeployment.counted.len(),
-                redeployment.budget.limit,
-                redeployment.budget.window,
-                next.to_rfc3339_opts(SecondsFormat::Secs, true),
-            ),
-            None => format!(
-                "{service}: 0/{} restarts, 0/{} redeployments",
-                restart.budget.limit, redeployment.budget.limit
-            ),
+        let Some(next) = self.next_reset() else {
+            return format!("{service}: {}", self.idle_in_words());
+        };
+        let mut words = format!(
+            "{service}: {}/{} restarts ({}), {}/{} redeployments ({}) — next reset: {}",
+            restart.counted.len(),
+            restart.budget.limit,
+            restart.budget.window,
+            redeployment.counted.len(),
+            redeployment.budget.limit,
+            redeployment.budget.window,
+            time(next),
+        );
+        for (kind, budget) in [("restart", restart), ("redeployment", redeployment)] {
+            if let Some(next) = budget.next_allowed {
+                words.push_str(&format!("; no {kind} before {}", time(next)));
+            }
         }
+        words
     }
+
+    /// What a service with nothing used may do.
+    pub fn idle_in_words(&self) -> String {
+        format!(
+            "0/{} restarts, 0/{} redeployments",
+            self.restart.budget.limit, self.redeployment.budget.limit
+        )
+    }
+}
+
+fn time(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// Everything that is known of budgets: the ledger's view and the file's. `None`: there is no history.
@@ -138,7 +158,8 @@ pub fn snapshot(
     Some(usage)
 }
 
-/// Services with a budget in use first, then the others, each in the order of the inventory.
+/// What matters first: services in cooldown, the next one to leave it at the top; then those with something used; then
+/// the others, each in the order of the inventory.
 pub fn in_order(installation: &Installation, snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<ServiceBudget> {
     let listed = installation.inventory.services.iter().map(|service| service.name.as_str());
     let mut names: Vec<&str> = listed.collect();
@@ -147,12 +168,14 @@ pub fn in_order(installation: &Installation, snapshot: &Snapshot, now: DateTime<
         snapshot.keys().map(|key| key.service.as_str()).filter(|name| !known.contains(name)).collect();
     others.dedup();
     names.extend(others);
-    let (mut in_use, idle): (Vec<_>, Vec<_>) = names
-        .into_iter()
-        .map(|name| ServiceBudget::of(name, snapshot, &installation.policy, now))
-        .partition(ServiceBudget::in_use);
-    in_use.extend(idle);
-    in_use
+    let mut budgets: Vec<ServiceBudget> =
+        names.into_iter().map(|name| ServiceBudget::of(name, snapshot, &installation.policy, now)).collect();
+    budgets.sort_by_key(|budget| match budget.cooldown_until() {
+        Some(until) => (0, Some(until)),
+        None if budget.in_use() => (1, None),
+        None => (2, None),
+    });
+    budgets
 }
 
 /// The budgets of every service that is listed or has a history.

@@ -47,6 +47,11 @@ pub fn report(
     if told { None } else { notify::raise_apart(environment, session, &notice, None, now) }
 }
 
+/// How many failures wait to be written down: while the ledger cannot be used, nobody else knows of them.
+pub fn kept(environment: &Environment) -> usize {
+    std::fs::read_to_string(waiting(&environment.state_dir)).map_or(0, |text| text.lines().count())
+}
+
 /// When the last failure was kept, of those that wait to be written down.
 fn last_kept(environment: &Environment) -> Option<DateTime<Utc>> {
     let text = std::fs::read_to_string(waiting(&environment.state_dir)).ok()?;

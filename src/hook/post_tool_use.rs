@@ -36,7 +36,12 @@ pub fn handle(
                 notes.push(error.to_string());
             }
         }
-        Err(error) => notes.push(format!("{error}; `{}` has run and is not written down", acting.evidence())),
+        Err(error) => {
+            let note = format!("{error}; `{}` has run and is not written down", acting.evidence());
+            let message = format!("Guard failed to count: {note}");
+            notes.push(note);
+            notes.extend(failures::report(environment, acting.id.session, &message, now));
+        }
     }
     Answer::passing(notes)
 }

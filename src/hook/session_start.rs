@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::answer::Answer;
 use super::session_context::{self, HostLine, State};
-use crate::guard::budgets;
+use crate::guard::{budgets, failures};
 use crate::inventory::Installation;
+use crate::ledger::notices::Problem;
 use crate::ledger::{Event, Ledger, LedgerError};
 use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
 use crate::runtime::environment::Environment;
@@ -31,8 +32,36 @@ pub fn handle(environment: &Environment, now: DateTime<Utc>) -> Answer {
         None
     });
     let hosts = ping(&installation, &mut notes);
-    let state = State { budgets: budgets.as_deref(), events: events.as_deref(), hosts: &hosts };
+    let problems = problems(environment, now);
+    let state =
+        State { budgets: budgets.as_deref(), problems: &problems, events: events.as_deref(), hosts: &hosts };
     Answer::context(session_context::render(&state), notes)
+}
+
+/// What a person has been called for within the last day, and what nobody has heard of. A ledger that cannot be read has
+/// been complained about already.
+fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
+    let mut problems = Vec::new();
+    let kept = failures::kept(environment);
+    if kept > 0 {
+        problems
+            .push(format!("The guard has failed {kept} times, and the ledger cannot be used: tell a person"));
+    }
+    if let Ok(Some(ledger)) = Ledger::open_existing(&environment.db_path) {
+        for Problem { title, at } in ledger.problems(now).unwrap_or_default() {
+            let at = at.map_or_else(
+                || "unknown time".to_owned(),
+                |at| at.to_rfc3339_opts(SecondsFormat::Secs, true),
+            );
+            problems.push(format!("{at} | {title}"));
+        }
+        match ledger.undelivered_notices(now) {
+            Ok(0) | Err(_) => {}
+            Ok(count) => problems
+                .push(format!("Notifications that no operator has heard: {count}; `opsctl notify` says why")),
+        }
+    }
+    problems
 }
 
 fn latest_events(environment: &Environment) -> Result<Option<Vec<Event>>, LedgerError> {

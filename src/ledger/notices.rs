@@ -21,6 +21,11 @@ pub(super) const TOLD: &str = "SELECT 1 FROM notices WHERE key = ?1 AND quiet_un
 pub(super) const UNDELIVERED: &str = "SELECT count(*) FROM notices
      WHERE state IN ('pending', 'sending', 'failed') AND created_at >= ?1";
 
+/// The latest rows, found by walking back from the last one.
+pub(super) const PROBLEMS: &str = "SELECT title, max(created_at) FROM
+         (SELECT key, title, level, created_at FROM notices ORDER BY id DESC LIMIT 500)
+     WHERE level = 'critical' AND created_at >= ?1 GROUP BY key ORDER BY max(created_at) DESC";
+
 const DUE: &str = "SELECT id FROM notices
      WHERE created_at >= ?1 AND (state IN ('pending', 'failed') OR (state = 'sending' AND claimed_until <= ?2)) ORDER BY id";
 
@@ -90,6 +95,15 @@ pub struct StoredNotice {
     pub delivered_at: Option<DateTime<Utc>>,
     /// Why it was not taken the last time, or not by every target. Holds no URL.
     pub last_error: Option<String>,
+}
+
+/// Something that a person was called for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// One line.
+    pub title: String,
+    /// When, the last time.
+    pub at: Option<DateTime<Utc>>,
 }
 
 impl Change<'_> {
@@ -199,6 +213,21 @@ impl Ledger {
                 return Ok(0);
             }
             self.connection.query_row(UNDELIVERED, [time::write(now - STILL_NEWS)], |row| row.get(0))
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
+    /// What a person had to be called for within the last day: the latest notice of each
+    /// subject, newest first.
+    pub fn problems(&self, now: DateTime<Utc>) -> Result<Vec<Problem>, LedgerError> {
+        let look = || {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(vec![]);
+            }
+            let since = time::write(now - STILL_NEWS);
+            let read =
+                |row: &Row<'_>| Ok(Problem { title: row.get(0)?, at: time::read(&row.get::<_, String>(1)?) });
+            self.connection.prepare(PROBLEMS)?.query_map([since], read)?.collect()
         };
         look().map_err(|cause| self.error(cause))
     }

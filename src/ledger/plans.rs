@@ -7,7 +7,7 @@ use super::{actions, events, migrate, notices, usage};
 const FOUND: &str = include_str!("../../tests/fixtures/session-manager.sql");
 
 /// PreToolUse, PostToolUse, SessionStart, SessionEnd.
-const HOT: [&str; 13] = [
+const HOT: [&str; 14] = [
     usage::ACTIONS,
     usage::OPEN_RESERVATIONS,
     usage::LAST_VERB,
@@ -21,10 +21,11 @@ const HOT: [&str; 13] = [
     events::LATEST,
     notices::TOLD,
     notices::UNDELIVERED,
+    notices::PROBLEMS,
 ];
 
-/// Those that sort a handful of rows: what one call has reserved, and the ids of the latest events.
-const SORTED: [&str; 2] = [actions::RESERVED_FOR_ACTION, events::LATEST];
+/// Those that sort a handful of rows: what one call has reserved, the ids of the latest events, what a person was called for.
+const SORTED: [&str; 3] = [actions::RESERVED_FOR_ACTION, events::LATEST, notices::PROBLEMS];
 
 /// The tables that grow.
 const BIG: [&str; 6] =
@@ -49,7 +50,8 @@ fn no_hot_query_reads_a_table_that_grows_from_end_to_end() {
             assert!(steps.iter().any(|step| reads(&step)), "{steps:?}");
             for step in &steps {
                 // Two steps walk in the order of an index and stop at a LIMIT.
-                let walks = ["idx_events_created", "idx_cooldown_actions_service", "SCAN events"];
+                let walks =
+                    ["idx_events_created", "idx_cooldown_actions_service", "SCAN events", "SCAN notices"];
                 let ends_early = sql.contains("LIMIT") && walks.iter().any(|walk| step.contains(walk));
                 let whole = step.starts_with("SCAN") && reads(&step);
                 // The partial index holds nothing but open reservations.
