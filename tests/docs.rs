@@ -84,9 +84,9 @@ fn masked(text: &str) -> String {
 }
 
 fn mask(word: &str) -> String {
-    let (trimmed, dot) = word.strip_suffix('.').map_or((word, ""), |word| (word, "."));
+    let trimmed = word.trim_end_matches(['.', ';']);
     if chrono::DateTime::parse_from_rfc3339(trimmed).is_ok() {
-        return format!("TIME{dot}");
+        return word.replace(trimmed, "TIME");
     }
     if word.starts_with("/tmp/") { "FOLDER".to_owned() } else { word.to_owned() }
 }
