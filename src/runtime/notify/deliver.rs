@@ -79,22 +79,22 @@ pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Re
     let mut flushed = Flushed::default();
     let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(flushed) };
     let mut tried = Vec::new();
-    loop {
+    while !left().is_zero() {
+        // Asked first: what is under way no longer when the next question is asked is due then.
+        let under_way = ledger.notices_under_way(Utc::now())?;
         let due = ledger.due_notices(Utc::now())?;
-        for id in due.into_iter().filter(|id| !tried.contains(id)).collect::<Vec<_>>() {
-            if left().is_zero() {
-                break;
+        let Some(id) = due.into_iter().find(|id| !tried.contains(id)) else {
+            if under_way {
+                sleep(LOOK_AGAIN);
+                continue;
             }
-            tried.push(id);
-            let Some(notice) = claim(environment, id)? else { continue };
-            let result = send(target, &notice, left().min(DEADLINE));
-            settle(environment, id, &result, true)?;
-            flushed.delivered += u32::from(result.is_ok());
-        }
-        if left().is_zero() || !ledger.notices_under_way(Utc::now())? {
             break;
-        }
-        sleep(LOOK_AGAIN);
+        };
+        tried.push(id);
+        let Some(notice) = claim(environment, id)? else { continue };
+        let result = send(target, &notice, left().min(DEADLINE));
+        settle(environment, id, &result, true)?;
+        flushed.delivered += u32::from(result.is_ok());
     }
     flushed.waiting = ledger.undelivered_notices(Utc::now())?;
     Ok(flushed)
