@@ -13,6 +13,7 @@ mod line;
 mod notifier;
 mod swarm;
 mod systemd;
+pub mod tool;
 
 use std::path::Path;
 

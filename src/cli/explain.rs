@@ -13,6 +13,7 @@ use crate::guard::acting::resolve;
 use crate::guard::{judge, screen};
 use crate::inventory::compiled::Head;
 use crate::model::verdict::{ResolvedAction, Verdict};
+use crate::policy::dry_run;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
@@ -50,7 +51,10 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let actions = resolve(reading.actions.clone(), &compiled.installation.inventory);
     let tier = environment.tier.or(compiled.tier);
     let head = Head::from(compiled.clone());
-    let objections = screen::objections(&reading.script, &head, &environment);
+    let mut objections = screen::objections(&reading.script, &head, &environment);
+    if environment.dry_run {
+        objections.extend(dry_run::objections(&actions));
+    }
     let verdict = if objections.is_empty() {
         judge::preview(&actions, &compiled.installation, tier, &environment, Utc::now(), &mut notes)
     } else {

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::screen;
+use crate::actions::tool::find_actions as tool_actions;
 use crate::actions::{CommandReading, read_command};
 use crate::inventory::Installation;
 use crate::ledger::CallId;
@@ -11,6 +12,7 @@ use crate::model::event::{HookCall, ToolCall};
 use crate::model::inventory::Inventory;
 use crate::model::policy::Tier;
 use crate::model::verdict::{Reason, ResolvedAction};
+use crate::policy::dry_run;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
@@ -40,17 +42,26 @@ impl<'a> ActingCall<'a> {
         now: DateTime<Utc>,
         notes: &mut Vec<String>,
     ) -> Option<Self> {
-        if tool.command.is_none() && tool.file.is_none() {
+        if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() {
             return None;
         }
         let cwd = call.cwd.as_deref();
-        let reading = tool.command.as_deref().map(|text| read_command(text, cwd)).unwrap_or_default();
+        let mut reading = tool.command.as_deref().map(|text| read_command(text, cwd)).unwrap_or_default();
         let head = installation::head_in_force(environment);
+        if let Some(call) = &tool.mcp {
+            reading.actions.extend(tool_actions(call, &head.rules.tools));
+        }
         let mut objections = screen::objections(&reading.script, &head, environment);
         if let Some(file) = &tool.file {
             objections.extend(screen::file_objections(file, cwd, &head, environment));
         }
-        Self::of(call, tool, reading, objections, environment, now, notes)
+        let acting = Self::of(call, tool, reading, objections, environment, now, notes);
+        acting.map(|mut acting| {
+            if environment.dry_run {
+                acting.objections.extend(dry_run::objections(&acting.actions));
+            }
+            acting
+        })
     }
 
     /// Reads a command that has run. `None` when there is no action in it.
@@ -61,7 +72,11 @@ impl<'a> ActingCall<'a> {
         now: DateTime<Utc>,
         notes: &mut Vec<String>,
     ) -> Option<Self> {
-        let reading = read_command(tool.command.as_deref()?, call.cwd.as_deref());
+        let cwd = call.cwd.as_deref();
+        let mut reading = tool.command.as_deref().map(|text| read_command(text, cwd)).unwrap_or_default();
+        if let Some(call) = &tool.mcp {
+            reading.actions.extend(tool_actions(call, &installation::head_in_force(environment).rules.tools));
+        }
         Self::of(call, tool, reading, vec![], environment, now, notes)
     }
 

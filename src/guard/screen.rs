@@ -8,7 +8,7 @@ use crate::model::verdict::Reason;
 use crate::policy::files::guarded::Places;
 use crate::policy::files::{self, Access, Touch};
 use crate::policy::place::normal;
-use crate::policy::{never, tier};
+use crate::policy::{dry_run, never, tier};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::machine::Machine;
@@ -33,7 +33,11 @@ pub fn file_objections(
     let touch = if file.writes { Touch::Write } else { Touch::Read };
     let access = Access { touch, path: file.path.clone(), unknown: false };
     let cwd = cwd.and_then(Path::to_str);
-    files::tool_objections(&[access], cwd, &head.rules, &places(environment), &Machine)
+    let mut reasons = files::tool_objections(&[access], cwd, &head.rules, &places(environment), &Machine);
+    if environment.dry_run && file.writes {
+        reasons.push(dry_run::file_objection(&file.path));
+    }
+    reasons
 }
 
 /// Where the files of this installation are.

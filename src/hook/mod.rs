@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod wire;
 
+mod mcp;
 mod notification;
 mod post_tool_use;
 mod pre_tool_use;

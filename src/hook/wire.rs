@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::mcp;
 use crate::model::event::{HookCall, HookEvent, ToolCall, ToolFile, ToolResult};
 
 /// One call of a hook, as it stands on stdin.
@@ -19,6 +20,7 @@ struct HookInputWire {
     transcript_path: Text,
     hook_event_name: Text,
     tool_use_id: Text,
+    tool_name: Text,
     tool_input: Fields,
     tool_response: Fields,
     error: Text,
@@ -44,7 +46,8 @@ pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<
     };
     let name = event.map(camel_case).or(wire.hook_event_name.0).unwrap_or_default();
     let file = wire.tool_input.file();
-    let call = ToolCall { id: wire.tool_use_id.0, command: wire.tool_input.command, file };
+    let mcp = wire.tool_name.0.filter(|name| name.starts_with("mcp__")).map(|tool| mcp::call(tool, &text));
+    let call = ToolCall { id: wire.tool_use_id.0, command: wire.tool_input.command, file, mcp };
     let event = match name.as_str() {
         "SessionStart" => HookEvent::SessionStart,
         "PreToolUse" => HookEvent::PreToolUse(call),

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::compiled::CompiledError;
-use super::words::WhereWire;
+use super::words::{ToolActionWire, ToolVerbWire, WhereWire};
 use crate::model::policy::{Policy, Tier};
-use crate::model::rules::{NeverRule, PathRule, Rules};
+use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule};
 
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -20,6 +20,8 @@ pub struct RulesWire {
     protect: Vec<PathRuleWire>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     secret: Vec<PathRuleWire>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolWire>,
     /// What tiers 1, 2 and 3 never run.
     #[serde(skip_serializing_if = "nothing")]
     deny: [Vec<String>; 3],
@@ -27,6 +29,15 @@ pub struct RulesWire {
 
 fn nothing(deny: &[Vec<String>; 3]) -> bool {
     deny.iter().all(Vec::is_empty)
+}
+
+#[derive(Serialize, Deserialize)]
+struct ToolWire {
+    tool: String,
+    action: ToolActionWire,
+    verb: Option<ToolVerbWire>,
+    service: Option<String>,
+    host: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,7 +68,15 @@ impl From<&Policy> for RulesWire {
             tiers: rule.tiers.iter().map(|tier| tier.number()).collect(),
         };
         let path = |rule: &PathRule| PathRuleWire { path: rule.glob.clone(), place: rule.place.into() };
+        let tool = |rule: &ToolRule| ToolWire {
+            tool: rule.tool.clone(),
+            action: rule.kind.into(),
+            verb: ToolVerbWire::of(rule.verb),
+            service: rule.service.clone(),
+            host: rule.host.clone(),
+        };
         Self {
+            tools: rules.tools.iter().map(tool).collect(),
             protect: rules.protect.iter().map(path).collect(),
             secret: rules.secret.iter().map(path).collect(),
             never: rules.never.iter().map(never).collect(),
@@ -90,13 +109,20 @@ impl RulesWire {
             })
         };
         let path = |rule: PathRuleWire| PathRule { glob: rule.path, place: rule.place.into() };
+        let tool = |rule: ToolWire| ToolRule {
+            verb: rule.verb.map_or_else(|| rule.action.usual_verb(), Into::into),
+            kind: rule.action.into(),
+            tool: rule.tool,
+            service: rule.service,
+            host: rule.host,
+        };
         Ok(Rules {
+            tools: self.tools.into_iter().map(tool).collect(),
             protect: self.protect.into_iter().map(path).collect(),
             secret: self.secret.into_iter().map(path).collect(),
             never: self.never.into_iter().map(never).collect::<Result<_, _>>()?,
             off: self.off,
             data: self.data,
-            ..Rules::default()
         })
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
-use super::wire_rules::{NeverWire, PathRuleWire};
+use super::wire_rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::words::{KindWire, OnFailureWire, UnresolvedWire};
 
 /// The whole file.
@@ -67,6 +67,7 @@ pub struct PolicyWire {
     pub data: Option<Vec<Spanned<String>>>,
     pub protect: Option<Vec<Spanned<PathRuleWire>>>,
     pub secret: Option<Vec<Spanned<PathRuleWire>>>,
+    pub tools: Option<Entries<ToolRuleWire>>,
 }
 
 /// So many actions per window; what is left out keeps its default.

@@ -7,7 +7,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
-use super::words::WhereWire;
+use super::words::{ToolActionWire, ToolVerbWire, WhereWire};
 
 /// A command that nobody runs, or a default that does not hold.
 #[derive(Debug, Deserialize)]
@@ -99,4 +99,14 @@ impl<'de> Deserialize<'de> for PathRuleWire {
 
         deserializer.deserialize_any(TextOrMap)
     }
+}
+
+/// What a tool of an MCP server does.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolRuleWire {
+    pub action: ToolActionWire,
+    pub verb: Option<ToolVerbWire>,
+    pub service: Option<Spanned<String>>,
+    pub host: Option<Spanned<String>>,
 }

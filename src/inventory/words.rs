@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::action::ActionKind;
+use crate::model::action::{ActionKind, Verb};
 use crate::model::policy::{OnFailure, Unresolved};
 use crate::model::rules::Where;
 
@@ -31,6 +31,85 @@ pub enum KindWire {
     Redeployment,
     PullRequest,
     Notification,
+}
+
+/// What a tool does: a kind of action, or something that nobody does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolActionWire {
+    Restart,
+    Redeployment,
+    PullRequest,
+    Notification,
+    Never,
+}
+
+impl From<ToolActionWire> for ActionKind {
+    fn from(word: ToolActionWire) -> Self {
+        match word {
+            ToolActionWire::Restart => Self::Restart,
+            ToolActionWire::Redeployment => Self::Redeployment,
+            ToolActionWire::PullRequest => Self::PullRequest,
+            ToolActionWire::Notification => Self::Notification,
+            ToolActionWire::Never => Self::Forbidden,
+        }
+    }
+}
+
+impl From<ActionKind> for ToolActionWire {
+    fn from(kind: ActionKind) -> Self {
+        match kind {
+            ActionKind::Restart => Self::Restart,
+            ActionKind::Redeployment => Self::Redeployment,
+            ActionKind::PullRequest => Self::PullRequest,
+            ActionKind::Notification => Self::Notification,
+            ActionKind::Forbidden => Self::Never,
+        }
+    }
+}
+
+impl ToolActionWire {
+    /// What is done where no verb says so.
+    pub const fn usual_verb(self) -> Verb {
+        match self {
+            Self::Restart => Verb::Restart,
+            Self::Redeployment => Verb::Deploy,
+            Self::PullRequest => Verb::Create,
+            Self::Notification => Verb::Send,
+            Self::Never => Verb::Loosen,
+        }
+    }
+}
+
+/// How a tool restarts: a stop opens a cycle that a start closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolVerbWire {
+    Restart,
+    Stop,
+    Start,
+}
+
+impl ToolVerbWire {
+    /// The word for a verb, where it is one of these.
+    pub const fn of(verb: Verb) -> Option<Self> {
+        Some(match verb {
+            Verb::Restart => Self::Restart,
+            Verb::Stop => Self::Stop,
+            Verb::Start => Self::Start,
+            _ => return None,
+        })
+    }
+}
+
+impl From<ToolVerbWire> for Verb {
+    fn from(word: ToolVerbWire) -> Self {
+        match word {
+            ToolVerbWire::Restart => Self::Restart,
+            ToolVerbWire::Stop => Self::Stop,
+            ToolVerbWire::Start => Self::Start,
+        }
+    }
 }
 
 /// See [`Where`].

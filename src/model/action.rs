@@ -100,6 +100,8 @@ pub enum Family {
     Notifier,
     /// `opsctl` itself.
     Guard,
+    /// A tool of an MCP server.
+    Tool,
 }
 
 /// What the command names, before `hosts.yaml` maps it to a service. `None` inside: it could not be told.
@@ -119,6 +121,8 @@ pub enum Target {
     Release(String),
     /// An Ansible playbook.
     Playbook(Playbook),
+    /// A service, by any of its names.
+    Service(String),
     /// The service cannot be told.
     Unknown,
     /// This kind of action has no service (a pull request, a notification).

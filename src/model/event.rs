@@ -94,6 +94,17 @@ pub struct ToolCall {
     pub command: Option<String>,
     /// The file that the tool itself reads or writes.
     pub file: Option<ToolFile>,
+    /// The tool of an MCP server, and what it was given.
+    pub mcp: Option<McpCall>,
+}
+
+/// A call of a tool that an MCP server offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpCall {
+    /// The client's name of it: `mcp__SERVER__TOOL`.
+    pub tool: String,
+    /// Its arguments that are texts or numbers, by JSON pointer.
+    pub arguments: Vec<(String, String)>,
 }
 
 /// A file that a tool of the client opens without a shell.

@@ -88,7 +88,7 @@ impl Service {
                 Some(file) => (&self.playbooks, file),
                 None => return false,
             },
-            Target::Unknown | Target::Nothing => return false,
+            Target::Service(_) | Target::Unknown | Target::Nothing => return false,
         };
         listed.iter().any(|known| known == name)
     }
@@ -105,6 +105,9 @@ impl Inventory {
         {
             return Some(self.service_named(told));
         }
+        if let Target::Service(name) = target {
+            return Some(self.service_named(name));
+        }
         let listing = || self.services.iter().filter(|service| service.lists(target));
         let found = listing()
             .find(|service| host.is_some() && service.host.as_deref() == host)
@@ -118,7 +121,8 @@ impl Inventory {
             | Target::ComposeProject(name)
             | Target::Unit(name)
             | Target::Workload(name)
-            | Target::Release(name) => Some(name.clone()),
+            | Target::Release(name)
+            | Target::Service(name) => Some(name.clone()),
             Target::Playbook(playbook) => playbook.guessed.as_deref().map(|name| self.service_named(name)),
             Target::Unknown | Target::Nothing => None,
         }

@@ -96,6 +96,7 @@ pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Opti
 fn forbidden(action: &ResolvedAction) -> Reason {
     let why = match action.action.family {
         Family::Guard => "would loosen the guard that this session is held to. Leave it to a person.",
+        Family::Tool => "is a tool that nobody calls here. Leave it to a person.",
         _ => "acts on everything at once. Name the one service that needs it.",
     };
     Reason { rule: "forbidden", text: format!("Forbidden at every tier: `{}` {why}", action.action.evidence) }

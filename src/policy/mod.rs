@@ -2,6 +2,7 @@
 
 pub mod budget;
 pub mod decide;
+pub mod dry_run;
 pub mod files;
 pub mod glob;
 pub mod never;

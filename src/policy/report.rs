@@ -31,6 +31,7 @@ fn success(action: &Action, host: Option<&str>) -> String {
     let evidence = with_host(action, host);
     match (action.kind, action.family) {
         (ActionKind::Forbidden, _) => format!("Forbidden action ran: {evidence}"),
+        (_, Family::Tool) => format!("Tool called: {evidence}"),
         (ActionKind::PullRequest, _) => match &action.title {
             Some(title) => format!("Pull request created: {title}"),
             None => format!("Pull request created: {evidence}"),
@@ -46,6 +47,7 @@ fn failure(action: &Action, host: Option<&str>, why: &str) -> String {
     let evidence = with_host(action, host);
     match (action.kind, action.family) {
         (ActionKind::Forbidden, _) => format!("Forbidden action failed ({why}): {evidence}"),
+        (_, Family::Tool) => format!("Tool failed ({why}): {evidence}"),
         (ActionKind::PullRequest, _) => format!("Pull request failed ({why}): {evidence}"),
         (ActionKind::Notification, _) => format!("Notification via Apprise failed ({why})"),
         (_, Family::Ansible) => format!("Ansible playbook failed ({why}): {evidence}"),
@@ -81,6 +83,7 @@ const fn noun(family: Family) -> &'static str {
         Family::Forge => "Pull request",
         Family::Notifier => "Notification",
         Family::Guard => "Guard",
+        Family::Tool => "Tool",
     }
 }
 

@@ -92,8 +92,11 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
         OnFailure::Open => "open",
         OnFailure::Closed => "closed",
     };
+    let tools = &compiled.installation.policy.rules.tools;
+    let tools: String = tools.iter().map(|rule| format!("|{}", rule.tool)).collect();
     let own = templates.get_template("settings.json")?.render(context! {
         opsctl,
+        tools,
         shell_tools => SHELL_TOOLS,
         file_tools => FILE_TOOLS,
         verify_remediation => &inline,

@@ -20,6 +20,8 @@ pub struct Environment {
     pub apprise_urls: Option<String>,
     /// `CLAUDEOPS_APPRISE_CONFIG`: a configuration file of apprise, where there are no URLs.
     pub apprise_config: Option<PathBuf>,
+    /// `CLAUDEOPS_DRY_RUN`: nothing is changed; what would be is denied.
+    pub dry_run: bool,
     /// `CLAUDE_SESSION_ID`: the session's id, as the one who started it calls it.
     pub session: Option<String>,
     /// `CLAUDE_CODE_SESSION_ID`: the session in whose shell this process runs, as the client calls it.
@@ -50,6 +52,7 @@ impl Environment {
                 Tier::Observe
             })
         });
+        let dry_run = dry_run(text("CLAUDEOPS_DRY_RUN").as_deref(), &mut complaints);
         let state_dir = path("CLAUDEOPS_STATE_DIR").unwrap_or_else(|| "/state".into());
         Self {
             hosts: path("CLAUDEOPS_HOSTS"),
@@ -58,6 +61,7 @@ impl Environment {
             tier,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
             apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
+            dry_run,
             session: text("CLAUDE_SESSION_ID"),
             client_session: text("CLAUDE_CODE_SESSION_ID"),
             project_dir: path("CLAUDE_PROJECT_DIR").unwrap_or_else(|| ".".into()),
@@ -81,6 +85,18 @@ impl Environment {
     }
 }
 
+/// What `CLAUDEOPS_DRY_RUN` says; what cannot be read is the careful answer.
+pub fn dry_run(value: Option<&str>, complaints: &mut Vec<String>) -> bool {
+    match value.map(|value| value.trim().to_lowercase()).as_deref() {
+        None | Some("" | "false" | "0" | "no" | "off") => false,
+        Some("true" | "1" | "yes" | "on") => true,
+        Some(other) => {
+            complaints.push(format!("CLAUDEOPS_DRY_RUN is `{other}`, not true or false; this is a dry run"));
+            true
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,7 +111,7 @@ mod tests {
     fn the_defaults_are_those_of_the_container() {
         let environment = environment(&[("CLAUDEOPS_APPRISE_URLS", " ")]);
         assert_eq!(environment.db_path, PathBuf::from("/state/claudeops.db"));
-        assert_eq!((environment.tier, environment.apprise_urls), (None, None));
+        assert_eq!((environment.tier, environment.apprise_urls, environment.dry_run), (None, None, false));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::environment::dry_run;
 use crate::model::policy::{Tier, TierPolicy, is_model};
 
 /// What the environment says about running sessions.
@@ -49,15 +50,7 @@ impl RunnerEnvironment {
                 Tier::Observe
             })
         });
-        let dry_run = match text("CLAUDEOPS_DRY_RUN").map(|value| value.to_lowercase()).as_deref() {
-            None | Some("false" | "0" | "no" | "off") => false,
-            Some("true" | "1" | "yes" | "on") => true,
-            Some(other) => {
-                complaints
-                    .push(format!("CLAUDEOPS_DRY_RUN is `{other}`, not true or false; this is a dry run"));
-                true
-            }
-        };
+        let dry_run = dry_run(text("CLAUDEOPS_DRY_RUN").as_deref(), &mut complaints);
         let models = Tier::ALL.map(|tier| {
             let name = format!("CLAUDEOPS_TIER{}_MODEL", tier.number());
             text(&name).filter(|model| {

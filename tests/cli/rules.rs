@@ -217,3 +217,97 @@ policy:
     denied(&shell("openssl rsa -in tls/site.key -text"));
     passes(&shell("cat tls/test.key"));
 }
+
+const TOOLS: &str = "\
+services: {jellyfin: {containers: [jf]}}
+policy:
+  tools:
+    mcp__docker__restart_container: {action: restart, service: container_name}
+    mcp__docker__stop: {action: restart, verb: stop, service: /target/name, host: /target/node}
+    mcp__forge__merge: {action: never}
+    mcp__forge__open: {action: pull_request}
+";
+
+fn mcp(id: &str, tool: &str, arguments: &Value) -> Value {
+    json!({"session_id": "s", "cwd": "/app", "tool_name": tool, "tool_input": arguments, "tool_use_id": id})
+}
+
+#[test]
+fn a_tool_of_an_mcp_server_is_counted_like_a_command() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", TOOLS);
+    assert_eq!(sandbox.opsctl(&["render", "--hosts", "hosts.yaml"], b"").code, Some(0));
+    let restart =
+        |id: &str| mcp(id, "mcp__docker__restart_container", &json!({"container_name": "jf", "n": 1}));
+    passes(&sandbox.hook("pre-tool-use", &restart("t1")));
+    passes(&sandbox.hook("post-tool-use", &restart("t1")));
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+    let reason = denied(&sandbox.hook("pre-tool-use", &restart("t3")));
+    assert!(reason.starts_with("Cooldown limit exceeded for jellyfin: 2/2 restarts"), "{reason}");
+    assert_eq!(sandbox.sql("SELECT message FROM events"), "Tool called: mcp__docker__restart_container jf");
+    let stop = mcp("t4", "mcp__docker__stop", &json!({"target": {"name": "sonarr", "node": "ie01"}}));
+    passes(&sandbox.hook("pre-tool-use", &stop));
+    assert_eq!(
+        sandbox.sql("SELECT service, verb, host FROM hook_actions WHERE tool_use_id = 't4'"),
+        "sonarr|stop|ie01"
+    );
+    // A service that is not named counts, too.
+    passes(&sandbox.hook("pre-tool-use", &mcp("t5", "mcp__docker__restart_container", &json!({}))));
+    assert_eq!(sandbox.sql("SELECT service FROM hook_actions WHERE tool_use_id = 't5'"), "unresolved");
+    let reason = denied(&sandbox.hook("pre-tool-use", &mcp("t6", "mcp__forge__merge", &json!({"id": 3}))));
+    assert_eq!(
+        reason,
+        "Forbidden at every tier: `mcp__forge__merge` is a tool that nobody calls here. Leave it to a person."
+    );
+    passes(&sandbox.hook("pre-tool-use", &mcp("t7", "mcp__docker__list", &json!({"container_name": "jf"}))));
+    let settings: Value = serde_json::from_str(&sandbox.read(".claude/settings.json")).unwrap();
+    let matcher = settings["hooks"]["PreToolUse"][0]["matcher"].as_str().unwrap();
+    assert!(
+        matcher.ends_with(
+            "|Glob|mcp__docker__restart_container|mcp__docker__stop|mcp__forge__merge|mcp__forge__open"
+        ),
+        "{matcher}"
+    );
+}
+
+#[test]
+fn a_tool_is_held_to_its_tier() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "1").with("CLAUDEOPS_HOSTS", "hosts.yaml");
+    sandbox.write("hosts.yaml", TOOLS);
+    let open = mcp("t1", "mcp__forge__open", &json!({"title": "x"}));
+    let reason = denied(&sandbox.hook("pre-tool-use", &open));
+    assert!(
+        reason.starts_with("Tier 1 may not carry out a pull request (`mcp__forge__open`). Tier 2 may"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_says_so() {
+    for value in ["true", "1", "YES", "perhaps"] {
+        let sandbox = Sandbox::new().with("CLAUDEOPS_DRY_RUN", value);
+        let note = if value == "perhaps" {
+            "opsctl: CLAUDEOPS_DRY_RUN is `perhaps`, not true or false; this is a dry run\n"
+        } else {
+            ""
+        };
+        for command in [
+            "docker restart jellyfin",
+            "ssh root@ie01 'systemctl stop nginx'",
+            "ansible-playbook redeploy-x.yml",
+            "gh pr create --title x",
+            "apprise -b x json://y",
+        ] {
+            let run = sandbox.before("t1", command);
+            assert_eq!(run.code, Some(2), "{command}: {run:?}");
+            assert!(run.stderr.contains("Dry run (CLAUDEOPS_DRY_RUN): "), "{run:?}");
+        }
+        let write = json!({"cwd": "/app", "tool_input": {"file_path": "/tmp/x", "content": "y"}});
+        assert_eq!(sandbox.hook("pre-tool-use", &write).code, Some(2));
+        let ls = sandbox.before("t2", "docker ps; docker logs jellyfin");
+        assert_eq!((ls.code, ls.stderr.as_str()), (Some(0), note));
+        assert_eq!(sandbox.sql("SELECT count(*) FROM hook_actions"), "0", "nothing is reserved");
+    }
+    let sandbox = Sandbox::new().with("CLAUDEOPS_DRY_RUN", "false");
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+}

@@ -40,7 +40,8 @@ impl Deed {
             | Target::ComposeProject(name)
             | Target::Unit(name)
             | Target::Workload(name)
-            | Target::Release(name) => Some(name.as_str()),
+            | Target::Release(name)
+            | Target::Service(name) => Some(name.as_str()),
             Target::Playbook(playbook) => playbook.told.as_deref().or(playbook.guessed.as_deref()),
             Target::Unknown | Target::Nothing => None,
         };

@@ -10,7 +10,7 @@ use crate::model::policy::{Budget, Policy, Window};
 /// Fills in the default of everything that is not stated.
 pub fn check(wire: PolicyWire) -> Checked<Policy> {
     let defaults = Policy::default();
-    let rules = rules::check(wire.never, wire.data, wire.protect, wire.secret)?;
+    let rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools)?;
     let mut tiers = defaults.tiers;
     for (number, tier) in entries(wire.tiers) {
         let Some(slot) =

@@ -3,11 +3,13 @@
 use serde_saphyr::Spanned;
 
 use super::names::check_name;
-use super::{Checked, wrong};
+use super::{Checked, entries, wrong};
 use crate::inventory::error::{Mistake, suggestion};
-use crate::inventory::wire_rules::{NeverWire, PathRuleWire};
+use crate::inventory::wire::Entries;
+use crate::inventory::wire_rules::{NeverWire, PathRuleWire, ToolRuleWire};
+use crate::inventory::words::ToolActionWire;
 use crate::model::policy::Tier;
-use crate::model::rules::{NeverRule, PathRule, Rules, Where};
+use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
 use crate::policy::never::{self, bomb, defaults::DEFAULTS};
 use crate::policy::pattern::Pattern;
 
@@ -17,6 +19,7 @@ pub fn check(
     data: Option<Vec<Spanned<String>>>,
     protect: Option<Vec<Spanned<PathRuleWire>>>,
     secret: Option<Vec<Spanned<PathRuleWire>>>,
+    tools: Option<Entries<ToolRuleWire>>,
 ) -> Checked<Rules> {
     let mut rules = Rules::default();
     for wire in never.unwrap_or_default() {
@@ -45,7 +48,44 @@ pub fn check(
     }
     rules.protect = check_paths(protect, Where::Local)?;
     rules.secret = check_paths(secret, Where::Any)?;
+    rules.tools = entries(tools).map(|(name, wire)| check_tool(&name, wire)).collect::<Checked<_>>()?;
     Ok(rules)
+}
+
+fn check_tool(name: &Spanned<String>, wire: ToolRuleWire) -> Checked<ToolRule> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let parts = name.value.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    if !parts.is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
+        || !name.value.chars().all(plain)
+    {
+        return Err(wrong(
+            name,
+            "is not a tool of an MCP server",
+            "write its name as the client does: `mcp__SERVER__TOOL`",
+        ));
+    }
+    let verb = match (wire.verb, wire.action) {
+        (Some(_), action) if action != ToolActionWire::Restart => {
+            return Err(wrong(name, "has a `verb`, but is no restart", "remove `verb`"));
+        }
+        (Some(verb), _) => verb.into(),
+        (None, action) => action.usual_verb(),
+    };
+    if wire.service.is_none() && matches!(wire.action, ToolActionWire::Restart | ToolActionWire::Redeployment)
+    {
+        return Err(wrong(
+            name,
+            "does not say which argument names the service",
+            "add `service: ARGUMENT`, or a JSON pointer",
+        ));
+    }
+    Ok(ToolRule {
+        tool: name.value.clone(),
+        kind: wire.action.into(),
+        verb,
+        service: wire.service.map(|argument| argument.value),
+        host: wire.host.map(|argument| argument.value),
+    })
 }
 
 fn check_paths(wires: Option<Vec<Spanned<PathRuleWire>>>, default: Where) -> Checked<Vec<PathRule>> {

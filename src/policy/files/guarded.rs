@@ -125,7 +125,7 @@ pub fn protect(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarde
     for end in ["", "-wal", "-shm", "-journal"] {
         file(&format!("{}{end}", places.ledger), STATE);
     }
-    for name in ["cooldown.json", "guard-failures.jsonl", "guard-failures.claimed.jsonl"] {
+    for name in ["cooldown.json", "guard-failures.jsonl", "guard-failures.claimed.jsonl", "mcp.json"] {
         file(&format!("{}/{name}", places.state), STATE);
     }
     places.hosts.iter().for_each(|path| file(path, POLICY));

@@ -1,0 +1,87 @@
+//! Tools of MCP servers, as `hosts.yaml` describes them.
+
+use crate::model::action::{Action, ActionKind, Family, Target};
+use crate::model::event::McpCall;
+use crate::model::rules::ToolRule;
+
+/// The actions of a call: one for each service that is named. A tool that no rule names has none.
+pub fn find_actions(call: &McpCall, rules: &[ToolRule]) -> Vec<Action> {
+    let Some(rule) = rules.iter().find(|rule| rule.tool == call.tool) else { return vec![] };
+    let counted = matches!(rule.kind, ActionKind::Restart | ActionKind::Redeployment);
+    let mut services = values(call, rule.service.as_deref());
+    services.dedup();
+    let host = values(call, rule.host.as_deref()).into_iter().next();
+    let action = |service: Option<&str>| Action {
+        kind: rule.kind,
+        verb: rule.verb,
+        family: Family::Tool,
+        target: match service {
+            Some(name) => Target::Service(name.to_owned()),
+            None if counted => Target::Unknown,
+            None => Target::Nothing,
+        },
+        host: host.map(str::to_owned),
+        via: vec![],
+        repeats: false,
+        evidence: match service {
+            Some(name) => format!("{} {}", call.tool, plain(name)),
+            None => call.tool.clone(),
+        },
+        title: None,
+    };
+    if services.is_empty() {
+        return vec![action(None)];
+    }
+    services.into_iter().map(|service| action(Some(service))).collect()
+}
+
+/// The texts at an argument: a name, or a JSON pointer; those of a list are several.
+fn values<'a>(call: &'a McpCall, argument: Option<&str>) -> Vec<&'a str> {
+    let Some(argument) = argument else { return vec![] };
+    let pointer = if argument.starts_with('/') { argument.to_owned() } else { format!("/{argument}") };
+    let at = |known: &str| {
+        known.strip_prefix(pointer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let texts =
+        call.arguments.iter().filter(|(known, _)| at(known)).map(|(_, text)| text.trim_start_matches('/'));
+    texts.filter(|text| !text.is_empty()).collect()
+}
+
+/// A name as it may be shown.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(128).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::action::Verb;
+
+    fn found(arguments: &[(&str, &str)], service: Option<&str>) -> Vec<(Target, Option<String>, String)> {
+        let rule = ToolRule {
+            tool: "mcp__docker__restart".into(),
+            kind: ActionKind::Restart,
+            verb: Verb::Restart,
+            service: service.map(Into::into),
+            host: Some("node".into()),
+        };
+        let arguments = arguments.iter().map(|(at, text)| ((*at).to_owned(), (*text).to_owned())).collect();
+        let call = McpCall { tool: "mcp__docker__restart".into(), arguments };
+        let actions = find_actions(&call, &[rule]);
+        actions.into_iter().map(|action| (action.target, action.host, action.evidence)).collect()
+    }
+
+    #[test]
+    fn each_service_that_a_call_names_is_an_action() {
+        let jellyfin = Target::Service("jellyfin".into());
+        assert_eq!(
+            found(&[("/name", "jellyfin"), ("/node", "ie01")], Some("name")),
+            [(jellyfin.clone(), Some("ie01".into()), "mcp__docker__restart jellyfin".into())]
+        );
+        assert_eq!(found(&[("/a/b/0", "/jellyfin"), ("/a/b/1", "x")], Some("/a/b")).len(), 2);
+        assert_eq!(
+            found(&[("/names", "x")], Some("name")),
+            [(Target::Unknown, None, "mcp__docker__restart".into())]
+        );
+    }
+}

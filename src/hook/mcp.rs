@@ -1,0 +1,61 @@
+//! The arguments of an MCP tool. They are read once more and only for such a tool: their shape is the server's.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::model::event::McpCall;
+
+/// Arguments beyond this are not looked at.
+const MOST: usize = 256;
+
+#[derive(Deserialize)]
+struct ArgumentsWire {
+    #[serde(default)]
+    tool_input: Value,
+}
+
+/// The call, from the whole input of the hook.
+pub fn call(tool: String, input: &str) -> McpCall {
+    let mut arguments = Vec::new();
+    if let Ok(wire) = serde_json::from_str::<ArgumentsWire>(input) {
+        flatten(&wire.tool_input, String::new(), &mut arguments);
+    }
+    McpCall { tool, arguments }
+}
+
+/// Texts and numbers by JSON pointer.
+fn flatten(value: &Value, pointer: String, into: &mut Vec<(String, String)>) {
+    if into.len() >= MOST || pointer.len() > 512 {
+        return;
+    }
+    match value {
+        Value::String(text) => into.push((pointer, text.clone())),
+        Value::Number(number) => into.push((pointer, number.to_string())),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                flatten(item, format!("{pointer}/{index}"), into);
+            }
+        }
+        Value::Object(members) => {
+            for (key, member) in members {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                flatten(member, format!("{pointer}/{key}"), into);
+            }
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_known_by_their_pointers() {
+        let input = r#"{"tool_name":"x","tool_input":{"name":"a","deep":{"b/c":[1,"two",true]}}}"#;
+        let call = call("mcp__x__y".into(), input);
+        let expected = [("/name", "a"), ("/deep/b~1c/0", "1"), ("/deep/b~1c/1", "two")];
+        assert_eq!(call.arguments, expected.map(|(at, text)| (at.to_owned(), text.to_owned())));
+        assert_eq!(super::call("mcp__x__y".into(), "[]").arguments, []);
+    }
+}
