@@ -16,6 +16,8 @@ const VALUED: &[&str] = &[
     "--cwd",
     "--deliver",
     "--deadline",
+    "--from",
+    "--managed",
 ];
 const QUIET: &[&str] = &["-h", "--help", "-V", "--version"];
 
@@ -43,6 +45,11 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
         (Some("render"), _) if !arguments.has(&["--check"]) => "opsctl render",
         (Some("prune"), _) => "opsctl prune",
         (Some("cooldown"), Some("reset")) => "opsctl cooldown reset",
+        // A session of a higher tier would be the agent's own way up.
+        (Some("session"), _) => "opsctl session",
+        (Some("handoff"), Some("take")) => "opsctl handoff take",
+        (Some("handoff"), Some("clear")) => "opsctl handoff clear",
+        (Some("mcp"), Some("merge")) => "opsctl mcp merge",
         _ => return,
     };
     let evidence = words.to_owned();

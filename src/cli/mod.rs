@@ -5,6 +5,7 @@ mod demo;
 mod doctor;
 mod events;
 mod explain;
+mod handoff;
 mod hook;
 mod hosts;
 mod init;
@@ -13,6 +14,7 @@ mod notify;
 mod prune;
 mod rehearse;
 mod render;
+mod session;
 mod status;
 mod tier;
 
@@ -59,6 +61,8 @@ enum Verb {
     Status(status::StatusArgs),
     Tier(tier::TierArgs),
     Notify(notify::NotifyArgs),
+    Session(session::SessionArgs),
+    Handoff(handoff::HandoffArgs),
     Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
@@ -103,6 +107,8 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Status(args) => status::run(&args),
         Verb::Tier(args) => tier::run(&args),
         Verb::Notify(args) => notify::run(&args),
+        Verb::Session(args) => session::run(&args),
+        Verb::Handoff(args) => handoff::run(&args),
         Verb::Prune(args) => prune::run(&args),
         Verb::Demo(_) => demo::run(),
         Verb::Doctor(args) => doctor::run(&args),

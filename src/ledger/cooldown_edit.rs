@@ -15,8 +15,8 @@ use rustix::io::Errno;
 use super::cooldown_file::MAX_BYTES;
 use super::folder_lock::{folder_of, turn_in_folder_of};
 use super::patience::BUSY_TIMEOUT;
-use super::plain_file::{self, Content};
 use super::time;
+use crate::plain_file::{self, Content};
 
 /// The file while it is being written.
 const UNFINISHED: &str = ".cooldown.json.new";

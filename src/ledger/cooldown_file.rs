@@ -10,9 +10,9 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::plain_file::{self, Content};
 use super::time;
 use crate::model::inventory::Inventory;
+use crate::plain_file::{self, Content};
 
 /// What the file says: the times of restarts and redeployments, per service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -30,10 +30,42 @@ pub(super) const LAST_WRITTEN: &str =
 const TOLD_LATELY: &str = "SELECT 1 FROM (SELECT session_id, message FROM events ORDER BY id DESC LIMIT 50)
      WHERE session_id IS ?1 AND message = ?2";
 
+/// Who tells of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A hook, from what really ran.
+    Hook,
+    /// The agent, in its own words.
+    Agent,
+    /// This program itself, as it runs sessions.
+    Runner,
+}
+
+impl Source {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Agent => "llm",
+            Self::Runner => "opsctl",
+        }
+    }
+}
+
 impl Change<'_> {
     /// Writes an event of this program's hooks.
     pub fn add_event(
         &self,
+        session: Option<&str>,
+        event: &NewEvent,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        self.add_event_from(Source::Hook, session, event, now)
+    }
+
+    /// Writes an event, whoever tells of it.
+    pub fn add_event_from(
+        &self,
+        source: Source,
         session: Option<&str>,
         event: &NewEvent,
         now: DateTime<Utc>,
@@ -43,14 +75,17 @@ impl Change<'_> {
             migrate::has_column(&self.transaction, "events", "source").map_err(|e| self.error(e))?;
         let sql = if has_source {
             "INSERT INTO events (session_id, level, service, message, created_at, source)
-             VALUES (?1, ?2, ?3, ?4, ?5, 'hook')"
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
         } else {
             "INSERT INTO events (session_id, level, service, message, created_at) VALUES (?1, ?2, ?3, ?4, ?5)"
         };
-        self.transaction
-            .execute(sql, params![session, level.as_str(), service, message, time::write(now)])
-            .map(|_| ())
-            .map_err(|e| self.error(e))
+        let (level, at, source) = (level.as_str(), time::write(now), source.as_str());
+        let written = if has_source {
+            self.transaction.execute(sql, params![session, level, service, message, at, source])
+        } else {
+            self.transaction.execute(sql, params![session, level, service, message, at])
+        };
+        written.map(|_| ()).map_err(|e| self.error(e))
     }
 
     /// Writes an event down that two may tell of, unless it is among the latest of this session.

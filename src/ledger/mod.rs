@@ -5,6 +5,7 @@ mod migrate;
 pub mod time;
 
 mod actions;
+pub mod client_runs;
 pub mod cooldown_edit;
 mod creation;
 mod events;
@@ -12,7 +13,6 @@ mod folder_lock;
 mod health;
 pub mod notices;
 mod patience;
-mod plain_file;
 #[cfg(test)]
 mod plans;
 mod resets;
@@ -28,8 +28,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use patience::{BUSY_TIMEOUT, look_again};
 
 pub use actions::{CallId, Settled};
-pub use events::Event;
 pub use health::Health;
+pub use events::{Event, Source};
 pub use resets::{HEALTHY_CHECKS, Streak};
 
 /// A ledger that cannot be used; the text says which file, why, and what to do.

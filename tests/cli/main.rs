@@ -3,6 +3,7 @@
 
 mod doctor;
 mod explain;
+mod handoff;
 mod hooks;
 mod hosts_yaml;
 mod init;
@@ -11,5 +12,6 @@ mod render;
 mod rules;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
+mod session;
 mod session_start;
 mod tier;

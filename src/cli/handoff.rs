@@ -1,0 +1,164 @@
+//! `opsctl handoff`: what one session hands over to the next tier.
+
+use std::io::Read as _;
+
+use chrono::Utc;
+use clap::{Args, Subcommand};
+
+use super::{FAILED, Failure, OK, complain, print};
+use crate::ledger::{Ledger, Source};
+use crate::model::event::{Level, NewEvent};
+use crate::model::policy::Tier;
+use crate::runtime::environment::Environment;
+use crate::runtime::runner::RunnerEnvironment;
+use crate::session::handoff::desk::Desk;
+use crate::session::handoff::{self, Handoff, HandoffError, MAX_BYTES};
+use crate::session::redact::Redactor;
+
+/// Write, check and take what a session hands over to the next tier
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl handoff                          # what lies there
+  opsctl handoff write < handoff.json     # checked before it is put down
+  next=$(opsctl handoff take --from 1)    # 2 or 3, and exit code 0; nothing, and 1, where there is no way up
+  opsctl handoff clear                    # at the start of a cycle")]
+pub struct HandoffArgs {
+    #[command(subcommand)]
+    verb: Option<HandoffVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+enum HandoffVerb {
+    /// Show what lies there
+    Show,
+    /// Say whether what lies there can be followed
+    Check(From),
+    /// Put down the hand-over on stdin, if it can be followed
+    Write(From),
+    /// Take what lies there: print the tier to go on with, or say why there is none
+    Take(From),
+    /// Remove what an earlier cycle left
+    Clear,
+}
+
+#[derive(Debug, Args)]
+struct From {
+    /// The tier that hands over; without it `CLAUDEOPS_TIER`, else 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    from: Option<u8>,
+}
+
+impl From {
+    fn tier(&self, environment: &Environment) -> Tier {
+        self.from.and_then(Tier::from_number).or(environment.tier).unwrap_or(Tier::Observe)
+    }
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &HandoffArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let runner = RunnerEnvironment::of_process();
+    for note in environment.complaints.iter().chain(&runner.complaints) {
+        complain(note);
+    }
+    let desk = Desk::new(&environment.state_dir, &runner.results_dir);
+    match &args.verb {
+        None | Some(HandoffVerb::Show) => show(&desk),
+        Some(HandoffVerb::Check(from)) => check(&desk, from.tier(&environment)),
+        Some(HandoffVerb::Write(from)) => write(&desk, from.tier(&environment)),
+        Some(HandoffVerb::Take(from)) => take(&desk, from.tier(&environment), &environment, &runner),
+        Some(HandoffVerb::Clear) => {
+            if desk.clear()? {
+                complain("a hand-over of an earlier cycle was removed");
+            }
+            Ok(OK)
+        }
+    }
+}
+
+fn show(desk: &Desk) -> Result<u8, Failure> {
+    match desk.look(Tier::Observe) {
+        None => print("nothing is handed over\n"),
+        Some(handoff) => print(&format!("{}\n", handoff?.text)),
+    }
+    Ok(OK)
+}
+
+fn check(desk: &Desk, from: Tier) -> Result<u8, Failure> {
+    let handoff = desk.look(from).ok_or("nothing is handed over")??;
+    print(&format!("{}\n", in_words(&handoff)));
+    Ok(OK)
+}
+
+fn write(desk: &Desk, from: Tier) -> Result<u8, Failure> {
+    let mut text = Vec::new();
+    // One byte more than is allowed tells a text that is too long.
+    std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(HandoffError::TooLarge(text.len() as u64).into());
+    }
+    let handoff = handoff::check(&text, from)?;
+    desk.put(&handoff).map_err(|error| {
+        format!(
+            "{} cannot be written ({error}); name a folder that can be with CLAUDEOPS_STATE_DIR",
+            desk.open_file().display()
+        )
+    })?;
+    print(&format!("{}; end the session now\n", in_words(&handoff)));
+    Ok(OK)
+}
+
+fn in_words(handoff: &Handoff) -> String {
+    format!("handed over to tier {}: {}", handoff.to.number(), handoff.services.join(", "))
+}
+
+/// What lies there and where it leads: up, or nowhere, with the event that says so.
+fn take(
+    desk: &Desk,
+    from: Tier,
+    environment: &Environment,
+    runner: &RunnerEnvironment,
+) -> Result<u8, Failure> {
+    let Some(found) = desk.look(from) else { return Ok(FAILED) };
+    let redactor = Redactor::of_process();
+    let (followed, level, message) = match &found {
+        Err(error) => (None, Level::Warning, format!("Hand-over of tier {} refused: {error}", from.number())),
+        Ok(handoff) if runner.dry_run => {
+            (None, Level::Info, format!("Dry run, so not followed: {}", in_words(handoff)))
+        }
+        Ok(handoff) if handoff.to > runner.max_tier => (
+            None,
+            Level::Critical,
+            format!(
+                "Needs a person: {}, and CLAUDEOPS_MAX_TIER is {}",
+                in_words(handoff),
+                runner.max_tier.number()
+            ),
+        ),
+        Ok(handoff) => (Some(handoff), Level::Info, format!("Tier {} {}", from.number(), in_words(handoff))),
+    };
+    let message = redactor.text(&message);
+    let service = found.as_ref().ok().and_then(|handoff| match handoff.services.as_slice() {
+        [service] => Some(service.clone()),
+        _ => None,
+    });
+    let event = NewEvent { level, service, message };
+    let now = Utc::now();
+    let noted = Ledger::open(&environment.db_path).and_then(|mut ledger| {
+        let change = ledger.change()?;
+        change.add_event_from(Source::Runner, None, &event, now)?;
+        change.commit()
+    });
+    if let Err(error) = noted {
+        complain(error);
+    }
+    complain(&event.message);
+    desk.take(followed, &redactor, now)?;
+    match followed {
+        Some(handoff) => {
+            print(&format!("{}\n", handoff.to.number()));
+            Ok(OK)
+        }
+        None => Ok(FAILED),
+    }
+}

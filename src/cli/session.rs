@@ -1,0 +1,73 @@
+//! `opsctl session`: one headless session of the client at a tier.
+
+use clap::Args;
+
+use super::{FAILED, Failure, OK, complain, print};
+use crate::model::policy::Tier;
+use crate::render::tier_args::client_arguments;
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+use crate::runtime::runner::RunnerEnvironment;
+use crate::session::handoff::desk::Desk;
+use crate::session::prompt;
+use crate::session::record::Outcome;
+use crate::session::run::{self, Session, Voices};
+
+/// Run one session of the client at a tier, to its end
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code 0: the client completed it. 1: it failed, timed out, was ended or could not be started;
+the table client_runs of the ledger says which, and the log in the results folder why.
+
+Examples:
+  opsctl session --tier 1
+  opsctl session --tier 2 --handoff      # told what `opsctl handoff take` took"
+)]
+pub struct SessionArgs {
+    /// The tier
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    tier: u8,
+    /// Tell it what the tier below handed over
+    #[arg(long)]
+    handoff: bool,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let runner = RunnerEnvironment::of_process();
+    let mut notes = runner.complaints.clone();
+    let installation = installation::in_force(&environment, &mut notes).installation;
+    // The argument parser knows the numbers of the tiers.
+    let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);
+    let policy = installation.policy.tier(tier);
+    let handoff = if args.handoff {
+        let told = Desk::new(&environment.state_dir, &runner.results_dir).told(tier);
+        if told.is_none() {
+            notes.push(format!("nothing was handed over to tier {}", tier.number()));
+        }
+        told
+    } else {
+        None
+    };
+    let of_tier = prompt::of_tier(tier, &installation, &environment, &runner, &mut notes)?;
+    for note in notes {
+        complain(note);
+    }
+    let servers = environment.mcp_config();
+    let servers = servers.is_file().then(|| servers.to_string_lossy().into_owned());
+    let model = runner.model(tier, policy);
+    let session = Session {
+        tier,
+        model,
+        limits: client_arguments(policy, model, servers.as_deref()),
+        prompt: prompt::complete(&of_tier, runner.dry_run, handoff.as_ref()),
+        deadline: policy.deadline,
+        environment: &environment,
+        runner: &runner,
+        inventory: &installation.inventory,
+    };
+    let voices = Voices { tell: &|line| print(&format!("{line}\n")), complain: &|line| complain(line) };
+    let outcome = run::run(&session, &voices)?;
+    Ok(if outcome == Outcome::Completed { OK } else { FAILED })
+}

@@ -1,0 +1,143 @@
+//! What one session hands over to the next tier: `handoff.json`, schema version 1.
+
+pub mod desk;
+mod wire;
+
+use crate::model::policy::Tier;
+
+/// The largest hand-over that is read, in bytes: it is written by a model, for a model to read.
+pub const MAX_BYTES: u64 = 64 * 1024;
+
+/// A hand-over that can be followed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Handoff {
+    /// The tier that is asked for.
+    pub to: Tier,
+    /// The services that it is about, at least one.
+    pub services: Vec<String>,
+    /// The text that the next tier reads: what was handed over, and no more than the schema knows.
+    pub text: String,
+}
+
+/// Why a hand-over is not followed. The texts say what to write instead, since the model reads them.
+#[derive(Debug, thiserror::Error)]
+pub enum HandoffError {
+    /// It is not a file with text in it.
+    #[error("handoff.json cannot be read ({0}); write it with `opsctl handoff write`")]
+    Unreadable(std::io::Error),
+    /// It is larger than [`MAX_BYTES`].
+    #[error("handoff.json has {0} bytes, and 65536 are the most; keep to what the next tier needs")]
+    TooLarge(u64),
+    /// It is not JSON of this shape.
+    #[error("handoff.json is not a hand-over ({0}); see the example in the prompt")]
+    Shape(String),
+    /// It is of another version.
+    #[error("handoff.json is of schema_version {0}, and only 1 is known; write `\"schema_version\": 1`")]
+    Version(i64),
+    /// There is no such tier.
+    #[error("handoff.json recommends tier {0}; the tiers to hand over to are 2 and 3")]
+    NoSuchTier(i64),
+    /// It does not lead up.
+    #[error("handoff.json of tier {from} recommends tier {to}; a hand-over leads to a higher tier")]
+    NotHigher {
+        /// The tier that hands over.
+        from: u8,
+        /// The tier that it recommends.
+        to: u8,
+    },
+    /// It is about nothing.
+    #[error("handoff.json names no service; list at least one under `services_affected`")]
+    NoService,
+    /// A name that is none.
+    #[error("handoff.json names a service that is empty, too long or has control characters in its name")]
+    ServiceName,
+}
+
+/// Reads and checks the text of a hand-over by a session of tier `from`.
+pub fn check(text: &[u8], from: Tier) -> Result<Handoff, HandoffError> {
+    let wire = wire::read(text)?;
+    let to = u8::try_from(wire.recommended_tier)
+        .ok()
+        .and_then(Tier::from_number)
+        .filter(|tier| *tier > Tier::Observe)
+        .ok_or(HandoffError::NoSuchTier(wire.recommended_tier))?;
+    if to <= from {
+        return Err(HandoffError::NotHigher { from: from.number(), to: to.number() });
+    }
+    let services = wire.services();
+    if services.is_empty() {
+        return Err(HandoffError::NoService);
+    }
+    let is_name =
+        |name: &String| !name.is_empty() && name.len() <= 128 && !name.chars().any(char::is_control);
+    if !services.iter().all(is_name) {
+        return Err(HandoffError::ServiceName);
+    }
+    Ok(Handoff { to, services, text: wire.to_text()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn complete() -> Value {
+        json!({
+            "schema_version": 1,
+            "recommended_tier": 2,
+            "services_affected": ["jellyfin"],
+            "check_results": [
+                {"service": "jellyfin", "check_type": "http", "status": "unhealthy", "error": "502", "response_time_ms": 41.5},
+                {"service": "jellyfin", "check_type": "smoke signals", "status": "?"}
+            ],
+            "investigation_findings": "out of memory",
+            "remediation_attempted": null,
+            "invented": {"by": "a model"}
+        })
+    }
+
+    fn checked(change: impl FnOnce(&mut Value), from: Tier) -> Result<Handoff, String> {
+        let mut value = complete();
+        change(&mut value);
+        check(value.to_string().as_bytes(), from).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_hand_over_is_followed_and_what_no_schema_knows_is_left_behind() {
+        let handoff = checked(|_| {}, Tier::Observe).unwrap();
+        assert_eq!(
+            (handoff.to, handoff.services.as_slice()),
+            (Tier::Remediate, ["jellyfin".to_owned()].as_slice())
+        );
+        assert!(handoff.text.contains("out of memory") && handoff.text.contains("smoke signals"));
+        assert!(!handoff.text.contains("invented") && !handoff.text.contains("remediation_attempted"));
+        assert_eq!(check(handoff.text.as_bytes(), Tier::Observe).unwrap(), handoff);
+    }
+
+    #[test]
+    fn a_name_is_enough_where_a_list_has_one() {
+        let handoff = checked(|value| value["services_affected"] = json!("jellyfin"), Tier::Observe).unwrap();
+        assert_eq!(handoff.services, ["jellyfin"]);
+    }
+
+    #[test]
+    fn whatever_is_wrong_is_said_with_what_to_write_instead() {
+        for (key, value, from, words) in [
+            ("recommended_tier", json!(9), Tier::Observe, "recommends tier 9"),
+            ("recommended_tier", json!(1), Tier::Observe, "recommends tier 1"),
+            ("recommended_tier", json!(2), Tier::Remediate, "of tier 2 recommends tier 2"),
+            ("recommended_tier", json!("two"), Tier::Observe, "not a hand-over"),
+            ("schema_version", json!(2), Tier::Observe, "schema_version 2"),
+            ("schema_version", Value::Null, Tier::Observe, "not a hand-over"),
+            ("services_affected", json!([]), Tier::Observe, "names no service"),
+            ("services_affected", json!(["a\nb"]), Tier::Observe, "control characters"),
+            ("check_results", json!("none"), Tier::Observe, "not a hand-over"),
+        ] {
+            let error = checked(|whole| whole[key] = value, from).unwrap_err();
+            assert!(error.contains(words), "{error}");
+            assert_eq!(error.lines().count(), 1);
+        }
+        let error = check(b"{\n  \"schema_version\": 1,,\n}", Tier::Observe).unwrap_err().to_string();
+        assert!(error.contains("line 2, column 23"), "{error}");
+    }
+}

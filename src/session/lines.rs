@@ -1,0 +1,82 @@
+//! Lines of a stream that may hold anything, in bounded memory.
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+
+/// The longest line that is kept, in bytes: an image in a tool's result is below it.
+pub const LONGEST: usize = 8 * 1024 * 1024;
+
+/// A line without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Its text; bytes that are no UTF-8 are replaced.
+    Text(String),
+    /// It was longer than [`LONGEST`]; so many bytes it had.
+    TooLong(usize),
+}
+
+/// The next line; `None` at the end of the stream, or when it cannot be read any more.
+pub async fn next(stream: &mut (impl AsyncBufRead + Unpin)) -> Option<Line> {
+    let mut kept = Vec::new();
+    let mut length = 0;
+    let mut begun = false;
+    while let Ok(chunk) = stream.fill_buf().await {
+        if chunk.is_empty() {
+            break;
+        }
+        begun = true;
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let (part, used) = match end {
+            Some(end) => (chunk.get(..end).unwrap_or_default(), end + 1),
+            None => (chunk, chunk.len()),
+        };
+        length += part.len();
+        if length <= LONGEST {
+            kept.extend_from_slice(part);
+        } else {
+            kept = Vec::new();
+        }
+        stream.consume(used);
+        if end.is_some() {
+            break;
+        }
+    }
+    if !begun {
+        return None;
+    }
+    Some(if length > LONGEST {
+        Line::TooLong(length)
+    } else {
+        Line::Text(String::from_utf8_lossy(&kept).into_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<Line> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut stream = tokio::io::BufReader::new(bytes);
+            let mut lines = Vec::new();
+            while let Some(line) = next(&mut stream).await {
+                lines.push(line);
+            }
+            lines
+        })
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_counted_and_the_next_one_is_whole() {
+        let bytes = [b"a\n".as_slice(), &vec![b'x'; LONGEST + 1], b"\n\nlast \xff"].concat();
+        assert_eq!(
+            lines(&bytes),
+            [
+                Line::Text("a".into()),
+                Line::TooLong(LONGEST + 1),
+                Line::Text(String::new()),
+                Line::Text("last \u{fffd}".into())
+            ]
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! The log of a session: the client's stream, a line of JSON each, without its secrets.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use crate::model::policy::Tier;
+
+/// An open log. Once it cannot be written, it is complained about and given up; the session goes on.
+#[derive(Debug)]
+pub struct Log {
+    file: Option<File>,
+    path: PathBuf,
+}
+
+impl Log {
+    /// A new log in `folder`, which is created if need be. Only its owner may read it.
+    pub fn create(folder: &Path, tier: Tier, session: &str, now: DateTime<Utc>) -> io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let short: String = session.chars().take(8).collect();
+        let name = format!("{}-tier{}-{short}.jsonl", now.format("%Y%m%dT%H%M%SZ"), tier.number());
+        let path = folder.join(name);
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+        Ok(Self { file: Some(file), path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a line; says why, the first time that it cannot.
+    pub fn add(&mut self, line: &Value) -> Result<(), String> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        if let Err(error) = file.write_all(format!("{line}\n").as_bytes()) {
+            self.file = None;
+            return Err(format!(
+                "{} cannot be written ({error}); free some space there",
+                self.path.display()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A line of this program's own, among those of the client.
+pub fn own(key: &str, value: impl Into<Value>, now: DateTime<Utc>) -> Value {
+    json!({"type": "opsctl", "at": now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true), key: value.into()})
+}

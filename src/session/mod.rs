@@ -1,0 +1,13 @@
+//! Running the client: what a session is started with, what comes out of it, what it hands over.
+
+mod child;
+pub mod handoff;
+mod lines;
+mod log;
+mod markers;
+pub mod prompt;
+pub mod record;
+pub mod redact;
+pub mod run;
+mod stream;
+mod told;

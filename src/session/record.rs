@@ -1,0 +1,100 @@
+//! What is written down about a session: a row of its own, and the events in the agent's words.
+
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+
+use super::stream::Account;
+use crate::ledger::client_runs::{NewRun, RunEnd};
+use crate::ledger::{Ledger, LedgerError, Source};
+use crate::model::event::NewEvent;
+
+/// How a session came out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The client brought it to an end and is content.
+    Completed,
+    /// The client failed; the words say how.
+    Failed(String),
+    /// It was ended at its deadline.
+    TimedOut,
+    /// It was ended because this program was asked to end.
+    Signalled,
+    /// The client could not be started.
+    NotStarted(String),
+}
+
+impl Outcome {
+    /// The word of the ledger.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed(_) => "failed",
+            Self::TimedOut => "timeout",
+            Self::Signalled => "signalled",
+            Self::NotStarted(_) => "not_started",
+        }
+    }
+}
+
+/// A session being written down. A ledger that cannot be used is complained about once; the session goes on.
+pub struct Record {
+    ledger: Option<Ledger>,
+    row: Option<i64>,
+    session: String,
+}
+
+impl Record {
+    /// Opens the row of a session that is about to start.
+    pub fn begin(db: &Path, run: &NewRun<'_>, complaints: &mut Vec<String>) -> Self {
+        let begun = Ledger::open(db).and_then(|mut ledger| {
+            let change = ledger.change()?;
+            let row = change.begin_run(run)?;
+            change.commit()?;
+            Ok((ledger, row))
+        });
+        let session = run.session.to_owned();
+        match begun {
+            Ok((ledger, row)) => Self { ledger: Some(ledger), row: Some(row), session },
+            Err(error) => {
+                complaints.push(format!("this session is not written down: {error}"));
+                Self { ledger: None, row: None, session }
+            }
+        }
+    }
+
+    /// Writes an event down.
+    pub fn event(&mut self, source: Source, event: &NewEvent, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        let Some(ledger) = &mut self.ledger else { return Ok(()) };
+        let change = ledger.change()?;
+        change.add_event_from(source, Some(&self.session), event, now)?;
+        change.commit()
+    }
+
+    /// Closes the row.
+    pub fn end(
+        &mut self,
+        outcome: &Outcome,
+        exit_code: Option<i32>,
+        account: Option<&Account>,
+        duration_ms: i64,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        let (Some(ledger), Some(row)) = (&mut self.ledger, self.row) else { return Ok(()) };
+        let change = ledger.change()?;
+        change.end_run(
+            row,
+            &RunEnd {
+                outcome: outcome.as_str(),
+                exit_code,
+                cost_usd: account.and_then(|account| account.cost_usd),
+                turns: account.and_then(|account| account.turns),
+                input_tokens: account.and_then(|account| account.input_tokens),
+                output_tokens: account.and_then(|account| account.output_tokens),
+                duration_ms,
+                at: now,
+            },
+        )?;
+        change.commit()
+    }
+}

@@ -1,0 +1,243 @@
+//! One session of the client, from its start to its row in the ledger.
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::child::{self, Ended, Heard, Start};
+use super::lines::Line;
+use super::log::{self, Log};
+use super::record::{Outcome, Record};
+use super::redact::Redactor;
+use super::stream::{self, Account, Said};
+use super::{markers, told};
+use crate::ledger::Source;
+use crate::ledger::client_runs::NewRun;
+use crate::model::event::{Level, NewEvent};
+use crate::model::inventory::Inventory;
+use crate::model::policy::{Tier, Window};
+use crate::runtime::environment::Environment;
+use crate::runtime::runner::RunnerEnvironment;
+
+/// Of one session, so many of the agent's own events are written down: it may repeat itself without end.
+const MOST_EVENTS: usize = 100;
+
+/// What a session is started with.
+pub struct Session<'a> {
+    /// Its tier.
+    pub tier: Tier,
+    /// The model.
+    pub model: &'a str,
+    /// Layers 1 and 2: the client's arguments.
+    pub limits: Vec<String>,
+    /// The whole prompt.
+    pub prompt: String,
+    /// How long it may run.
+    pub deadline: Window,
+    /// The variables.
+    pub environment: &'a Environment,
+    /// More variables.
+    pub runner: &'a RunnerEnvironment,
+    /// The names of the services.
+    pub inventory: &'a Inventory,
+}
+
+/// Where the words of a session go.
+pub struct Voices<'a> {
+    /// What happens, a line each.
+    pub tell: &'a dyn Fn(&str),
+    /// What is wrong, a line each.
+    pub complain: &'a dyn Fn(&str),
+}
+
+/// Runs a session to its end. Whatever the client does, this returns, with what came of it written down.
+pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<Outcome> {
+    // Signals are only heard from within the runtime, so everything is done in there.
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(run_in_runtime(session, voices))
+}
+
+async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<Outcome> {
+    let Session { tier, model, environment, runner, .. } = session;
+    let id = uuid::Uuid::new_v4().to_string();
+    let (started, began) = (Utc::now(), Instant::now());
+    let mut complaints = Vec::new();
+    let log = Log::create(&runner.results_dir, *tier, &id, started)
+        .map_err(|error| {
+            let folder = runner.results_dir.display();
+            complaints.push(format!(
+                "no log of this session: {folder} cannot be written ({error}); name another with CLAUDEOPS_RESULTS_DIR"
+            ));
+        })
+        .ok();
+    let log_path = log.as_ref().map(|log| log.path().display().to_string());
+    let new = NewRun { session: &id, tier: *tier, model, log: log_path.as_deref(), at: started };
+    let record = Record::begin(&environment.db_path, &new, &mut complaints);
+    for line in &complaints {
+        (voices.complain)(line);
+    }
+    (voices.tell)(&format!(
+        "tier {}: session {id}, model {model}, at most {}{}",
+        tier.number(),
+        session.deadline,
+        log_path.map(|path| format!(", log {path}")).unwrap_or_default()
+    ));
+
+    let mut desk =
+        Desk { session, voices, log, record, redactor: Redactor::of_process(), account: None, events: 0 };
+    let mut arguments: Vec<String> =
+        ["-p", "--output-format", "stream-json", "--verbose", "--session-id"].map(str::to_owned).to_vec();
+    arguments.push(id.clone());
+    arguments.extend(session.limits.iter().cloned());
+    let number = tier.number().to_string();
+    let ended = child::run(
+        Start {
+            program: runner.client.as_os_str(),
+            arguments: &arguments,
+            variables: &[("CLAUDEOPS_TIER", &number), ("CLAUDE_SESSION_ID", &id)],
+            folder: &environment.project_dir,
+            stdin: session.prompt.clone(),
+            deadline: session.deadline.delta().to_std().unwrap_or(Duration::from_hours(1)),
+        },
+        |heard| desk.hear(heard, Utc::now()),
+    )
+    .await;
+    Ok(desk.close(ended, began.elapsed(), Utc::now()))
+}
+
+/// Everything that a line of the client's may change.
+struct Desk<'a> {
+    session: &'a Session<'a>,
+    voices: &'a Voices<'a>,
+    log: Option<Log>,
+    record: Record,
+    redactor: Redactor,
+    account: Option<Account>,
+    events: usize,
+}
+
+impl Desk<'_> {
+    fn hear(&mut self, heard: Heard, now: DateTime<Utc>) {
+        match heard {
+            Heard::Out(Line::Text(text)) => match serde_json::from_str::<Value>(&text) {
+                Ok(mut value) => {
+                    self.redactor.json(&mut value);
+                    self.write(&value);
+                    for said in stream::read(&value) {
+                        self.follow(said, now);
+                    }
+                }
+                Err(_) if text.trim().is_empty() => {}
+                Err(_) => self.odd("stdout", &text, now),
+            },
+            Heard::Err(Line::Text(text)) => self.odd("stderr", &text, now),
+            Heard::Out(Line::TooLong(bytes)) | Heard::Err(Line::TooLong(bytes)) => {
+                self.write(&log::own("left_out_bytes", bytes, now));
+                (self.voices.tell)(&format!("  a line of {bytes} bytes was left out"));
+            }
+        }
+    }
+
+    /// What is not of the client's stream.
+    fn odd(&mut self, stream: &str, text: &str, now: DateTime<Utc>) {
+        let text = self.redactor.text(text);
+        self.write(&log::own(stream, text.as_str(), now));
+        let short = told::short(&text);
+        if !short.is_empty() {
+            (self.voices.tell)(&format!("  {stream}: {short}"));
+        }
+    }
+
+    fn follow(&mut self, said: Said, now: DateTime<Utc>) {
+        let line = told::line(&said);
+        if !line.trim().is_empty() {
+            (self.voices.tell)(&line);
+        }
+        match said {
+            Said::Text(text) => {
+                for mut event in markers::find(&text) {
+                    self.events += 1;
+                    if self.events > MOST_EVENTS {
+                        return;
+                    }
+                    event.service = event.service.map(|name| self.session.inventory.service_named(&name));
+                    self.note(Source::Agent, &event, now);
+                }
+            }
+            Said::End(account) => self.account = Some(account),
+            Said::ToolCall(..) | Said::ToolResult(_) => {}
+        }
+    }
+
+    fn write(&mut self, line: &Value) {
+        if let Some(Err(why)) = self.log.as_mut().map(|log| log.add(line)) {
+            (self.voices.complain)(&why);
+        }
+    }
+
+    fn note(&mut self, source: Source, event: &NewEvent, now: DateTime<Utc>) {
+        if let Err(error) = self.record.event(source, event, now) {
+            (self.voices.complain)(&error.to_string());
+        }
+    }
+
+    /// Writes down how it ended.
+    fn close(mut self, ended: std::io::Result<Ended>, took: Duration, now: DateTime<Utc>) -> Outcome {
+        let exit_code = match &ended {
+            Ok(Ended::Alone(status)) => status.code(),
+            Ok(Ended::Deadline | Ended::Asked) | Err(_) => None,
+        };
+        let outcome =
+            outcome(ended, self.account.as_ref(), &self.session.runner.client.display().to_string());
+        let duration_ms = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
+        let end = self.record.end(&outcome, exit_code, self.account.as_ref(), duration_ms, now);
+        if let Err(error) = end {
+            (self.voices.complain)(&error.to_string());
+        }
+        let tier = self.session.tier.number();
+        let (level, what) = match &outcome {
+            Outcome::Completed => (None, "completed".to_owned()),
+            Outcome::Signalled => (None, "was ended: opsctl was asked to end".to_owned()),
+            Outcome::TimedOut => {
+                (Some(Level::Warning), format!("was ended at its deadline of {}", self.session.deadline))
+            }
+            Outcome::Failed(why) => (Some(Level::Warning), format!("failed: {}", told::short(why))),
+            Outcome::NotStarted(why) => (Some(Level::Critical), format!("could not be started: {why}")),
+        };
+        let message = self.redactor.text(&format!("Session of tier {tier} {what}"));
+        self.write(&log::own("end", message.as_str(), now));
+        if let Some(level) = level {
+            self.note(Source::Runner, &NewEvent { level, service: None, message: message.clone() }, now);
+        }
+        (self.voices.tell)(&summary(&message, self.account.as_ref(), took));
+        outcome
+    }
+}
+
+fn outcome(ended: std::io::Result<Ended>, account: Option<&Account>, client: &str) -> Outcome {
+    match ended {
+        Err(error) => Outcome::NotStarted(format!(
+            "{client} ({error}); install the client, or name it with CLAUDEOPS_CLIENT"
+        )),
+        Ok(Ended::Deadline) => Outcome::TimedOut,
+        Ok(Ended::Asked) => Outcome::Signalled,
+        Ok(Ended::Alone(status)) => match account {
+            Some(account) if account.is_error => Outcome::Failed(account.words.clone()),
+            Some(_) if status.success() => Outcome::Completed,
+            Some(_) => Outcome::Failed(format!("the client ended with {status}")),
+            None => Outcome::Failed(format!("the client ended with {status} and without a result")),
+        },
+    }
+}
+
+fn summary(message: &str, account: Option<&Account>, took: Duration) -> String {
+    let mut parts = vec![format!("{:.1} s", took.as_secs_f64())];
+    if let Some(account) = account {
+        parts.extend(account.turns.map(|turns| format!("{turns} turns")));
+        parts.extend(account.cost_usd.map(|cost| format!("{cost:.4} USD")));
+    }
+    format!("{message} ({})", parts.join(", "))
+}

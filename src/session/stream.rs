@@ -1,0 +1,174 @@
+//! The client's stream, a line of JSON per event, reduced to what is told and recorded.
+
+use serde_json::Value;
+
+/// What one line says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// The agent's own words.
+    Text(String),
+    /// The agent calls a tool; the second is its input in short.
+    ToolCall(String, String),
+    /// A tool has answered, or was kept from running.
+    ToolResult(Outcome),
+    /// The session's end, in the client's own account.
+    End(Account),
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ran well.
+    Ok,
+    /// It was refused, by a hook or by the client's permissions.
+    Denied(String),
+    /// It ran, and failed.
+    Failed(String),
+}
+
+/// What the client says about a session that it has brought to an end.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Account {
+    /// Whether it considers it a failure.
+    pub is_error: bool,
+    /// Its last words, or what went wrong.
+    pub words: String,
+    /// In US dollars, as the client estimates it.
+    pub cost_usd: Option<f64>,
+    /// Turns of the model.
+    pub turns: Option<i64>,
+    /// Tokens read, those from a cache included.
+    pub input_tokens: Option<i64>,
+    /// Tokens written.
+    pub output_tokens: Option<i64>,
+}
+
+/// The keys of a tool's input that say most, the most telling first.
+const TELLING: [&str; 8] =
+    ["command", "file_path", "path", "pattern", "url", "description", "prompt", "query"];
+
+/// What a line of the stream says; nothing for the many that are of no interest.
+pub fn read(line: &Value) -> Vec<Said> {
+    match line.get("type").and_then(Value::as_str) {
+        Some("assistant") => blocks(line).filter_map(of_agent).collect(),
+        Some("user") => blocks(line).filter_map(of_tool).collect(),
+        Some("result") => vec![Said::End(account(line))],
+        _ => vec![],
+    }
+}
+
+fn blocks(line: &Value) -> impl Iterator<Item = &Value> {
+    line.pointer("/message/content").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn of_agent(block: &Value) -> Option<Said> {
+    let text = |key: &str| block.get(key).and_then(Value::as_str);
+    match text("type")? {
+        "text" => Some(Said::Text(text("text")?.to_owned())),
+        "tool_use" => {
+            let input = block.get("input").unwrap_or(&Value::Null);
+            let telling = TELLING.iter().find_map(|key| input.get(key)?.as_str());
+            let input = telling.map_or_else(|| input.to_string(), str::to_owned);
+            Some(Said::ToolCall(text("name")?.to_owned(), input))
+        }
+        _ => None,
+    }
+}
+
+fn of_tool(block: &Value) -> Option<Said> {
+    if block.get("type").and_then(Value::as_str) != Some("tool_result") {
+        return None;
+    }
+    let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+    if !failed {
+        return Some(Said::ToolResult(Outcome::Ok));
+    }
+    let shown = flat(block.get("content").unwrap_or(&Value::Null));
+    let shown = shown.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
+    let refused = shown.starts_with("Permission to") || shown.contains(" hook error: ");
+    let shown = shown.to_owned();
+    Some(Said::ToolResult(if refused { Outcome::Denied(shown) } else { Outcome::Failed(shown) }))
+}
+
+/// A text, or a list of blocks with texts.
+fn flat(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn account(line: &Value) -> Account {
+    let number = |pointer: &str| line.pointer(pointer).and_then(Value::as_i64);
+    let read = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+    let read: Vec<i64> = read.iter().filter_map(|key| number(&format!("/usage/{key}"))).collect();
+    Account {
+        is_error: line.get("is_error").and_then(Value::as_bool).unwrap_or(false),
+        words: line.get("result").map(flat).unwrap_or_default(),
+        cost_usd: line.get("total_cost_usd").and_then(Value::as_f64).filter(|cost| cost.is_finite()),
+        turns: number("/num_turns"),
+        input_tokens: (!read.is_empty()).then(|| read.iter().sum()),
+        output_tokens: number("/usage/output_tokens"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_lines_that_matter_are_understood() {
+        let content = json!([
+            {"type": "text", "text": "looking"},
+            {"type": "tool_use", "name": "Bash", "input": {"description": "list", "command": "docker ps"}},
+            {"type": "tool_use", "name": "mcp__x__y", "input": {"n": 1}},
+            {"type": "thinking", "thinking": "hm"}
+        ]);
+        let said = read(&json!({"type": "assistant", "message": {"content": content}}));
+        assert_eq!(
+            said,
+            [
+                Said::Text("looking".into()),
+                Said::ToolCall("Bash".into(), "docker ps".into()),
+                Said::ToolCall("mcp__x__y".into(), "{\"n\":1}".into()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_denial_is_told_from_a_failure() {
+        let result = |content: Value, is_error: bool| {
+            let block = json!({"type": "tool_result", "content": content, "is_error": is_error});
+            read(&json!({"type": "user", "message": {"content": [block]}})).pop()
+        };
+        let hook = "PreToolUse:Bash hook error: [opsctl hook pre-tool-use]: Cooldown limit exceeded";
+        assert_eq!(result(json!(hook), true), Some(Said::ToolResult(Outcome::Denied(hook.into()))));
+        let blocks = json!([{"type": "text", "text": "Exit code 1"}]);
+        assert_eq!(result(blocks, true), Some(Said::ToolResult(Outcome::Failed("Exit code 1".into()))));
+        assert_eq!(result(json!("out"), false), Some(Said::ToolResult(Outcome::Ok)));
+    }
+
+    #[test]
+    fn the_end_carries_the_account() {
+        let line = json!({"type": "result", "is_error": true, "result": "no credit", "num_turns": 3, "total_cost_usd": 0.25,
+                          "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 7}});
+        let expected = Account {
+            is_error: true,
+            words: "no credit".into(),
+            cost_usd: Some(0.25),
+            turns: Some(3),
+            input_tokens: Some(100),
+            output_tokens: Some(7),
+        };
+        assert_eq!(read(&line), [Said::End(expected)]);
+        for odd in
+            [json!(7), json!({"type": "assistant"}), json!({"type": "user", "message": "x"}), json!({})]
+        {
+            assert_eq!(read(&odd), []);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! A session on the terminal: a line per event, short enough to be read as it scrolls by.
+
+use super::stream::{Outcome, Said};
+
+/// The longest line, in characters.
+const LONGEST: usize = 200;
+
+/// The line for an event.
+pub fn line(said: &Said) -> String {
+    match said {
+        Said::Text(text) => format!("  {}", short(text)),
+        Said::ToolCall(tool, input) => format!("  {tool}: {}", short(input)),
+        Said::ToolResult(Outcome::Ok) => "    ok".to_owned(),
+        Said::ToolResult(Outcome::Denied(why)) => format!("    denied: {}", short(why)),
+        Said::ToolResult(Outcome::Failed(why)) => format!("    failed: {}", short(why)),
+        Said::End(account) if account.is_error => format!("  the client gave up: {}", short(&account.words)),
+        Said::End(_) => String::new(),
+    }
+}
+
+/// One line, and not a long one.
+pub fn short(text: &str) -> String {
+    let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.retain(|c| !c.is_control());
+    if words.chars().count() > LONGEST {
+        words = words.chars().take(LONGEST - 1).collect::<String>() + "…";
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_line_and_short() {
+        let text = format!("a\n\u{1b}[31mb\t{}", "c".repeat(1000));
+        let line = line(&Said::Text(text));
+        assert!(line.starts_with("  a [31mb ccc") && line.ends_with('…'), "{line}");
+        assert_eq!(line.chars().count(), LONGEST + 2);
+    }
+}

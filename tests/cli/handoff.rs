@@ -1,0 +1,187 @@
+//! `opsctl handoff`: from one session to the next, whatever a model writes.
+
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("results")).unwrap();
+    let results = sandbox.path("results").display().to_string();
+    sandbox.with("CLAUDEOPS_RESULTS_DIR", &results)
+}
+
+fn good(tier: u8) -> Value {
+    json!({
+        "schema_version": 1, "recommended_tier": tier, "services_affected": ["jellyfin"],
+        "check_results": [{"service": "jellyfin", "check_type": "http", "status": "unhealthy", "error": "502"}],
+        "investigation_findings": "out of memory",
+    })
+}
+
+fn results(sandbox: &Sandbox) -> Vec<String> {
+    let names = std::fs::read_dir(sandbox.path("results")).unwrap();
+    names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Asserts that what lies there leads nowhere, is gone, and that an event says why.
+#[track_caller]
+fn refused(sandbox: &Sandbox, why: &str) {
+    let run = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+    assert!(run.stderr.contains(why) && run.stderr.lines().count() == 1, "{why}: {run:?}");
+    let event = sandbox.sql("SELECT level, source, message FROM events");
+    assert!(
+        event.starts_with("warning|opsctl|Hand-over of tier 1 refused: ") && event.contains(why),
+        "{event}"
+    );
+    assert!(std::fs::symlink_metadata(sandbox.path("handoff.json")).is_err(), "{why}: it is removed");
+    assert!(!sandbox.path("handoff-taken.json").exists());
+    let again = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");
+    assert_eq!(
+        (again.code, again.stdout.as_str(), again.stderr.as_str()),
+        (Some(1), "", ""),
+        "once is enough"
+    );
+}
+
+#[test]
+fn a_good_one_leads_to_its_tier_once() {
+    let sandbox = sandbox();
+    let written = sandbox.opsctl(&["handoff", "write"], good(2).to_string().as_bytes());
+    assert_eq!(written.stdout, "handed over to tier 2: jellyfin; end the session now\n", "{written:?}");
+    let checked = sandbox.opsctl(&["handoff", "check"], b"");
+    assert_eq!((checked.code, checked.stdout.as_str()), (Some(0), "handed over to tier 2: jellyfin\n"));
+    let taken = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");
+    assert_eq!((taken.code, taken.stdout.as_str()), (Some(0), "2\n"), "{taken:?}");
+    assert!(!sandbox.path("handoff.json").exists());
+    assert!(sandbox.read("handoff-taken.json").contains("out of memory"));
+    assert_eq!(
+        sandbox.sql("SELECT level, service, message FROM events"),
+        "info|jellyfin|Tier 1 handed over to tier 2: jellyfin"
+    );
+    let copies = results(&sandbox);
+    assert!(copies.len() == 1 && copies[0].ends_with("-handoff-taken.json"), "{copies:?}");
+    assert_eq!(sandbox.opsctl(&["handoff", "take", "--from", "1"], b"").code, Some(1), "it was taken");
+}
+
+#[test]
+fn what_cannot_be_followed_is_not_put_down() {
+    let sandbox = sandbox().with("CLAUDEOPS_TIER", "2");
+    for (text, why) in [
+        ("{".to_owned(), "line 1, column 1"),
+        (good(2).to_string(), "of tier 2 recommends tier 2"),
+        ("x".repeat(70_000), "65536 are the most"),
+    ] {
+        let run = sandbox.opsctl(&["handoff", "write"], text.as_bytes());
+        assert_eq!((run.code, run.stdout.as_str(), run.stderr.lines().count()), (Some(1), "", 1), "{run:?}");
+        assert!(run.stderr.contains(why), "{run:?}");
+        assert!(!sandbox.path("handoff.json").exists());
+    }
+}
+
+#[test]
+fn one_that_leads_nowhere_is_removed_and_told() {
+    let mut nobody = good(2);
+    nobody["services_affected"] = json!([]);
+    for (content, why) in [
+        ("{ half a".to_owned(), "not a hand-over"),
+        (good(9).to_string(), "recommends tier 9"),
+        (nobody.to_string(), "names no service"),
+        (String::new(), "not a hand-over"),
+    ] {
+        let sandbox = sandbox();
+        sandbox.write("handoff.json", &content);
+        refused(&sandbox, why);
+        let copies = results(&sandbox);
+        assert!(copies.len() == 1 && copies[0].ends_with("-handoff-refused.json"), "{why}: {copies:?}");
+    }
+}
+
+#[test]
+fn a_hundred_megabytes_are_not_read() {
+    let sandbox = sandbox();
+    std::fs::File::create(sandbox.path("handoff.json")).unwrap().set_len(100 << 20).unwrap();
+    refused(&sandbox, "104857600 bytes");
+    assert_eq!(results(&sandbox), [""; 0], "nor kept");
+}
+
+#[test]
+fn what_is_no_file_is_removed_and_its_target_stays() {
+    let linked = sandbox();
+    let target = linked.write("elsewhere.json", &good(2).to_string());
+    symlink(&target, linked.path("handoff.json")).unwrap();
+    refused(&linked, "a symbolic link");
+    assert!(target.exists());
+
+    let folder = sandbox();
+    folder.write("handoff.json/inside", "x");
+    refused(&folder, "is a directory");
+
+    let pipe = sandbox();
+    rustix::fs::mkfifoat(rustix::fs::CWD, pipe.path("handoff.json"), rustix::fs::Mode::RUSR).unwrap();
+    refused(&pipe, "not a regular file");
+}
+
+#[test]
+fn beyond_the_highest_tier_a_person_is_needed() {
+    let sandbox = sandbox().with("CLAUDEOPS_MAX_TIER", "2");
+    sandbox.write("handoff.json", &good(3).to_string());
+    let run = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+    let event = sandbox.sql("SELECT level, service, message FROM events");
+    assert_eq!(
+        event,
+        "critical|jellyfin|Needs a person: handed over to tier 3: jellyfin, and CLAUDEOPS_MAX_TIER is 2"
+    );
+}
+
+#[test]
+fn a_dry_run_leads_nowhere() {
+    let sandbox = sandbox().with("CLAUDEOPS_DRY_RUN", "true");
+    sandbox.write("handoff.json", &good(2).to_string());
+    let run = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+    assert_eq!(sandbox.sql("SELECT level FROM events"), "info");
+    assert!(!sandbox.path("handoff.json").exists());
+}
+
+#[test]
+fn a_secret_in_it_stays_out_of_the_results() {
+    let sandbox = sandbox();
+    let mut leaky = good(2);
+    leaky["investigation_findings"] = json!("the key is sk-ant-api03-abcdef");
+    sandbox.write("handoff.json", &leaky.to_string());
+    assert_eq!(sandbox.opsctl(&["handoff", "take", "--from", "1"], b"").code, Some(0));
+    let copy = sandbox.read(&format!("results/{}", results(&sandbox)[0]));
+    assert!(copy.contains("[redacted]") && !copy.contains("sk-ant-"), "{copy}");
+}
+
+#[test]
+fn an_earlier_cycles_hand_over_is_cleared() {
+    let sandbox = sandbox();
+    sandbox.write("handoff.json", &good(2).to_string());
+    sandbox.write("handoff-taken.json", &good(2).to_string());
+    let run = sandbox.opsctl(&["handoff", "clear"], b"");
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(0), 1), "{run:?}");
+    assert!(!sandbox.path("handoff.json").exists() && !sandbox.path("handoff-taken.json").exists());
+    assert_eq!(sandbox.opsctl(&["handoff", "clear"], b"").stderr, "");
+}
+
+#[test]
+fn an_agent_may_hand_over_but_not_take_or_clear_or_start_a_session() {
+    let sandbox = sandbox();
+    for (command, code) in [
+        ("opsctl handoff write < x.json", 0),
+        ("opsctl handoff check", 0),
+        ("opsctl handoff take --from 1", 2),
+        ("opsctl handoff clear", 2),
+        ("opsctl session --tier 3", 2),
+        ("opsctl mcp merge", 2),
+        ("opsctl tier 3 --args", 0),
+    ] {
+        assert_eq!(sandbox.before("t", command).code, Some(code), "{command}");
+    }
+}

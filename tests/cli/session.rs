@@ -1,0 +1,271 @@
+//! `opsctl session` with clients that misbehave; what a good one does is in `tests/e2e`.
+
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox};
+
+/// A sandbox whose client does this piece of sh.
+fn with_client(behaviour: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let client = sandbox.write("bin/claude", &format!("#!/bin/sh\n{behaviour}\n"));
+    std::fs::set_permissions(&client, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let results = sandbox.path("results").display().to_string();
+    sandbox.with("CLAUDEOPS_CLIENT", client.to_str().unwrap()).with("CLAUDEOPS_RESULTS_DIR", &results)
+}
+
+/// A client that says this, a line of JSON each, and ends.
+fn saying(lines: &[Value]) -> Sandbox {
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    with_client(&format!("cat >/dev/null; cat <<'END'\n{lines}END"))
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}})
+}
+
+fn result(is_error: bool) -> Value {
+    json!({"type": "result", "is_error": is_error, "result": "that was all", "num_turns": 2, "total_cost_usd": 0.5,
+           "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 3}})
+}
+
+fn session(sandbox: &Sandbox) -> Run {
+    sandbox.opsctl(&["session", "--tier", "1"], b"")
+}
+
+fn row(sandbox: &Sandbox, columns: &str) -> String {
+    sandbox.sql(&format!("SELECT {columns} FROM client_runs"))
+}
+
+fn log(sandbox: &Sandbox) -> String {
+    let mut logs = std::fs::read_dir(sandbox.path("results")).unwrap();
+    let log = logs.next().unwrap().unwrap().path();
+    assert!(logs.next().is_none(), "one session, one log");
+    assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+    std::fs::read_to_string(log).unwrap()
+}
+
+#[test]
+fn a_completed_session_leaves_its_account() {
+    let sandbox = saying(&[text("looking around"), result(false)]);
+    let run = session(&sandbox);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert!(
+        run.stdout.contains("looking around") && run.stdout.contains("Session of tier 1 completed"),
+        "{run:?}"
+    );
+    let columns =
+        "outcome, exit_code, tier, model, cost_usd, turns, input_tokens, output_tokens, ended_at IS NOT NULL";
+    assert_eq!(row(&sandbox, columns), "completed|0|1|haiku|0.5|2|15|3|1");
+    assert_eq!(row(&sandbox, "log_path"), log_path(&sandbox));
+}
+
+fn log_path(sandbox: &Sandbox) -> String {
+    let mut logs = std::fs::read_dir(sandbox.path("results")).unwrap();
+    logs.next().unwrap().unwrap().path().display().to_string()
+}
+
+#[test]
+fn the_client_is_told_its_tier_its_session_and_its_prompt() {
+    let sandbox = with_client(
+        "printf '%s\\n' \"$CLAUDEOPS_TIER\" \"$CLAUDE_SESSION_ID\" \"$*\" > told; cat > prompt; pwd > where; echo '{\"type\": \"result\"}'",
+    );
+    assert_eq!(session(&sandbox).code, Some(0));
+    let told = sandbox.read("told");
+    let [tier, id, arguments] = told.lines().collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!((tier, id), ("1", row(&sandbox, "session_id").as_str()));
+    assert!(arguments.contains(&format!("--session-id {id} --tools Bash,Read")), "{arguments}");
+    assert!(arguments.starts_with("-p --output-format stream-json --verbose "), "{arguments}");
+    assert!(sandbox.read("prompt").starts_with("# Tier 1: observe\n"));
+}
+
+#[test]
+fn a_prompt_of_ones_own_is_used_and_one_that_is_missing_is_named() {
+    for (content, expected) in
+        [(Some("Only look at the disk."), "Only look at the disk.\n"), (None, "# Tier 1: observe")]
+    {
+        let sandbox = with_client("cat > prompt; echo '{\"type\": \"result\"}'")
+            .with("CLAUDEOPS_TIER1_PROMPT", "mine.md");
+        if let Some(content) = content {
+            sandbox.write("mine.md", content);
+        }
+        let run = session(&sandbox);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert!(sandbox.read("prompt").starts_with(expected));
+        assert_eq!(run.stderr.contains("the prompt mine.md is not there"), content.is_none(), "{run:?}");
+    }
+}
+
+#[test]
+fn events_in_the_agents_words_are_written_down_as_its_own() {
+    let said =
+        "All looked at.\n[EVENT:warning:adguardhome] slow answers\n[EVENT:info] token=abcdef123456 seen";
+    let sandbox = saying(&[text(said), result(false)]);
+    sandbox.write("hosts.yaml", "services: {adguard: {containers: [adguardhome]}}\n");
+    assert_eq!(session(&sandbox).code, Some(0));
+    let events = sandbox.sql("SELECT level, service, message, source, session_id = (SELECT session_id FROM client_runs) FROM events ORDER BY id");
+    assert_eq!(events, "warning|adguard|slow answers|llm|1\ninfo||token=[redacted] seen|llm|1");
+}
+
+#[test]
+fn no_secret_reaches_the_log_the_terminal_or_the_ledger() {
+    let secrets = ["sk-ant-api03-abcdef", "hunter2-is-long", "pw-in-url", "topic-of-ntfy"];
+    let said =
+        "[EVENT:info] sk-ant-api03-abcdef hunter2-is-long https://bob:pw-in-url@git.lan ntfy://topic-of-ntfy";
+    let sandbox = saying(&[text(said), result(false)])
+        .with("GRAFANA_PASSWORD", "hunter2-is-long")
+        .with("CLAUDEOPS_APPRISE_URLS", "ntfy://topic-of-ntfy");
+    let run = session(&sandbox);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let everywhere = run.stdout + &run.stderr + &log(&sandbox) + &sandbox.sql("SELECT message FROM events");
+    assert!(everywhere.matches("[redacted]").count() >= 12, "{everywhere}");
+    for secret in secrets {
+        assert!(!everywhere.contains(secret), "{secret}: {everywhere}");
+    }
+}
+
+#[test]
+fn whatever_the_client_does_has_its_outcome_and_the_words_for_it() {
+    for (behaviour, outcome, exit_code, words) in [
+        ("exit 3", "failed", "3", "exit status: 3 and without a result"),
+        ("kill -SEGV $$", "failed", "", "signal: 11"),
+        ("echo garbage; printf '\\377\\000\\n{\\n'; exit 0", "failed", "0", "without a result"),
+        (
+            "echo '{\"type\": \"result\", \"is_error\": true, \"result\": \"Credit balance is too low\"}'; exit 1",
+            "failed",
+            "1",
+            "Credit balance is too low",
+        ),
+        ("echo '{\"type\": \"result\"}'; exit 5", "failed", "5", "exit status: 5"),
+    ] {
+        let sandbox = with_client(behaviour);
+        let run = session(&sandbox);
+        assert_eq!(run.code, Some(1), "{behaviour}: {run:?}");
+        assert_eq!(row(&sandbox, "outcome, exit_code"), format!("{outcome}|{exit_code}"), "{behaviour}");
+        let event = sandbox.sql("SELECT level, source, message FROM events");
+        assert!(
+            event.starts_with("warning|opsctl|Session of tier 1 failed: ") && event.contains(words),
+            "{event}"
+        );
+    }
+}
+
+#[test]
+fn a_client_that_is_not_there_is_a_critical_event() {
+    let sandbox = with_client("").with("CLAUDEOPS_CLIENT", "/no/such/claude");
+    let run = session(&sandbox);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert_eq!(row(&sandbox, "outcome"), "not_started");
+    let event = sandbox.sql("SELECT level, message FROM events");
+    assert!(event.starts_with("critical|") && event.contains("name it with CLAUDEOPS_CLIENT"), "{event}");
+}
+
+#[test]
+fn a_line_without_end_is_left_out_in_little_memory() {
+    let sandbox = with_client("head -c 52428800 /dev/zero | tr '\\0' x; echo; echo '{\"type\": \"result\"}'");
+    let mut command = sandbox.command(&["session", "--tier", "1"]);
+    // An address space well below what keeping the line would take.
+    let limited = format!("ulimit -v 120000; exec {} session --tier 1", command.get_program().display());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &limited]).current_dir(sandbox.path("")).env_clear();
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command = shell;
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(log(&sandbox).contains("\"left_out_bytes\":52428800"));
+    assert_eq!(row(&sandbox, "outcome"), "completed");
+}
+
+#[test]
+fn a_results_folder_that_cannot_be_written_stops_no_session() {
+    let sandbox = saying(&[result(false)]);
+    sandbox.write("results", "a file in its place");
+    let run = session(&sandbox);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stderr.contains("no log of this session") && run.stderr.lines().count() == 1, "{run:?}");
+    assert_eq!(row(&sandbox, "outcome, log_path IS NULL"), "completed|1");
+}
+
+#[test]
+fn a_ledger_that_cannot_be_used_stops_no_session() {
+    let sandbox = saying(&[text("[EVENT:info] x"), result(false)]);
+    std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+    let run = session(&sandbox);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(
+        run.stderr.contains("this session is not written down") && run.stderr.lines().count() == 1,
+        "{run:?}"
+    );
+}
+
+/// A session in the background.
+fn begin(sandbox: &Sandbox) -> Child {
+    let mut command = sandbox.command(&["session", "--tier", "1"]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("the client", || sandbox.path("up").exists());
+    child
+}
+
+fn wait_for(what: &str, there: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !there() {
+        assert!(started.elapsed() < Duration::from_secs(20), "{what} never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Running, and not only waiting for its parent to ask how it ended.
+fn is_running(sandbox: &Sandbox, file: &str) -> bool {
+    let stat =
+        std::fs::read_to_string(format!("/proc/{}/stat", sandbox.read(file).trim())).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+#[test]
+fn a_client_that_never_ends_is_ended_at_its_deadline_with_all_that_it_started() {
+    let sandbox = with_client(
+        "trap '' TERM; sleep 300 & echo $! > left; echo $$ > me; echo up > up; while :; do sleep 1; done",
+    );
+    sandbox.write("hosts.yaml", "policy: {tiers: {1: {deadline: 1s}}}\n");
+    let run = session(&sandbox);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert_eq!(row(&sandbox, "outcome, exit_code IS NULL"), "timeout|1");
+    assert!(sandbox.sql("SELECT message FROM events").contains("at its deadline of 1s"));
+    assert!(!is_running(&sandbox, "me") && !is_running(&sandbox, "left"));
+}
+
+#[test]
+fn a_signal_reaches_the_client_and_ends_the_session() {
+    for (signal, trap) in [
+        (Signal::TERM, "trap 'echo bye > bye; exit 0' TERM"),
+        (Signal::INT, "trap 'echo bye > bye; exit 0' TERM"),
+        // A client that does not heed it.
+        (Signal::TERM, "trap '' TERM; echo bye > bye"),
+    ] {
+        let sandbox =
+            with_client(&format!("{trap}; echo $$ > me; echo up > up; while :; do sleep 0.05; done"));
+        let mut child = begin(&sandbox);
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let mut stdout = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{trap}: {stdout}");
+        assert_eq!(row(&sandbox, "outcome"), "signalled", "{trap}");
+        assert_eq!(sandbox.read("bye"), "bye\n", "{trap}");
+        assert!(!is_running(&sandbox, "me"), "{trap}");
+    }
+}
+
+#[test]
+fn what_the_client_leaves_running_holds_nothing_up() {
+    // It keeps the pipe open for five minutes, in a group of its own.
+    let sandbox =
+        with_client("cat >/dev/null; setsid sleep 300 & echo $! > left; echo '{\"type\": \"result\"}'");
+    assert_eq!(session(&sandbox).code, Some(0));
+    let left = sandbox.read("left").trim().parse().ok().and_then(Pid::from_raw).unwrap();
+    let _ = kill_process(left, Signal::KILL); // it may have been in the client's group after all
+}
