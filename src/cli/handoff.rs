@@ -2,14 +2,16 @@
 
 use std::io::Read as _;
 
-use chrono::Utc;
+use chrono::{TimeDelta, Utc};
 use clap::{Args, Subcommand};
 
 use super::{FAILED, Failure, OK, complain, print};
 use crate::ledger::{Ledger, Source};
 use crate::model::event::{Level, NewEvent};
+use crate::model::notice::{Body, Notice};
 use crate::model::policy::Tier;
 use crate::runtime::environment::Environment;
+use crate::runtime::notify;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::session::handoff::desk::Desk;
 use crate::session::handoff::{self, Handoff, HandoffError, MAX_BYTES};
@@ -153,6 +155,20 @@ fn take(
         complain(error);
     }
     complain(&event.message);
+    if event.level > Level::Info {
+        let notice = Notice {
+            key: format!("handoff/{}", event.message),
+            // The next cycle is likely to say the same.
+            quiet_until: Some(now + TimeDelta::hours(4)),
+            level: event.level,
+            title: format!("Claude Ops: a hand-over of tier {} was not followed", from.number()),
+            body: Body::Plain(event.message.clone()),
+            tags: ["handoff".to_owned()].into_iter().chain(event.service.clone()).collect(),
+        };
+        if let Some(note) = notify::raise(environment, None, &notice, now) {
+            complain(note);
+        }
+    }
     desk.take(followed, &redactor, now)?;
     match followed {
         Some(handoff) => {

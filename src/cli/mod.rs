@@ -10,6 +10,7 @@ mod hook;
 mod hosts;
 mod init;
 mod manual;
+mod mcp;
 mod notify;
 mod prune;
 mod rehearse;
@@ -63,6 +64,7 @@ enum Verb {
     Notify(notify::NotifyArgs),
     Session(session::SessionArgs),
     Handoff(handoff::HandoffArgs),
+    Mcp(mcp::McpArgs),
     Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
@@ -109,6 +111,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Notify(args) => notify::run(&args),
         Verb::Session(args) => session::run(&args),
         Verb::Handoff(args) => handoff::run(&args),
+        Verb::Mcp(args) => mcp::run(&args),
         Verb::Prune(args) => prune::run(&args),
         Verb::Demo(_) => demo::run(),
         Verb::Doctor(args) => doctor::run(&args),

@@ -95,11 +95,13 @@ impl Change<'_> {
         event: &NewEvent,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let told = || {
-            let mut statement = self.transaction.prepare(TOLD_LATELY)?;
-            statement.exists(params![session, event.message])
-        };
-        if told().map_err(|e| self.error(e))? { Ok(()) } else { self.add_event(session, event, now) }
+        if self.told_lately(session, &event.message)? { Ok(()) } else { self.add_event(session, event, now) }
+    }
+
+    /// Whether an event with these words is among the latest, in this session or outside of any.
+    pub fn told_lately(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
+        let told = || self.transaction.prepare(TOLD_LATELY)?.exists(params![session, message]);
+        told().map_err(|e| self.error(e))
     }
 }
 

@@ -28,8 +28,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use patience::{BUSY_TIMEOUT, look_again};
 
 pub use actions::{CallId, Settled};
-pub use health::Health;
 pub use events::{Event, Source};
+pub use health::Health;
 pub use resets::{HEALTHY_CHECKS, Streak};
 
 /// A ledger that cannot be used; the text says which file, why, and what to do.

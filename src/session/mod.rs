@@ -5,6 +5,7 @@ pub mod handoff;
 mod lines;
 mod log;
 mod markers;
+pub mod mcp;
 pub mod prompt;
 pub mod record;
 pub mod redact;

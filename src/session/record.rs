@@ -63,6 +63,11 @@ impl Record {
         }
     }
 
+    /// The session's id.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
     /// Writes an event down.
     pub fn event(&mut self, source: Source, event: &NewEvent, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let Some(ledger) = &mut self.ledger else { return Ok(()) };

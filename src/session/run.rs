@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use super::child::{self, Ended, Heard, Start};
@@ -16,8 +16,10 @@ use crate::ledger::Source;
 use crate::ledger::client_runs::NewRun;
 use crate::model::event::{Level, NewEvent};
 use crate::model::inventory::Inventory;
+use crate::model::notice::{Body, Notice};
 use crate::model::policy::{Tier, Window};
 use crate::runtime::environment::Environment;
+use crate::runtime::notify;
 use crate::runtime::runner::RunnerEnvironment;
 
 /// Of one session, so many of the agent's own events are written down: it may repeat itself without end.
@@ -211,6 +213,20 @@ impl Desk<'_> {
         self.write(&log::own("end", message.as_str(), now));
         if let Some(level) = level {
             self.note(Source::Runner, &NewEvent { level, service: None, message: message.clone() }, now);
+            let notice = Notice {
+                // One for each way to fail, not for each session: a client that cannot work fails every hour.
+                key: format!("session/{tier}/{}", outcome.as_str()),
+                quiet_until: Some(now + TimeDelta::hours(4)),
+                level,
+                title: format!("Claude Ops: a session of tier {tier} did not complete"),
+                body: Body::Plain(message.clone()),
+                tags: vec!["session".to_owned()],
+            };
+            if let Some(note) =
+                notify::raise(self.session.environment, Some(self.record.session()), &notice, now)
+            {
+                (self.voices.complain)(&note);
+            }
         }
         (self.voices.tell)(&summary(&message, self.account.as_ref(), took));
         outcome

@@ -4,6 +4,7 @@
 mod client_facts;
 mod containment;
 mod context;
+mod entrypoint;
 mod guard;
 mod managed;
 mod notification;

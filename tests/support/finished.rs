@@ -48,7 +48,7 @@ impl ToolResult {
 
 impl Finished {
     pub(super) fn of(workspace: Workspace, requests: Vec<Request>, ran: Ran) -> Self {
-        let Ran { exit_code, stdout, stderr, elapsed, notifications } = ran;
+        let Ran { exit_code, stdout, stderr, elapsed, notifications, .. } = ran;
         let finished = Self {
             workspace: Some(workspace),
             tool_results: tool_results(requests.iter().filter(|request| request.role() == Role::Agent)),

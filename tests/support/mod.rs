@@ -34,7 +34,7 @@ mod workspace;
 pub use finished::{Finished, ToolResult};
 pub use installed::{client, earlier_client};
 pub use lan::{Lan, Outcome, lan};
-pub use program::{Program, Ran};
+pub use program::{Asked, Program, Ran};
 pub use request::Request;
 pub use script::{Step, api_error, bash, text, together, tool, verdict};
 pub use session::Session;

@@ -1,9 +1,11 @@
 //! One run of a program in a workspace, in namespaces of its own.
 
 use super::messages_api::{self, OPERATORS};
-use super::script::Script;
+use super::request::Role;
+use super::script::{Script, Step};
 use super::workspace::Workspace;
 use super::{installed, namespace};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -19,6 +21,8 @@ use tokio::net::TcpListener;
 /// How long a delivery is waited for after the end of a program.
 const DELIVERY: Duration = Duration::from_secs(30);
 
+type Condition = Box<dyn Fn(&Workspace) -> bool + Send + Sync>;
+
 /// Builds the run and runs it.
 pub struct Program<'a> {
     workspace: &'a Workspace,
@@ -28,6 +32,7 @@ pub struct Program<'a> {
     operators_listen: bool,
     timeout: Duration,
     script: Arc<Mutex<Script>>,
+    ended_when: Option<Condition>,
 }
 
 /// What a run left.
@@ -38,6 +43,8 @@ pub struct Ran {
     pub stdout: String,
     pub stderr: String,
     pub elapsed: Duration,
+    /// How long it took to heed the signal of [`Program::ended_when`]; `None`: it was sent none.
+    pub ended_after: Option<Duration>,
     /// What the operators were told, if they listened.
     pub notifications: Vec<Value>,
 }
@@ -55,7 +62,40 @@ impl<'a> Program<'a> {
             operators_listen: false,
             timeout: Duration::from_mins(1),
             script: Arc::default(),
+            ended_when: None,
         }
+    }
+
+    /// The loop that the container runs, around the real client.
+    pub fn entrypoint(workspace: &'a Workspace) -> Self {
+        workspace.put_program("claude", &installed::client());
+        Self::new(workspace, Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/entrypoint")))
+            .env("CLAUDE_PROJECT_DIR", workspace.project().to_str().unwrap())
+            .env("ANTHROPIC_API_KEY", "not-a-key")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("DISABLE_AUTOUPDATER", "1")
+    }
+
+    /// What the model does, in order, in the sessions whose prompt is that of this tier.
+    pub fn at_tier(self, tier: u8, steps: impl IntoIterator<Item = Step>) -> Self {
+        let (heading, mut steps) =
+            (format!("# Tier {tier}:"), steps.into_iter().collect::<Vec<_>>().into_iter());
+        self.script.lock().unwrap().answers.push(Box::new(move |request| {
+            let mine = request.role() == Role::Agent && request.opening().contains(&heading);
+            mine.then(|| steps.next().unwrap_or_else(|| super::text("the session is done")))
+        }));
+        self
+    }
+
+    /// It is asked to end, by SIGTERM, as soon as this holds.
+    pub fn ended_when(mut self, holds: impl Fn(&Workspace) -> bool + Send + Sync + 'static) -> Self {
+        self.ended_when = Some(Box::new(holds));
+        self
+    }
+
+    /// All that was asked of the model so far.
+    pub fn asked(&self) -> Asked {
+        Asked(Arc::clone(&self.script))
     }
 
     /// The guard itself, as a hook or by hand.
@@ -146,10 +186,56 @@ impl<'a> Program<'a> {
         self.command.stdout(File::create(&stdout).unwrap()).stderr(File::create(&stderr).unwrap());
 
         let started = Instant::now();
-        let exit_code = wait(self.command.spawn().unwrap(), started + self.timeout).await;
+        let program = self.command.spawn().unwrap();
+        let (exit_code, signalled) = self.wait(program, started + self.timeout).await;
         let elapsed = started.elapsed();
+        let ended_after = signalled.map(|at| at.elapsed());
         let read = |path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
-        Ran { exit_code, stdout: read(stdout), stderr: read(stderr), elapsed, notifications: vec![] }
+        Ran {
+            exit_code,
+            stdout: read(stdout),
+            stderr: read(stderr),
+            elapsed,
+            ended_after,
+            notifications: vec![],
+        }
+    }
+
+    async fn wait(&self, mut program: Child, deadline: Instant) -> (Option<i32>, Option<Instant>) {
+        let mut signalled = None;
+        loop {
+            if let Some(status) = program.try_wait().unwrap() {
+                return (Some(status.code().unwrap_or(-1)), signalled); // by a signal
+            }
+            if signalled.is_none() && self.ended_when.as_ref().is_some_and(|holds| holds(self.workspace)) {
+                kill_process(Pid::from_child(&program), Signal::TERM).unwrap();
+                signalled = Some(Instant::now());
+            }
+            if Instant::now() > deadline {
+                program.kill().unwrap();
+                program.wait().unwrap();
+                return (None, signalled);
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+/// What the model was asked, to be read once the run is over.
+pub struct Asked(Arc<Mutex<Script>>);
+
+impl Asked {
+    /// The first message of each session of an agent, in order: its prompt, with whatever was put before it.
+    pub fn prompts(&self) -> Vec<String> {
+        let script = self.0.lock().unwrap();
+        let mut prompts: Vec<String> = Vec::new();
+        for request in script.asked.iter().filter(|request| request.role() == Role::Agent) {
+            let opening = request.opening();
+            if prompts.last() != Some(&opening) {
+                prompts.push(opening);
+            }
+        }
+        prompts
     }
 }
 
@@ -163,19 +249,5 @@ impl Workspace {
             Program::opsctl(self).args(["render", "--hosts"]).args([hosts]).args(["--out"]).args([project]);
         let ran = render.run();
         assert_eq!(ran.exit_code, Some(0), "`opsctl render`: {}", ran.stderr);
-    }
-}
-
-async fn wait(mut program: Child, deadline: Instant) -> Option<i32> {
-    loop {
-        if let Some(status) = program.try_wait().unwrap() {
-            return Some(status.code().unwrap_or(-1)); // by a signal
-        }
-        if Instant::now() > deadline {
-            program.kill().unwrap();
-            program.wait().unwrap();
-            return None;
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

@@ -1,0 +1,189 @@
+//! The MCP servers of a cycle: those of the baseline, and those that repositories bring along. A merge always
+//! starts from the baseline, so that a repository that is gone takes its servers with it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::plain_file::{self, Content};
+
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Where a repository lists its servers.
+const IN_REPOSITORY: &str = ".claude-ops/mcp.json";
+
+/// The merged servers.
+#[derive(Debug, Default, PartialEq)]
+pub struct Merged {
+    servers: Map<String, Value>,
+    /// Where each server comes from, and whose it replaced, a line each.
+    pub told: Vec<String>,
+    /// What was left out and why, a line each.
+    pub complaints: Vec<String>,
+}
+
+impl Merged {
+    /// Adds the servers of one source. A server of the same name is replaced as a whole.
+    fn add(&mut self, source: &str, servers: Map<String, Value>) {
+        for (name, server) in servers {
+            let replaced = self.servers.insert(name.clone(), server).is_some();
+            let how = if replaced { "replaced by" } else { "from" };
+            self.told.push(format!("{name}: {how} {source}"));
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.servers.is_empty()
+    }
+
+    /// The file for the client.
+    pub fn to_json(&self) -> String {
+        format!("{:#}\n", json!({"mcpServers": self.servers}))
+    }
+}
+
+/// Merges the baseline and the repositories below `repos`, in the order of their names: a later one wins over an
+/// earlier one, and any over the baseline. A file that cannot be used is left out as a whole.
+pub fn merge(baseline: &Path, repos: &Path) -> Merged {
+    let mut merged = Merged::default();
+    let mut sources = vec![("the baseline".to_owned(), baseline.to_owned())];
+    match folders(repos) {
+        Ok(folders) => sources.extend(folders.into_iter().map(|(name, folder)| (name, folder.join(IN_REPOSITORY)))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => merged.complaints.push(format!(
+            "the repositories in {} cannot be listed ({error}); check its rights, or name another folder with CLAUDEOPS_REPOS_DIR",
+            repos.display()
+        )),
+    }
+    for (name, file) in sources {
+        match servers(&file) {
+            Ok(Some(servers)) => merged.add(&name, servers),
+            Ok(None) => {}
+            Err(why) => {
+                merged.complaints.push(format!("the MCP servers in {} are left out: {why}", file.display()));
+            }
+        }
+    }
+    merged
+}
+
+fn folders(repos: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut folders: Vec<(String, PathBuf)> = std::fs::read_dir(repos)?
+        .filter_map(Result::ok)
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()))
+        .collect();
+    folders.sort();
+    Ok(folders)
+}
+
+/// The servers that a file lists; `None` when it is not there.
+fn servers(file: &Path) -> Result<Option<Map<String, Value>>, String> {
+    let text = match plain_file::read_no_link(file, MAX_BYTES) {
+        Ok(Content::Bytes(text)) => text,
+        Ok(Content::TooLarge(bytes)) => return Err(format!("{bytes} bytes are more than 1 MiB")),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(format!("the file cannot be read ({error})")),
+    };
+    // The parser's words may quote the file, and the file may hold secrets.
+    let mut whole: Value = serde_json::from_slice(&text)
+        .map_err(|error| format!("no JSON at line {}, column {}", error.line(), error.column()))?;
+    let Some(Value::Object(servers)) = whole.get_mut("mcpServers").map(Value::take) else {
+        return Err("no object `mcpServers`".to_owned());
+    };
+    for (name, server) in &servers {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!("`{}` is no name of a server", name.escape_debug()));
+        }
+        let text = |key: &str| server.get(key).is_some_and(Value::is_string);
+        if !text("command") && !text("url") {
+            return Err(format!("server `{name}` has neither `command` nor `url`"));
+        }
+    }
+    Ok(Some(servers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with a baseline and repositories.
+    fn place(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    fn merged(folder: &tempfile::TempDir) -> Merged {
+        merge(&folder.path().join("mcp.json"), &folder.path().join("repos"))
+    }
+
+    #[test]
+    fn later_repositories_win_over_earlier_ones_and_all_over_the_baseline() {
+        let folder = place(&[
+            ("mcp.json", r#"{"mcpServers": {"a": {"command": "base"}, "b": {"command": "base"}}}"#),
+            ("repos/two/.claude-ops/mcp.json", r#"{"mcpServers": {"c": {"url": "http://two"}}}"#),
+            (
+                "repos/one/.claude-ops/mcp.json",
+                r#"{"mcpServers": {"b": {"command": "one"}, "c": {"command": "one"}}}"#,
+            ),
+            ("repos/without/README", ""),
+        ]);
+        let merged = merged(&folder);
+        let expected = json!({"mcpServers": {
+            "a": {"command": "base"}, "b": {"command": "one"}, "c": {"url": "http://two"}}});
+        assert_eq!(serde_json::from_str::<Value>(&merged.to_json()).unwrap(), expected);
+        assert_eq!(
+            merged.told,
+            [
+                "a: from the baseline",
+                "b: from the baseline",
+                "b: replaced by one",
+                "c: from one",
+                "c: replaced by two"
+            ]
+        );
+        assert_eq!(merged.complaints, [""; 0]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_is_named_and_the_others_count() {
+        let good = r#"{"mcpServers": {"z": {"command": "x"}}}"#;
+        let folder = place(&[
+            ("mcp.json", "{ half"),
+            ("repos/a/.claude-ops/mcp.json", "[]"),
+            ("repos/b/.claude-ops/mcp.json", r#"{"mcpServers": {"x": {}}}"#),
+            ("repos/c/.claude-ops/mcp.json", r#"{"mcpServers": {"x y": {"command": "x"}}}"#),
+            ("repos/z/.claude-ops/mcp.json", good),
+            ("elsewhere.json", good),
+        ]);
+        std::fs::create_dir_all(folder.path().join("repos/d/.claude-ops")).unwrap();
+        std::os::unix::fs::symlink(
+            folder.path().join("elsewhere.json"),
+            folder.path().join("repos/d/.claude-ops/mcp.json"),
+        )
+        .unwrap();
+        let merged = merged(&folder);
+        assert_eq!(merged.told, ["z: from z"]);
+        let words = ["line 1, column 3", "no object", "neither `command`", "no name", "a symbolic link"];
+        assert_eq!(merged.complaints.len(), words.len(), "{:?}", merged.complaints);
+        for (complaint, words) in merged.complaints.iter().zip(words) {
+            assert!(complaint.contains(words), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn nothing_anywhere_is_nothing() {
+        let merged = merge(Path::new("/no/such/mcp.json"), Path::new("/no/such/repos"));
+        assert_eq!(merged, Merged::default());
+    }
+}

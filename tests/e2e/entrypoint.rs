@@ -1,0 +1,319 @@
+//! The loop of the container, with the real client and a scripted model.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Program, Ran, Workspace, bash, text};
+
+/// What a container is given before it gets SIGKILL.
+const GRACE: Duration = Duration::from_secs(10);
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("hosts.yaml", include_str!("hosts.yaml"));
+    workspace
+}
+
+/// A hand-over, as a model writes it.
+fn handoff(to: u8) -> String {
+    let text = json!({
+        "schema_version": 1, "recommended_tier": to, "services_affected": ["jellyfin"],
+        "check_results": [{"service": "jellyfin", "check_type": "http", "status": "unhealthy", "error": "502"}],
+        "investigation_findings": format!("found on the way to tier {to}"),
+    });
+    format!("opsctl handoff write <<'JSON'\n{text}\nJSON")
+}
+
+fn logs(workspace: &Workspace, ending: &str) -> Vec<PathBuf> {
+    let mut logs: Vec<PathBuf> =
+        fs::read_dir(workspace.path("results")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    logs.retain(|path| path.to_str().unwrap().ends_with(ending));
+    logs.sort();
+    logs
+}
+
+fn runs(workspace: &Workspace) -> Vec<Value> {
+    workspace.rows("SELECT tier, model, outcome, exit_code FROM client_runs ORDER BY id")
+}
+
+fn completed(tier: u8, model: &str) -> Value {
+    json!({"tier": tier, "model": model, "outcome": "completed", "exit_code": 0})
+}
+
+#[track_caller]
+fn assert_ended(ran: &Ran, code: i32) {
+    assert_eq!(ran.exit_code, Some(code), "{ran:#?}");
+}
+
+#[test]
+fn a_healthy_round_is_one_session_of_tier_one() {
+    let workspace = workspace();
+    // An earlier cycle was cut off.
+    workspace.write("state/handoff.json", "stale");
+    let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").operators_listen();
+    let asked = program.asked();
+    let steps = [bash("docker ps"), text("All is well.\n[EVENT:info:jellyfin] healthy, 40 ms")];
+    let ran = program.at_tier(1, steps).run();
+
+    assert_ended(&ran, 0);
+    assert_eq!(runs(&workspace), [completed(1, "haiku")]);
+    let row = &workspace
+        .rows("SELECT session_id, turns, cost_usd, input_tokens, duration_ms, log_path FROM client_runs")[0];
+    assert!(row["turns"].as_i64() > Some(0) && row["cost_usd"].as_f64() > Some(0.0), "{row}");
+    assert!(row["input_tokens"].as_i64() > Some(0) && row["duration_ms"].as_i64() > Some(0), "{row}");
+
+    let logs = logs(&workspace, ".jsonl");
+    assert_eq!(logs.len(), 1, "{logs:?}");
+    assert_eq!(row["log_path"], logs[0].to_str().unwrap());
+    let log = fs::read_to_string(&logs[0]).unwrap();
+    let session = row["session_id"].as_str().unwrap();
+    assert!(log.contains(session), "the client uses the id that the ledger has");
+    assert!(log.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{log}");
+    let events = workspace.rows("SELECT level, service, message, source, session_id FROM events");
+    let event = json!({"level": "info", "service": "jellyfin", "message": "healthy, 40 ms", "source": "llm",
+                       "session_id": session});
+    assert_eq!(events, [event]);
+
+    assert!(ran.stdout.contains("  Bash: docker ps\n    ok\n  All is well."), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Session of tier 1 completed"), "{}", ran.stdout);
+    let prompts = asked.prompts();
+    assert_eq!(prompts.len(), 1);
+    assert!(prompts[0].contains("# Tier 1: observe") && prompts[0].contains("- jellyfin on ie01"));
+    assert!(!workspace.path("state/handoff.json").exists());
+    assert_eq!(ran.notifications, Vec::<Value>::new());
+}
+
+#[test]
+fn a_round_climbs_as_far_as_it_is_handed_over() {
+    let workspace = workspace();
+    let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").operators_listen();
+    let asked = program.asked();
+    let restart = "docker restart jellyfin";
+    let ran = program
+        .at_tier(1, [bash("ssh root@ie01 docker restart jellyfin"), bash(&handoff(2)), text("handed over")])
+        .at_tier(2, [bash(restart), bash(restart), bash(restart), bash(&handoff(3)), text("handed over")])
+        .at_tier(
+            3,
+            [bash("ansible-playbook redeploy-jellyfin.yml"), text("[EVENT:warning:jellyfin] redeployed")],
+        )
+        .run();
+
+    assert_ended(&ran, 0);
+    assert_eq!(runs(&workspace), [completed(1, "haiku"), completed(2, "sonnet"), completed(3, "opus")]);
+    assert_eq!(logs(&workspace, ".jsonl").len(), 3);
+    assert_eq!(logs(&workspace, "-handoff-taken.json").len(), 2);
+    // What really ran, at which tier.
+    assert_eq!(workspace.marks("ssh"), [""; 0]);
+    assert_eq!(workspace.marks("docker"), ["restart jellyfin"; 2]);
+    assert_eq!(workspace.marks("ansible-playbook"), ["redeploy-jellyfin.yml"]);
+    let actions = workspace.rows("SELECT action_type, tier FROM cooldown_actions ORDER BY id");
+    let restarted = json!({"action_type": "restart", "tier": 2});
+    assert_eq!(actions, [restarted.clone(), restarted, json!({"action_type": "redeployment", "tier": 3})]);
+    assert!(ran.stdout.contains("    denied: ") && ran.stdout.contains("Tier 1 may not carry out a restart"));
+
+    let told = workspace.rows("SELECT message FROM events WHERE source IN ('opsctl', 'llm') ORDER BY id");
+    let expected =
+        ["Tier 1 handed over to tier 2: jellyfin", "Tier 2 handed over to tier 3: jellyfin", "redeployed"];
+    assert_eq!(told, expected.map(|message| json!({"message": message})));
+    let prompts = asked.prompts();
+    assert_eq!(prompts.len(), 3, "a session for each tier");
+    for (prompt, from_below) in
+        prompts.iter().zip([None, Some("found on the way to tier 2"), Some("found on the way to tier 3")])
+    {
+        assert_eq!(prompt.contains("## Handed over by the tier below"), from_below.is_some());
+        assert!(from_below.is_none_or(|words| prompt.contains(words)));
+    }
+    assert!(
+        !workspace.path("state/handoff.json").exists()
+            && !workspace.path("state/handoff-taken.json").exists()
+    );
+    let titles: Vec<&str> = ran.notifications.iter().filter_map(|notice| notice["title"].as_str()).collect();
+    assert!(
+        titles.iter().any(|title| title.contains("jellyfin")),
+        "the exhausted budget is told: {titles:?}"
+    );
+}
+
+#[test]
+fn a_hand_over_that_leads_nowhere_ends_the_round_and_is_told() {
+    for (written, why) in [
+        (
+            json!({"schema_version": 1, "recommended_tier": 9, "services_affected": ["jellyfin"]})
+                .to_string(),
+            "recommends tier 9",
+        ),
+        (
+            json!({"schema_version": 1, "recommended_tier": 2, "services_affected": []}).to_string(),
+            "names no service",
+        ),
+        ("{ half a".to_owned(), "not a hand-over"),
+    ] {
+        let workspace = workspace();
+        let write = format!("cat > \"$CLAUDEOPS_STATE_DIR/handoff.json\" <<'JSON'\n{written}\nJSON");
+        let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").operators_listen();
+        let ran = program.at_tier(1, [bash(&write), text("done")]).run();
+        assert_ended(&ran, 0);
+        assert_eq!(runs(&workspace), [completed(1, "haiku")], "{why}");
+        let events = workspace.rows("SELECT level, message FROM events WHERE source = 'opsctl'");
+        assert_eq!(events.len(), 1, "{events:?}");
+        assert!(
+            events[0]["level"] == "warning" && events[0]["message"].as_str().unwrap().contains(why),
+            "{events:?}"
+        );
+        assert!(!workspace.path("state/handoff.json").exists());
+        assert_eq!(ran.notifications.len(), 1, "{why}: {:?}", ran.notifications);
+        assert!(ran.notifications[0]["message"].as_str().unwrap().contains(why));
+    }
+}
+
+#[test]
+fn the_highest_tier_and_a_dry_run_hold_a_hand_over_back() {
+    for (name, value, level) in
+        [("CLAUDEOPS_MAX_TIER", "1", "critical"), ("CLAUDEOPS_DRY_RUN", "true", "info")]
+    {
+        let workspace = workspace();
+        let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").env(name, value);
+        // Put there by hand: a dry run does not let the agent write it.
+        let hand =
+            "printf '%s' '{\"schema_version\": 1, \"recommended_tier\": 2, \"services_affected\": [\"x\"]}'";
+        workspace.put_stub("claude-like", "");
+        workspace.write(
+            "bin/client",
+            &format!("#!/bin/sh\ncat >/dev/null\n{hand} > \"$CLAUDEOPS_STATE_DIR/handoff.json\"\necho '{{\"type\": \"result\"}}'\n"),
+        );
+        let client = workspace.path("bin/client");
+        fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+        let ran = program.env("CLAUDEOPS_CLIENT", client.to_str().unwrap()).run();
+        assert_ended(&ran, 0);
+        assert_eq!(runs(&workspace).len(), 1, "{name}: no second session");
+        let events = workspace.rows("SELECT level FROM events WHERE source = 'opsctl'");
+        assert_eq!(events, [json!({"level": level})], "{name}");
+    }
+}
+
+/// A round that waits in its session of tier 1 until it is ended.
+fn busy(workspace: &Workspace) -> Program<'_> {
+    workspace.put_stub("busy", "exec sleep 300");
+    Program::entrypoint(workspace).at_tier(1, [bash("busy")])
+}
+
+#[track_caller]
+fn assert_ended_in_time(ran: &Ran) {
+    assert_ended(ran, 0);
+    let after = ran.ended_after.expect("it was asked to end");
+    assert!(after < GRACE, "it took {after:?}");
+}
+
+#[test]
+fn asked_to_end_while_the_client_runs_it_ends_the_client_first() {
+    let workspace = workspace();
+    let ran = busy(&workspace).ended_when(|workspace| !workspace.marks("busy").is_empty()).run();
+    assert_ended_in_time(&ran);
+    assert_eq!(workspace.rows("SELECT outcome FROM client_runs"), [json!({"outcome": "signalled"})]);
+    assert!(ran.stdout.contains("Session of tier 1 was ended"), "{ran:?}");
+}
+
+#[test]
+fn asked_to_end_while_it_sleeps_it_ends_at_once() {
+    let workspace = workspace();
+    let program = Program::entrypoint(&workspace).at_tier(1, [text("all is well")]);
+    let ran = program
+        .ended_when(|workspace| {
+            logs(workspace, ".jsonl").iter().any(|log| {
+                fs::read_to_string(log).is_ok_and(|log| log.contains("Session of tier 1 completed"))
+            })
+        })
+        .run();
+    assert_ended_in_time(&ran);
+}
+
+#[test]
+fn asked_to_end_while_it_renders_or_tidies_it_ends_too() {
+    for slow in ["render", "mcp", "handoff", "notify"] {
+        let workspace = workspace();
+        let opsctl = env!("CARGO_BIN_EXE_opsctl");
+        // The real one, after a while.
+        workspace.put_program("opsctl", std::path::Path::new("/nonexistent"));
+        fs::remove_file(workspace.path("bin/opsctl")).unwrap();
+        workspace.put_stub("opsctl", &format!("[ \"$1\" != {slow} ] || sleep 1; exec {opsctl} \"$@\""));
+        let program = Program::entrypoint(&workspace).at_tier(1, [text("all is well")]);
+        let ran = program
+            .ended_when(move |workspace| workspace.marks("opsctl").iter().any(|call| call.starts_with(slow)))
+            .run();
+        assert_ended_in_time(&ran);
+    }
+}
+
+#[test]
+fn a_client_that_crashes_does_not_end_the_loop() {
+    let workspace = workspace();
+    workspace.put_stub("crash", "kill -SEGV $$");
+    let crash = workspace.path("bin/crash");
+    let ran = Program::entrypoint(&workspace)
+        .env("CLAUDEOPS_CLIENT", crash.to_str().unwrap())
+        .env("CLAUDEOPS_INTERVAL", "1")
+        .operators_listen()
+        .ended_when(|workspace| workspace.marks("crash").len() >= 2)
+        .run();
+    assert_ended_in_time(&ran);
+    let failed = workspace.rows("SELECT outcome FROM client_runs WHERE outcome = 'failed'");
+    assert!(!failed.is_empty(), "{ran:?}");
+    assert_eq!(
+        ran.notifications.len(),
+        1,
+        "two rounds that fail alike are told once: {:?}",
+        ran.notifications
+    );
+}
+
+#[test]
+fn one_round_that_fails_says_so_in_its_exit_code() {
+    let workspace = workspace();
+    let ran = Program::entrypoint(&workspace)
+        .env("CLAUDEOPS_ONCE", "true")
+        .env("CLAUDEOPS_CLIENT", "/no/such/claude")
+        .run();
+    assert_ended(&ran, 1);
+    assert_eq!(workspace.rows("SELECT outcome FROM client_runs"), [json!({"outcome": "not_started"})]);
+}
+
+#[test]
+fn a_mistake_in_hosts_yaml_stops_the_start_with_its_place() {
+    let workspace = workspace();
+    workspace.write("hosts.yaml", "hosts:\n  ie01: {adress: 127.0.0.1}\n");
+    let ran = Program::entrypoint(&workspace).run();
+    assert_ended(&ran, 1);
+    assert!(ran.stderr.contains("unknown key `adress`") && ran.stderr.contains("line 2"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn each_round_mends_what_was_tampered_with_in_between() {
+    let workspace = workspace();
+    let ran = Program::entrypoint(&workspace)
+        .env("CLAUDEOPS_INTERVAL", "1")
+        .at_tier(
+            1,
+            [bash("true"), text("first"), bash("ssh root@ie01 docker restart jellyfin"), text("second")],
+        )
+        .ended_when(|workspace| {
+            // As if the first session had got at it.
+            if !workspace.rows("SELECT 1 FROM client_runs WHERE outcome = 'completed'").is_empty()
+                && !workspace.path("tampered").exists()
+            {
+                workspace.write("tampered", "");
+                workspace.write("project/.claude/settings.json", "{}");
+                workspace.write("project/.claude/opsctl/policy.json", "{}");
+            }
+            workspace.rows("SELECT 1 FROM client_runs WHERE outcome = 'completed'").len() >= 2
+        })
+        .run();
+    assert_ended_in_time(&ran);
+    assert!(ran.stdout.contains("Tier 1 may not carry out a restart"), "{}", ran.stdout);
+    assert_eq!(workspace.marks("ssh"), [""; 0]);
+    assert!(workspace.read("project/.claude/settings.json").contains("pre-tool-use"));
+}
