@@ -15,15 +15,13 @@ use crate::session::mcp;
 
 /// Merge the MCP servers of the baseline and of the mounted repositories
 #[derive(Debug, Args)]
-#[command(
-    after_help = "The servers of each repository stand in REPOS/NAME/.claude-ops/mcp.json. Repositories are
-taken in the order of their names; a server replaces one of the same name. A file that cannot be used is named,
-left out and written down as an event. The tools of a server are allowed to a tier under `policy.tiers.N.tools`.
-
-Examples:
+#[command(after_help = "Examples:
   opsctl mcp merge
-  opsctl mcp merge --baseline /app/.claude/mcp.json --repos /repos --out /state/mcp.json"
-)]
+  opsctl mcp merge --baseline /app/.claude/mcp.json --repos /repos --out /state/mcp.json
+
+The servers of each repository stand in REPOS/NAME/.claude-ops/mcp.json. Repositories are taken in the order of their
+names; a server replaces one of the same name. A file that cannot be used is named, left out and written down as an
+event. The tools of a server are allowed to a tier under `policy.tiers.N.tools`.")]
 pub struct McpArgs {
     #[command(subcommand)]
     verb: McpVerb,

@@ -15,14 +15,12 @@ use crate::session::run::{self, Session, Voices};
 
 /// Run one session of the client at a tier, to its end
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Exit code 0: the client completed it. 1: it failed, timed out, was ended or could not be started;
-the table client_runs of the ledger says which, and the log in the results folder why.
-
-Examples:
+#[command(after_help = "Examples:
   opsctl session --tier 1
-  opsctl session --tier 2 --handoff      # told what `opsctl handoff take` took"
-)]
+  opsctl session --tier 2 --handoff      # told what `opsctl handoff take` took
+
+Exit code 0: the client completed it. 1: it failed, timed out, was ended or could not be started; the table
+client_runs of the ledger says which, and the log in the results folder why.")]
 pub struct SessionArgs {
     /// The tier
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
