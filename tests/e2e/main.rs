@@ -7,7 +7,9 @@ mod context;
 mod entrypoint;
 mod guard;
 mod managed;
+mod matrix;
 mod notification;
+mod rules;
 #[path = "../support/mod.rs"]
 mod support;
 mod tiers;

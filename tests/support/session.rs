@@ -47,6 +47,11 @@ impl Session {
         }
     }
 
+    /// The folders that it will run in.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
     /// The session is guarded by what `opsctl render` makes of this inventory.
     pub fn hosts_yaml(self, text: &str) -> Self {
         self.workspace.render(text);
