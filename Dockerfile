@@ -94,10 +94,11 @@ ARG PROJECT=/app
 USER root
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} ${PROJECT}/hosts.yaml
-WORKDIR ${PROJECT}
-RUN opsctl render --hosts hosts.yaml --managed /etc/claude-code/managed-settings.json
+RUN opsctl render --hosts "$PROJECT/hosts.yaml" --out "$PROJECT" --managed /etc/claude-code/managed-settings.json \
+    && cd "$PROJECT/.claude/hooks" \
+    && rm -f cooldown-check.sh event-emit.sh notify-apprise.sh session-context.sh
 USER ${BASE_USER}
-RUN opsctl rehearse
+RUN opsctl rehearse --project "$PROJECT"
 
 
 FROM tools AS image
