@@ -19,8 +19,9 @@ use crate::model::event::{HookCall, HookEvent};
 use crate::runtime::environment::Environment;
 use answer::Answer;
 
-/// The events that `opsctl hook` takes as an argument, in kebab case.
-pub const EVENTS: [&str; 13] = [
+/// The events that `opsctl hook` takes as an argument, in kebab case: all that the client has, the usual ones first.
+/// Without a handler an event passes.
+pub const EVENTS: [&str; 33] = [
     "session-start",
     "user-prompt-submit",
     "pre-tool-use",
@@ -34,6 +35,26 @@ pub const EVENTS: [&str; 13] = [
     "session-end",
     "notification",
     "pre-compact",
+    "user-prompt-expansion",
+    "post-compact",
+    "pre-model-switch",
+    "post-model-switch",
+    "permission-request",
+    "permission-denied",
+    "setup",
+    "teammate-idle",
+    "task-created",
+    "task-completed",
+    "elicitation",
+    "elicitation-result",
+    "config-change",
+    "worktree-create",
+    "worktree-remove",
+    "instructions-loaded",
+    "cwd-changed",
+    "file-changed",
+    "directory-added",
+    "message-display",
 ];
 
 /// Serves one call. Input that cannot be read is reported and objected to by nobody: what the client

@@ -366,4 +366,15 @@ mod tests {
         let call = read(br#"{"hook_event_name":"PostToolBatch"}"#, None, None).unwrap();
         assert_eq!(call.event, HookEvent::Other("PostToolBatch".into()));
     }
+
+    #[test]
+    fn every_event_of_the_client_has_its_name_in_kebab_case() {
+        use crate::hook::EVENTS;
+        use crate::model::event::EVENT_NAMES;
+        let mut names = EVENTS.map(camel_case);
+        let mut known = EVENT_NAMES.map(str::to_owned);
+        names.sort();
+        known.sort();
+        assert_eq!(names, known);
+    }
 }

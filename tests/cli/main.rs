@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod doctor;
+mod events;
 mod explain;
 mod handoff;
 mod hooks;

@@ -5,6 +5,7 @@ mod client_facts;
 mod containment;
 mod context;
 mod entrypoint;
+mod events;
 mod guard;
 mod managed;
 mod matrix;
