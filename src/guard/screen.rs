@@ -33,7 +33,7 @@ pub fn file_objections(
     let touch = if file.writes { Touch::Write } else { Touch::Read };
     let access = Access { touch, path: file.path.clone(), unknown: false };
     let cwd = cwd.and_then(Path::to_str);
-    let mut reasons = files::tool_objections(&[access], cwd, &head.rules, &places(environment), &Machine);
+    let mut reasons = files::tool_objections(&[access], cwd, &head.rules, &|| places(environment), &Machine);
     if environment.dry_run && file.writes {
         reasons.push(dry_run::file_objection(&file.path));
     }

@@ -236,7 +236,8 @@ impl Evaluator {
     /// The command as it will be read by rules and people.
     pub fn finished(&mut self, shell: &Shell, invocation: &Invocation) -> Command {
         let words = invocation.fields.iter().map(|field| self.unknowns.word(field)).collect();
-        let stdin = invocation.stdin.as_ref().filter(|text| text.len() < 4096 || !is_known(text));
+        let longest = if invocation.word(0).is_some_and(reads_statements) { 64 * 1024 } else { 4096 };
+        let stdin = invocation.stdin.as_ref().filter(|text| text.len() < longest || !is_known(text));
         let stdin =
             stdin.map(|text| self.unknowns.word(&Field { text: text.clone(), origin: Origin::Printed }));
         Command { words, stdin, redirections: invocation.redirections.clone(), ..Self::command_in(shell) }
@@ -259,6 +260,12 @@ impl Evaluator {
         self.push(Node::Group(Construct::Through(Box::new(command)), nodes));
         printed
     }
+}
+
+/// True for programs that do what their standard input says: rules look at all of it.
+fn reads_statements(name: &str) -> bool {
+    let program = name.rsplit('/').next().unwrap_or(name);
+    matches!(program, "sqlite3" | "psql" | "mysql" | "mariadb" | "duckdb") || code::is_interpreter(program)
 }
 
 /// The text that stands for a command whose name is an alias.

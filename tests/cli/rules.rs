@@ -311,3 +311,16 @@ fn a_dry_run_changes_nothing_and_says_so() {
     let sandbox = Sandbox::new().with("CLAUDEOPS_DRY_RUN", "false");
     passes(&sandbox.before("t1", "docker restart jellyfin"));
 }
+
+#[test]
+fn a_state_folder_that_is_a_link_is_guarded_under_both_names() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("").canonicalize().unwrap();
+    sandbox.write("real/cooldown.json", "{}");
+    std::os::unix::fs::symlink(project.join("real"), project.join("linked")).unwrap();
+    let sandbox = sandbox.with("CLAUDEOPS_STATE_DIR", project.join("linked").to_str().unwrap());
+    for path in ["real", "linked"] {
+        let command = format!("echo x > {path}/cooldown.json");
+        denied(&sandbox.hook("pre-tool-use", &json!({"cwd": project, "tool_input": {"command": command}})));
+    }
+}

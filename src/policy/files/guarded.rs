@@ -1,7 +1,6 @@
 //! Which files are guarded: the defaults, and what `hosts.yaml` adds and excepts.
 
 use crate::model::rules::{PathRule, Where};
-use crate::policy::glob;
 use crate::policy::place::View;
 
 /// Where this installation's own files are. All absolute.
@@ -117,11 +116,12 @@ pub const SECRET: &[(&str, Where)] = &[
 
 /// The files that are not written.
 pub fn protect(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarded> {
+    let roots = &roots(places, view);
     let mut list: Vec<Guarded> = PROTECT
         .iter()
-        .flat_map(|(glob, place, instead)| guarded(glob, *place, instead, places, view))
+        .flat_map(|(glob, place, instead)| guarded(glob, *place, instead, places, roots))
         .collect();
-    let mut file = |path: &str, instead| list.extend(guarded(path, Where::Local, instead, places, view));
+    let mut file = |path: &str, instead| list.extend(guarded(path, Where::Local, instead, places, roots));
     for end in ["", "-wal", "-shm", "-journal"] {
         file(&format!("{}{end}", places.ledger), STATE);
     }
@@ -130,14 +130,28 @@ pub fn protect(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarde
     }
     places.hosts.iter().for_each(|path| file(path, POLICY));
     places.opsctl.iter().for_each(|path| file(path, POLICY));
-    list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.place, PERSON, places, view)));
+    list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.place, PERSON, places, roots)));
     list
 }
 
 /// The files that are not read.
 pub fn secret(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarded> {
-    let defaults = SECRET.iter().flat_map(|(glob, place)| guarded(glob, *place, "", places, view));
-    defaults.chain(own.iter().flat_map(|rule| guarded(&rule.glob, rule.place, "", places, view))).collect()
+    let roots = &roots(places, view);
+    let defaults = SECRET.iter().flat_map(|(glob, place)| guarded(glob, *place, "", places, roots));
+    defaults.chain(own.iter().flat_map(|rule| guarded(&rule.glob, rule.place, "", places, roots))).collect()
+}
+
+/// A folder as it is named, and as it really is.
+type Root = (String, String);
+
+/// The folders of this installation that are links, or lie below one.
+fn roots(places: &Places, view: &dyn View) -> Vec<Root> {
+    let ledger = places.ledger.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let named =
+        [places.home.as_deref().unwrap_or_default(), places.project.as_str(), places.state.as_str(), ledger];
+    let named = named.into_iter().filter(|folder| folder.len() > 1);
+    let real = |folder: &str| view.canonical(folder).map(|real| (folder.to_owned(), real));
+    named.filter_map(real).filter(|(folder, real)| folder != real).collect()
 }
 
 /// A glob in its absolute forms: as it is written, for other machines, and with links resolved.
@@ -146,7 +160,7 @@ fn guarded(
     place: Where,
     instead: &'static str,
     places: &Places,
-    view: &dyn View,
+    roots: &[Root],
 ) -> Vec<Guarded> {
     let (text, excepted) = written.strip_prefix('!').map_or((written, false), |text| (text, true));
     let mut globs = Vec::new();
@@ -159,17 +173,12 @@ fn guarded(
     } else {
         globs.push(format!("{}/{text}", places.project));
     }
-    let literal = glob::literal(globs.first().map_or("", String::as_str));
-    // The usual folders of a system are no links, or the link is what is meant.
-    if place != Where::Remote
-        && literal.len() > 1
-        && ["/dev", "/usr", "/etc", "/boot", "/proc", "/run"]
-            .iter()
-            .all(|folder| !literal.starts_with(folder))
-        && let Some(real) = view.canonical(&literal).filter(|real| *real != literal)
-        && let Some(rest) = globs.first().and_then(|glob| glob.strip_prefix(&literal))
-    {
-        globs.push(format!("{real}{rest}"));
+    if let Some(first) = globs.first() {
+        let real = roots.iter().find_map(|(folder, real)| {
+            let rest = first.strip_prefix(folder.as_str()).filter(|rest| rest.starts_with('/'))?;
+            Some(format!("{real}{rest}"))
+        });
+        globs.extend(real);
     }
     globs.into_iter().map(|glob| Guarded { glob, place, excepted, instead }).collect()
 }

@@ -10,6 +10,8 @@ mod programs;
 mod remove;
 mod sqlite;
 
+use std::cell::OnceCell;
+
 use super::glob;
 use super::never::whereabouts;
 use super::place::{self, Meant, View};
@@ -46,10 +48,13 @@ impl Access {
     }
 }
 
-/// Both lists of guarded files, made when the first file is touched.
-struct Lists {
-    protect: Vec<Guarded>,
-    secret: Vec<Guarded>,
+/// Both lists of guarded files, each made when the first file asks for it.
+struct Lists<'a> {
+    places: &'a dyn Fn() -> Places,
+    rules: &'a Rules,
+    view: &'a dyn View,
+    protect: OnceCell<Vec<Guarded>>,
+    secret: OnceCell<Vec<Guarded>>,
 }
 
 /// The objections to what a script would do to files.
@@ -60,17 +65,12 @@ pub fn objections(
     view: &dyn View,
 ) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
-    let mut lists = None;
+    let lists = Lists::new(places, rules, view);
     script.visit(|node| {
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
         let inner = matches!(node, Node::Command(_));
-        let accesses = accesses(command, inner, view);
-        if accesses.is_empty() {
-            return;
-        }
-        let lists = lists.get_or_insert_with(|| Lists::new(rules, &places(), view));
-        for access in &accesses {
-            let found = lists.objection(access, command, view);
+        for access in accesses(command, inner, view) {
+            let found = lists.objection(&access, command);
             reasons.extend(found.filter(|reason| !reasons.contains(reason)));
         }
     });
@@ -82,12 +82,12 @@ pub fn tool_objections(
     accesses: &[Access],
     cwd: Option<&str>,
     rules: &Rules,
-    places: &Places,
+    places: &dyn Fn() -> Places,
     view: &dyn View,
 ) -> Vec<Reason> {
     let command = Command { cwd: cwd.map(str::to_owned), ..Command::default() };
-    let lists = Lists::new(rules, places, view);
-    accesses.iter().filter_map(|access| lists.objection(access, &command, view)).collect()
+    let lists = Lists::new(places, rules, view);
+    accesses.iter().filter_map(|access| lists.objection(access, &command)).collect()
 }
 
 /// What a command touches. `inner` is false for the words of a wrapper.
@@ -108,17 +108,22 @@ fn accesses(command: &Command, inner: bool, view: &dyn View) -> Vec<Access> {
     accesses
 }
 
-impl Lists {
-    fn new(rules: &Rules, places: &Places, view: &dyn View) -> Self {
-        Self {
-            protect: guarded::protect(places, &rules.protect, view),
-            secret: guarded::secret(places, &rules.secret, view),
-        }
+impl<'a> Lists<'a> {
+    fn new(places: &'a dyn Fn() -> Places, rules: &'a Rules, view: &'a dyn View) -> Self {
+        Self { places, rules, view, protect: OnceCell::new(), secret: OnceCell::new() }
     }
 
-    fn objection(&self, access: &Access, command: &Command, view: &dyn View) -> Option<Reason> {
+    fn protect(&self) -> &[Guarded] {
+        self.protect.get_or_init(|| guarded::protect(&(self.places)(), &self.rules.protect, self.view))
+    }
+
+    fn secret(&self) -> &[Guarded] {
+        self.secret.get_or_init(|| guarded::secret(&(self.places)(), &self.rules.secret, self.view))
+    }
+
+    fn objection(&self, access: &Access, command: &Command) -> Option<Reason> {
         let remote = command.host().is_some();
-        let meant = place::meant_by(&access.path, access.unknown, command, view);
+        let meant = place::meant_by(&access.path, access.unknown, command, self.view);
         let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or(&word.text));
         let by = |what: &str| match program {
             Some(program) if !program.contains(char::is_whitespace) => format!(" ({what} by `{program}`)"),
@@ -126,7 +131,7 @@ impl Lists {
         };
         let shown: String = access.path.chars().take(120).filter(|c| !c.is_control()).collect();
         if access.touch == Touch::Read {
-            let found = guarding(&self.secret, access.touch, &meant, remote)?;
+            let found = guarding(self.secret(), access.touch, &meant, remote)?;
             return Some(Reason {
                 rule: "secret",
                 text: format!(
@@ -137,7 +142,7 @@ impl Lists {
                 ),
             });
         }
-        let found = guarding(&self.protect, access.touch, &meant, remote)?;
+        let found = guarding(self.protect(), access.touch, &meant, remote)?;
         Some(Reason {
             rule: "protect",
             text: format!(
