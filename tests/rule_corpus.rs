@@ -136,8 +136,8 @@ impl View for Container {
         None
     }
 
-    fn expand(&self, _: &str) -> Vec<String> {
-        vec![]
+    fn expand(&self, _: &str) -> Option<Vec<String>> {
+        Some(vec![])
     }
 
     fn is_folder(&self, path: &str) -> bool {

@@ -17,9 +17,9 @@ use crate::shell::Script;
 /// The objections to a command.
 pub fn objections(script: &Script, head: &Head, environment: &Environment) -> Vec<Reason> {
     let tier = environment.tier.or(head.tier);
-    let mut reasons = never::objections(script, &head.rules, tier, &Machine);
+    let mut reasons = never::objections(script, &head.rules, tier, &Machine::default());
     reasons.extend(tier.and_then(|tier| tier::denied(script, &head.deny, tier)));
-    reasons.extend(files::objections(script, &head.rules, &|| places(environment), &Machine));
+    reasons.extend(files::objections(script, &head.rules, &|| places(environment), &Machine::default()));
     reasons
 }
 
@@ -33,7 +33,8 @@ pub fn file_objections(
     let touch = if file.writes { Touch::Write } else { Touch::Read };
     let access = Access { touch, path: file.path.clone(), unknown: false };
     let cwd = cwd.and_then(Path::to_str);
-    let mut reasons = files::tool_objections(&[access], cwd, &head.rules, &|| places(environment), &Machine);
+    let mut reasons =
+        files::tool_objections(&[access], cwd, &head.rules, &|| places(environment), &Machine::default());
     if environment.dry_run && file.writes {
         reasons.push(dry_run::file_objection(&file.path));
     }

@@ -4,19 +4,25 @@ use crate::shell::glob;
 
 /// True when the whole path matches. `/srv/**` is `/srv` itself, too.
 pub fn matches(pattern: &str, path: &str) -> bool {
-    let names = |text: &'_ str| {
-        text.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>()
-    };
-    segments(&names(pattern), &names(path))
+    let names = |text| -> Vec<&str> { str::split(text, '/').filter(|name| !name.is_empty()).collect() };
+    let (pattern, path) = (names(pattern), names(path));
+    // The end tells most of them apart.
+    if let (Some(last), Some(name)) = (pattern.last(), path.last())
+        && *last != "**"
+        && !one(last, name)
+    {
+        return false;
+    }
+    segments(&pattern, &path)
 }
 
-fn segments(pattern: &[String], path: &[String]) -> bool {
+fn segments(pattern: &[&str], path: &[&str]) -> bool {
     // Where the last `**` stands in both, and where its next try begins.
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while let Some(name) = path.get(t) {
         match pattern.get(p) {
-            Some(part) if part == "**" => {
+            Some(&"**") => {
                 star = Some((p, t));
                 p += 1;
             }
@@ -32,7 +38,7 @@ fn segments(pattern: &[String], path: &[String]) -> bool {
             }
         }
     }
-    pattern.get(p..).unwrap_or_default().iter().all(|part| part == "**")
+    pattern.get(p..).unwrap_or_default().iter().all(|part| *part == "**")
 }
 
 fn one(part: &str, name: &str) -> bool {

@@ -162,13 +162,9 @@ impl<'a> Pattern<'a> {
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let valued = valued(program);
         let mut evidence = vec![program.to_owned()];
-        let mut search =
-            Search { pattern: self, command, texts: &texts, valued, is, seen: vec![], taken: vec![] };
-        search.seen.resize((self.words.len() + 1) * (texts.len() + 2), false);
-        if !search.walk(0, 1) {
-            return None;
-        }
-        evidence.extend(search.taken.iter().rev().cloned());
+        let dashes = texts.iter().position(|text| *text == "--");
+        let search = Search { pattern: self, command, texts: &texts, valued, is, dashes };
+        evidence.extend(search.run()?);
         for condition in &self.conditions {
             match condition {
                 Condition::Has { names, value } => {
@@ -225,47 +221,79 @@ struct Search<'s, 'a> {
     texts: &'s [&'s str],
     valued: Option<&'static [&'static [&'static str]]>,
     is: &'s dyn Fn(Kind, &Word) -> bool,
-    /// Places that were tried in vain, so that the work is bounded.
-    seen: Vec<bool>,
-    /// Matched words, the last one first.
-    taken: Vec<String>,
+    /// Where `--` stands: what follows are no options.
+    dashes: Option<usize>,
+}
+
+/// A token that waits for the word at an index, and how the search came there.
+#[derive(Clone)]
+struct Place {
+    token: usize,
+    at: usize,
+    before: Option<usize>,
+    /// The word that was matched on the way, as it may be shown.
+    matched: Option<String>,
 }
 
 impl Search<'_, '_> {
-    fn walk(&mut self, token: usize, at: usize) -> bool {
-        let Some(wanted) = self.pattern.words.get(token) else { return true };
-        let place = token * (self.texts.len() + 2) + at;
-        match self.seen.get_mut(place) {
-            Some(seen) if !*seen => *seen = true,
-            _ => return false,
+    /// The words that match, in order. Each token is tried on each word once, so that the work is bounded.
+    fn run(&self) -> Option<Vec<String>> {
+        let width = self.texts.len() + 3;
+        let mut seen = vec![false; (self.pattern.words.len() + 1) * width];
+        let mut places = vec![Place { token: 0, at: 1, before: None, matched: None }];
+        let mut left = vec![0];
+        while let Some(index) = left.pop() {
+            let Place { token, at, .. } = places.get(index)?.clone();
+            if token == self.pattern.words.len() {
+                return Some(Self::way(&places, index));
+            }
+            match seen.get_mut(token * width + at) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            // The last one is tried first.
+            for (token, at, matched) in self.steps(token, at).into_iter().rev() {
+                left.push(places.len());
+                places.push(Place { token, at, before: Some(index), matched });
+            }
         }
+        None
+    }
+
+    fn way(places: &[Place], end: usize) -> Vec<String> {
+        let before = |index: &usize| places.get(*index).and_then(|place| place.before);
+        let mut words: Vec<String> = std::iter::successors(Some(end), before)
+            .filter_map(|index| places.get(index).and_then(|place| place.matched.clone()))
+            .collect();
+        words.reverse();
+        words
+    }
+
+    /// Where the search may go on, the likeliest first.
+    fn steps(&self, token: usize, at: usize) -> Vec<(usize, usize, Option<String>)> {
+        let Some(wanted) = self.pattern.words.get(token) else { return vec![] };
         let Some(text) = self.texts.get(at).copied() else {
-            return !matches!(wanted, Token::Word(_)) && self.walk(token + 1, at);
+            return if matches!(wanted, Token::Word(_)) { vec![] } else { vec![(token + 1, at, None)] };
         };
-        let dashes = self.texts.iter().position(|text| *text == "--");
-        if text.starts_with('-') && text.len() > 1 && dashes.is_none_or(|dashes| at <= dashes) {
-            // Where it is not known whether an option takes a value, both readings are tried.
-            let value = match self.valued {
-                _ if text.contains('=') || text == "--" => false,
-                Some(valued) => {
-                    let takes = valued.iter().any(|options| options.contains(&text));
-                    return self.walk(token, at + 1 + usize::from(takes));
+        if text.starts_with('-') && text.len() > 1 && self.dashes.is_none_or(|dashes| at <= dashes) {
+            let next = (token, at + 1, None);
+            return match self.valued {
+                _ if text.contains('=') || text == "--" => vec![next],
+                Some(valued) if valued.iter().any(|options| options.contains(&text)) => {
+                    vec![(token, at + 2, None)]
                 }
-                None => true,
+                Some(_) => vec![next],
+                // Where it is not known whether an option takes a value, both readings are tried.
+                None => vec![next, (token, at + 2, None)],
             };
-            return self.walk(token, at + 1) || (value && self.walk(token, at + 2));
         }
         match wanted {
-            Token::Word(alternatives) => {
-                let Some(shown) = self.matching(alternatives, at, text) else { return false };
-                if !self.walk(token + 1, at + 1) {
-                    return false;
-                }
-                self.taken.push(shown);
-                true
-            }
-            Token::Many => self.walk(token + 1, at) || self.walk(token, at + 1),
-            Token::End => false,
+            Token::Word(alternatives) => match self.matching(alternatives, at, text) {
+                Some(shown) => vec![(token + 1, at + 1, Some(shown))],
+                None => vec![],
+            },
+            Token::Many => vec![(token + 1, at, None), (token, at + 1, None)],
+            Token::End => vec![],
         }
     }
 

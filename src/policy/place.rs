@@ -8,8 +8,8 @@ pub trait View {
     fn variable(&self, name: &str) -> Option<String>;
     /// The path with links and `..` resolved as far as it exists; `None` when nothing of it can be looked at.
     fn canonical(&self, path: &str) -> Option<String>;
-    /// The files that a glob means now.
-    fn expand(&self, glob: &str) -> Vec<String>;
+    /// The files that a glob means now; `None` when there are more than can be looked at.
+    fn expand(&self, glob: &str) -> Option<Vec<String>>;
     /// Whether there is a folder.
     fn is_folder(&self, path: &str) -> bool;
 }
@@ -27,8 +27,8 @@ impl View for Nowhere {
         None
     }
 
-    fn expand(&self, _: &str) -> Vec<String> {
-        vec![]
+    fn expand(&self, _: &str) -> Option<Vec<String>> {
+        Some(vec![])
     }
 
     fn is_folder(&self, _: &str) -> bool {
@@ -43,6 +43,8 @@ pub struct Meant {
     pub paths: Vec<String>,
     /// The end of a path of which the beginning is not known, from a `/` on.
     pub end: Option<String>,
+    /// It is a glob that means more files than can be looked at.
+    pub too_many: bool,
 }
 
 /// The files that a word of a command may mean.
@@ -61,18 +63,21 @@ pub fn meant_by(text: &str, unknown: bool, command: &Command, view: &dyn View) -
         (text.to_owned(), true)
     };
     if !whole {
-        return Meant { paths: vec![], end: known_end(&text) };
+        return Meant { end: known_end(&text), ..Meant::default() };
     }
     let path = match (text.starts_with('/') || (remote && text.starts_with('~')), cwd) {
         (true, _) => text,
         (false, Some(cwd)) => format!("{cwd}/{text}"),
         // Somewhere below a folder that is not known.
-        (false, None) => return Meant { paths: vec![], end: Some(normal(&format!("/{text}"))) },
+        (false, None) => return Meant { end: Some(normal(&format!("/{text}"))), ..Meant::default() },
     };
     let mut paths = vec![normal(&path)];
     if !remote {
         if path.contains(['*', '?', '[']) {
-            paths.extend(view.expand(&path));
+            match view.expand(&path) {
+                Some(found) => paths.extend(found),
+                None => return Meant { paths, end: None, too_many: true },
+            }
         }
         for at in 0..paths.len() {
             let real = paths.get(at).and_then(|path| view.canonical(path));
@@ -82,7 +87,7 @@ pub fn meant_by(text: &str, unknown: bool, command: &Command, view: &dyn View) -
         paths.extend(path.contains("..").then(|| view.canonical(&path)).flatten());
         paths.dedup();
     }
-    Meant { paths, end: None }
+    Meant { paths, end: None, too_many: false }
 }
 
 /// The text with `~` and variables that are known filled in, and whether all of them were.
@@ -172,8 +177,8 @@ mod tests {
             path.strip_prefix("/link").map(|rest| normal(&format!("/real/deep{rest}")))
         }
 
-        fn expand(&self, glob: &str) -> Vec<String> {
-            if glob == "/app/*.env" { vec!["/app/x.env".to_owned()] } else { vec![] }
+        fn expand(&self, glob: &str) -> Option<Vec<String>> {
+            Some(if glob == "/app/*.env" { vec!["/app/x.env".to_owned()] } else { vec![] })
         }
 
         fn is_folder(&self, _: &str) -> bool {
@@ -183,7 +188,7 @@ mod tests {
 
     fn paths(text: &str) -> (Vec<String>, Option<String>) {
         let command = Command { cwd: Some("/app".into()), ..Command::default() };
-        let Meant { paths, end } = meant_by(text, text.contains(['$', '~']), &command, &Home);
+        let Meant { paths, end, .. } = meant_by(text, text.contains(['$', '~']), &command, &Home);
         (paths, end)
     }
 

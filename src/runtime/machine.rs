@@ -1,16 +1,26 @@
 //! The machine where the agent runs, as the rules ask about it.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use crate::policy::place::{View, normal};
 use crate::shell::glob;
 
-/// Files that a glob is expanded to; more would say nothing new.
-const MOST_FILES: usize = 1_000;
+/// Files that the globs of one command are expanded to: a hook that takes too long stops nothing.
+const MOST_FILES: usize = 2_000;
 
 /// The machine itself: its files and the environment of this process, which is that of the agent's shell.
-#[derive(Debug, Clone, Copy)]
-pub struct Machine;
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// Files that may still be looked at.
+    left: Cell<usize>,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self { left: Cell::new(MOST_FILES) }
+    }
+}
 
 impl View for Machine {
     fn variable(&self, name: &str) -> Option<String> {
@@ -42,7 +52,7 @@ impl View for Machine {
         Path::new(path).is_dir()
     }
 
-    fn expand(&self, pattern: &str) -> Vec<String> {
+    fn expand(&self, pattern: &str) -> Option<Vec<String>> {
         let mut found = vec![PathBuf::from("/")];
         for name in pattern.split('/').filter(|name| !name.is_empty()) {
             let is_glob = name.contains(['*', '?', '[']);
@@ -52,17 +62,17 @@ impl View for Machine {
                     next.push(folder.join(name));
                     continue;
                 }
-                let entries = folder.read_dir().into_iter().flatten().flatten();
-                let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-                // A leading dot has to be written.
-                let matching = names
-                    .filter(|entry| entry.starts_with('.') == name.starts_with('.') && glob(name, entry));
-                next.extend(
-                    matching.take(MOST_FILES.saturating_sub(next.len())).map(|entry| folder.join(entry)),
-                );
+                for entry in folder.read_dir().into_iter().flatten().flatten() {
+                    self.left.set(self.left.get().checked_sub(1)?);
+                    let Ok(entry) = entry.file_name().into_string() else { continue };
+                    // A leading dot has to be written.
+                    if entry.starts_with('.') == name.starts_with('.') && glob(name, &entry) {
+                        next.push(folder.join(entry));
+                    }
+                }
             }
             found = next;
         }
-        found.iter().filter_map(|path| path.to_str().map(str::to_owned)).collect()
+        Some(found.iter().filter_map(|path| path.to_str().map(str::to_owned)).collect())
     }
 }

@@ -324,3 +324,18 @@ fn a_state_folder_that_is_a_link_is_guarded_under_both_names() {
         denied(&sandbox.hook("pre-tool-use", &json!({"cwd": project, "tool_input": {"command": command}})));
     }
 }
+
+#[test]
+fn globs_of_more_files_than_can_be_looked_at_are_denied_in_time() {
+    let sandbox = Sandbox::new();
+    for number in 0..50 {
+        std::fs::create_dir_all(sandbox.path(&format!("d{number}/e{number}/f"))).unwrap();
+    }
+    let project = sandbox.path("").canonicalize().unwrap();
+    let cat = |words: usize| {
+        let command = format!("cat {}", "*/*/* ".repeat(words));
+        sandbox.hook("pre-tool-use", &json!({"cwd": project, "tool_input": {"command": command}}))
+    };
+    passes(&cat(1));
+    assert!(denied(&cat(500)).contains("more files than can be looked at"));
+}

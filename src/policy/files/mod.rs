@@ -130,6 +130,14 @@ impl<'a> Lists<'a> {
             _ => String::new(),
         };
         let shown: String = access.path.chars().take(120).filter(|c| !c.is_control()).collect();
+        if meant.too_many {
+            let rule = if access.touch == Touch::Read { "secret" } else { "protect" };
+            let text = format!(
+                "Denied: `{shown}`{} names more files than can be looked at. Name a folder, or fewer files at a time.",
+                by("touched")
+            );
+            return Some(Reason { rule, text });
+        }
         if access.touch == Touch::Read {
             let found = guarding(self.secret(), access.touch, &meant, remote)?;
             return Some(Reason {
