@@ -117,7 +117,8 @@ fn whatever_a_corpus_command_runs_the_corpus_and_the_reader_both_know_of() {
                 told: list(&expected),
             });
         }
-        if !row.expect.is_empty() {
+        // The stand-ins of the guard and of the client only answer: what they would loosen is not in this world.
+        if !row.expect.is_empty() && row.family != "guard" {
             acting += 1;
             seen_to_act += u32::from(!ran.is_empty());
         }

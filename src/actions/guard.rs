@@ -55,3 +55,16 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     let evidence = words.to_owned();
     actions.push(line.action(ActionKind::Forbidden, Verb::Loosen, Family::Guard, Target::Nothing, evidence));
 }
+
+/// The client itself. A session that an agent starts would be held to whatever tier and settings the agent
+/// gives it; the way up is a hand-over.
+pub(super) fn client(line: &Line<'_>, actions: &mut Vec<Action>) {
+    let mut arguments = Arguments::default();
+    line.arguments(1, &[], &mut arguments);
+    let verb = arguments.positionals.first().map(|&index| line.text(index));
+    if arguments.has(&["-h", "--help", "-v", "--version"]) || verb == Some("doctor") {
+        return;
+    }
+    let evidence = "claude".to_owned();
+    actions.push(line.action(ActionKind::Forbidden, Verb::Loosen, Family::Guard, Target::Nothing, evidence));
+}

@@ -77,6 +77,7 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
         "kubectl" | "oc" | "microk8s.kubectl" => kubectl::find_actions(line, actions),
         "gh" | "tea" | "glab" | "hub" => forge::find_actions(line, actions),
         "opsctl" => guard::find_actions(line, actions),
+        "claude" => guard::client(line, actions),
         "curl" | "wget" => engine_api::find_actions(line, actions),
         "apprise" => notifier::find_actions(line, actions),
         _ if line.is_init_script() => systemd::init_script(line, actions),

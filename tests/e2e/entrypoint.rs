@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Program, Ran, Workspace, bash, text};
+use crate::support::{Program, Ran, Workspace, bash, text, tool};
 
 /// What a container is given before it gets SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
@@ -316,4 +316,73 @@ fn each_round_mends_what_was_tampered_with_in_between() {
     assert!(ran.stdout.contains("Tier 1 may not carry out a restart"), "{}", ran.stdout);
     assert_eq!(workspace.marks("ssh"), [""; 0]);
     assert!(workspace.read("project/.claude/settings.json").contains("pre-tool-use"));
+}
+
+#[test]
+fn in_a_read_only_image_it_lives_in_its_state_folder_and_the_managed_hooks_hold() {
+    let workspace = workspace();
+    // As the image was built, with an inventory of its own; the mounted one is another.
+    workspace.write("built.yaml", "");
+    let built = Program::opsctl(&workspace)
+        .args(["render", "--hosts"])
+        .args([workspace.path("built.yaml")])
+        .args(["--out"])
+        .args([workspace.path("built")])
+        .args(["--managed"])
+        .args([workspace.path("managed-settings.json")])
+        .run();
+    assert_ended(&built, 0);
+    let managed: Value = serde_json::from_str(&workspace.read("managed-settings.json")).unwrap();
+    let program = Program::entrypoint(&workspace)
+        .managed_settings(&managed)
+        .env("CLAUDEOPS_ONCE", "true")
+        // Nobody can write there, not even root.
+        .env("CLAUDE_PROJECT_DIR", "/proc/app")
+        .env("HOME", "/proc/home");
+    let asked = program.asked();
+    let ran = program.at_tier(1, [bash("ssh root@ie01 docker restart jellyfin"), text("done")]).run();
+
+    assert_ended(&ran, 0);
+    assert!(ran.stdout.contains("Tier 1 may not carry out a restart"), "{ran:?}");
+    assert_eq!(workspace.marks("ssh"), [""; 0]);
+    assert_eq!(ran.stderr, "", "nothing is amiss");
+    assert!(workspace.read("state/project/.claude/opsctl/policy.json").contains("adguardhome"));
+    assert!(!workspace.read("state/project/.claude/settings.json").contains("opsctl"), "no hooks twice");
+    let prompts = asked.prompts();
+    assert!(prompts[0].contains("- jellyfin on ie01"), "{}", prompts[0]);
+}
+
+#[test]
+fn the_servers_of_a_repository_are_there_for_the_tiers_that_may_use_them() {
+    // A server that speaks the least there is: two tools, of which one is allowed.
+    let server = r#"while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+        *'"initialize"'*) answer='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"lab","version":"1"}}' ;;
+        *'"tools/list"'*) answer='{"tools":[{"name":"look","description":"looks","inputSchema":{"type":"object"}},{"name":"change","description":"changes","inputSchema":{"type":"object"}}]}' ;;
+        *'"tools/call"'*) echo "$line" >> ../calls; answer='{"content":[{"type":"text","text":"seen"}]}' ;;
+        *) [ -n "$id" ] || continue; answer='{}' ;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$answer"
+done"#;
+    let workspace = workspace();
+    workspace.put_stub("lab-server", server);
+    let hosts = include_str!("hosts.yaml").to_owned() + "  tiers: {1: {tools: [Bash, mcp__lab__look]}}\n";
+    workspace.write("hosts.yaml", &hosts);
+    let servers = json!({"mcpServers": {"lab": {"command": "lab-server"}}});
+    workspace.write("repos/media/.claude-ops/mcp.json", &servers.to_string());
+    workspace.write("repos/broken/.claude-ops/mcp.json", "{");
+    let steps = [tool("mcp__lab__look", &json!({})), tool("mcp__lab__change", &json!({})), text("done")];
+    let ran = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").at_tier(1, steps).run();
+
+    assert_ended(&ran, 0);
+    let calls = workspace.read("calls");
+    assert_eq!(calls.lines().count(), 1, "{calls}\n{}", ran.stdout);
+    assert!(calls.contains("\"look\""), "{calls}");
+    assert!(ran.stdout.contains("lab: from media\n"), "{}", ran.stdout);
+    let events = workspace.rows("SELECT level, message FROM events WHERE source = 'opsctl'");
+    assert!(
+        events.len() == 1 && events[0]["message"].as_str().unwrap().contains("repos/broken"),
+        "{events:?}"
+    );
 }

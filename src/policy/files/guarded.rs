@@ -65,6 +65,8 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     (".claude/settings*.json", Where::Local, POLICY),
     (".claude/hooks/**", Where::Local, POLICY),
     (".claude/opsctl/**", Where::Local, POLICY),
+    (".claude/prompts/**", Where::Local, POLICY),
+    (".claude/mcp.json", Where::Local, POLICY),
     (".mcp.json", Where::Local, POLICY),
     ("~/.claude/settings*.json", Where::Local, POLICY),
     ("~/.claude/hooks/**", Where::Local, POLICY),
