@@ -106,14 +106,18 @@ ARG HOSTS=hosts.yaml
 LABEL org.opencontainers.image.title="opsctl" \
     org.opencontainers.image.description="Claude Code, headless, under deterministic guardrails" \
     org.opencontainers.image.licenses="MIT OR Apache-2.0"
+ENV CLAUDE_PROJECT_DIR=/app
 ENV DISABLE_AUTOUPDATER=1
 WORKDIR /app
+RUN install --directory --owner=agent --group=agent /state /results
+COPY --chmod=0755 entrypoint /usr/local/bin/entrypoint
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} hosts.yaml
-RUN opsctl render --managed /etc/claude-code/managed-settings.json
+RUN opsctl render --managed /etc/claude-code/managed-settings.json \
+    && mkdir -p /usr/share/bash-completion/completions \
+    && opsctl completions bash >/usr/share/bash-completion/completions/opsctl
 USER agent
 # An image whose client does not honour a guardrail cannot be built.
 RUN opsctl rehearse
 HEALTHCHECK --interval=5m --timeout=10s --start-period=30s CMD ["opsctl", "doctor", "--quick"]
-ENTRYPOINT ["tini", "--"]
-CMD ["opsctl", "status"]
+ENTRYPOINT ["tini", "--", "entrypoint"]

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{FAILED, Failure, OK, print, print_json};
-use crate::doctor::{Condition, Finding, Patient, client, examine};
+use crate::doctor::{Condition, Finding, Patient, client, examine, project_in_force};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
@@ -33,7 +33,9 @@ struct DoctorWire<'a> {
 
 /// Runs with parsed arguments.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let mut environment = Environment::of_process();
+    let opsctl = std::env::current_exe()?;
+    environment.project_dir = project_in_force(&environment, &opsctl);
     let mut complaints = environment.complaints.clone();
     let policy = installation::in_force(&environment, &mut complaints);
     let findings = examine(&Patient {
@@ -41,7 +43,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         policy: &policy,
         complaints: &complaints,
         client: client::find(),
-        opsctl: std::env::current_exe()?,
+        opsctl,
         quick: args.quick,
     });
     let healthy = findings.iter().all(|finding| finding.condition != Condition::Failed);

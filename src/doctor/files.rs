@@ -11,6 +11,7 @@ use super::{Finding, Patient};
 use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
 use crate::render::{MANAGED, Managed, Order, SETTINGS, files, render};
+use crate::runtime::environment::Environment;
 use crate::runtime::installation::{COMPILED_POLICY, hosts_file};
 
 /// The rendered files, as `hosts.yaml` says they should be.
@@ -20,9 +21,17 @@ pub fn settings(patient: &Patient<'_>) -> Finding {
         let remedy = "name it with CLAUDEOPS_HOSTS, or write a starter with `opsctl init`";
         return Finding::warning(CHECK, "no hosts.yaml: the default limits hold", remedy);
     };
-    match differing(patient, &hosts) {
+    match differing(patient.environment, &patient.opsctl, &hosts) {
         Err(error) => Finding::failed(CHECK, error, "mend it, then run `opsctl render`"),
         Ok(differing) if differing.is_empty() => Finding::ok(CHECK, format!("as {} says", hosts.display())),
+        Ok(differing) if differing.iter().all(|path| path == Path::new(MANAGED)) => Finding::warning(
+            CHECK,
+            format!(
+                "{MANAGED} was rendered from another hosts.yaml than {}; its hooks hold",
+                hosts.display()
+            ),
+            "build the image with this hosts.yaml, or render it anew as root",
+        ),
         Ok(differing) => {
             let paths: Vec<String> = differing.iter().map(|path| path.display().to_string()).collect();
             let what = format!("not as {} says: {}", hosts.display(), paths.join(", "));
@@ -31,15 +40,33 @@ pub fn settings(patient: &Patient<'_>) -> Finding {
     }
 }
 
-fn differing(patient: &Patient<'_>, hosts: &Path) -> Result<Vec<PathBuf>, String> {
-    let out = &patient.environment.project_dir;
+/// The project folder in force: in a read-only image whose hosts.yaml was replaced the entrypoint renders to the
+/// state folder, and a health check that is started beside it is not told.
+pub fn project_in_force(environment: &Environment, opsctl: &Path) -> PathBuf {
+    let moved = environment.state_dir.join("project");
+    let is_outgrown = || {
+        let hosts = hosts_file(environment.hosts.as_deref())?;
+        let differing = differing(environment, opsctl, &hosts).ok()?;
+        differing.iter().any(|path| path != Path::new(MANAGED)).then_some(())
+    };
+    if moved.join(COMPILED_POLICY).is_file() && is_outgrown().is_some() {
+        return moved;
+    }
+    environment.project_dir.clone()
+}
+
+fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<Vec<PathBuf>, String> {
+    let out = &environment.project_dir;
     let installation = load::load(hosts).map_err(|error| error.to_string())?;
-    let compiled = Compiled { installation, tier: patient.policy.tier };
+    // Which tier they are for stands in the files alone.
+    let rendered = std::fs::read(out.join(COMPILED_POLICY)).ok();
+    let tier = rendered.and_then(|text| Compiled::from_json(&text).ok()).and_then(|compiled| compiled.tier);
+    let compiled = Compiled { installation, tier };
     let existing = |path: &Path| files::existing_settings(path).map_err(|error| error.to_string());
     let settings = existing(&out.join(SETTINGS))?;
     let managed_file = Path::new(MANAGED);
     let managed_settings = managed_file.exists().then(|| existing(managed_file)).transpose()?;
-    let opsctl = patient.opsctl.to_str().ok_or("the path of opsctl is not UTF-8")?;
+    let opsctl = opsctl.to_str().ok_or("the path of opsctl is not UTF-8")?;
     let rendered = render(&Order {
         compiled: &compiled,
         opsctl,

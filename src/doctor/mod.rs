@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::inventory::compiled::Compiled;
 use crate::runtime::environment::Environment;
+pub use files::project_in_force;
 
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

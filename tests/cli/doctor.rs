@@ -170,3 +170,15 @@ fn people_read_a_line_for_each_finding_and_one_for_its_remedy() {
         "FAILED   program: no hook calls opsctl: nothing holds the agent\n           run `opsctl render`\n";
     assert!(run.stdout.contains(remedy), "{}", run.stdout);
 }
+
+#[test]
+fn a_project_that_moved_to_the_state_folder_is_found_there() {
+    // As in a read-only image whose hosts.yaml is replaced by a mount.
+    let sandbox = installation();
+    sandbox.write("hosts.yaml", "hosts: {there: {address: 127.0.0.2}}\n");
+    assert_failed(&quick(&sandbox), "settings", "policy.json", "run `opsctl render`");
+    sandbox.opsctl(&["render", "--out", "project"], b"");
+    let run = quick(&sandbox);
+    assert_eq!(run.code, Some(0), "{}", run.stdout);
+    assert_eq!(finding(&run, "settings").0, "ok");
+}
