@@ -92,3 +92,18 @@ fn variables_below(folder: &Path, found: &mut BTreeSet<String>) {
         }
     }
 }
+
+#[test]
+fn what_is_started_is_hardened() {
+    let text = include_str!("../../compose.yaml");
+    let compose: serde_json::Value = serde_saphyr::from_str(text).unwrap();
+    let agent = &compose["services"]["claude-ops"];
+    assert_eq!(agent["read_only"], true);
+    assert_eq!(agent["cap_drop"], serde_json::json!(["ALL"]));
+    assert_eq!(agent["security_opt"], serde_json::json!(["no-new-privileges:true"]));
+    assert_eq!(agent["sysctls"]["net.ipv4.ping_group_range"], "0 2147483647");
+    assert!(agent["pids_limit"].is_u64() && agent["mem_limit"].is_string(), "{agent}");
+    let volumes: Vec<&str> = agent["volumes"].as_array().unwrap().iter().filter_map(|v| v.as_str()).collect();
+    let writable: Vec<&&str> = volumes.iter().filter(|volume| !volume.ends_with(":ro")).collect();
+    assert_eq!(writable, [&"state:/state", &"results:/results"]);
+}
