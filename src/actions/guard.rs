@@ -18,6 +18,9 @@ const VALUED: &[&str] = &[
     "--deadline",
     "--from",
     "--managed",
+    "--session",
+    "--grace",
+    "--probes",
 ];
 const QUIET: &[&str] = &["-h", "--help", "-V", "--version"];
 

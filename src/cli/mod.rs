@@ -18,6 +18,7 @@ mod render;
 mod session;
 mod status;
 mod tier;
+mod verify;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -57,6 +58,7 @@ enum Verb {
     Render(render::RenderArgs),
     Explain(explain::ExplainArgs),
     Hosts(hosts::HostsArgs),
+    Verify(verify::VerifyArgs),
     Cooldown(cooldown::CooldownArgs),
     Events(events::EventsArgs),
     Status(status::StatusArgs),
@@ -104,6 +106,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Render(args) => render::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Hosts(args) => hosts::run(&args),
+        Verb::Verify(args) => verify::run(&args),
         Verb::Cooldown(args) => cooldown::run(&args),
         Verb::Events(args) => events::run(&args),
         Verb::Status(args) => status::run(&args),

@@ -5,3 +5,4 @@ pub mod budgets;
 pub mod failures;
 pub mod judge;
 pub mod screen;
+pub mod verification;

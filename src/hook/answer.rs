@@ -51,6 +51,21 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// The session may not end yet. As with a denial, exit code 2 is what all releases of the client honour.
+    pub fn block(reason: String, notes: Vec<String>) -> Self {
+        let json = BlockWire { decision: "block", reason: &reason };
+        let stdout = serde_json::to_string(&json).unwrap_or_default();
+        Self { denial: Some(reason), stdout, notes }
+    }
+}
+
+#[derive(Serialize)]
+struct BlockWire<'a> {
+    decision: &'a str,
+    reason: &'a str,
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DenyWire<'a> {

@@ -10,6 +10,7 @@ mod pre_tool_use;
 mod session_context;
 mod session_end;
 mod session_start;
+mod stop;
 mod stop_failure;
 mod transcript;
 
@@ -84,7 +85,7 @@ fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
         HookEvent::StopFailure { error, message } => {
             stop_failure::handle(call, error.as_deref(), message.as_deref(), environment, now)
         }
-        // Stop is served by the agent hook that `opsctl render` puts beside this one.
-        HookEvent::Stop | HookEvent::Other(_) => Answer::silent(),
+        HookEvent::Stop => stop::handle(call, environment, now),
+        HookEvent::Other(_) => Answer::silent(),
     }
 }

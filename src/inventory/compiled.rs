@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::Installation;
+use super::compiled_checks::{ChecksWire, VerifyWire};
 use super::compiled_rules::RulesWire;
 use super::words::{KindWire, OnFailureWire, UnresolvedWire};
-use crate::model::inventory::{Health, Host, Inventory, Service};
+use crate::model::inventory::{Host, Inventory, Service};
 use crate::model::policy::{Budget, Policy, Tier, TierPolicy, Window};
 use crate::model::rules::Rules;
 
@@ -133,14 +134,8 @@ struct ServiceWire {
     workloads: Vec<String>,
     releases: Vec<String>,
     playbooks: Vec<String>,
-    health: Option<HealthWire>,
-    dns: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct HealthWire {
-    url: String,
-    status: Vec<u16>,
+    #[serde(flatten)]
+    checks: ChecksWire,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -149,6 +144,7 @@ struct PolicyWire {
     redeployment: BudgetWire,
     unresolved: UnresolvedWire,
     on_failure: OnFailureWire,
+    verify: VerifyWire,
     tiers: [TierWire; 3],
 }
 
@@ -192,6 +188,7 @@ impl From<&Compiled> for CompiledWire {
                 redeployment: budget(&policy.redeployment),
                 unresolved: policy.unresolved.into(),
                 on_failure: policy.on_failure.into(),
+                verify: policy.verify.into(),
                 tiers: policy.tiers.clone().map(|tier| TierWire {
                     model: tier.model,
                     tools: tier.tools,
@@ -207,16 +204,16 @@ impl From<&Compiled> for CompiledWire {
 
 impl From<Service> for ServiceWire {
     fn from(service: Service) -> Self {
-        let Service { name, host, containers, projects, units, workloads, releases, playbooks, health, dns } =
-            service;
-        let health = health.map(|Health { url, status }| HealthWire { url, status });
-        Self { name, host, containers, projects, units, workloads, releases, playbooks, health, dns }
+        let checks = ChecksWire::from(&service);
+        let Service { name, host, containers, projects, units, workloads, releases, playbooks, .. } = service;
+        Self { name, host, containers, projects, units, workloads, releases, playbooks, checks }
     }
 }
 
-impl From<ServiceWire> for Service {
-    fn from(wire: ServiceWire) -> Self {
-        let ServiceWire {
+impl ServiceWire {
+    fn into_service(self) -> Result<Service, CompiledError> {
+        let Self { name, host, containers, projects, units, workloads, releases, playbooks, checks } = self;
+        let service = Service {
             name,
             host,
             containers,
@@ -225,11 +222,9 @@ impl From<ServiceWire> for Service {
             workloads,
             releases,
             playbooks,
-            health,
-            dns,
-        } = wire;
-        let health = health.map(|HealthWire { url, status }| Health { url, status });
-        Self { name, host, containers, projects, units, workloads, releases, playbooks, health, dns }
+            ..Service::default()
+        };
+        checks.put_into(service)
     }
 }
 
@@ -255,6 +250,7 @@ impl CompiledWire {
             redeployment: budget(self.policy.redeployment)?,
             unresolved: self.policy.unresolved.into(),
             on_failure: self.policy.on_failure.into(),
+            verify: self.policy.verify.into_verification()?,
             tiers: [tier_policy(one)?, tier_policy(two)?, tier_policy(three)?],
         };
         let inventory = Inventory {
@@ -264,7 +260,7 @@ impl CompiledWire {
                 .into_iter()
                 .map(|HostWire { name, address, ssh }| Host { name, address, ssh })
                 .collect(),
-            services: self.services.into_iter().map(Service::from).collect(),
+            services: self.services.into_iter().map(ServiceWire::into_service).collect::<Result<_, _>>()?,
         };
         Ok(Compiled { installation: Installation { inventory, policy }, tier })
     }

@@ -2,11 +2,13 @@
 
 mod check;
 pub mod compiled;
+mod compiled_checks;
 mod compiled_rules;
 pub mod error;
 pub mod load;
 pub mod nearest;
 mod wire;
+mod wire_checks;
 mod wire_rules;
 mod words;
 

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
+use super::wire_checks::{DnsWire, VerifyWire};
 use super::wire_rules::{NeverWire, PathRuleWire, ToolRuleWire};
-use super::words::{KindWire, OnFailureWire, UnresolvedWire};
+use super::words::{EngineWire, KindWire, OnFailureWire, UnresolvedWire};
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
@@ -43,7 +44,9 @@ pub struct ServiceWire {
     pub releases: Vec<Spanned<String>>,
     pub playbooks: Vec<Spanned<String>>,
     pub health: Option<HealthWire>,
-    pub dns: Option<Spanned<String>>,
+    pub dns: Option<Spanned<DnsWire>>,
+    pub tcp: Vec<Spanned<String>>,
+    pub engine: Option<EngineWire>,
 }
 
 /// A health endpoint that differs from `https://SERVICE.DOMAIN/health` or from status 200.
@@ -52,6 +55,9 @@ pub struct ServiceWire {
 pub struct HealthWire {
     pub url: Option<Spanned<String>>,
     pub status: Option<Vec<Spanned<u16>>>,
+    pub timeout: Option<Spanned<String>>,
+    pub follow: Option<bool>,
+    pub insecure: Option<bool>,
 }
 
 /// The limits.
@@ -63,6 +69,7 @@ pub struct PolicyWire {
     pub unresolved: Option<UnresolvedWire>,
     pub on_failure: Option<OnFailureWire>,
     pub tiers: Option<Entries<TierWire>>,
+    pub verify: Option<VerifyWire>,
     pub never: Option<Vec<NeverWire>>,
     pub data: Option<Vec<Spanned<String>>>,
     pub protect: Option<Vec<Spanned<PathRuleWire>>>,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::action::{ActionKind, Verb};
+use crate::model::checks::{Engine, Verifier};
 use crate::model::policy::{OnFailure, Unresolved};
 use crate::model::rules::Where;
 
@@ -200,5 +201,60 @@ impl KindWire {
             ActionKind::Notification => Self::Notification,
             ActionKind::Forbidden => return None,
         })
+    }
+}
+
+/// See [`Engine`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineWire {
+    Docker,
+    Podman,
+}
+
+impl From<EngineWire> for Engine {
+    fn from(word: EngineWire) -> Self {
+        match word {
+            EngineWire::Docker => Self::Docker,
+            EngineWire::Podman => Self::Podman,
+        }
+    }
+}
+
+impl From<Engine> for EngineWire {
+    fn from(choice: Engine) -> Self {
+        match choice {
+            Engine::Docker => Self::Docker,
+            Engine::Podman => Self::Podman,
+        }
+    }
+}
+
+/// See [`Verifier`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VerifierWire {
+    Command,
+    Agent,
+    Both,
+}
+
+impl From<VerifierWire> for Verifier {
+    fn from(word: VerifierWire) -> Self {
+        match word {
+            VerifierWire::Command => Self::Command,
+            VerifierWire::Agent => Self::Agent,
+            VerifierWire::Both => Self::Both,
+        }
+    }
+}
+
+impl From<Verifier> for VerifierWire {
+    fn from(choice: Verifier) -> Self {
+        match choice {
+            Verifier::Command => Self::Command,
+            Verifier::Agent => Self::Agent,
+            Verifier::Both => Self::Both,
+        }
     }
 }

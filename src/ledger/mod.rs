@@ -15,6 +15,7 @@ pub mod notices;
 mod patience;
 #[cfg(test)]
 mod plans;
+mod remedies;
 mod resets;
 mod usage;
 
@@ -30,6 +31,7 @@ use patience::{BUSY_TIMEOUT, look_again};
 pub use actions::{CallId, Settled};
 pub use events::{Event, Source};
 pub use health::Health;
+pub use remedies::{Outcome, Remedies, Standing};
 pub use resets::{HEALTHY_CHECKS, Streak};
 
 /// A ledger that cannot be used; the text says which file, why, and what to do.

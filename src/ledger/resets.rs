@@ -119,6 +119,7 @@ impl Change<'_> {
             ("hook_settled", "settled_at", ""),
             ("hook_decisions", "at", ""),
             ("notices", "created_at", ""),
+            ("verifications", "at", ""),
             // The last reset of a service says which of its rows no longer count.
             ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {

@@ -1,6 +1,7 @@
 //! The hosts and services of the homelab, and the names under which commands speak of them.
 
 use super::action::Target;
+use super::checks::{DnsName, Engine, Health, TcpPort};
 
 /// Everything that `hosts.yaml` lists, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,16 +47,11 @@ pub struct Service {
     /// How its health is asked for over HTTP.
     pub health: Option<Health>,
     /// The DNS name that must resolve.
-    pub dns: Option<String>,
-}
-
-/// A health endpoint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Health {
-    /// `http://` or `https://`.
-    pub url: String,
-    /// Status codes that mean healthy.
-    pub status: Vec<u16>,
+    pub dns: Option<DnsName>,
+    /// Ports that must accept connections.
+    pub tcp: Vec<TcpPort>,
+    /// What runs its containers.
+    pub engine: Engine,
 }
 
 impl Service {
@@ -66,6 +62,12 @@ impl Service {
         } else {
             self.containers.iter().map(String::as_str).collect()
         }
+    }
+
+    /// The containers that should be running: none where it runs as units or workloads and lists no container.
+    pub fn own_containers(&self) -> Vec<&str> {
+        let elsewhere = !self.units.is_empty() || !self.workloads.is_empty();
+        if self.containers.is_empty() && elsewhere { vec![] } else { self.container_names() }
     }
 
     fn has_part(&self, written: &str) -> bool {
@@ -126,6 +128,11 @@ impl Inventory {
             Target::Playbook(playbook) => playbook.guessed.as_deref().map(|name| self.service_named(name)),
             Target::Unknown | Target::Nothing => None,
         }
+    }
+
+    /// The host of this name.
+    pub fn host(&self, name: &str) -> Option<&Host> {
+        self.hosts.iter().find(|host| host.name == name)
     }
 
     /// The service that a person or an agent means by this name: its own, or that of any of its parts.

@@ -2,6 +2,7 @@
 //! and none of these types knows JSON, YAML or SQL.
 
 pub mod action;
+pub mod checks;
 pub mod event;
 pub mod inventory;
 pub mod notice;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use chrono::TimeDelta;
 
 use super::action::ActionKind;
+use super::checks::Verification;
 use super::rules::Rules;
 
 /// All limits of one installation.
@@ -21,6 +22,8 @@ pub struct Policy {
     pub on_failure: OnFailure,
     /// Rights and defaults of tiers 1, 2 and 3, in this order.
     pub tiers: [TierPolicy; 3],
+    /// What a session has to prove that acted on services.
+    pub verify: Verification,
     /// Rules about commands, files and tools, beside the defaults.
     pub rules: Rules,
 }
@@ -34,6 +37,7 @@ impl Default for Policy {
             unresolved: Unresolved::Budget,
             on_failure: OnFailure::Open,
             tiers: Tier::ALL.map(TierPolicy::default_of),
+            verify: Verification::default(),
             rules: Rules::default(),
         }
     }
@@ -74,6 +78,11 @@ pub struct Budget {
 pub struct Window(TimeDelta);
 
 impl Window {
+    /// Ten seconds.
+    pub const TEN_SECONDS: Self = Self(TimeDelta::seconds(10));
+    /// Thirty seconds.
+    pub const HALF_A_MINUTE: Self = Self(TimeDelta::seconds(30));
+
     /// A window of so many whole hours.
     pub const fn hours(hours: u16) -> Self {
         Self(TimeDelta::seconds(hours as i64 * 3600))

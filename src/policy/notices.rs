@@ -92,6 +92,35 @@ pub fn guard_failed(message: &str, session: Option<&str>, now: DateTime<Utc>) ->
     }
 }
 
+/// A session was let go although services that it acted on are unhealthy.
+pub fn verification_given_up(
+    failed: &[(&str, Vec<String>)],
+    attempts: u32,
+    session: Option<&str>,
+    tier: Option<Tier>,
+) -> Notice {
+    let services: Vec<&str> = failed.iter().map(|(service, _)| *service).collect();
+    let mut body = format!("Still unhealthy after {attempts} attempts of the agent:\n\n");
+    for (service, why) in failed {
+        body += &format!("**{service}**\n");
+        body.extend(why.iter().map(|line| format!("- {line}\n")));
+        body.push('\n');
+    }
+    body += &origin(session, tier);
+    Notice {
+        key: format!("verification/{}/{}", session.unwrap_or_default(), services.join(",")),
+        quiet_until: None,
+        level: Level::Critical,
+        title: format!("{}: needs human attention", services.join(", ")),
+        body: Body::Markdown(body),
+        tags: [
+            vec!["verification".to_owned()],
+            services.iter().map(|service| (*service).to_owned()).collect(),
+        ]
+        .concat(),
+    }
+}
+
 /// What a turn's end without an answer of the model means to an operator.
 pub fn api_failed(
     error: &str,

@@ -27,6 +27,39 @@ pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
     NewEvent { level, service: service.clone(), message: one_line(&message) }
 }
 
+/// The event of a service that was verified at the end of a session; `None`: nothing could be checked.
+pub fn verified(service: &str, healthy: Option<bool>) -> NewEvent {
+    let message = match healthy {
+        Some(_) => "Verified healthy after remediation",
+        None => "Not verified after remediation: no check can be carried out",
+    };
+    NewEvent { level: Level::Info, service: Some(service.to_owned()), message: message.to_owned() }
+}
+
+/// The event of a service that was found unhealthy, and the session sent on.
+pub fn unhealthy(service: &str, why: &[String], attempt: u32, limit: u32) -> NewEvent {
+    let message = format!("Unhealthy after remediation (attempt {attempt} of {limit}): {}", why.join("; "));
+    NewEvent { level: Level::Warning, service: Some(service.to_owned()), message: one_line(&message) }
+}
+
+/// The event of a service that a session left unhealthy.
+pub fn given_up(service: &str, why: &[String], limit: u32) -> NewEvent {
+    let message =
+        format!("Needs human attention: still unhealthy after {limit} attempts: {}", why.join("; "));
+    NewEvent { level: Level::Critical, service: Some(service.to_owned()), message: one_line(&message) }
+}
+
+/// What the agent is told that may not end its session yet.
+pub fn still_unhealthy(failed: &[(&str, Vec<String>)], attempt: u32, limit: u32) -> String {
+    let mut text = format!("Verification failed (attempt {attempt} of {limit}).\n");
+    for (service, why) in failed {
+        text += &format!("{service} is not healthy after remediation:\n");
+        text.extend(why.iter().map(|line| format!("- {line}\n")));
+    }
+    text += "Find out why and repair it within your limits. If you cannot, say what you found and end: it is checked again.";
+    text
+}
+
 fn success(action: &Action, host: Option<&str>) -> String {
     let evidence = with_host(action, host);
     match (action.kind, action.family) {

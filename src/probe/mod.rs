@@ -1,4 +1,5 @@
-//! Looking at the world: whether hosts answer.
+//! Looking at the world: whether hosts answer, and whether services are healthy.
 
+pub mod health;
 pub mod icmp;
 mod resolve;

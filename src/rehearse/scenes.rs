@@ -14,8 +14,9 @@ use super::{Finding, Outcome};
 use crate::inventory::compiled::Compiled;
 use crate::ledger::Ledger;
 use crate::model::action::ActionKind;
-use crate::model::inventory::{Health, Host, Inventory, Service};
-use crate::model::policy::{OnFailure, Tier};
+use crate::model::checks::Health;
+use crate::model::inventory::{Host, Inventory, Service};
+use crate::model::policy::{OnFailure, Tier, Window};
 use crate::render::SETTINGS;
 
 /// A guarantee and how it is tried.
@@ -209,11 +210,16 @@ fn with_one_service(policy: &Compiled, health: Option<String>) -> Compiled {
     let service = Service {
         name: SERVICE.to_owned(),
         host: Some(SERVICE.to_owned()),
-        health: health.map(|url| Health { url, status: vec![200] }),
+        health: health.map(Health::at),
+        // There is no container to be looked for.
+        workloads: vec![SERVICE.to_owned()],
         ..Service::default()
     };
     let mut policy = policy.clone();
     policy.installation.inventory = Inventory { domain: None, hosts: vec![host], services: vec![service] };
+    // Nothing gets well here by waiting.
+    let grace = &mut policy.installation.policy.verify.grace;
+    *grace = Window::seconds(1).unwrap_or(*grace);
     policy
 }
 

@@ -14,6 +14,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 
 use crate::inventory::compiled::{Compiled, CompiledError};
+use crate::model::checks::Verifier;
 use crate::model::policy::{OnFailure, Tier};
 use crate::runtime::installation::COMPILED_POLICY;
 
@@ -82,11 +83,11 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
     templates
         .add_template("verify-remediation.md", include_str!("../../templates/verify-remediation.md.j2"))?;
     let verifier = templates.get_template("verify-remediation.md")?;
-    let prompt = verifier.render(context! { services, listed_in => () })?;
+    let prompt = verifier.render(context! { opsctl, services, listed_in => () })?;
     // The managed settings of an image outlive its hosts.yaml: what depends on the services is read anew.
     let inline = match managed {
         None => prompt.clone(),
-        Some(_) => verifier.render(context! { services => (), listed_in => VERIFY_REMEDIATION })?,
+        Some(_) => verifier.render(context! { opsctl, services => (), listed_in => VERIFY_REMEDIATION })?,
     };
     let on_failure = match compiled.installation.policy.on_failure {
         OnFailure::Open => "open",
@@ -101,6 +102,7 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
         file_tools => FILE_TOOLS,
         verify_remediation => &inline,
         policy => context! { on_failure },
+        verify => verifiers(compiled),
     })?;
     let own: serde_json::Value = serde_json::from_str(&own).map_err(RenderError::Settings)?;
     let file = |path: &str, text: String| Rendered { path: PathBuf::from(path), text };
@@ -123,6 +125,25 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
     }
     files.push(file(COMPILED_POLICY, compiled.to_json()?));
     Ok(files)
+}
+
+/// Who verifies at the end of a session, and how long the client waits for them.
+fn verifiers(compiled: &Compiled) -> Value {
+    let verify = &compiled.installation.policy.verify;
+    // A session of tier 1 changes nothing, so no model need be asked. Where no tier is named, any may come.
+    let mode = verify.mode.unwrap_or(match compiled.tier {
+        Some(Tier::Observe) => Verifier::Command,
+        _ => Verifier::Both,
+    });
+    let deadline = verify.deadline.delta().num_seconds();
+    context! {
+        command => mode != Verifier::Agent,
+        agent => mode != Verifier::Command,
+        // Beyond the deadline there is the ledger to wait for.
+        command_timeout => deadline + 30,
+        // The agent runs the same checks, and perhaps some of its own.
+        agent_timeout => deadline.max(60) + 60,
+    }
 }
 
 /// An environment without templates that takes no undefined value for an empty one.

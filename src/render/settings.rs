@@ -14,6 +14,9 @@ const REPLACED: [&str; 5] = [
     ".claude/hooks/verify-remediation.md",
 ];
 
+/// What the verifier's prompt begins with, where these files have none: an earlier rendering may have had one.
+const VERIFIER: &str = "You verify remediations. A session of an operations agent is about to end";
+
 /// The `settings.json` that is there now; empty when there is none.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Existing(Map<String, Value>);
@@ -122,7 +125,10 @@ fn in_text(settings: Map<String, Value>) -> Result<String, serde_json::Error> {
 
 /// The first words of our verifier's prompt, by which an earlier rendering of it is known.
 fn agent_prompt(own: &Value) -> Option<String> {
-    let prompt = own.get("hooks")?.get("Stop")?.get(0)?.get("hooks")?.get(0)?.get("prompt")?.as_str()?;
+    let groups = own.get("hooks")?.get("Stop")?.as_array()?.iter();
+    let hooks = groups.filter_map(|group| group.get("hooks")?.as_array()).flatten();
+    let mut prompts = hooks.filter_map(|hook| hook.get("prompt")?.as_str());
+    let prompt = prompts.next().unwrap_or(VERIFIER);
     Some(prompt.lines().next()?.to_owned())
 }
 
@@ -196,6 +202,16 @@ mod tests {
             "Stop": [{"hooks": [{"type": "agent", "prompt_file": ".claude/hooks/verify-remediation.md"}]}]
         }}));
         assert_eq!(settings, own());
+    }
+
+    #[test]
+    fn a_verifier_that_is_no_longer_wanted_goes() {
+        let prompt = include_str!("../../templates/verify-remediation.md.j2");
+        let before = json!({"hooks": {"Stop": [{"hooks": [{"type": "agent", "prompt": prompt}]}]}});
+        let own = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/bin/opsctl", "args": ["hook", "stop"]}]}]}});
+        let text =
+            Existing::parse(&before.to_string()).unwrap().with_hooks(own.clone(), "/bin/opsctl").unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), own);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::inventory::{Host, Inventory, Service};
+use crate::model::inventory::{Host, Inventory};
 
 #[derive(Serialize)]
 pub struct ServiceView<'a> {
@@ -51,20 +51,14 @@ pub fn services(inventory: &Inventory) -> Vec<ServiceView<'_>> {
             ServiceView {
                 name: &service.name,
                 host: host.map(HostView::from),
-                containers: containers(service),
+                containers: service.own_containers(),
                 units: &service.units,
                 health: service
                     .health
                     .as_ref()
                     .map(|health| HealthView { url: &health.url, status: &health.status }),
-                dns: service.dns.as_deref(),
+                dns: service.dns.as_ref().map(|dns| dns.name.as_str()),
             }
         })
         .collect()
-}
-
-/// A service that names only units or workloads runs in no container of its own name.
-fn containers(service: &Service) -> Vec<&str> {
-    let elsewhere = !service.units.is_empty() || !service.workloads.is_empty();
-    if service.containers.is_empty() && elsewhere { vec![] } else { service.container_names() }
 }

@@ -120,6 +120,24 @@ fn a_stop_hook_that_never_agrees_is_overridden() {
 }
 
 #[test]
+fn a_stop_hook_sends_a_session_on_by_its_exit_code_or_by_its_json_or_by_both() {
+    let json = r#"echo '{"decision": "block", "reason": "not yet"}'"#;
+    let code = "echo 'not yet' >&2; exit 2";
+    for form in [code, json, &format!("{json}; {code}")] {
+        let once = format!("[ -e ../state/asked ] && exit 0; touch ../state/asked; {form}");
+        let finished = Session::new()
+            .stub("hook", &once)
+            .settings(&json!({"hooks": {"Stop": hook("", "stop")}}))
+            .step(text("done"))
+            .step(text("done again"))
+            .run();
+        assert_eq!(finished.result(), "done again", "{form}");
+        let shown = finished.shown_at_end();
+        assert!(shown.contains("Stop hook feedback:") && shown.contains("not yet"), "{form}: {shown}");
+    }
+}
+
+#[test]
 fn hooks_see_every_way_to_run_a_command_and_how_it_ended() {
     let events = [
         ("SessionStart", ""),

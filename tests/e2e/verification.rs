@@ -1,7 +1,257 @@
 //! The Stop hook: a session that has repaired something does not end before somebody looked.
 
 use crate::guard::guarded;
-use crate::support::{bash, text, verdict};
+use crate::support::{Finished, Program, Session, Workspace, bash, text, tool, verdict};
+use serde_json::{Value, json};
+use std::fs;
+use std::time::Duration;
+
+const RESTART: &str = "docker restart jellyfin";
+
+/// A session whose services are containers, of which the stub `docker` says what stands in the file `STATUS`.
+/// Verified by the command alone, and with no patience.
+fn verified(status: &str) -> Session {
+    Session::new()
+        .hosts_yaml(
+            "{services: {jellyfin: {}, adguard: {containers: [adguardhome]}},
+              policy: {restart: {limit: 9, window: 4h}, verify: {mode: command, grace: 1s, deadline: 10s}}}",
+        )
+        .stub("docker", "if [ \"$1\" = ps ]; then cat \"$CLAUDEOPS_STATE_DIR/status\"; fi")
+        .file("state/status", status)
+}
+
+fn says(status: &str) -> String {
+    format!("echo '{status}' > ../state/status")
+}
+
+fn events(finished: &Finished, level: &str) -> Vec<String> {
+    let query =
+        format!("SELECT service || ': ' || message AS event FROM events WHERE level = '{level}' ORDER BY id");
+    finished.rows(&query).iter().map(|row| row["event"].as_str().unwrap().to_owned()).collect()
+}
+
+/// How often the model was asked to go on.
+fn times_blocked(finished: &Finished) -> usize {
+    finished.shown_at_end().matches("Stop hook feedback:\nVerification failed (attempt ").count()
+}
+
+#[test]
+fn a_session_that_repaired_nothing_ends_without_a_word() {
+    let finished = verified("Exited (1)").commands(["docker logs jellyfin"]).step(text("all is well")).run();
+    assert_eq!(finished.result(), "all is well");
+    assert_eq!(finished.marks("docker"), ["logs jellyfin"], "nothing is looked at");
+    assert!(!finished.path("state/claudeops.db").exists());
+}
+
+#[test]
+fn a_session_whose_services_are_healthy_ends_and_that_is_written_down() {
+    let finished = verified("Up 2 seconds").step(bash(RESTART)).step(text("all is well")).run();
+    assert_eq!((finished.result().as_str(), times_blocked(&finished)), ("all is well", 0));
+    assert_eq!(events(&finished, "info"), ["jellyfin: Verified healthy after remediation"]);
+    assert!(events(&finished, "critical").is_empty());
+}
+
+#[test]
+fn a_session_is_sent_on_with_what_failed_and_ends_once_it_is_repaired() {
+    let finished = verified("Exited (1) 3 seconds ago")
+        .step(bash(RESTART))
+        .step(text("done"))
+        .step(bash(&says("Up 1 second")))
+        .step(text("now it is well"))
+        .run();
+    assert_eq!((finished.result().as_str(), times_blocked(&finished)), ("now it is well", 1));
+    let shown = finished.shown_at_end();
+    assert!(shown.contains("container jellyfin: not_running, it is \"Exited (1) 3 seconds ago\""), "{shown}");
+    let warning = "jellyfin: Unhealthy after remediation (attempt 1 of 3): container jellyfin: not_running";
+    assert!(
+        events(&finished, "warning").iter().any(|event| event.starts_with(warning)),
+        "{:?}",
+        events(&finished, "warning")
+    );
+    assert_eq!(events(&finished, "info"), ["jellyfin: Verified healthy after remediation"]);
+}
+
+#[test]
+fn after_three_attempts_the_session_is_let_go_and_a_person_is_told() {
+    let ill = verified("Exited (1)").operators_listen().step(bash(RESTART));
+    let finished = ["one", "two", "three", "four", "five"]
+        .into_iter()
+        .fold(ill, |session, said| session.step(text(said)))
+        .run();
+    assert_eq!((finished.result().as_str(), times_blocked(&finished)), ("four", 3));
+    let critical = events(&finished, "critical");
+    assert_eq!(critical.len(), 1, "{critical:?}");
+    assert!(
+        critical[0]
+            .starts_with("jellyfin: Needs human attention: still unhealthy after 3 attempts: container"),
+        "{critical:?}"
+    );
+    let notice = &finished.rows("SELECT level, title, body FROM notices")[0];
+    assert_eq!(
+        (&notice["level"], &notice["title"]),
+        (&json!("critical"), &json!("jellyfin: needs human attention"))
+    );
+    let delivered = finished.notifications();
+    assert!(
+        delivered.iter().any(|told| told["title"].as_str().unwrap().contains("needs human attention")),
+        "{delivered:?}"
+    );
+}
+
+#[test]
+fn a_service_that_is_restarted_again_is_verified_again() {
+    let finished = verified("Exited (1)")
+        .step(bash(RESTART))
+        .step(text("done"))
+        .step(bash(RESTART))
+        .step(text("done again"))
+        .step(bash(&says("Up 1 second")))
+        .step(text("well"))
+        .run();
+    assert_eq!((finished.result().as_str(), times_blocked(&finished)), ("well", 2));
+}
+
+/// The attempts are counted in the ledger: another process, another session of the client with the same name.
+#[test]
+fn a_success_gives_a_later_remedy_its_attempts_back() {
+    let stop = |workspace: &Workspace| {
+        let input = json!({"session_id": "s", "hook_event_name": "Stop", "stop_hook_active": true});
+        Program::opsctl(workspace).args(["hook", "stop"]).stdin(&input.to_string()).run()
+    };
+    let restart = |workspace: &Workspace, id: &str| {
+        let input =
+            json!({"session_id": "s", "tool_use_id": id, "tool_input": {"command": RESTART}}).to_string();
+        for event in ["pre-tool-use", "post-tool-use"] {
+            assert_eq!(
+                Program::opsctl(workspace).args(["hook", event]).stdin(&input).run().exit_code,
+                Some(0)
+            );
+        }
+    };
+    let workspace = verified("Exited (1)").run().into_workspace();
+    let is = |status: &str| fs::write(workspace.path("state/status"), status).unwrap();
+    restart(&workspace, "t1");
+    for attempt in 1..=2 {
+        let ran = stop(&workspace);
+        assert_eq!(ran.exit_code, Some(2), "{ran:?}");
+        let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(json["decision"], "block");
+        assert_eq!(ran.stderr, format!("{}\n", json["reason"].as_str().unwrap()));
+        assert!(
+            ran.stderr.starts_with(&format!(
+                "Verification failed (attempt {attempt} of 3).\njellyfin is not healthy"
+            )),
+            "{ran:?}"
+        );
+    }
+    is("Up 1 second");
+    assert_eq!(stop(&workspace).exit_code, Some(0));
+    is("Exited (1)");
+    assert_eq!(stop(&workspace).exit_code, Some(0), "nothing was done since it was found healthy");
+    restart(&workspace, "t2");
+    for _ in 1..=3 {
+        assert_eq!(stop(&workspace).exit_code, Some(2));
+    }
+    let ran = stop(&workspace);
+    assert_eq!((ran.exit_code, ran.stdout.as_str()), (Some(0), ""), "given up");
+    assert!(ran.stderr.contains("verification given up after 3 attempts: jellyfin"), "{ran:?}");
+    let ran = stop(&workspace);
+    assert_eq!((ran.exit_code, ran.stderr.as_str()), (Some(0), ""), "told once");
+    restart(&workspace, "t3");
+    assert_eq!(stop(&workspace).exit_code, Some(0), "without a success there are no new attempts");
+    assert_eq!(workspace.rows("SELECT id FROM events WHERE level = 'critical'").len(), 2);
+}
+
+#[test]
+fn a_ledger_that_cannot_be_read_holds_no_session_up() {
+    let workspace = verified("Exited (1)").run().into_workspace();
+    workspace.write("state/claudeops.db", &"no database".repeat(100));
+    let ran = Program::opsctl(&workspace).args(["hook", "stop"]).stdin("{\"session_id\": \"s\"}").run();
+    assert_eq!((ran.exit_code, ran.stdout.as_str(), ran.stderr.lines().count()), (Some(0), "", 1), "{ran:?}");
+}
+
+#[test]
+fn a_subagent_that_stops_verifies_nothing() {
+    let brief = json!({"description": "restart", "prompt": "restart it", "subagent_type": "general-purpose"});
+    let finished = verified("Exited (1)")
+        .tools("Bash,Read,Task")
+        .step(tool("Task", &brief))
+        .subagent("restart it", [bash(RESTART), text("restarted")])
+        .step(bash(&says("Up 1 second")))
+        .step(text("well"))
+        .run();
+    assert_eq!(times_blocked(&finished), 0);
+    assert_eq!(
+        events(&finished, "info"),
+        ["jellyfin: Verified healthy after remediation"],
+        "at the end of the session"
+    );
+}
+
+#[test]
+fn the_agents_verifier_may_run_the_same_checks() {
+    let finished = Session::new()
+        .hosts_yaml("{services: {jellyfin: {}}, policy: {verify: {mode: agent, grace: 1s, deadline: 10s}}}")
+        .stub("docker", "if [ \"$1\" = ps ]; then echo 'Up 1 second'; fi")
+        .env("CLAUDE_SESSION_ID", "operator-7")
+        .step(bash(RESTART))
+        .step(text("done"))
+        .verifier(bash("opsctl verify --session \"$CLAUDE_CODE_SESSION_ID\" > ../state/verified; echo $? >> ../state/verified"))
+        .verifier(verdict(true, ""))
+        .run();
+    let asked = finished.verifier_requests();
+    assert!(
+        asked[0].conversation().contains("opsctl verify --session SESSION_ID"),
+        "{}",
+        asked[0].conversation()
+    );
+    assert_eq!(
+        finished.read("state/verified"),
+        "jellyfin: healthy\n  container jellyfin: healthy, it is \"Up 1 second\"\n0\n"
+    );
+}
+
+#[test]
+fn who_verifies_follows_from_the_mode_and_the_tier() {
+    let render = |policy: &str, arguments: &[&str]| -> (bool, Option<u64>, Option<u64>) {
+        let workspace = Workspace::new();
+        workspace.write("hosts.yaml", &format!("policy: {{verify: {policy}}}"));
+        let ran = Program::opsctl(&workspace).args(["render"]).args(arguments).run();
+        assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
+        let settings: Value = serde_json::from_str(&workspace.read("project/.claude/settings.json")).unwrap();
+        let hooks = settings["hooks"]["Stop"][0]["hooks"].as_array().unwrap().clone();
+        let timeout = |kind: &str| {
+            hooks.iter().find(|hook| hook["type"] == kind).map(|hook| hook["timeout"].as_u64().unwrap())
+        };
+        (
+            hooks.iter().any(|hook| hook["args"] == json!(["hook", "stop"])),
+            timeout("command"),
+            timeout("agent"),
+        )
+    };
+    assert_eq!(render("{}", &[]), (true, Some(90), Some(120)), "any tier may come");
+    assert_eq!(render("{}", &["--tier", "1"]), (true, Some(90), None));
+    assert_eq!(render("{}", &["--tier", "2"]), (true, Some(90), Some(120)));
+    assert_eq!(render("{mode: both, deadline: 5m}", &["--tier", "1"]), (true, Some(330), Some(360)));
+    assert_eq!(render("{mode: agent}", &["--tier", "3"]), (false, None, Some(120)));
+    assert_eq!(render("{mode: command}", &["--tier", "3"]), (true, Some(90), None));
+}
+
+/// The hook's own deadline comes before the client's, so that it can still answer.
+#[test]
+fn a_check_that_hangs_ends_before_the_client_gives_up() {
+    let finished = Session::new()
+        .hosts_yaml("{services: {jellyfin: {}}, policy: {verify: {mode: command, grace: 1s, deadline: 2s, attempts: 1}}}")
+        .stub("docker", "if [ \"$1\" = ps ]; then sleep 100; fi")
+        .step(bash(RESTART))
+        .step(text("done"))
+        .step(text("still done"))
+        .timeout(Duration::from_mins(2))
+        .run();
+    assert_eq!((finished.result().as_str(), times_blocked(&finished)), ("still done", 1));
+    assert!(finished.shown_at_end().contains("container jellyfin: timeout"), "{}", finished.shown_at_end());
+    assert!(finished.elapsed < Duration::from_secs(40), "{:?}", finished.elapsed);
+}
 
 #[test]
 fn the_verifier_is_asked_with_the_rendered_prompt_and_sends_the_session_on() {

@@ -112,7 +112,7 @@ fn without_permission_hosts_are_unknown_and_the_remedy_is_named() {
 }
 
 /// dnsmasq in this network, and the system's resolver set to ask it.
-fn name_server(lan: &Lan, records: &[&str]) {
+pub fn name_server(lan: &Lan, records: &[&str]) {
     lan.instead_of("/etc/resolv.conf", "nameserver 127.0.0.53\noptions timeout:2 attempts:1\n");
     lan.instead_of("/etc/hosts", "127.0.0.1 localhost\n");
     let fixed = ["--keep-in-foreground", "--no-resolv", "--no-hosts", "--listen-address=127.0.0.53"];

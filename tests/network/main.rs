@@ -2,5 +2,7 @@
 #![cfg(test)]
 
 mod hosts;
+mod servers;
 #[path = "../support/mod.rs"]
 mod support;
+mod verify;

@@ -161,6 +161,37 @@ impl Lan {
                  echo 0 0 > /proc/sys/net/ipv4/ping_group_range");
     }
 
+    /// A server of ssh on port 22 of loopback with keys of its own, which lets the user of the test in. What is put into
+    /// `bin/remote` is all that a command finds there. The `ssh` of this network knows the server.
+    pub fn ssh_server(&self) {
+        let folder = self.folder.path().display();
+        self.sh(&format!(
+            "mkdir -p ssh bin/remote
+             ssh-keygen -q -t ed25519 -N '' -f ssh/host
+             ssh-keygen -q -t ed25519 -N '' -f ssh/user
+             cp ssh/user.pub ssh/authorized_keys
+             echo \"127.0.0.1 $(cut -d' ' -f1,2 ssh/host.pub)\" > ssh/known_hosts
+             printf '%s\n' '#!/bin/sh' 'exec /usr/bin/ssh -F {folder}/ssh/config \"$@\"' > bin/ssh
+             chmod +x bin/ssh"
+        ));
+        self.write(
+            "ssh/config",
+            &format!("IdentityFile {folder}/ssh/user\nUserKnownHostsFile {folder}/ssh/known_hosts\nGlobalKnownHostsFile none\n"),
+        );
+        self.write(
+            "ssh/sshd_config",
+            &format!(
+                "ListenAddress 127.0.0.1\nHostKey {folder}/ssh/host\nAuthorizedKeysFile {folder}/ssh/authorized_keys\n\
+                 PidFile none\nStrictModes no\nPermitRootLogin yes\nUsePAM no\n\
+                 SetEnv PATH={folder}/bin/remote:/usr/bin:/bin\nForceCommand cd {folder}/bin && eval \"$SSH_ORIGINAL_COMMAND\"\n"
+            ),
+        );
+        // Where its unprivileged part goes; a new machine does not have it before the first start.
+        self.sh("mkdir -p /run/sshd");
+        self.start("/usr/sbin/sshd", ["-D", "-e", "-f", &format!("{folder}/ssh/sshd_config")]);
+        self.until("grep -q 'Server listening' sshd.log");
+    }
+
     /// Puts a file in the place of one of the machine's, in this network only.
     pub fn instead_of(&self, machines: &str, content: &str) {
         let file = self.write(&format!("instead/{machines}"), content);

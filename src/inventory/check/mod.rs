@@ -1,5 +1,6 @@
 //! From the file's words to an [`Installation`]: every value is checked, every default filled in.
 
+mod health;
 mod names;
 mod policy;
 mod rules;

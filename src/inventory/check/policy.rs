@@ -4,7 +4,10 @@ use serde_saphyr::Spanned;
 
 use super::rules;
 use super::{Checked, entries, wrong};
+use crate::inventory::error::Mistake;
 use crate::inventory::wire::{BudgetWire, PolicyWire};
+use crate::inventory::wire_checks::VerifyWire;
+use crate::model::checks::Verification;
 use crate::model::policy::{Budget, Policy, Window};
 
 /// Fills in the default of everything that is not stated.
@@ -26,6 +29,7 @@ pub fn check(wire: PolicyWire) -> Checked<Policy> {
         unresolved: wire.unresolved.map_or(defaults.unresolved, Into::into),
         on_failure: wire.on_failure.map_or(defaults.on_failure, Into::into),
         tiers,
+        verify: check_verification(wire.verify.unwrap_or_default(), defaults.verify)?,
         rules,
     })
 }
@@ -37,6 +41,36 @@ fn check_budget(wire: Option<BudgetWire>, default: Budget) -> Checked<Budget> {
         Some(window) => check_duration(&window)?,
     };
     Ok(Budget { limit: wire.limit.unwrap_or(default.limit), window })
+}
+
+fn check_verification(wire: VerifyWire, default: Verification) -> Checked<Verification> {
+    let attempts = match wire.attempts {
+        None => default.attempts,
+        Some(attempts) if (1..=Verification::MOST_ATTEMPTS).contains(&attempts.value) => attempts.value,
+        Some(attempts) => {
+            return Err(Mistake::at(
+                attempts.referenced,
+                format!("`{}` attempts to verify", attempts.value),
+                format!(
+                    "write a number from 1 to {}; the client itself ends a session that is held up nine times",
+                    Verification::MOST_ATTEMPTS
+                ),
+            ));
+        }
+    };
+    let limited = |text: Option<Spanned<String>>, default: Window| match text {
+        None => Ok(default),
+        Some(text) => match check_duration(&text)? {
+            window if window.delta().num_seconds() <= Verification::LONGEST_DEADLINE => Ok(window),
+            _ => Err(wrong(&text, "is too long to hold up a session", "write at most `10m`")),
+        },
+    };
+    Ok(Verification {
+        attempts,
+        mode: wire.mode.map(Into::into).or(default.mode),
+        grace: limited(wire.grace, default.grace)?,
+        deadline: limited(wire.deadline, default.deadline)?,
+    })
 }
 
 /// A length of time, as people write it.

@@ -2,11 +2,11 @@
 
 use serde_saphyr::Spanned;
 
-use super::names::{check_name, is_dns_name};
-use super::{Checked, wrong};
+use super::names::check_name;
+use super::{Checked, health};
 use crate::inventory::error::{Mistake, suggestion};
-use crate::inventory::wire::{HealthWire, ServiceWire};
-use crate::model::inventory::{Health, Host, Service};
+use crate::inventory::wire::ServiceWire;
+use crate::model::inventory::{Host, Service};
 
 /// A name under which commands speak of a service, with its place for the error message.
 pub struct Part {
@@ -57,56 +57,26 @@ pub fn check(
     let workloads = names("workloads", wire.workloads)?;
     let releases = names("releases", wire.releases)?;
     let playbooks = names("playbooks", wire.playbooks)?;
-    let dns = wire
-        .dns
-        .map(|dns| {
-            if is_dns_name(&dns.value) {
-                Ok(dns.value)
-            } else {
-                Err(wrong(&dns, "is not a DNS name", "write a name such as `jellyfin.example.net`"))
-            }
-        })
-        .transpose()?
-        .or_else(|| domain.map(|domain| format!("{name}.{domain}")));
-    let health = check_health(wire.health, &name, domain)?;
-    let service =
-        Service { name, host, containers, projects, units, workloads, releases, playbooks, health, dns };
+    let dns = health::check_dns(wire.dns, &name, domain, hosts)?;
+    let tcp =
+        wire.tcp.iter().map(|port| health::check_port(port, host.is_some())).collect::<Checked<Vec<_>>>()?;
+    let engine = wire.engine.map(Into::into).unwrap_or_default();
+    let health = health::check(wire.health, &name, domain)?;
+    let service = Service {
+        name,
+        host,
+        containers,
+        projects,
+        units,
+        workloads,
+        releases,
+        playbooks,
+        health,
+        dns,
+        tcp,
+        engine,
+    };
     Ok((service, parts))
-}
-
-fn check_health(wire: Option<HealthWire>, service: &str, domain: Option<&str>) -> Checked<Option<Health>> {
-    let derived = domain.map(|domain| format!("https://{service}.{domain}/health"));
-    let Some(wire) = wire else {
-        return Ok(derived.map(|url| Health { url, status: vec![200] }));
-    };
-    let url = match wire.url {
-        Some(url) if is_http_url(&url.value) => Some(url.value),
-        Some(url) => {
-            return Err(wrong(&url, "is not an HTTP address", "write one such as `https://nas.lan/health`"));
-        }
-        None => derived,
-    };
-    let status = wire.status.unwrap_or_default();
-    if let Some(code) = status.iter().find(|code| !(100..=599).contains(&code.value)) {
-        return Err(Mistake::at(
-            code.referenced,
-            format!("`{}` is not an HTTP status code", code.value),
-            "write codes from 100 to 599".to_owned(),
-        ));
-    }
-    let status =
-        if status.is_empty() { vec![200] } else { status.into_iter().map(|code| code.value).collect() };
-    Ok(url.map(|url| Health { url, status }))
-}
-
-fn is_http_url(text: &str) -> bool {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    rest.is_some_and(|rest| {
-        !rest.is_empty()
-            && !rest.starts_with('/')
-            // It is written into commands of a prompt, between quotes.
-            && rest.chars().all(|c| c.is_ascii_graphic() && !"'\"`\\$<>".contains(c))
-    })
 }
 
 /// A container that two services of one host list would be counted against whichever comes first.

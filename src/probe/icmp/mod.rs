@@ -15,9 +15,9 @@ pub const PROBES: u16 = 2;
 pub const NOT_PERMITTED: &str = "hosts are unknown where ICMP is not permitted; set the sysctl net.ipv4.ping_group_range=\"0 2147483647\", or give the capability NET_RAW";
 
 /// Threads that resolve names. A resolver that hangs holds one for longer than any deadline.
-const RESOLVERS: usize = 64;
+pub(super) const RESOLVERS: usize = 64;
 /// Their stacks, in bytes: glibc's resolver needs a fraction of it.
-const RESOLVER_STACK: usize = 256 * 1024;
+pub(super) const RESOLVER_STACK: usize = 256 * 1024;
 
 /// What is known of a host after a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

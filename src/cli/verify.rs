@@ -1,0 +1,168 @@
+//! `opsctl verify`: whether services are healthy.
+
+use std::time::Duration;
+
+use chrono::Utc;
+use clap::Args;
+use serde::Serialize;
+
+use super::{FAILED, Failure, OK, complain, print, print_json};
+use crate::guard::verification;
+use crate::inventory::Installation;
+use crate::inventory::nearest::nearest;
+use crate::ledger::Ledger;
+use crate::model::policy::Window;
+use crate::probe::health::{self, Check, Finding, Report, Subject};
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+
+/// Check the services that a session acted on, or those named: HTTP, DNS, TCP, containers and units at once
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl verify jellyfin adguard
+  opsctl verify --session 3f0c2a5e --json
+  opsctl verify jellyfin --grace 2m --deadline 3m
+
+Without a service, those of the session in whose shell it runs. Exit code 0: all are healthy, as far as they can be
+checked, or there is nothing to verify; 1: one is not. docs/verify.md explains the states.")]
+pub struct VerifyArgs {
+    /// Services, by any of their names in hosts.yaml
+    #[arg(value_name = "SERVICE")]
+    services: Vec<String>,
+    /// The services that this session acted on
+    #[arg(long, value_name = "ID", conflicts_with = "services")]
+    session: Option<String>,
+    /// How long all checks together are given; `policy.verify.deadline` without it
+    #[arg(long, value_name = "DURATION", value_parser = super::prune::window)]
+    deadline: Option<Window>,
+    /// How long a service may take to become healthy; `policy.verify.grace` without it
+    #[arg(long, value_name = "DURATION", value_parser = super::prune::window)]
+    grace: Option<Window>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let mut notes = environment.complaints.clone();
+    let installation = installation::in_force(&environment, &mut notes).installation;
+    for note in notes {
+        complain(note);
+    }
+    let grace = args.grace.unwrap_or(installation.policy.verify.grace);
+    let deadline = args.deadline.unwrap_or(installation.policy.verify.deadline).delta().to_std()?;
+    let subjects = if args.services.is_empty() {
+        of_session(args, &environment, &installation, grace)?
+    } else {
+        named(&args.services, &installation, grace.delta().to_std()?)?
+    };
+    if subjects.is_empty() && !args.json {
+        print("nothing to verify: the session acted on no service\n");
+        return Ok(OK);
+    }
+    let reports = health::verify(subjects, deadline)?;
+    let healthy = reports.iter().all(|report| report.healthy() != Some(false));
+    if args.json {
+        print_json(&VerifyWire { healthy, services: reports.iter().map(ServiceWire::new).collect() })?;
+    } else {
+        print(&reports.iter().map(in_words).collect::<String>());
+    }
+    Ok(if healthy { OK } else { FAILED })
+}
+
+fn of_session(
+    args: &VerifyArgs,
+    environment: &Environment,
+    installation: &Installation,
+    grace: Window,
+) -> Result<Vec<Subject>, Failure> {
+    // The agent knows its session by the client's name; whoever started it may have given it another.
+    let own = environment.client_session.as_deref();
+    let session = match args.session.as_deref() {
+        Some(named) if Some(named) != own => Some(named),
+        _ => environment.shell_session(),
+    };
+    let Some(session) = session else {
+        return Err("no session to verify; name services, or a session with --session".into());
+    };
+    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(vec![]) };
+    Ok(verification::of_session(&ledger.remedies(session)?, installation, grace, Utc::now()))
+}
+
+fn named(names: &[String], installation: &Installation, grace: Duration) -> Result<Vec<Subject>, Failure> {
+    let inventory = &installation.inventory;
+    let mut subjects: Vec<Subject> = Vec::new();
+    for name in names {
+        let service = inventory.service_named(name);
+        if inventory.services.iter().all(|listed| listed.name != service) {
+            let remedy = nearest(name, inventory.services.iter().map(|listed| listed.name.as_str()))
+                .map_or_else(
+                    || "list it under `services`".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+            return Err(format!("no service `{name}` in hosts.yaml; {remedy}").into());
+        }
+        if subjects.iter().all(|subject| subject.service != service) {
+            subjects.push(verification::subject(service, inventory, grace));
+        }
+    }
+    Ok(subjects)
+}
+
+fn in_words(report: &Report) -> String {
+    let mut text = format!("{}: {}\n", report.service, verification::verdict(report));
+    for (check, Finding { state, detail, latency }) in &report.findings {
+        let time = latency.map(|time| format!(" ({} ms)", milliseconds(time))).unwrap_or_default();
+        text += &format!("  {} {}: {}, {detail}{time}\n", check.kind(), check.target(), state.as_str());
+    }
+    text
+}
+
+/// To the microsecond: more digits are noise.
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+#[derive(Serialize)]
+struct VerifyWire<'a> {
+    healthy: bool,
+    services: Vec<ServiceWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct ServiceWire<'a> {
+    name: &'a str,
+    /// `null`: no check could be carried out.
+    healthy: Option<bool>,
+    checks: Vec<CheckWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct CheckWire<'a> {
+    kind: &'static str,
+    target: String,
+    state: &'static str,
+    healthy: Option<bool>,
+    detail: &'a str,
+    latency_ms: Option<f64>,
+}
+
+impl<'a> ServiceWire<'a> {
+    fn new(report: &'a Report) -> Self {
+        let check = |(check, finding): &'a (Check, Finding)| CheckWire {
+            kind: check.kind(),
+            target: check.target(),
+            state: finding.state.as_str(),
+            healthy: finding.state.healthy(),
+            detail: &finding.detail,
+            latency_ms: finding.latency.map(milliseconds),
+        };
+        Self {
+            name: &report.service,
+            healthy: report.healthy(),
+            checks: report.findings.iter().map(check).collect(),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether what a session has done to services has done them good.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::inventory::Installation;
+use crate::ledger::Remedies;
+use crate::model::inventory::Inventory;
+use crate::model::policy::Window;
+use crate::probe::health::{self, Report, Subject};
+
+/// The services that a session acted on, each with what is left of its grace.
+///
+/// Grace runs from the last action: a service that was restarted long ago has had its time.
+pub fn of_session(
+    remedies: &Remedies,
+    installation: &Installation,
+    grace: Window,
+    now: DateTime<Utc>,
+) -> Vec<Subject> {
+    // By their names in the inventory: what was written down under a part's name belongs to its service.
+    let mut services: BTreeMap<String, DateTime<Utc>> = BTreeMap::new();
+    for (service, at) in &remedies.services {
+        let last = services.entry(installation.inventory.service_named(service)).or_insert(*at);
+        *last = (*last).max(*at);
+    }
+    let left = |at: DateTime<Utc>| (grace.delta() - (now - at).abs()).to_std().unwrap_or_default();
+    services.into_iter().map(|(service, at)| subject(service, &installation.inventory, left(at))).collect()
+}
+
+/// A service, looked at in all the ways that the inventory states.
+pub fn subject(service: String, inventory: &Inventory, grace: Duration) -> Subject {
+    let listed = inventory.services.iter().find(|listed| listed.name == service);
+    let checks = listed.map(|listed| health::plan(listed, inventory)).unwrap_or_default();
+    Subject { service, checks, grace }
+}
+
+/// The checks that speak against a service, a line each.
+pub fn failures(report: &Report) -> Vec<String> {
+    let against = report.findings.iter().filter(|(_, finding)| finding.state.healthy() == Some(false));
+    against
+        .map(|(check, finding)| {
+            format!("{} {}: {}, {}", check.kind(), check.target(), finding.state.as_str(), finding.detail)
+        })
+        .collect()
+}
+
+/// What a report comes to, in a word or two.
+pub fn verdict(report: &Report) -> &'static str {
+    match report.healthy() {
+        Some(true) => "healthy",
+        Some(false) => "not healthy",
+        None if report.findings.is_empty() => "not checked, hosts.yaml does not say how",
+        None => "not checked, it cannot be looked at from here",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::load;
+
+    fn time(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn grace_runs_from_the_last_action_and_parts_belong_to_their_service() {
+        let yaml = "services: {adguard: {containers: [dns]}, jellyfin: {}}";
+        let installation = load::parse(yaml).unwrap();
+        let remedies = Remedies {
+            services: [
+                ("adguard".to_owned(), time("2026-03-21T14:00:00Z")),
+                ("dns".to_owned(), time("2026-03-21T14:00:50Z")),
+                ("jellyfin".to_owned(), time("2026-03-21T13:00:00Z")),
+            ]
+            .into(),
+            actions: 3,
+        };
+        let subjects =
+            of_session(&remedies, &installation, Window::HALF_A_MINUTE, time("2026-03-21T14:01:00Z"));
+        let grace: Vec<(&str, u64)> =
+            subjects.iter().map(|subject| (subject.service.as_str(), subject.grace.as_secs())).collect();
+        assert_eq!(grace, [("adguard", 20), ("jellyfin", 0)]);
+    }
+}

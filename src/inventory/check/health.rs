@@ -1,0 +1,149 @@
+//! How a service's health is asked for: over HTTP, by its name, by its ports.
+
+use std::net::IpAddr;
+
+use serde_saphyr::{Location, Spanned};
+
+use super::names::is_dns_name;
+use super::policy::check_duration;
+use super::{Checked, wrong};
+use crate::inventory::error::Mistake;
+use crate::inventory::wire::HealthWire;
+use crate::inventory::wire_checks::{DnsFullWire, DnsWire};
+use crate::model::checks::{DnsName, Health, TcpPort};
+use crate::model::inventory::Host;
+use crate::model::policy::Window;
+
+/// The longest time that one look may take, in seconds.
+const LONGEST_LOOK: i64 = 300;
+
+/// The endpoint: stated, or derived from the domain, or none.
+pub fn check(wire: Option<HealthWire>, service: &str, domain: Option<&str>) -> Checked<Option<Health>> {
+    let derived = domain.map(|domain| format!("https://{service}.{domain}/health"));
+    let Some(wire) = wire else { return Ok(derived.map(Health::at)) };
+    let url = match wire.url {
+        Some(url) if is_http_url(&url.value) => Some(url.value),
+        Some(url) => {
+            return Err(wrong(&url, "is not an HTTP address", "write one such as `https://nas.lan/health`"));
+        }
+        None => derived,
+    };
+    let status = wire.status.unwrap_or_default();
+    if let Some(code) = status.iter().find(|code| !(100..=599).contains(&code.value)) {
+        return Err(Mistake::at(
+            code.referenced,
+            format!("`{}` is not an HTTP status code", code.value),
+            "write codes from 100 to 599".to_owned(),
+        ));
+    }
+    let timeout = wire.timeout.as_ref().map(check_timeout).transpose()?;
+    let Some(mut health) = url.map(Health::at) else { return Ok(None) };
+    if !status.is_empty() {
+        health.status = status.into_iter().map(|code| code.value).collect();
+    }
+    health.timeout = timeout.unwrap_or(health.timeout);
+    health.follow = wire.follow.unwrap_or(health.follow);
+    health.insecure = wire.insecure.unwrap_or(health.insecure);
+    Ok(Some(health))
+}
+
+fn check_timeout(text: &Spanned<String>) -> Checked<Window> {
+    let window = check_duration(text)?;
+    if window.delta().num_seconds() > LONGEST_LOOK {
+        return Err(wrong(text, "is too long for one look", "write at most `5m`"));
+    }
+    Ok(window)
+}
+
+fn is_http_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| {
+        !rest.is_empty()
+            && !rest.starts_with('/')
+            // It is written into commands of a prompt, between quotes.
+            && rest.chars().all(|c| c.is_ascii_graphic() && !"'\"`\\$<>".contains(c))
+            && url::Url::parse(text).is_ok()
+    })
+}
+
+/// The DNS name: stated, or derived from the domain, or none.
+pub fn check_dns(
+    wire: Option<Spanned<DnsWire>>,
+    service: &str,
+    domain: Option<&str>,
+    hosts: &[Host],
+) -> Checked<Option<DnsName>> {
+    let derived = domain.map(|domain| format!("{service}.{domain}"));
+    let Some(wire) = wire else { return Ok(derived.map(DnsName::any)) };
+    let place = wire.referenced;
+    let wire = match wire.value {
+        DnsWire::Name(name) => return dns_name(name, place).map(|name| Some(DnsName::any(name))),
+        DnsWire::Full(wire) => wire,
+    };
+    let DnsFullWire { name, address, server } = *wire;
+    let name = match name {
+        Some(name) => Some(dns_name(name.value, name.referenced)?),
+        None => derived,
+    };
+    let Some(name) = name else {
+        return Err(Mistake::at(place, "`dns` without a name".to_owned(), "add `name:`".to_owned()));
+    };
+    let address = address
+        .map(|address| {
+            let remedy = "write one such as `192.168.1.10` or `fd00::10`";
+            address.value.parse::<IpAddr>().map_err(|_| wrong(&address, "is not an IP address", remedy))
+        })
+        .transpose()?;
+    let server = server
+        .map(|server| {
+            let known = hosts.iter().any(|host| host.name == server.value);
+            if known || server.value.parse::<IpAddr>().is_ok() {
+                Ok(server.value)
+            } else {
+                Err(wrong(
+                    &server,
+                    "is neither an IP address nor a listed host",
+                    "write the address of the DNS server, or list it under `hosts`",
+                ))
+            }
+        })
+        .transpose()?;
+    Ok(Some(DnsName { name, address, server }))
+}
+
+fn dns_name(name: String, place: Location) -> Checked<String> {
+    if is_dns_name(&name) {
+        return Ok(name);
+    }
+    Err(Mistake::at(
+        place,
+        format!("`{name}` is not a DNS name"),
+        "write a name such as `jellyfin.example.net`".to_owned(),
+    ))
+}
+
+/// `8096` on the service's host, `nas.lan:8096`, `192.168.1.10:8096` or `[fd00::10]:8096`.
+pub fn check_port(port: &Spanned<String>, has_host: bool) -> Checked<TcpPort> {
+    let remedy = "write a port such as `8096`, or `nas.lan:8096`";
+    let number = |text: &str| text.parse::<u16>().ok().filter(|number| *number > 0);
+    let (host, number) = match port.value.rsplit_once(':') {
+        None => (None, number(&port.value)),
+        Some((host, text)) => {
+            let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+            let is_host = match bare {
+                Some(v6) => v6.parse::<std::net::Ipv6Addr>().is_ok(),
+                None => host.parse::<std::net::Ipv4Addr>().is_ok() || is_dns_name(host),
+            };
+            (Some(bare.unwrap_or(host).to_owned()), number(text).filter(|_| is_host))
+        }
+    };
+    let Some(number) = number else { return Err(wrong(port, "is not a port", remedy)) };
+    if host.is_none() && !has_host {
+        return Err(wrong(
+            port,
+            "is a port without a host",
+            "write `HOST:PORT`, or name the service's `host`",
+        ));
+    }
+    Ok(TcpPort { host, port: number })
+}

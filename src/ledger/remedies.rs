@@ -1,0 +1,147 @@
+//! What a session has done to services, and how the verifications of it have ended.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, params};
+
+use super::{Change, Ledger, LedgerError, migrate, time};
+
+pub(super) const REMEDIED: &str = "SELECT service, settled_at FROM hook_actions
+     WHERE session_id = ?1 AND state IN ('done', 'failed') ORDER BY id";
+
+pub(super) const RECORDED: &str =
+    "SELECT service, timestamp FROM cooldown_actions WHERE session_id = ?1 ORDER BY id DESC LIMIT 1000";
+
+pub(super) const VERIFICATIONS: &str =
+    "SELECT outcome, actions FROM verifications WHERE session_id = ?1 ORDER BY id";
+
+/// What a session did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remedies {
+    /// Each service that it acted on, successfully or not, and when it did last.
+    pub services: BTreeMap<String, DateTime<Utc>>,
+    /// How many actions that were. It only grows.
+    pub actions: usize,
+}
+
+/// How a verification ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All services were healthy, as far as can be said.
+    Healthy,
+    /// One was not, and the session was sent on.
+    Unhealthy,
+    /// One was not, and the session was let go.
+    GivenUp,
+}
+
+impl Outcome {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Unhealthy => "unhealthy",
+            Self::GivenUp => "given-up",
+        }
+    }
+}
+
+/// The verifications of a session so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// How often it was sent on since a verification last found all healthy.
+    pub attempts: u32,
+    /// The session's actions at the last verification that let it go, healthy or given up.
+    pub settled_actions: Option<usize>,
+}
+
+impl Ledger {
+    /// What the session has done to services. What was only reserved has not been done.
+    pub fn remedies(&self, session: &str) -> Result<Remedies, LedgerError> {
+        remedies(&self.connection, session).map_err(|cause| self.error(cause))
+    }
+
+    /// How the verifications of the session have ended so far.
+    pub fn standing(&self, session: &str) -> Result<Standing, LedgerError> {
+        standing(&self.connection, session).map_err(|cause| self.error(cause))
+    }
+}
+
+impl Change<'_> {
+    /// The same within a change, so that two verifications at once do not count as one.
+    pub fn standing(&self, session: &str) -> Result<Standing, LedgerError> {
+        standing(&self.transaction, session).map_err(|cause| self.error(cause))
+    }
+
+    /// Notes how a verification ended that knew of so many actions.
+    pub fn note_verification(
+        &self,
+        session: &str,
+        outcome: Outcome,
+        actions: usize,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        self.transaction
+            .execute(
+                "INSERT INTO verifications (session_id, at, outcome, actions) VALUES (?1, ?2, ?3, ?4)",
+                params![
+                    session,
+                    time::write(now),
+                    outcome.as_str(),
+                    i64::try_from(actions).unwrap_or(i64::MAX)
+                ],
+            )
+            .map(|_| ())
+            .map_err(|cause| self.error(cause))
+    }
+}
+
+fn remedies(connection: &Connection, session: &str) -> rusqlite::Result<Remedies> {
+    let mut remedies = Remedies::default();
+    if migrate::has_table(connection, "hook_actions")? {
+        let mut statement = connection.prepare(REMEDIED)?;
+        let mut rows = statement.query([session])?;
+        while let Some(row) = rows.next()? {
+            remedies.actions += 1;
+            note(&mut remedies, row.get(0)?, row.get::<_, Option<String>>(1)?.as_deref());
+        }
+    }
+    // What somebody wrote down by hand has no row of a hook.
+    if migrate::has_table(connection, "cooldown_actions")? {
+        let mut statement = connection.prepare(RECORDED)?;
+        let mut rows = statement.query([session])?;
+        let mut recorded = 0;
+        while let Some(row) = rows.next()? {
+            recorded += 1;
+            if let Ok(service) = row.get(0) {
+                note(&mut remedies, service, row.get::<_, String>(1).ok().as_deref());
+            }
+        }
+        remedies.actions += recorded;
+    }
+    Ok(remedies)
+}
+
+fn note(remedies: &mut Remedies, service: String, at: Option<&str>) {
+    let at = at.and_then(time::read).unwrap_or(DateTime::UNIX_EPOCH);
+    let last = remedies.services.entry(service).or_insert(at);
+    *last = at.max(*last);
+}
+
+fn standing(connection: &Connection, session: &str) -> rusqlite::Result<Standing> {
+    let mut standing = Standing::default();
+    if !migrate::has_table(connection, "verifications")? {
+        return Ok(standing);
+    }
+    let mut statement = connection.prepare(VERIFICATIONS)?;
+    let mut rows = statement.query([session])?;
+    while let Some(row) = rows.next()? {
+        let actions = usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
+        match row.get::<_, String>(0)?.as_str() {
+            "healthy" => standing = Standing { attempts: 0, settled_actions: Some(actions) },
+            "given-up" => standing.settled_actions = Some(actions),
+            _ => standing.attempts += 1,
+        }
+    }
+    Ok(standing)
+}

@@ -1,0 +1,92 @@
+//! A program that is asked about a service, here or on a host through ssh.
+
+use std::io::ErrorKind;
+use std::process::Stdio;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+use tokio::sync::Semaphore;
+
+use super::finding::{Finding, State, plain};
+
+/// Programs at a time: a server of ssh refuses some of many connections at once.
+static TURNS: Semaphore = Semaphore::const_new(8);
+
+/// Bytes of an answer that are read; those that count are few.
+const MOST_OUTPUT: u64 = 64 * 1024;
+
+/// ssh's own exit code when it could not run the command.
+const SSH_FAILED: i32 = 255;
+
+/// What a program said.
+pub struct Said {
+    /// It ended well.
+    pub success: bool,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+/// Runs the words: here, or where `ssh` leads. None of them may hold a single quote.
+pub async fn run(words: &[&str], ssh: Option<&str>) -> Result<Said, Finding> {
+    let Some((program, rest)) = words.split_first() else {
+        return Err(Finding::new(State::Failed, "there is nothing to run"));
+    };
+    let mut command = if let Some(destination) = ssh {
+        let mut command = Command::new("ssh");
+        // Nobody is there to answer a question; a host that is down must not take all of the time.
+        command.args([
+            "-n",
+            "-T",
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            "ConnectTimeout=5",
+            "-o",
+            "ConnectionAttempts=1",
+        ]);
+        command.args(["--", destination]).args(words.iter().copied().map(quoted));
+        command
+    } else {
+        let mut command = Command::new(program);
+        command.args(rest);
+        command
+    };
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command.env_remove("ANTHROPIC_API_KEY").env_remove("CLAUDEOPS_APPRISE_URLS");
+    let _turn = TURNS.acquire().await;
+    let mut child =
+        command.spawn().map_err(|error| not_started(&error, if ssh.is_some() { "ssh" } else { program }))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (stdout, stderr) = tokio::join!(head(stdout), head(stderr));
+    let status =
+        child.wait().await.map_err(|error| Finding::new(State::Failed, plain(&error.to_string())))?;
+    if ssh.is_some() && status.code() == Some(SSH_FAILED) {
+        let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
+        return Err(Finding::new(State::SshFailed, format!("ssh: {}", plain(why))));
+    }
+    Ok(Said { success: status.success(), stdout, stderr })
+}
+
+/// As the shell on the other side has to see it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-=/@:".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
+}
+
+fn not_started(error: &std::io::Error, program: &str) -> Finding {
+    if error.kind() == ErrorKind::NotFound {
+        return Finding::new(State::Unavailable, format!("there is no {program} here"));
+    }
+    Finding::new(State::Failed, format!("{program} cannot be started ({error})"))
+}
+
+async fn head(stream: Option<impl AsyncRead + Unpin>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        // What could be read before it failed is all that there is.
+        let _ = stream.take(MOST_OUTPUT).read_to_end(&mut bytes).await;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

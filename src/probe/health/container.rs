@@ -1,0 +1,63 @@
+//! Whether a container runs, by what its engine lists.
+
+use super::command::{Said, run};
+use super::finding::{Finding, State, plain};
+use crate::model::checks::Engine;
+
+/// Looks for a container of this name, else for those of a compose service of this name.
+pub async fn look(engine: Engine, name: &str, ssh: Option<&str>) -> Finding {
+    for filter in [format!("name=^{name}$"), format!("label=com.docker.compose.service={name}")] {
+        let words = [engine.program(), "ps", "--all", "--filter", &filter, "--format", "{{.Status}}"];
+        match run(&words, ssh).await {
+            Err(finding) => return finding,
+            Ok(Said { success: false, stderr, .. }) => {
+                let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it failed");
+                return Finding::new(State::Failed, format!("{}: {}", engine.program(), plain(why)));
+            }
+            Ok(Said { stdout, .. }) => {
+                let findings = stdout.lines().filter(|line| !line.trim().is_empty()).map(read);
+                // Of several containers of a compose service, the one that is worst off counts.
+                if let Some(worst) = findings.max_by_key(|finding| finding.state != State::Healthy) {
+                    return worst;
+                }
+            }
+        }
+    }
+    Finding::new(State::Missing, "there is no such container")
+}
+
+/// What `docker ps` and `podman ps` say of a container, such as `Up 2 hours (healthy)`.
+fn read(status: &str) -> Finding {
+    let state = if !status.starts_with("Up") || status.contains("(Paused)") {
+        State::NotRunning
+    } else if status.contains("(unhealthy)") {
+        State::Unhealthy
+    } else if status.contains("(health: starting)") || status.contains("(starting)") {
+        State::Starting
+    } else {
+        State::Healthy
+    };
+    Finding::new(state, format!("it is \"{}\"", plain(status)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_the_engines_are_understood() {
+        for (status, state) in [
+            ("Up 2 hours", State::Healthy),
+            ("Up 3 seconds (healthy)", State::Healthy),
+            ("Up 3 seconds (health: starting)", State::Starting),
+            ("Up 3 seconds (starting)", State::Starting),
+            ("Up 2 hours (unhealthy)", State::Unhealthy),
+            ("Up 2 hours (Paused)", State::NotRunning),
+            ("Exited (137) 5 minutes ago", State::NotRunning),
+            ("Restarting (1) 2 seconds ago", State::NotRunning),
+            ("Created", State::NotRunning),
+        ] {
+            assert_eq!(read(status).state, state, "{status}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Which checks a service has, from what `hosts.yaml` says of it.
+
+use std::time::Duration;
+
+use crate::model::checks::{DnsName, Engine, Health, TcpPort};
+use crate::model::inventory::{Inventory, Service};
+
+/// One way to look at a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Check {
+    /// Its health endpoint answers as it should.
+    Http(Health),
+    /// Its name resolves.
+    Dns {
+        /// The name, and what is expected of it.
+        name: DnsName,
+        /// The name or address of the server that is asked; the system's own resolver without one.
+        server: Option<String>,
+    },
+    /// A port accepts connections.
+    Tcp {
+        /// A name or an address.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A container runs.
+    Container {
+        /// What runs it.
+        engine: Engine,
+        /// Its name, or that of a compose service.
+        name: String,
+        /// The host it runs on; here without one.
+        ssh: Option<String>,
+    },
+    /// A unit is active.
+    Unit {
+        /// Its name.
+        name: String,
+        /// The host it runs on; here without one.
+        ssh: Option<String>,
+    },
+}
+
+impl Check {
+    /// What sort of check it is.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Http(_) => "http",
+            Self::Dns { .. } => "dns",
+            Self::Tcp { .. } => "tcp",
+            Self::Container { .. } => "container",
+            Self::Unit { .. } => "unit",
+        }
+    }
+
+    /// What it looks at. A password or a query in a URL is left out.
+    pub fn target(&self) -> String {
+        let on = |ssh: &Option<String>| ssh.as_ref().map(|ssh| format!(" on {ssh}")).unwrap_or_default();
+        match self {
+            Self::Http(health) => super::http::shown(&health.url),
+            Self::Dns { name, server } => {
+                let at = server.as_ref().map(|server| format!(" at {server}")).unwrap_or_default();
+                format!("{}{at}", name.name)
+            }
+            Self::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
+            Self::Tcp { host, port } => format!("{host}:{port}"),
+            Self::Container { name, ssh, .. } | Self::Unit { name, ssh } => format!("{name}{}", on(ssh)),
+        }
+    }
+
+    /// How long one look may take.
+    pub(super) fn patience(&self) -> Duration {
+        match self {
+            Self::Http(health) => health.timeout.delta().to_std().unwrap_or(Duration::from_secs(10)),
+            Self::Dns { .. } | Self::Tcp { .. } => Duration::from_secs(5),
+            Self::Container { .. } | Self::Unit { .. } => Duration::from_secs(15),
+        }
+    }
+}
+
+/// The checks of a service.
+pub fn plan(service: &Service, inventory: &Inventory) -> Vec<Check> {
+    let host = service.host.as_deref().and_then(|name| inventory.host(name));
+    let ssh = || host.and_then(|host| host.ssh.clone());
+    let mut checks = Vec::new();
+    checks.extend(service.health.clone().map(Check::Http));
+    checks.extend(service.dns.clone().map(|name| {
+        // A listed host is asked at its address.
+        let address = |server: &String| match inventory.host(server) {
+            Some(host) => host.address.clone(),
+            None => server.clone(),
+        };
+        let server = name.server.as_ref().map(address);
+        Check::Dns { name, server }
+    }));
+    for TcpPort { host: named, port } in &service.tcp {
+        if let Some(host) = named.clone().or_else(|| host.map(|host| host.address.clone())) {
+            checks.push(Check::Tcp { host, port: *port });
+        }
+    }
+    for name in service.own_containers() {
+        checks.push(Check::Container { engine: service.engine, name: name.to_owned(), ssh: ssh() });
+    }
+    for name in &service.units {
+        checks.push(Check::Unit { name: name.clone(), ssh: ssh() });
+    }
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::load;
+
+    fn checks(yaml: &str) -> Vec<String> {
+        let inventory = load::parse(yaml).unwrap().inventory;
+        let checks = plan(&inventory.services[0], &inventory);
+        checks.iter().map(|check| format!("{} {}", check.kind(), check.target())).collect()
+    }
+
+    #[test]
+    fn the_least_service_is_looked_at_in_three_ways() {
+        let yaml =
+            "{domain: lan, hosts: {ie01: {address: 10.0.0.1, ssh: root@ie01}}, services: {x: {host: ie01}}}";
+        assert_eq!(checks(yaml), ["http https://x.lan/health", "dns x.lan", "container x on root@ie01"]);
+    }
+
+    #[test]
+    fn what_is_stated_is_looked_at_where_it_is() {
+        let yaml = "{hosts: {ie01: {address: 10.0.0.1}, dns: {address: 10.0.0.53}}, services: {x: {host: ie01, units: [a, b],
+            tcp: ['80', 'other.lan:81', '[fd00::1]:82'], dns: {name: x.lan, server: dns}}}}";
+        assert_eq!(
+            checks(yaml),
+            [
+                "dns x.lan at 10.0.0.53",
+                "tcp 10.0.0.1:80",
+                "tcp other.lan:81",
+                "tcp [fd00::1]:82",
+                "unit a",
+                "unit b"
+            ]
+        );
+    }
+}

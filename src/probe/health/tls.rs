@@ -1,0 +1,129 @@
+//! TLS with the certificates that this machine trusts, and its failures by name.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::finding::{Finding, State};
+
+/// TLS over a connection; `insecure` takes any certificate for the right one.
+pub async fn over(
+    stream: TcpStream,
+    host: &str,
+    insecure: bool,
+    ends: Instant,
+) -> Result<TlsStream<TcpStream>, Finding> {
+    let name = ServerName::try_from(host.to_owned())
+        .map_err(|_| Finding::new(State::TlsName, "no certificate can be for such a name"))?;
+    let config =
+        if insecure { any_certificate() } else { trusted_here() }.map_err(|error| failure(&error))?;
+    match timeout_at(ends, TlsConnector::from(config).connect(name, stream)).await {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(error)) => Err(told(&error)),
+        Err(_) => Err(Finding::new(State::Timeout, "it accepts connections and stays silent")),
+    }
+}
+
+/// Read once: the certificates of a system are some two hundred files' worth.
+fn trusted_here() -> Result<Arc<ClientConfig>, Error> {
+    static TRUSTED: OnceLock<Result<Arc<ClientConfig>, Error>> = OnceLock::new();
+    TRUSTED
+        .get_or_init(|| {
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+                .with_safe_default_protocol_versions()?
+                .with_root_certificates(roots)
+                .with_no_client_auth();
+            Ok(Arc::new(config))
+        })
+        .clone()
+}
+
+fn any_certificate() -> Result<Arc<ClientConfig>, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+/// What the handshake says, by its cause.
+fn told(error: &io::Error) -> Finding {
+    match error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) {
+        Some(cause) => failure(cause),
+        None => Finding::new(State::Closed, "it closed the connection during the TLS handshake"),
+    }
+}
+
+fn failure(error: &Error) -> Finding {
+    use CertificateError as Bad;
+    let untrusted =
+        "nobody trusted here has signed its certificate; SSL_CERT_FILE names further certificates to trust";
+    match error {
+        Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
+            Finding::new(State::TlsExpired, "its certificate has expired")
+        }
+        Error::InvalidCertificate(Bad::NotValidYet | Bad::NotValidYetContext { .. }) => {
+            Finding::new(State::TlsNotYetValid, "its certificate is not valid yet")
+        }
+        Error::InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
+            Finding::new(State::TlsName, "its certificate is for other names")
+        }
+        Error::InvalidCertificate(Bad::Revoked) => {
+            Finding::new(State::TlsUntrusted, "its certificate is revoked")
+        }
+        Error::InvalidCertificate(_) => Finding::new(State::TlsUntrusted, untrusted),
+        Error::InvalidMessage(_) => Finding::new(State::TlsFailed, "it does not speak TLS"),
+        other => Finding::new(State::TlsFailed, format!("the TLS handshake failed ({other})")),
+    }
+}
+
+/// For endpoints that `hosts.yaml` states to be insecure: the certificate is not looked at, the handshake is.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
