@@ -46,7 +46,7 @@ pub fn run(args: &HookArgs) -> u8 {
         // Should that fail in the same way, stderr has the only word of it.
         let _ = catch_unwind(|| {
             let message = format!("Guard failed open: {defect}");
-            failures::report(&Environment::of_process(), None, &message, Utc::now())
+            failures::report(&Environment::of_process(), None, &message, None, Utc::now())
         });
         OK
     })

@@ -1,5 +1,6 @@
 //! The command line: one file per verb. This layer alone knows arguments, the terminal and exit codes.
 
+mod audit;
 mod cooldown;
 mod demo;
 mod doctor;
@@ -16,9 +17,11 @@ mod prune;
 mod rehearse;
 mod render;
 mod session;
+mod stats;
 mod status;
 mod tier;
 mod verify;
+mod time;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -67,6 +70,8 @@ enum Verb {
     Session(session::SessionArgs),
     Handoff(handoff::HandoffArgs),
     Mcp(mcp::McpArgs),
+    Audit(audit::AuditArgs),
+    Stats(stats::StatsArgs),
     Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
@@ -115,6 +120,8 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Session(args) => session::run(&args),
         Verb::Handoff(args) => handoff::run(&args),
         Verb::Mcp(args) => mcp::run(&args),
+        Verb::Audit(args) => audit::run(&args),
+        Verb::Stats(args) => stats::run(&args),
         Verb::Prune(args) => prune::run(&args),
         Verb::Demo(_) => demo::run(),
         Verb::Doctor(args) => doctor::run(&args),

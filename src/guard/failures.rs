@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::{Change, LedgerError, time};
+use crate::ledger::decisions::NewDecision;
+use crate::ledger::{CallId, Change, LedgerError, time};
 use crate::model::event::{Level, NewEvent};
 use crate::policy::notices::guard_failed;
 use crate::runtime::environment::Environment;
@@ -20,6 +21,26 @@ struct FailureWire {
     at: String,
     session: Option<String>,
     message: String,
+    #[serde(default)]
+    decision: Option<DecisionWire>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DecisionWire {
+    verdict: String,
+    actions: String,
+    services: String,
+}
+
+/// A decision that could not be written down when it was made.
+#[derive(Debug, Clone)]
+pub struct Unwritten<'a> {
+    /// `fail-open` or `fail-closed`.
+    pub verdict: &'a str,
+    /// The actions in words.
+    pub actions: &'a str,
+    /// The services they concern, separated by spaces.
+    pub services: String,
 }
 
 fn waiting(state_dir: &Path) -> PathBuf {
@@ -38,12 +59,13 @@ pub fn report(
     environment: &Environment,
     session: Option<&str>,
     message: &str,
+    decision: Option<Unwritten<'_>>,
     now: DateTime<Utc>,
 ) -> Option<String> {
     let notice = guard_failed(message, session, now);
     let quiet = notice.quiet_until.map_or(TimeDelta::zero(), |until| until - now);
     let told = last_kept(environment).is_some_and(|last| last <= now && now - last < quiet);
-    keep(environment, session, message, now);
+    keep(environment, session, message, decision, now);
     if told { None } else { notify::raise_apart(environment, session, &notice, None, now) }
 }
 
@@ -61,11 +83,22 @@ fn last_kept(environment: &Environment) -> Option<DateTime<Utc>> {
 
 /// Keeps a failure for later. The state folder may be what is broken, so this may fail, too; stderr then
 /// has the only word of it.
-pub fn keep(environment: &Environment, session: Option<&str>, message: &str, now: DateTime<Utc>) {
+fn keep(
+    environment: &Environment,
+    session: Option<&str>,
+    message: &str,
+    decision: Option<Unwritten<'_>>,
+    now: DateTime<Utc>,
+) {
     let line = FailureWire {
         at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
         session: session.map(str::to_owned),
         message: message.to_owned(),
+        decision: decision.map(|Unwritten { verdict, actions, services }| DecisionWire {
+            verdict: verdict.to_owned(),
+            actions: actions.to_owned(),
+            services,
+        }),
     };
     if let Ok(mut line) = serde_json::to_string(&line) {
         line.push('\n');
@@ -93,6 +126,25 @@ pub fn write_down(change: &Change<'_>, environment: &Environment) -> Result<Opti
     let Ok(text) = std::fs::read_to_string(&claimed) else { return Ok(None) };
     for failure in text.lines().filter_map(|line| serde_json::from_str::<FailureWire>(line).ok()) {
         let Some(at) = time::read(&failure.at) else { continue };
+        let session = failure.session.as_deref();
+        if let Some(DecisionWire { verdict, actions, services }) = &failure.decision
+            && ["fail-open", "fail-closed"].contains(&verdict.as_str())
+        {
+            let call = CallId { session, tool_use: None };
+            let (rule, reason) = ("on_failure", &failure.message);
+            let decision = NewDecision {
+                call,
+                tier: None,
+                verdict,
+                rule,
+                actions,
+                services,
+                budgets: "",
+                reason,
+                took: None,
+            };
+            change.note_decision(&decision, at)?;
+        }
         let event = NewEvent { level: Level::Critical, service: None, message: failure.message };
         change.add_event(failure.session.as_deref(), &event, at)?;
     }

@@ -5,7 +5,8 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
-use super::failures;
+use super::audit;
+use super::failures::{self, Unwritten};
 use crate::inventory::Installation;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Change, Ledger, LedgerError};
@@ -27,14 +28,8 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec
         } else {
             Verdict::Deny(acting.objections.clone())
         };
-        if let Verdict::Deny(reasons) = &verdict {
-            // The denial stands whether or not it can be noted.
-            let _ = Ledger::open(&environment.db_path).and_then(|mut ledger| {
-                let change = ledger.change()?;
-                note_denial(&change, acting, reasons)?;
-                change.commit()
-            });
-        }
+        // The verdict stands whether or not it can be noted.
+        let _ = note_alone(acting, &verdict, environment);
         return verdict;
     }
     let mut file_notes = Vec::new();
@@ -69,11 +64,12 @@ fn with_ledger(
     match &decision.verdict {
         Verdict::Silent => {
             change.reserve(acting.id, &decision.reservations, acting.now)?;
+            audit::note(&change, acting, &decision.verdict, &snapshot, environment)?;
             change.commit()?;
         }
-        Verdict::Deny(reasons) => {
+        Verdict::Deny(_) => {
             // The denial stands whether or not it can be noted: on a full disk, it cannot.
-            if let Ok(raised) = note_denial(&change, acting, reasons)
+            if let Ok(raised) = audit::note(&change, acting, &decision.verdict, &snapshot, environment)
                 .and_then(|()| tell_of_exhaustion(&change, acting, &snapshot, environment))
                 .and_then(|raised| change.commit().map(|()| raised))
             {
@@ -84,11 +80,16 @@ fn with_ledger(
     Ok(decision.verdict)
 }
 
-fn note_denial(change: &Change<'_>, acting: &ActingCall<'_>, reasons: &[Reason]) -> Result<(), LedgerError> {
-    for reason in reasons {
-        change.note_decision(acting.id, "deny", reason.rule, &acting.evidence(), &reason.text, acting.now)?;
-    }
-    Ok(())
+/// Notes a verdict that no budget was asked for: nothing depends on it, so it need not survive a power cut.
+fn note_alone(
+    acting: &ActingCall<'_>,
+    verdict: &Verdict,
+    environment: &Environment,
+) -> Result<(), LedgerError> {
+    let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
+    let change = ledger.change()?;
+    audit::note(&change, acting, verdict, &Snapshot::new(), environment)?;
+    change.commit()
 }
 
 /// Raises a notice for each budget that has nothing left; returns those that are to be delivered.
@@ -132,12 +133,20 @@ fn on_failure(
     notes: &mut Vec<String>,
 ) -> Verdict {
     let evidence = acting.evidence();
+    let unwritten =
+        |verdict| Some(Unwritten { verdict, actions: &evidence, services: audit::services(acting) });
     match acting.installation.policy.on_failure {
         OnFailure::Open => {
             let note = format!("{error}; `{evidence}` runs uncounted, since policy.on_failure is open");
             let message = format!("Guard failed open: {note}");
             notes.push(note);
-            notes.extend(failures::report(environment, acting.id.session, &message, acting.now));
+            notes.extend(failures::report(
+                environment,
+                acting.id.session,
+                &message,
+                unwritten("fail-open"),
+                acting.now,
+            ));
             Verdict::Silent
         }
         OnFailure::Closed => {
@@ -145,7 +154,13 @@ fn on_failure(
                 "Denied: {error}, so `{evidence}` cannot be counted, and policy.on_failure is closed. Report it; a person has to check the state folder."
             );
             let message = format!("Guard failed closed: {text}");
-            notes.extend(failures::report(environment, acting.id.session, &message, acting.now));
+            notes.extend(failures::report(
+                environment,
+                acting.id.session,
+                &message,
+                unwritten("fail-closed"),
+                acting.now,
+            ));
             Verdict::Deny(vec![Reason { rule: "on_failure", text }])
         }
     }

@@ -40,7 +40,7 @@ pub fn handle(
             let note = format!("{error}; `{}` has run and is not written down", acting.evidence());
             let message = format!("Guard failed to count: {note}");
             notes.push(note);
-            notes.extend(failures::report(environment, acting.id.session, &message, now));
+            notes.extend(failures::report(environment, acting.id.session, &message, None, now));
         }
     }
     Answer::passing(notes)
@@ -64,6 +64,7 @@ fn write_down(
         change.add_event(acting.id.session, &report::event(action, result), acting.now)?;
     }
     let kept = failures::write_down(&change, environment)?;
+    change.note_time("post-tool-use", environment.started.elapsed(), acting.now)?;
     change.commit()?;
     failures::forget(kept);
     Ok(counted)

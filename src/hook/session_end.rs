@@ -23,7 +23,7 @@ pub fn handle(
     let Some(session) = &call.session else { return Answer::silent() };
     let mut answer = Answer::silent();
     if environment.db_path.exists()
-        && let Err(error) = release(session, environment)
+        && let Err(error) = release(session, environment, now)
     {
         answer.notes.push(format!("{error}; open reservations expire by themselves"));
     }
@@ -34,11 +34,12 @@ pub fn handle(
     answer
 }
 
-fn release(session: &str, environment: &Environment) -> Result<(), LedgerError> {
+fn release(session: &str, environment: &Environment, now: DateTime<Utc>) -> Result<(), LedgerError> {
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
     change.release_session(session)?;
     let kept = failures::write_down(&change, environment)?;
+    change.note_time("session-end", environment.started.elapsed(), now)?;
     change.commit()?;
     failures::forget(kept);
     Ok(())

@@ -247,26 +247,6 @@ impl Change<'_> {
     pub fn release_session(&self, session: &str) -> Result<usize, LedgerError> {
         self.transaction.execute(RELEASE, [session]).map_err(|cause| self.error(cause))
     }
-
-    /// Notes a denial, or a failure that was let through or held against the command.
-    pub fn note_decision(
-        &self,
-        call: CallId<'_>,
-        verdict: &str,
-        rule: &str,
-        actions: &str,
-        reason: &str,
-        now: DateTime<Utc>,
-    ) -> Result<(), LedgerError> {
-        self.transaction
-            .execute(
-                "INSERT INTO hook_decisions (at, session_id, tool_use_id, verdict, rule, actions, reason)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![time::write(now), call.session, call.tool_use, verdict, rule, actions, reason],
-            )
-            .map(|_| ())
-            .map_err(|cause| self.error(cause))
-    }
 }
 
 fn read_reserved(row: &Row<'_>) -> rusqlite::Result<Reserved> {

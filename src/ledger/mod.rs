@@ -8,6 +8,7 @@ mod actions;
 pub mod client_runs;
 pub mod cooldown_edit;
 mod creation;
+pub mod decisions;
 mod events;
 mod folder_lock;
 mod health;
@@ -133,6 +134,18 @@ impl Ledger {
             .map(|_| ())
             .map_err(fail)?;
         Ok(Self { connection, path: path.to_owned() })
+    }
+
+    /// From here on a change may be lost in a power cut, as long as nothing is harmed: for the record of what needs
+    /// none to hold. Where the journal is not a write-ahead log everything stays as durable as it is.
+    #[must_use]
+    pub fn for_the_record(self) -> Self {
+        let journal = self.connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+        if journal.is_ok_and(|mode| mode == "wal") {
+            // Should it not take effect, the change is only slower.
+            let _ = self.connection.pragma_update(None, "synchronous", "NORMAL");
+        }
+        self
     }
 
     /// Begins a change that no other writer can get in between.

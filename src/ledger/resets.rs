@@ -118,6 +118,7 @@ impl Change<'_> {
             ("hook_actions", "expires_at", ""),
             ("hook_settled", "settled_at", ""),
             ("hook_decisions", "at", ""),
+            ("hook_times", "at", ""),
             ("notices", "created_at", ""),
             ("verifications", "at", ""),
             // The last reset of a service says which of its rows no longer count.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use crate::model::policy::Tier;
 
@@ -28,6 +29,8 @@ pub struct Environment {
     pub client_session: Option<String>,
     /// `CLAUDE_PROJECT_DIR`: the folder whose `.claude` holds the rendered policy.
     pub project_dir: PathBuf,
+    /// When it was read: the beginning of this process's work.
+    pub started: Instant,
     /// What is wrong with a variable, a line each.
     pub complaints: Vec<String>,
 }
@@ -65,6 +68,7 @@ impl Environment {
             session: text("CLAUDE_SESSION_ID"),
             client_session: text("CLAUDE_CODE_SESSION_ID"),
             project_dir: path("CLAUDE_PROJECT_DIR").unwrap_or_else(|| ".".into()),
+            started: Instant::now(),
             complaints,
         }
     }

@@ -1,0 +1,134 @@
+//! `opsctl audit`: every decision on a command that acts.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::{Failure, OK, print, print_json, time};
+use crate::ledger::Ledger;
+use crate::ledger::decisions::{Decision, Which};
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+
+/// List every decision on a command that acts: what it does, the rule, the budgets at that moment
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl audit                              # the latest decisions, newest first
+  opsctl audit --verdict deny --since 24h
+  opsctl audit --service jellyfin --rule budget
+  opsctl audit --limit 100000 --json > audit.json")]
+pub struct AuditArgs {
+    /// Only what concerns this service, by any of its names in hosts.yaml
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+    /// Only these
+    #[arg(long, value_enum)]
+    verdict: Option<VerdictName>,
+    /// Only what this rule objected to: budget, tier, never, forbidden, …
+    #[arg(long, value_name = "NAME")]
+    rule: Option<String>,
+    /// Only this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only what happened since: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    #[arg(long, value_name = "WHEN", value_parser = time::since)]
+    since: Option<DateTime<Utc>>,
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+    /// Say how long ago instead of when
+    #[arg(long)]
+    relative: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum VerdictName {
+    Allow,
+    Deny,
+    FailOpen,
+    FailClosed,
+}
+
+impl VerdictName {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::FailOpen => "fail-open",
+            Self::FailClosed => "fail-closed",
+        }
+    }
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
+    let service = args.service.as_deref().map(|name| inventory.service_named(name));
+    let which = Which {
+        service: service.as_deref(),
+        verdict: args.verdict.map(VerdictName::as_str),
+        rule: args.rule.as_deref(),
+        session: args.session.as_deref(),
+        since: args.since,
+    };
+    let decisions = match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => ledger.decisions(which, args.limit)?,
+        None => vec![],
+    };
+    if args.json {
+        return print_json(&DecisionsWire { decisions: decisions.iter().map(DecisionWire::new).collect() });
+    }
+    let now = Utc::now();
+    print(&decisions.iter().map(|decision| in_words(decision, args.relative, now)).collect::<String>());
+    Ok(OK)
+}
+
+fn in_words(decision: &Decision, relative: bool, now: DateTime<Utc>) -> String {
+    let Decision { verdict, rule, actions, budgets, .. } = decision;
+    let filled = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+    let at = time::shown(decision.at, relative, now);
+    let line = format!("{at} | {verdict} | {} | {} | {}", filled(rule), filled(actions), filled(budgets));
+    line.chars().map(|c| if c.is_control() { ' ' } else { c }).chain(['\n']).collect()
+}
+
+#[derive(Serialize)]
+struct DecisionsWire<'a> {
+    decisions: Vec<DecisionWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct DecisionWire<'a> {
+    id: i64,
+    at: Option<String>,
+    session: Option<&'a str>,
+    tier: Option<u8>,
+    verdict: &'a str,
+    rules: Vec<&'a str>,
+    actions: &'a str,
+    services: Vec<&'a str>,
+    budgets: &'a str,
+    reason: &'a str,
+    micros: Option<i64>,
+}
+
+impl<'a> DecisionWire<'a> {
+    fn new(decision: &'a Decision) -> Self {
+        Self {
+            id: decision.id,
+            at: decision.at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true)),
+            session: decision.session.as_deref(),
+            tier: decision.tier,
+            verdict: &decision.verdict,
+            rules: decision.rule.split_whitespace().collect(),
+            actions: &decision.actions,
+            services: decision.services.split_whitespace().collect(),
+            budgets: &decision.budgets,
+            reason: &decision.reason,
+            micros: decision.micros,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `opsctl stats`: how long hooks take, and what rules object to.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use clap::Args;
+use serde::Serialize;
+
+use super::{Failure, OK, print, print_json, time};
+use crate::ledger::Ledger;
+use crate::ledger::decisions::Statistics;
+use crate::runtime::environment::Environment;
+
+/// Show how long each hook took, and how often each rule objected
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl stats
+  opsctl stats --since 24h --json
+
+Times are those of hooks on commands that act, from the reading of their input to the moment at which nothing is left
+but to write; a hook on any other command writes nothing down.")]
+pub struct StatsArgs {
+    /// Only what happened since: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    #[arg(long, value_name = "WHEN", value_parser = time::since)]
+    since: Option<DateTime<Utc>>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct StatsWire {
+    hooks: BTreeMap<String, TimesWire>,
+    verdicts: BTreeMap<String, u64>,
+    rules: BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+struct TimesWire {
+    calls: usize,
+    p50_ms: f64,
+    p95_ms: f64,
+    p99_ms: f64,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let statistics = match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => ledger.statistics(args.since)?,
+        None => Statistics::default(),
+    };
+    let Statistics { times, verdicts, rules } = statistics;
+    let hooks = times.into_iter().map(|(event, times)| (event, TimesWire::of(&times))).collect();
+    let stats = StatsWire { hooks, verdicts, rules };
+    if args.json {
+        return print_json(&stats);
+    }
+    print(&in_words(&stats));
+    Ok(OK)
+}
+
+impl TimesWire {
+    /// `micros` is ascending.
+    fn of(micros: &[i64]) -> Self {
+        // As whole microseconds in milliseconds: exact far beyond any time that a hook may take.
+        let at = |percent| f64::from(u32::try_from(percentile(micros, percent)).unwrap_or(u32::MAX)) / 1e3;
+        Self { calls: micros.len(), p50_ms: at(50), p95_ms: at(95), p99_ms: at(99) }
+    }
+}
+
+/// The smallest value that so many per cent do not exceed.
+fn percentile(ascending: &[i64], percent: usize) -> i64 {
+    let rank = (ascending.len() * percent).div_ceil(100).saturating_sub(1);
+    ascending.get(rank).copied().unwrap_or(0)
+}
+
+fn in_words(stats: &StatsWire) -> String {
+    let mut text = "hooks:\n".to_owned();
+    for (event, TimesWire { calls, p50_ms, p95_ms, p99_ms }) in &stats.hooks {
+        text += &format!("  {event}: {calls} calls, p50 {p50_ms} ms, p95 {p95_ms} ms, p99 {p99_ms} ms\n");
+    }
+    for (title, counts) in [("decisions", &stats.verdicts), ("objections", &stats.rules)] {
+        text += &format!("{title}:\n");
+        let mut counts: Vec<_> = counts.iter().collect();
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        for (name, count) in counts {
+            text += &format!("  {name}: {count}\n");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_a_value_that_was_measured() {
+        let hundred: Vec<i64> = (1..=100).collect();
+        for (times, expected) in
+            [(&hundred[..], [50, 95, 99]), (&[7], [7, 7, 7]), (&[1, 2], [1, 2, 2]), (&[], [0, 0, 0])]
+        {
+            assert_eq!([50, 95, 99].map(|percent| percentile(times, percent)), expected);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Times as people write and read them.
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+
+use crate::ledger::time;
+use crate::model::policy::Window;
+
+/// A moment on the command line: `2h` and `3d` ago, or a time.
+pub fn since(text: &str) -> Result<DateTime<Utc>, String> {
+    let ago = || Window::parse(text).and_then(|window| Utc::now().checked_sub_signed(window.delta()));
+    time::read(text).or_else(ago).ok_or_else(|| {
+        "write how long ago, such as `2h` or `3d`, or a time such as `2026-03-21T14:00:00Z`".to_owned()
+    })
+}
+
+/// A moment in a line: as it is, or how long ago.
+pub fn shown(at: Option<DateTime<Utc>>, relative: bool, now: DateTime<Utc>) -> String {
+    match at {
+        None => "unknown time".to_owned(),
+        Some(at) if relative => distance(at - now),
+        Some(at) => at.to_rfc3339_opts(SecondsFormat::Secs, true),
+    }
+}
+
+/// `3m ago`, `in 2h`: the largest unit that fits.
+pub fn distance(delta: TimeDelta) -> String {
+    let seconds = delta.num_seconds();
+    let amount = match seconds.unsigned_abs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3600 => format!("{}m", seconds / 60),
+        seconds @ 3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+        seconds => format!("{}d", seconds / 86_400),
+    };
+    if seconds > 0 { format!("in {amount}") } else { format!("{amount} ago") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distance_is_told_in_the_largest_unit_that_fits() {
+        for (seconds, told) in [
+            (0, "0s ago"),
+            (-59, "59s ago"),
+            (-60, "1m ago"),
+            (-3660, "1h01m ago"),
+            (5400, "in 1h30m"),
+            (-86_400 * 400, "400d ago"),
+        ] {
+            assert_eq!(distance(TimeDelta::seconds(seconds)), told);
+        }
+    }
+
+    #[test]
+    fn a_moment_is_a_time_or_how_long_ago() {
+        assert_eq!(since("2026-03-21 14:00:00").unwrap().to_rfc3339(), "2026-03-21T14:00:00+00:00");
+        let ago = Utc::now() - since("2h").unwrap();
+        assert!((7_200..7_260).contains(&ago.num_seconds()), "{ago}");
+        assert!(since("yesterday").is_err() && since("").is_err() && since("9999999999d").is_err());
+    }
+}

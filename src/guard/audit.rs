@@ -1,0 +1,59 @@
+//! A decision on its way into the ledger: who, what, why, and what the budgets held then.
+
+use crate::ledger::decisions::NewDecision;
+use crate::ledger::{Change, LedgerError};
+use crate::model::policy::Policy;
+use crate::model::verdict::{Reason, Verdict};
+use crate::policy::decide::Snapshot;
+use crate::runtime::environment::Environment;
+
+use super::acting::ActingCall;
+
+/// Writes the verdict on a call down. `snapshot` is what the verdict was found on; empty where no budget was asked.
+pub fn note(
+    change: &Change<'_>,
+    acting: &ActingCall<'_>,
+    verdict: &Verdict,
+    snapshot: &Snapshot,
+    environment: &Environment,
+) -> Result<(), LedgerError> {
+    let reasons: &[Reason] = match verdict {
+        Verdict::Silent => &[],
+        Verdict::Deny(reasons) => reasons,
+    };
+    let mut rules: Vec<&str> = reasons.iter().map(|reason| reason.rule).collect();
+    rules.dedup();
+    let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
+    change.note_decision(
+        &NewDecision {
+            call: acting.id,
+            tier: acting.tier,
+            verdict: if reasons.is_empty() { "allow" } else { "deny" },
+            rule: &rules.join(" "),
+            actions: &acting.evidence(),
+            services: &services(acting),
+            budgets: &budgets(snapshot, &acting.installation.policy, acting),
+            reason: &texts.join("\n"),
+            took: Some(environment.started.elapsed()),
+        },
+        acting.now,
+    )
+}
+
+/// The services of the actions, each once.
+pub fn services(acting: &ActingCall<'_>) -> String {
+    let mut services: Vec<&str> =
+        acting.actions.iter().filter_map(|action| action.service.as_deref()).collect();
+    services.sort_unstable();
+    services.dedup();
+    services.join(" ")
+}
+
+fn budgets(snapshot: &Snapshot, policy: &Policy, acting: &ActingCall<'_>) -> String {
+    let words = snapshot.iter().map(|(key, usage)| {
+        let budget = if key.kind == "redeployment" { policy.redeployment } else { policy.restart };
+        let used = usage.counted(&budget, acting.now).len();
+        format!("{}: {used}/{} {}s ({})", key.service, budget.limit, key.kind, budget.window)
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
