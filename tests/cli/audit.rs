@@ -1,0 +1,130 @@
+//! `opsctl audit` and `stats`: what was decided, and how long it took.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, denied, passes};
+
+fn decisions(sandbox: &Sandbox, arguments: &[&str]) -> Vec<Value> {
+    let run = sandbox.opsctl(&[&["audit", "--json"], arguments].concat(), b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    json["decisions"].as_array().unwrap().clone()
+}
+
+/// Two restarts that run, one that is denied, a pull request, one that is forbidden.
+fn incident() -> Sandbox {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "2");
+    sandbox.write("hosts.yaml", "services: {adguard: {containers: [adguardhome]}}\n");
+    for id in ["t1", "t2"] {
+        passes(&sandbox.before(id, "PASSWORD=s3cret docker restart adguardhome"));
+        passes(&sandbox.after(id, "docker restart adguardhome"));
+    }
+    denied(&sandbox.before("t3", "ssh root@ie01 'docker restart adguardhome'"));
+    passes(&sandbox.before("t4", "gh pr create --title Fix --body s3cret"));
+    denied(&sandbox.before("t5", "docker restart $(docker ps -q)"));
+    sandbox
+}
+
+#[test]
+fn every_decision_is_there_with_its_actions_rule_and_budgets() {
+    let sandbox = incident();
+    let found = decisions(&sandbox, &[]);
+    let told: Vec<String> = found
+        .iter()
+        .map(|it| {
+            format!("{} {} {} {}", it["verdict"], it["rules"], it["actions"], it["budgets"]).replace('"', "")
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "deny [forbidden] docker restart $(docker ps) ",
+            "allow [] gh pr create ",
+            "deny [budget] docker restart adguardhome adguard: 2/2 restarts (4h)",
+            "allow [] docker restart adguardhome adguard: 1/2 restarts (4h)",
+            "allow [] docker restart adguardhome adguard: 0/2 restarts (4h)",
+        ]
+    );
+    let third = &found[2];
+    assert_eq!((&third["tier"], &third["services"]), (&json!(2), &json!(["adguard"])));
+    assert_eq!(third["session"], "sess-abc-123");
+    assert!(third["reason"].as_str().unwrap().starts_with("Cooldown limit exceeded for adguard: 2/2"));
+    assert!(found.iter().all(|it| it["micros"].as_i64().is_some_and(|micros| micros > 0)), "{found:?}");
+    assert!(!sandbox.sql(".dump").contains("s3cret"));
+}
+
+#[test]
+fn decisions_are_found_by_service_verdict_rule_session_and_time() {
+    let sandbox = incident();
+    for (arguments, count) in [
+        (&["--service", "adguardhome"][..], 3),
+        (&["--service", "guard"], 0),
+        (&["--verdict", "deny"], 2),
+        (&["--rule", "budget"], 1),
+        (&["--session", "sess-abc-123"], 5),
+        (&["--session", "another"], 0),
+        (&["--since", "1h"], 5),
+        (&["--since", "2099-01-01T00:00:00Z"], 0),
+        (&["--limit", "2"], 2),
+    ] {
+        assert_eq!(decisions(&sandbox, arguments).len(), count, "{arguments:?}");
+    }
+    let run = sandbox.opsctl(&["audit", "--since", "yesterday"], b"");
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("write how long ago, such as `2h`"), "{run:?}");
+    let run = sandbox.opsctl(&["audit", "--limit", "1", "--relative"], b"");
+    assert!(run.stdout.contains("s ago | deny | forbidden | docker restart $(docker ps) | -\n"), "{run:?}");
+}
+
+#[test]
+fn a_guard_that_failed_is_in_the_audit_once_the_ledger_is_back() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    std::fs::remove_dir(sandbox.path("claudeops.db")).unwrap();
+    passes(&sandbox.after("t2", "docker restart sonarr"));
+    let found = decisions(&sandbox, &["--verdict", "fail-open", "--service", "jellyfin"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        (&found[0]["actions"], &found[0]["rules"]),
+        (&json!("docker restart jellyfin"), &json!(["on_failure"]))
+    );
+}
+
+#[test]
+fn denials_of_an_earlier_release_stay_in_the_audit() {
+    let sandbox = incident();
+    sandbox.sql(
+        "DROP TABLE hook_decisions; DROP TABLE hook_times; DELETE FROM opsctl_migrations WHERE version > 6;
+         CREATE TABLE hook_decisions (id INTEGER PRIMARY KEY, at TEXT NOT NULL, session_id TEXT, tool_use_id TEXT,
+             verdict TEXT NOT NULL CHECK (verdict IN ('deny', 'fail-open', 'fail-closed')),
+             rule TEXT NOT NULL, actions TEXT NOT NULL, reason TEXT NOT NULL);
+         INSERT INTO hook_decisions VALUES (7, '2026-03-21T14:00:00Z', 's', 't', 'deny', 'tier', 'docker stop x', 'No.')",
+    );
+    denied(&sandbox.before("t6", "docker restart adguardhome"));
+    let found = decisions(&sandbox, &[]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(
+        (&found[1]["id"], &found[1]["rules"], &found[1]["micros"]),
+        (&json!(7), &json!(["tier"]), &json!(null))
+    );
+}
+
+#[test]
+fn statistics_tell_times_and_objections() {
+    let sandbox = incident();
+    let run = sandbox.opsctl(&["stats", "--json"], b"");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(json["verdicts"], json!({"allow": 3, "deny": 2}));
+    assert_eq!(json["rules"], json!({"budget": 1, "forbidden": 1}));
+    assert_eq!(
+        (&json["hooks"]["pre-tool-use"]["calls"], &json["hooks"]["post-tool-use"]["calls"]),
+        (&json!(5), &json!(2))
+    );
+    let [p50, p99] = ["p50_ms", "p99_ms"].map(|name| json["hooks"]["pre-tool-use"][name].as_f64().unwrap());
+    assert!(0.0 < p50 && p50 <= p99, "{json}");
+    let run = sandbox.opsctl(&["stats"], b"");
+    assert!(run.stdout.contains("objections:\n  budget: 1\n  forbidden: 1\n"), "{run:?}");
+    let empty = Sandbox::new().opsctl(&["stats", "--since", "1h"], b"");
+    assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), "hooks:\ndecisions:\nobjections:\n"));
+}
