@@ -19,6 +19,25 @@ pub struct Event {
     pub message: String,
 }
 
+/// Which events are asked for; `None` for all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WhichEvents<'a> {
+    /// Those of this service.
+    pub service: Option<&'a str>,
+    /// Those of this level.
+    pub level: Option<&'a str>,
+    /// Those of this session.
+    pub session: Option<&'a str>,
+    /// Those at or after this time.
+    pub since: Option<DateTime<Utc>>,
+    /// Those that were written after the row of this number.
+    pub after: Option<i64>,
+}
+
+const MATCHING: &str = "SELECT id, created_at, level, service, message FROM events
+     WHERE (?1 IS NULL OR service = ?1) AND (?2 IS NULL OR level = ?2) AND (?3 IS NULL OR session_id = ?3)
+         AND (?4 IS NULL OR created_at >= ?4) AND (?5 IS NULL OR id > ?5) ORDER BY id DESC";
+
 pub(super) const LATEST: &str = "SELECT id, created_at, level, service, message FROM events WHERE id IN (
      SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1)
      UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1))";
@@ -125,6 +144,38 @@ impl Ledger {
         events.sort_by(|(id_a, a), (id_b, b)| (b.at, id_b).cmp(&(a.at, id_a)));
         events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
         Ok(Some(events.into_iter().map(|(_, event)| event).collect()))
+    }
+}
+
+impl Ledger {
+    /// The latest events that match with their numbers, the last written first; `None` when the database has no such
+    /// table.
+    pub fn events(
+        &self,
+        which: WhichEvents<'_>,
+        count: usize,
+    ) -> Result<Option<Vec<(i64, Event)>>, LedgerError> {
+        let look = || {
+            if !migrate::has_table(&self.connection, "events")? {
+                return Ok(None);
+            }
+            let WhichEvents { service, level, session, since, after } = which;
+            let mut statement = self.connection.prepare(MATCHING)?;
+            let mut rows =
+                statement.query(params![service, level, session, since.map(time::floor), after])?;
+            let mut found = Vec::new();
+            while found.len() < count
+                && let Some(row) = rows.next()?
+            {
+                let event = event(row);
+                // The text of a time tells no more than the day, whoever wrote it.
+                if since.is_none_or(|since| event.at.is_some_and(|at| at >= since)) {
+                    found.push((row.get(0)?, event));
+                }
+            }
+            Ok(Some(found))
+        };
+        look().map_err(|cause| self.error(cause))
     }
 }
 

@@ -30,7 +30,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use patience::{BUSY_TIMEOUT, look_again};
 
 pub use actions::{CallId, Settled};
-pub use events::{Event, Source};
+pub use events::{Event, Source, WhichEvents};
 pub use health::Health;
 pub use remedies::{Outcome, Remedies, Standing};
 pub use resets::{HEALTHY_CHECKS, Streak};

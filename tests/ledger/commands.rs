@@ -171,3 +171,93 @@ fn healthy_checks_of_one_session_are_one() {
     let run = sandbox.opsctl(&["cooldown", "healthy", "jellyfin"], b"");
     assert!(run.stdout.contains("0/2 restarts"), "{run:?}");
 }
+
+#[test]
+fn events_are_found_by_service_level_session_and_time() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", HOSTS);
+    sandbox.after("t1", "docker restart adguardhome");
+    sandbox.after("t2", "docker compose stop jellyfin");
+    sandbox.sql(
+        "INSERT INTO events (session_id, level, message, created_at) VALUES ('old', 'info', 'old', datetime('now', '-3 hours'))",
+    );
+    for (arguments, expected) in [
+        (&["--service", "adguardhome"][..], &["Container restarted: docker restart adguardhome"][..]),
+        (&["--level", "critical"], &["Compose service stopped: docker compose stop jellyfin"]),
+        (&["--session", "old"], &["old"]),
+        (&["--session", "old", "--since", "4h"], &["old"]),
+        (&["--session", "old", "--since", "2h"], &[]),
+        (&["--level", "info", "--limit", "0"], &[]),
+    ] {
+        let run = sandbox.opsctl(&[&["events", "--json"], arguments].concat(), b"");
+        let json: Value = serde_json::from_str(ok(&run)).unwrap();
+        let messages: Vec<&str> = json["events"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|event| event["message"].as_str().unwrap())
+            .collect();
+        assert_eq!(messages, expected, "{arguments:?}");
+    }
+    let run = sandbox.opsctl(&["events", "--session", "old", "--relative"], b"");
+    assert!(run.stdout.starts_with("3h00m ago | info | - | old"), "{run:?}");
+}
+
+#[test]
+fn events_are_followed_as_they_are_written() {
+    let sandbox = Sandbox::new();
+    sandbox.after("t1", "docker restart first");
+    let mut follow = sandbox.command(&["events", "--follow", "--json"]);
+    let mut follow = follow.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(follow.stdout.take().unwrap()));
+    let mut next = || {
+        let event: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        event["message"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(next(), "Container restarted: docker restart first");
+    for service in ["second", "third"] {
+        sandbox.after(service, &format!("docker restart {service}"));
+        assert_eq!(next(), format!("Container restarted: docker restart {service}"));
+    }
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_what_is_followed() {
+    let sandbox = Sandbox::new();
+    sandbox.after("t1", "docker restart first");
+    for verb in [&["events", "--follow"][..], &["status", "--watch"]] {
+        let mut follow = sandbox.command(verb);
+        let mut follow = follow.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        drop(follow.stdout.take());
+        sandbox.after("t2", "docker restart second");
+        assert_eq!(follow.wait().unwrap().code(), Some(0), "{verb:?}");
+    }
+}
+
+#[test]
+fn status_shows_what_waits_for_a_person_and_no_colours_in_a_pipe() {
+    let sandbox = Sandbox::new();
+    assert!(!ok(&sandbox.opsctl(&["status"], b"")).contains("waiting for a person"));
+    for id in ["t1", "t2"] {
+        passes(&sandbox.before(id, "docker restart jellyfin"));
+        passes(&sandbox.after(id, "docker restart jellyfin"));
+    }
+    sandbox.sql(
+        "INSERT INTO notices (key, created_at, level, title, body, format, tags, state) VALUES
+             ('verify/x', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'critical', 'x is down' || char(27) || '[31m', '', 'text', '', 'failed')",
+    );
+    let text = ok(&sandbox.opsctl(&["status"], b"")).to_owned();
+    assert!(text.contains("waiting for a person:\n  2"), "{text}");
+    assert!(text.contains(" | x is down [31m\n  notifications not delivered: 1;"), "{text}");
+    assert!(text.contains("  jellyfin: 2/2 restarts (4h)") && text.contains(" (in 3h59m)\n"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    let json: Value = serde_json::from_str(ok(&sandbox.opsctl(&["status", "--json"], b""))).unwrap();
+    assert_eq!((&json["undelivered_notifications"], &json["guard_failures"]), (&json!(1), &json!(0)));
+    assert!(json["problems"][0]["title"].as_str().unwrap().starts_with("x is down"));
+    let coloured = sandbox.with("CLICOLOR_FORCE", "1");
+    assert!(ok(&coloured.opsctl(&["status"], b"")).contains('\u{1b}'));
+    let plain = coloured.with("NO_COLOR", "1").with("CLICOLOR_FORCE", "0");
+    assert!(!ok(&plain.opsctl(&["status"], b"")).contains('\u{1b}'));
+}
