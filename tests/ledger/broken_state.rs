@@ -16,7 +16,7 @@ struct Trouble {
 }
 
 const ON_A_DISK: &str =
-    "cp -a $state $state.copy; mount -t tmpfs -o size=256k tmpfs $state; cp -a $state.copy/. $state;";
+    "cp -a $state $state.copy; mount -t tmpfs -o size=512k tmpfs $state; cp -a $state.copy/. $state;";
 
 const TROUBLES: [Trouble; 13] = [
     Trouble { name: "no state folder", used: None, prepare: "rmdir $state" },
