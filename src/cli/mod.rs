@@ -20,8 +20,8 @@ mod session;
 mod stats;
 mod status;
 mod tier;
-mod verify;
 mod time;
+mod verify;
 
 use std::ffi::OsString;
 use std::fmt::Display;

@@ -95,7 +95,7 @@ fn a_guard_that_failed_is_in_the_audit_once_the_ledger_is_back() {
 fn denials_of_an_earlier_release_stay_in_the_audit() {
     let sandbox = incident();
     sandbox.sql(
-        "DROP TABLE hook_decisions; DROP TABLE hook_times; DELETE FROM opsctl_migrations WHERE version > 7;
+        "DROP TABLE hook_decisions; DROP TABLE hook_times; DELETE FROM opsctl_migrations WHERE version > 8;
          CREATE TABLE hook_decisions (id INTEGER PRIMARY KEY, at TEXT NOT NULL, session_id TEXT, tool_use_id TEXT,
              verdict TEXT NOT NULL CHECK (verdict IN ('deny', 'fail-open', 'fail-closed')),
              rule TEXT NOT NULL, actions TEXT NOT NULL, reason TEXT NOT NULL);
