@@ -9,6 +9,7 @@ pub mod guarded;
 mod programs;
 mod remove;
 mod sqlite;
+mod transfer;
 
 use std::cell::OnceCell;
 

@@ -1,7 +1,8 @@
 //! Which files a program touches, from its words.
 
+use super::transfer::{engine, transfer};
 use super::{Access, Touch, code, remove, sqlite};
-use crate::policy::place::{self, View};
+use crate::policy::place::View;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::{Command, Word};
 
@@ -292,7 +293,12 @@ pub fn accesses(command: &Command, inner: bool, view: &dyn View, into: &mut Vec<
     }
 }
 
-fn positionals<'a>(command: &'a Command, texts: &[&str], valued: &[&str], from: usize) -> Vec<&'a Word> {
+pub(super) fn positionals<'a>(
+    command: &'a Command,
+    texts: &[&str],
+    valued: &[&str],
+    from: usize,
+) -> Vec<&'a Word> {
     Scanner::new(texts, from, valued)
         .filter_map(|item| if let Item::Positional(index) = item { command.words.get(index) } else { None })
         .collect()
@@ -352,96 +358,6 @@ fn write(command: &Command, writer: &Writer, texts: &[&str], into: &mut Vec<Acce
     into.extend(words.into_iter().skip(skip).map(|word| Access::new(touch, word)));
 }
 
-/// `cp`, `mv` and their kin: what is written stands last, or after `-t`.
-fn transfer(command: &Command, program: &str, texts: &[&str], view: &dyn View, into: &mut Vec<Access>) {
-    let valued: &[&str] = match program {
-        "rsync" => &[
-            "-e",
-            "--rsh",
-            "--exclude",
-            "--include",
-            "--filter",
-            "-f",
-            "--exclude-from",
-            "--port",
-            "--chown",
-            "--chmod",
-        ],
-        "scp" => &["-i", "-P", "-F", "-o", "-J", "-c", "-l", "-S"],
-        "install" => &["-m", "--mode", "-o", "--owner", "-g", "--group", "-t", "--target-directory", "-S"],
-        _ => &["-t", "--target-directory", "-S", "--suffix"],
-    };
-    let mut words = Vec::new();
-    let mut folder: Option<Word> = None;
-    let mut deep = program != "install" && program != "ln";
-    let mut deletes = false;
-    for item in Scanner::new(texts, 1, valued) {
-        match item {
-            Item::Positional(index) => words.extend(command.words.get(index).cloned()),
-            Item::Option(name, Some(at)) if name.is_any(&["-t", "--target-directory"]) => {
-                folder = command.words.get(at.index).map(|word| word.tail(at.offset));
-            }
-            Item::Option(name, _) => {
-                deletes |= name.is_any(&[
-                    "--delete",
-                    "--delete-after",
-                    "--delete-excluded",
-                    "--remove-source-files",
-                ]);
-            }
-            Item::Dashes(_) => {}
-        }
-    }
-    deep |= deletes;
-    let remote = |word: &Word| {
-        matches!(program, "scp" | "rsync")
-            && word.text.split('/').next().is_some_and(|head| head.contains(':'))
-    };
-    let is_folder = folder.is_some();
-    if folder.is_none() && program == "ln" && words.len() == 1 {
-        folder = Some(Word::literal("."));
-    }
-    let Some(target) = folder.or_else(|| words.pop()) else { return };
-    for source in &words {
-        if program == "mv" {
-            into.push(Access::new(Touch::WriteAll, source));
-        } else if program == "ln" {
-            // Through a second name it could be written unseen.
-            into.push(Access::new(Touch::Write, source));
-        }
-    }
-    if remote(&target) {
-        return;
-    }
-    let into_folder = is_folder
-        || words.len() > 1
-        || target.text.ends_with('/')
-        || place::meant(&target, command, view).paths.iter().any(|path| view.is_folder(path));
-    if !into_folder {
-        let touch = if deep { Touch::WriteAll } else { Touch::Write };
-        into.push(Access::new(touch, &target));
-        return;
-    }
-    for source in &words {
-        let unknown = target.unknown.is_some() || source.unknown.is_some();
-        let below = |name: &str| format!("{}/{name}", target.text.trim_end_matches('/'));
-        let mut names =
-            vec![source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()];
-        // The contents of a folder are put there under names that are not told.
-        if (program == "rsync" && source.text.ends_with('/'))
-            || source.text.ends_with("/.")
-            || source.text == "."
-        {
-            names = vec![".".to_owned()];
-        } else if source.text.contains(['*', '?', '[']) {
-            let found = place::meant(source, command, view).paths;
-            names.extend(found.iter().filter_map(|path| path.rsplit('/').next()).map(str::to_owned));
-        }
-        let touch = if deep { Touch::WriteAll } else { Touch::Write };
-        into.extend(names.iter().map(|name| Access { touch, path: below(name), unknown }));
-    }
-}
-
 /// Files that git itself changes in the working tree by name.
 fn git(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
     let words = positionals(
@@ -460,55 +376,6 @@ fn git(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
             into.extend(rest.iter().map(|word| Access::new(Touch::Read, word)));
         }
         _ => {}
-    }
-}
-
-/// Folders of this machine that a container gets, and files that are copied into or out of one.
-fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
-    if command.variable("DOCKER_HOST").is_some() {
-        return;
-    }
-    let verb =
-        texts.iter().skip(1).position(|text| matches!(*text, "run" | "create" | "cp")).map(|at| at + 1);
-    let Some(verb) = verb else { return };
-    if texts.get(verb) == Some(&"cp") {
-        let words = positionals(command, texts, &[], verb + 1);
-        if let [source, target] = words.as_slice() {
-            let inside = |word: &Word| word.text.split('/').next().is_some_and(|head| head.contains(':'));
-            into.extend((!inside(source)).then(|| Access::new(Touch::Read, source)));
-            into.extend((!inside(target)).then(|| Access::new(Touch::WriteAll, target)));
-        }
-        return;
-    }
-    for (at, word) in command.words.iter().enumerate().skip(verb) {
-        let next = || command.words.get(at + 1).cloned();
-        let value = match word.text.as_str() {
-            "-v" | "--volume" | "--mount" => next(),
-            text if text.starts_with("--volume=") => Some(word.tail("--volume=".len())),
-            text if text.starts_with("--mount=") => Some(word.tail("--mount=".len())),
-            text if text.starts_with("-v") && text.len() > 2 => Some(word.tail(2)),
-            _ => None,
-        };
-        let Some(value) = value else { continue };
-        let source = if value.text.contains("src=") || value.text.contains("source=") {
-            value
-                .text
-                .split(',')
-                .find_map(|part| part.strip_prefix("src=").or_else(|| part.strip_prefix("source=")))
-        } else {
-            value.text.split(':').next()
-        };
-        // A name without a slash is a volume.
-        let Some(source) =
-            source.filter(|source| source.contains('/') || source.starts_with(['~', '.', '$']))
-        else {
-            continue;
-        };
-        let read_only =
-            value.text.ends_with(":ro") || value.text.contains(":ro,") || value.text.contains("readonly");
-        let access = |touch| Access { touch, path: source.to_owned(), unknown: value.unknown.is_some() };
-        into.push(access(Touch::Read));
-        into.extend((!read_only).then(|| access(Touch::WriteAll)));
     }
 }
 
