@@ -13,8 +13,11 @@ use super::words::VerifierWire;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DnsFullWire {
+    /// The name; SERVICE.DOMAIN unless given.
     pub name: Option<Spanned<String>>,
+    /// An address that must be among those that it resolves to.
     pub address: Option<Spanned<String>>,
+    /// The DNS server that is asked, by address or as one of `hosts`; the system's unless given.
     pub server: Option<Spanned<String>>,
 }
 
@@ -29,9 +32,13 @@ pub enum DnsWire {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VerifyWire {
+    /// How often a session is sent on, 1 to 8; 3 unless given.
     pub attempts: Option<Spanned<u32>>,
+    /// Who looks: the hook (`command`), a model with the rendered prompt (`agent`), or `both`, the default.
     pub mode: Option<VerifierWire>,
+    /// How long a service may take to come back; `30s` unless given.
     pub grace: Option<Spanned<String>>,
+    /// The time of one verification; `1m` unless given.
     pub deadline: Option<Spanned<String>>,
 }
 

@@ -13,17 +13,25 @@ use super::words::{ToolActionWire, ToolVerbWire, WhereWire};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NeverWire {
+    /// Its name; that of a default replaces the default.
     pub name: Spanned<String>,
+    /// `true` switches the default of this name off.
     #[serde(default)]
     pub off: bool,
+    /// The pattern, or several, that a command's words are held against.
     pub argv: Option<Spanned<OneOrMore>>,
+    /// Why, and what to do instead: the agent reads it.
     pub reason: Option<Spanned<String>>,
+    /// On the agent's own machine, on others, or on any of them, which is the default.
     #[serde(rename = "where")]
     pub place: Option<WhereWire>,
+    /// The tiers that it holds for; all of them, and sessions without one, unless given.
     #[serde(default)]
     pub tiers: Vec<Spanned<u8>>,
+    /// Examples that it denies, checked when the file is read.
     #[serde(default)]
     pub matches: Vec<Spanned<String>>,
+    /// Examples that it does not deny, checked, too.
     #[serde(default)]
     pub differs: Vec<Spanned<String>>,
 }
@@ -70,7 +78,9 @@ pub struct PathRuleWire {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PathRuleMapWire {
+    /// The glob.
     path: String,
+    /// On the agent's own machine, which is the default, on others, or on any of them.
     #[serde(rename = "where")]
     place: Option<WhereWire>,
 }
@@ -105,8 +115,12 @@ impl<'de> Deserialize<'de> for PathRuleWire {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolRuleWire {
+    /// The kind of action; `never`: nobody calls it.
     pub action: ToolActionWire,
+    /// How it restarts; `restart` unless given.
     pub verb: Option<ToolVerbWire>,
+    /// The argument that names the service, or a JSON pointer to it.
     pub service: Option<Spanned<String>>,
+    /// The argument that names the host, or a JSON pointer to it.
     pub host: Option<Spanned<String>>,
 }
