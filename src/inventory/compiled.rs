@@ -10,6 +10,7 @@ use super::Installation;
 use super::compiled_checks::{ChecksWire, VerifyWire};
 use super::compiled_rules::RulesWire;
 use super::words::{KindWire, OnFailureWire, UnresolvedWire};
+use crate::model::hooks::OwnHook;
 use crate::model::inventory::{Host, Inventory, Service};
 use crate::model::policy::{Budget, Policy, Tier, TierPolicy, Window};
 use crate::model::rules::Rules;
@@ -115,6 +116,15 @@ struct CompiledWire {
     hosts: Vec<HostWire>,
     services: Vec<ServiceWire>,
     policy: PolicyWire,
+    /// Only rendering needs them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hooks: Vec<OwnHookWire>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OwnHookWire {
+    event: String,
+    group: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -166,7 +176,7 @@ struct TierWire {
 
 impl From<&Compiled> for CompiledWire {
     fn from(compiled: &Compiled) -> Self {
-        let Installation { inventory, policy } = &compiled.installation;
+        let Installation { inventory, policy, hooks } = &compiled.installation;
         let budget = |budget: &Budget| BudgetWire {
             limit: budget.limit,
             window_seconds: budget.window.delta().num_seconds(),
@@ -175,6 +185,11 @@ impl From<&Compiled> for CompiledWire {
             format: FORMAT,
             tier: compiled.tier.map(Tier::number),
             rules: None,
+            hooks: hooks
+                .iter()
+                .cloned()
+                .map(|OwnHook { event, group }| OwnHookWire { event, group })
+                .collect(),
             domain: inventory.domain.clone(),
             hosts: inventory
                 .hosts
@@ -262,7 +277,9 @@ impl CompiledWire {
                 .collect(),
             services: self.services.into_iter().map(ServiceWire::into_service).collect::<Result<_, _>>()?,
         };
-        Ok(Compiled { installation: Installation { inventory, policy }, tier })
+        let hooks =
+            self.hooks.into_iter().map(|OwnHookWire { event, group }| OwnHook { event, group }).collect();
+        Ok(Compiled { installation: Installation { inventory, policy, hooks }, tier })
     }
 }
 

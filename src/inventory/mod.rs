@@ -9,9 +9,11 @@ pub mod load;
 pub mod nearest;
 mod wire;
 mod wire_checks;
+mod wire_hooks;
 mod wire_rules;
 mod words;
 
+use crate::model::hooks::OwnHook;
 use crate::model::inventory::Inventory;
 use crate::model::policy::Policy;
 
@@ -22,4 +24,6 @@ pub struct Installation {
     pub inventory: Inventory,
     /// The limits.
     pub policy: Policy,
+    /// Hooks of the operator's own, beside ours.
+    pub hooks: Vec<OwnHook>,
 }

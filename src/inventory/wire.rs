@@ -8,6 +8,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use super::wire_checks::{DnsWire, VerifyWire};
+use super::wire_hooks::HookWire;
 use super::wire_rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::words::{EngineWire, KindWire, OnFailureWire, UnresolvedWire};
 
@@ -26,6 +27,8 @@ pub struct HostsFileWire {
     /// The limits.
     #[serde(default)]
     pub policy: Option<PolicyWire>,
+    #[serde(default)]
+    pub hooks: Option<Entries<Vec<Spanned<HookWire>>>>,
 }
 
 /// One host.

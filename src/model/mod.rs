@@ -4,6 +4,7 @@
 pub mod action;
 pub mod checks;
 pub mod event;
+pub mod hooks;
 pub mod inventory;
 pub mod notice;
 pub mod policy;

@@ -2,6 +2,7 @@
 
 pub mod files;
 mod managed;
+mod own_hooks;
 pub mod prompts;
 pub mod settings;
 pub mod tier_args;
@@ -104,7 +105,8 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
         policy => context! { on_failure },
         verify => verifiers(compiled),
     })?;
-    let own: serde_json::Value = serde_json::from_str(&own).map_err(RenderError::Settings)?;
+    let mut own: serde_json::Value = serde_json::from_str(&own).map_err(RenderError::Settings)?;
+    own_hooks::add(&mut own, &compiled.installation.hooks).map_err(RenderError::Settings)?;
     let file = |path: &str, text: String| Rendered { path: PathBuf::from(path), text };
     let mut files = match managed {
         None => vec![file(SETTINGS, settings.with_hooks(own, opsctl).map_err(RenderError::Settings)?)],

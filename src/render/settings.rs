@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::managed;
+use super::{managed, own_hooks};
 
 /// The scripts that this program replaces: left in place they would answer beside it, in a form that the
 /// client takes for no verdict.
@@ -30,6 +30,11 @@ pub enum ExistingError {
     /// It is JSON, but no settings.
     #[error("{0} is not an object")]
     NotAnObject(&'static str),
+    /// One of its hooks would cost all the others, too.
+    #[error(
+        "with its hook {0} for {1}, which the client cannot read, the client would ignore the whole file"
+    )]
+    Hook(usize, String),
 }
 
 impl Existing {
@@ -41,7 +46,23 @@ impl Existing {
         if settings.get("hooks").is_some_and(|hooks| !hooks.is_object()) {
             return Err(ExistingError::NotAnObject("its `hooks`"));
         }
-        Ok(Self(settings))
+        let existing = Self(settings);
+        existing.all_readable()?;
+        Ok(existing)
+    }
+
+    /// Whether the client takes the hooks that are to be kept at the two events where one that it cannot read makes
+    /// it ignore the file.
+    fn all_readable(&self) -> Result<(), ExistingError> {
+        for event in ["PreToolUse", "PermissionRequest"] {
+            let groups = self.0.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
+            for (index, group) in groups.into_iter().flatten().enumerate() {
+                if !own_hooks::is_readable(group) {
+                    return Err(ExistingError::Hook(index + 1, event.to_owned()));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The settings with `own` as this program's part. Hooks of an earlier rendering and of the scripts
@@ -133,6 +154,9 @@ fn agent_prompt(own: &Value) -> Option<String> {
 }
 
 fn without_ours(group: &Value, opsctl: &str, prompt: Option<&str>) -> Option<Value> {
+    if own_hooks::is_marked(group) {
+        return None;
+    }
     let Some(hooks) = group.get("hooks").and_then(Value::as_array) else { return Some(group.clone()) };
     let kept: Vec<Value> = hooks.iter().filter(|hook| !is_ours(hook, opsctl, prompt)).cloned().collect();
     if kept.is_empty() {

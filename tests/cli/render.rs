@@ -220,3 +220,28 @@ fn a_file_that_is_as_it_should_be_needs_no_right_to_write() {
     assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
     assert_eq!(inode(), before, "it was not put in place anew");
 }
+
+#[test]
+fn hooks_of_hosts_yaml_stand_behind_ours_and_go_when_they_are_taken_out() {
+    let sandbox = Sandbox::new();
+    let settings = |hosts_yaml: &str| -> serde_json::Value {
+        sandbox.write("hosts.yaml", hosts_yaml);
+        for arguments in [&["render"][..], &["render"], &["render", "--check"]] {
+            let run = sandbox.opsctl(arguments, b"");
+            assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+        }
+        serde_json::from_str(&sandbox.read(".claude/settings.json")).unwrap()
+    };
+    let without = settings("{}\n");
+    let with = settings(
+        "hooks:\n  PreToolUse: [{matcher: Bash, command: lint, timeout: 5}]\n  PreCompact: [{type: prompt, prompt: Ready?}]\n",
+    );
+    let last = with["hooks"]["PreToolUse"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        last,
+        &serde_json::json!({"matcher": "Bash", "from": "hosts.yaml",
+                            "hooks": [{"type": "command", "command": "lint", "timeout": 5}]})
+    );
+    assert_eq!(with["hooks"]["PreCompact"].as_array().unwrap().len(), 1);
+    assert_eq!(settings("{}\n"), without, "nothing of them is left");
+}

@@ -10,6 +10,7 @@ mod guard;
 mod managed;
 mod matrix;
 mod notification;
+mod own_hooks;
 mod rules;
 #[path = "../support/mod.rs"]
 mod support;

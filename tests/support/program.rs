@@ -21,6 +21,9 @@ use tokio::net::TcpListener;
 /// How long a delivery is waited for after the end of a program.
 const DELIVERY: Duration = Duration::from_secs(30);
 
+/// The port on which the scripted API answers, too.
+const HOOKS_PORT: u16 = 8080;
+
 type Condition = Box<dyn Fn(&Workspace) -> bool + Send + Sync>;
 
 /// Builds the run and runs it.
@@ -161,6 +164,10 @@ impl<'a> Program<'a> {
             if self.operators_listen {
                 self.command.env("CLAUDEOPS_APPRISE_URLS", format!("json://{address}{OPERATORS}"));
             }
+            let api = messages_api::router(Arc::clone(&self.script));
+            tokio::spawn(async move { axum::serve(listener, api).await });
+            // Where a hook of type `http` reaches it, which cannot be told another address.
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, HOOKS_PORT)).await.unwrap();
             let api = messages_api::router(Arc::clone(&self.script));
             tokio::spawn(async move { axum::serve(listener, api).await });
             let mut ran = self.run_to_its_end().await;

@@ -58,6 +58,11 @@ impl Session {
         self
     }
 
+    /// The settings that were rendered.
+    pub fn rendered(&self) -> Value {
+        serde_json::from_str(&self.workspace.read("project/.claude/settings.json")).unwrap()
+    }
+
     /// The session is guarded by these settings, written by hand.
     pub fn settings(self, settings: &Value) -> Self {
         self.workspace.write("project/.claude/settings.json", &settings.to_string());

@@ -55,7 +55,8 @@ fn check_timeout(text: &Spanned<String>) -> Checked<Window> {
     Ok(window)
 }
 
-fn is_http_url(text: &str) -> bool {
+/// Whether this is an address that may stand between quotes in a command.
+pub fn is_http_url(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|rest| {
         !rest.is_empty()

@@ -1,6 +1,7 @@
 //! From the file's words to an [`Installation`]: every value is checked, every default filled in.
 
 mod health;
+mod hooks;
 mod names;
 mod policy;
 mod rules;
@@ -39,7 +40,8 @@ pub fn check(file: HostsFileWire) -> Checked<Installation> {
     let (services, parts): (Vec<Service>, Vec<Vec<service::Part>>) = services.into_iter().unzip();
     service::one_owner_per_part(&services, &parts)?;
     let policy = policy::check(file.policy.unwrap_or_default())?;
-    Ok(Installation { inventory: Inventory { domain, hosts, services }, policy })
+    let hooks = hooks::check(file.hooks)?;
+    Ok(Installation { inventory: Inventory { domain, hosts, services }, policy, hooks })
 }
 
 fn entries<T>(entries: Option<Entries<T>>) -> impl Iterator<Item = (Spanned<String>, T)> {
