@@ -89,7 +89,8 @@ impl Shape {
             Item::Struct(item) => {
                 let keys = match &item.fields {
                     Fields::Named(fields) if derives_deserialize(&item.attrs) => {
-                        fields.named.iter().map(key).collect()
+                        let camel = serde(&item.attrs).contains("camelCase");
+                        fields.named.iter().map(|field| key(field, camel)).collect()
                     }
                     _ => vec![],
                 };
@@ -135,6 +136,7 @@ impl Shape {
                     more.map(|(table, way)| (table, if way.is_empty() { "[]" } else { way })),
                 )
             }
+            "Map" => ("map".to_owned(), None),
             "Entries" => (String::from("map by name"), inner().1.map(|(table, _)| (table, ".NAME"))),
             "String" => ("text".to_owned(), None),
             "bool" => ("`true` or `false`".to_owned(), None),
@@ -194,11 +196,12 @@ fn reference(shape: &Shape) -> String {
     text
 }
 
-fn key(field: &syn::Field) -> Key {
+fn key(field: &syn::Field, camel: bool) -> Key {
     let serde = serde(&field.attrs);
     let renamed = serde.split("rename = \"").nth(1).and_then(|rest| rest.split('"').next());
+    let name = field.ident.as_ref().unwrap().to_string().trim_start_matches("r#").to_owned();
     Key {
-        name: renamed.map_or_else(|| field.ident.as_ref().unwrap().to_string(), str::to_owned),
+        name: renamed.map_or_else(|| if camel { in_camel_case(&name) } else { name }, str::to_owned),
         says: says(&field.attrs),
         type_: field.ty.clone(),
         has_default: serde.contains("default"),
@@ -241,6 +244,13 @@ fn says(attributes: &[Attribute]) -> String {
 fn plain(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// `status_message` → `statusMessage`.
+fn in_camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
 }
 
 fn in_lower_case(variant: &str, snake: bool) -> String {

@@ -27,6 +27,7 @@ pub struct HostsFileWire {
     /// The limits.
     #[serde(default)]
     pub policy: Option<PolicyWire>,
+    /// Hooks of your own beside ours, by the client's event; [hooks.md](hooks.md) tells more.
     #[serde(default)]
     pub hooks: Option<Entries<Vec<Spanned<HookWire>>>>,
 }

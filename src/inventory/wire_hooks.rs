@@ -33,22 +33,39 @@ pub enum HookFailureWire {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct HookWire {
+    /// Which tools, sources or agents; all unless given.
     pub matcher: Option<Spanned<String>>,
+    /// How it is run; `command` unless given.
     #[serde(default)]
     pub r#type: HookTypeWire,
+    /// The program, for `command`.
     pub command: Option<Spanned<String>>,
+    /// Its arguments; with them no shell stands between.
     pub args: Option<Vec<String>>,
+    /// What the model is asked, for `prompt` and `agent`; `$ARGUMENTS` becomes the hook's input.
     pub prompt: Option<Spanned<String>>,
+    /// The model that is asked.
     pub model: Option<Spanned<String>>,
+    /// The address, for `http`.
     pub url: Option<Spanned<String>>,
+    /// The headers of the request.
     pub headers: Option<Map<String, Value>>,
+    /// The variables that may be filled in.
     pub allowed_env_vars: Option<Vec<String>>,
+    /// The MCP server, for `mcp_tool`.
     pub server: Option<Spanned<String>>,
+    /// Its tool.
     pub tool: Option<Spanned<String>>,
+    /// What the tool is given; `${tool_input.command}` and the like are filled in.
     pub input: Option<Map<String, Value>>,
+    /// A permission rule, at the events of a tool call only.
     pub r#if: Option<Spanned<String>>,
+    /// Seconds, 1 to 3600.
     pub timeout: Option<Spanned<u32>>,
+    /// Shown while it runs.
     pub status_message: Option<Spanned<String>>,
+    /// `true`: the client does not wait, and the answer counts for nothing.
     pub r#async: Option<bool>,
+    /// `block`: what it guards does not happen when the hook fails; `continue` unless given.
     pub on_failure: Option<HookFailureWire>,
 }
