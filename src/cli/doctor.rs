@@ -8,11 +8,11 @@ use crate::doctor::{Condition, Finding, Patient, client, examine, project_in_for
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
-/// Check a running installation: settings, program, client, ledger, rights, hosts
+/// Check a running installation: settings, program, client, ledger, rights, hosts, services
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl doctor
-  opsctl doctor --quick     # for a health check: a moment, without hosts and other programs
+  opsctl doctor --quick     # for a health check: a moment, without hosts, services and other programs
   opsctl doctor --json
 
 Each finding comes with its remedy. Exit code 1 if something failed; warnings do not count.")]

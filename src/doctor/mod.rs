@@ -86,6 +86,7 @@ pub fn examine(patient: &Patient<'_>) -> Vec<Finding> {
     findings.push(network::icmp());
     if !patient.quick {
         findings.push(network::hosts(patient));
+        findings.push(network::services(patient));
     }
     findings
 }

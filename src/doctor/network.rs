@@ -5,10 +5,18 @@ use std::time::Duration;
 
 use super::client::in_path;
 use super::{Finding, Patient};
+use crate::guard::verification;
+use crate::probe::health;
 use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
 
 /// How long all hosts together are given.
 const DEADLINE: Duration = Duration::from_secs(3);
+
+/// How long all services together are given. They are looked at as they are: nothing has been restarted.
+const SERVICES_DEADLINE: Duration = Duration::from_secs(15);
+
+/// The services that are named when they are not well; the others are counted.
+const NAMED: usize = 20;
 
 /// Whether operators can be told.
 pub fn notifications(patient: &Patient<'_>) -> Finding {
@@ -77,4 +85,44 @@ pub fn hosts(patient: &Patient<'_>) -> Finding {
     }
     let what = format!("{} of {}: {}", silent.len(), hosts.len(), silent.join(", "));
     Finding::failed(CHECK, what, "look after them, or correct their addresses in hosts.yaml")
+}
+
+/// Every service of the inventory, at once, in all the ways that it states.
+pub fn services(patient: &Patient<'_>) -> Finding {
+    const CHECK: &str = "services";
+    let inventory = &patient.policy.installation.inventory;
+    let subjects = inventory
+        .services
+        .iter()
+        .map(|service| verification::subject(service.name.clone(), inventory, Duration::ZERO));
+    let reports = match health::verify(subjects.collect(), SERVICES_DEADLINE) {
+        Ok(reports) => reports,
+        Err(error) => return Finding::failed(CHECK, error.to_string(), "check the limits of this process"),
+    };
+    let of = |healthy| reports.iter().filter(move |report| report.healthy() == healthy);
+    let sick: Vec<String> = of(Some(false))
+        .map(|report| format!("{} ({})", report.service, verification::failures(report).join("; ")))
+        .collect();
+    let unchecked: Vec<&str> = of(None).map(|report| report.service.as_str()).collect();
+    if !sick.is_empty() {
+        let what = format!("{} of {} not healthy: {}", sick.len(), reports.len(), listed(&sick));
+        return Finding::failed(CHECK, what, "look after them, or correct their checks in hosts.yaml");
+    }
+    if !unchecked.is_empty() {
+        let what = format!("{} of {} not checked: {}", unchecked.len(), reports.len(), listed(&unchecked));
+        return Finding::warning(
+            CHECK,
+            what,
+            "say in hosts.yaml how to look at them; `opsctl verify SERVICE` tells what kept it",
+        );
+    }
+    Finding::ok(CHECK, format!("all {} healthy", reports.len()))
+}
+
+fn listed(names: &[impl AsRef<str>]) -> String {
+    let shown: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{}, and {more} more", shown.join(", ")),
+    }
 }

@@ -182,3 +182,22 @@ fn a_project_that_moved_to_the_state_folder_is_found_there() {
     assert_eq!(run.code, Some(0), "{}", run.stdout);
     assert_eq!(finding(&run, "settings").0, "ok");
 }
+
+#[test]
+fn services_are_looked_at_as_hosts_yaml_says() {
+    let sandbox = installation();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let open = listener.local_addr().unwrap();
+    let services = |mail: &str| {
+        let yaml = format!(
+            "hosts: {{here: {{address: 127.0.0.1}}}}\nservices:\n  shop: {{host: here, tcp: [\"{open}\"]}}\n  mail: {{host: here, tcp: [\"{mail}\"]}}\n"
+        );
+        sandbox.write("hosts.yaml", &yaml);
+        assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+        sandbox.opsctl(&["doctor", "--json"], b"")
+    };
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let sick = services(&closed.to_string());
+    assert_failed(&sick, "services", "mail (", "hosts.yaml");
+    assert!(finding(&sick, "services").1.contains("refused"), "{}", sick.stdout);
+}
