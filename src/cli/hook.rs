@@ -11,7 +11,9 @@ use clap::builder::PossibleValuesParser;
 use super::{DENIED, OK, complain, complain_as_is, print};
 use crate::guard::failures;
 use crate::hook::{self, EVENTS};
+use crate::model::policy::OnFailure;
 use crate::runtime::environment::Environment;
+use crate::runtime::installation;
 
 /// Serve a hook of the client: its JSON on stdin, exit code 0 (no objection) or 2 (denied)
 #[derive(Debug, Args)]
@@ -40,16 +42,34 @@ pub fn fast_path(arguments: &[OsString]) -> Option<HookArgs> {
 pub fn run(args: &HookArgs) -> u8 {
     // The only other way out of a hook would be a panic's own exit code, which the client does not know.
     std::panic::set_hook(Box::new(|_| {}));
-    catch_unwind(AssertUnwindSafe(|| serve_stdin(args.event.as_deref()))).unwrap_or_else(|_| {
-        let defect = "a defect of opsctl stopped this check; the command was not checked. Please report it.";
+    let event = args.event.as_deref();
+    catch_unwind(AssertUnwindSafe(|| serve_stdin(event))).unwrap_or_else(|_| {
+        // Should that fail in the same way, the guard is as open as it is by default.
+        let on_failure = catch_unwind(|| {
+            let environment = Environment::of_process();
+            installation::in_force(&environment, &mut vec![]).installation.policy.on_failure
+        });
+        let (code, defect) = after_defect(event, on_failure.unwrap_or(OnFailure::Open));
         complain(defect);
-        // Should that fail in the same way, stderr has the only word of it.
+        // Here, too: stderr then has the only word of it.
         let _ = catch_unwind(|| {
-            let message = format!("Guard failed open: {defect}");
+            let way = if code == DENIED { "closed" } else { "open" };
+            let message = format!("Guard failed {way}: {defect}");
             failures::report(&Environment::of_process(), None, &message, None, Utc::now())
         });
-        OK
+        code
     })
+}
+
+/// What a defect of this program comes to: before a command runs, that is the policy's word.
+fn after_defect(event: Option<&str>, on_failure: OnFailure) -> (u8, &'static str) {
+    match (event, on_failure) {
+        (Some("pre-tool-use"), OnFailure::Closed) => (
+            DENIED,
+            "a defect of opsctl stopped this check; the command is denied, as `policy.on_failure` is `closed`. Please report it.",
+        ),
+        _ => (OK, "a defect of opsctl stopped this check; the command was not checked. Please report it."),
+    }
 }
 
 fn serve_stdin(event: Option<&str>) -> u8 {
@@ -75,6 +95,15 @@ fn serve_stdin(event: Option<&str>) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_defect_denies_a_command_only_where_the_policy_is_closed() {
+        let code = |event, on_failure| after_defect(event, on_failure).0;
+        assert_eq!(code(Some("pre-tool-use"), OnFailure::Closed), DENIED);
+        assert_eq!(code(Some("pre-tool-use"), OnFailure::Open), OK);
+        assert_eq!(code(Some("stop"), OnFailure::Closed), OK);
+        assert_eq!(code(None, OnFailure::Closed), OK);
+    }
 
     #[test]
     fn only_the_plain_form_takes_the_fast_path() {
