@@ -26,8 +26,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,targe
     && cargo build --release --locked --quiet \
     && cp target/release/opsctl /opsctl
 # dig brings ICU along, through libxml2, with 31 MB of tables that it never opens. This has the same name and no table.
-RUN echo 'const char icudt72_dat[16];' \
-        | gcc -x c -shared -Wl,-soname,libicudata.so.72 -o /libicudata.so.72 -
+COPY image/no-icu-data.c /image/
+RUN gcc -shared -Wl,-soname,libicudata.so.72 -o /libicudata.so.72 /image/no-icu-data.c
 
 
 FROM node:22-bookworm-slim AS client
@@ -48,6 +48,8 @@ RUN case "$TARGETARCH" in \
 
 # Environments of Python programs, complete with their interpreter's folder structure but without pip.
 FROM debian:bookworm-slim AS python
+# Debian's mirrors keep only the latest version of a package, so one that is pinned here could not be built again.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv \
     && rm -rf /var/lib/apt/lists/*
@@ -60,10 +62,12 @@ RUN if [ "$ANSIBLE" = true ]; then /image/python-environment ansible-core /opt/a
 
 FROM debian:bookworm-slim AS tools
 COPY image/prune /image/
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         bind9-dnsutils ca-certificates curl git openssh-client python3 sqlite3 tini \
-    && /image/prune
+    && /image/prune \
+    && rm -rf /var/lib/apt/lists/*
 # Programs that some homelabs need. Each is off until its argument is `true`.
 ARG DOCKER_CLI=false
 ARG GH=false
@@ -91,12 +95,13 @@ FROM ${BASE_IMAGE} AS onto
 ARG BASE_USER=root
 ARG HOSTS=hosts.yaml
 ARG PROJECT=/app
-USER root
+USER 0
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} ${PROJECT}/hosts.yaml
 RUN opsctl render --hosts "$PROJECT/hosts.yaml" --out "$PROJECT" --managed /etc/claude-code/managed-settings.json \
-    && cd "$PROJECT/.claude/hooks" \
-    && rm -f cooldown-check.sh event-emit.sh notify-apprise.sh session-context.sh
+    && for script in cooldown-check event-emit notify-apprise session-context; do \
+        rm -f "$PROJECT/.claude/hooks/$script.sh"; \
+    done
 USER ${BASE_USER}
 RUN opsctl rehearse --project "$PROJECT"
 
@@ -114,9 +119,13 @@ COPY --chmod=0755 entrypoint /usr/local/bin/entrypoint
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} hosts.yaml
 RUN opsctl render --managed /etc/claude-code/managed-settings.json \
-    && mkdir -p /usr/share/bash-completion/completions \
-    && opsctl completions bash >/usr/share/bash-completion/completions/opsctl
-USER agent
+    && share=/usr/share \
+    && mkdir -p "$share/bash-completion/completions" "$share/fish/vendor_completions.d" "$share/zsh/vendor-completions" \
+    && opsctl completions bash >"$share/bash-completion/completions/opsctl" \
+    && opsctl completions fish >"$share/fish/vendor_completions.d/opsctl.fish" \
+    && opsctl completions zsh >"$share/zsh/vendor-completions/_opsctl" \
+    && opsctl man --out "$share/man/man1"
+USER 1000:1000
 # An image whose client does not honour a guardrail cannot be built.
 RUN opsctl rehearse
 HEALTHCHECK --interval=5m --timeout=10s --start-period=30s CMD ["opsctl", "doctor", "--quick"]

@@ -1,6 +1,7 @@
 #!/bin/bash -p
 # Plays a program that acts: writes down where it was called and with which words, and does nothing else.
 # `docker exec`, `kubectl exec` and the like go on to run the words that follow; the rest return the case's status.
+# shellcheck source=tests/support/sandbox/options.sh
 . /oracle/options.sh
 name=${0##*/}
 [[ $0 == /etc/init.d/* ]] && name=$0
@@ -19,7 +20,7 @@ containers() {
     ((status)) && return
     case " $* " in
     *format*) printf 'jellyfin\nsonarr\n' ;;
-    *' -q'* | *' -aq'* | *quiet* | *' -a -q'*) printf 'c0ffee01\nc0ffee02\n' ;;
+    *' -q'* | *' -aq'* | *quiet*) printf 'c0ffee01\nc0ffee02\n' ;;
     *) printf 'CONTAINER ID   NAMES\nc0ffee01   jellyfin\nc0ffee02   sonarr\n' ;;
     esac
     ;;

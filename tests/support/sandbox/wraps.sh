@@ -1,5 +1,6 @@
 #!/bin/bash -p
 # Plays the programs that run other programs, with the options, the joining of words and the environment of the real one.
+# shellcheck source=tests/support/sandbox/options.sh
 . /oracle/options.sh
 name=${0##*/}
 clean=(env -i PATH=/usr/bin HOME=/root)
@@ -13,6 +14,7 @@ far_shell() { # HOST, and the words after it
   host=${host#ssh://} host=${host##*@} host=${host%%:*}
   # The real ssh joins its words with blanks and leaves the reading to the shell over there.
   if (($#)); then set -- -c "$*"; else set --; fi
+  # shellcheck disable=SC2016 # for the shell over there
   exec "${clean[@]}" unshare --uts bash -c 'hostname "$1" && cd && shift && exec bash "$@"' ssh "$host" "$@"
 }
 
@@ -39,7 +41,7 @@ play_sudo() {
   case $flags in *[lveKkV]*) [[ ${#rest[@]} -eq 0 || $flags == *[le]* ]] && exit 0 ;; esac
   [[ $flags == *S* ]] && read -r _
   [[ $flags == *E* ]] && clean=(env)
-  [[ $flags == *i* ]] && cd /root
+  [[ $flags == *i* ]] && { cd /root || exit; }
   while [[ ${rest[0]-} == [A-Za-z_]*=* ]]; do clean+=("${rest[0]}"); rest=("${rest[@]:1}"); done
   if ((${#rest[@]} == 0)) && [[ $flags == *[is]* ]]; then rest=(bash); fi
   run_clean "${rest[@]}"
@@ -60,7 +62,7 @@ play_su() {
     *) words+=("$1"); shift ;;
     esac
   done
-  [[ -n $login ]] && cd /root
+  [[ -n $login ]] && { cd /root || exit; }
   if [[ -n $has_command ]]; then run_clean bash -c "$command" bash "${words[@]:1}"; fi
   run_clean bash "${words[@]:1}"
 }
