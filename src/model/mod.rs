@@ -6,6 +6,7 @@ pub mod checks;
 pub mod event;
 pub mod hooks;
 pub mod inventory;
+pub mod mode;
 pub mod notice;
 pub mod policy;
 pub mod rules;

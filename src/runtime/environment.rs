@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use crate::model::mode::Mode;
 use crate::model::policy::Tier;
 
 /// What the environment says.
@@ -17,6 +18,8 @@ pub struct Environment {
     pub db_path: PathBuf,
     /// `CLAUDEOPS_TIER`: the tier of this session; no tier gate without it.
     pub tier: Option<Tier>,
+    /// `CLAUDE_SESSION_MODE`: how this session is led; without it, only its tier decides whom it may write to.
+    pub mode: Option<Mode>,
     /// `CLAUDEOPS_APPRISE_URLS`: where notifications go.
     pub apprise_urls: Option<String>,
     /// `CLAUDEOPS_APPRISE_CONFIG`: a configuration file of apprise, where there are no URLs.
@@ -55,6 +58,7 @@ impl Environment {
                 Tier::Observe
             })
         });
+        let mode = text("CLAUDE_SESSION_MODE").map(|mode| mode_named(&mode, &mut complaints));
         let dry_run = dry_run(text("CLAUDEOPS_DRY_RUN").as_deref(), &mut complaints);
         let state_dir = path("CLAUDEOPS_STATE_DIR").unwrap_or_else(|| "/state".into());
         Self {
@@ -62,6 +66,7 @@ impl Environment {
             db_path: path("CLAUDEOPS_DB_PATH").unwrap_or_else(|| state_dir.join("claudeops.db")),
             state_dir,
             tier,
+            mode,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
             apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
             dry_run,
@@ -87,6 +92,17 @@ impl Environment {
     pub fn cooldown_file(&self) -> PathBuf {
         self.state_dir.join("cooldown.json")
     }
+}
+
+/// The mode of this name; one that is not known is the strictest.
+fn mode_named(name: &str, complaints: &mut Vec<String>) -> Mode {
+    Mode::named(&name.trim().to_lowercase()).unwrap_or_else(|| {
+        let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+        complaints.push(format!(
+            "CLAUDE_SESSION_MODE is `{shown}`, not interactive, mission or background; holding this session to background"
+        ));
+        Mode::Background
+    })
 }
 
 /// What `CLAUDEOPS_DRY_RUN` says; what cannot be read is the careful answer.
@@ -116,6 +132,16 @@ mod tests {
         let environment = environment(&[("CLAUDEOPS_APPRISE_URLS", " ")]);
         assert_eq!(environment.db_path, PathBuf::from("/state/claudeops.db"));
         assert_eq!((environment.tier, environment.apprise_urls, environment.dry_run), (None, None, false));
+        assert_eq!(environment.mode, None);
+    }
+
+    #[test]
+    fn a_mode_that_is_not_known_is_the_strictest_and_said_so() {
+        assert_eq!(environment(&[]).mode, None);
+        assert_eq!(environment(&[("CLAUDE_SESSION_MODE", " Mission ")]).mode, Some(Mode::Mission));
+        let environment = environment(&[("CLAUDE_SESSION_MODE", "inter\nactive")]);
+        assert_eq!(environment.mode, Some(Mode::Background));
+        assert!(environment.complaints[0].starts_with("CLAUDE_SESSION_MODE is `interactive`, not"));
     }
 
     #[test]
