@@ -10,7 +10,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::{DENIED, OK, complain, complain_as_is, print};
 use crate::guard::failures;
-use crate::hook::{self, EVENTS};
+use crate::hook::{self, EVENTS, SESSION_STATE};
 use crate::model::policy::OnFailure;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -22,7 +22,7 @@ use crate::runtime::installation;
   opsctl hook < input.json        # the event is taken from hook_event_name")]
 pub struct HookArgs {
     /// The client's event in kebab case; without it, `hook_event_name` on stdin
-    #[arg(value_parser = PossibleValuesParser::new(EVENTS))]
+    #[arg(value_parser = PossibleValuesParser::new(EVENTS.into_iter().chain([SESSION_STATE])))]
     event: Option<String>,
 }
 
@@ -32,6 +32,7 @@ pub fn fast_path(arguments: &[OsString]) -> Option<HookArgs> {
         [_, verb] if verb == "hook" => Some(HookArgs { event: None }),
         [_, verb, event] if verb == "hook" => EVENTS
             .into_iter()
+            .chain([SESSION_STATE])
             .find(|known| event == known)
             .map(|event| HookArgs { event: Some(event.to_owned()) }),
         _ => None,
@@ -111,6 +112,7 @@ mod tests {
         let event = |words: &[&str]| fast_path(&args(words)).map(|args| args.event);
         assert_eq!(event(&["opsctl", "hook"]), Some(None));
         assert_eq!(event(&["opsctl", "hook", "pre-tool-use"]), Some(Some("pre-tool-use".into())));
+        assert_eq!(event(&["opsctl", "hook", "session-state"]), Some(Some("session-state".into())));
         assert_eq!(event(&["opsctl", "hook", "--help"]), None);
         assert_eq!(event(&["opsctl", "hook", "pre-tool-uze"]), None);
     }

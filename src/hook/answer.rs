@@ -60,6 +60,43 @@ impl Answer {
     }
 }
 
+/// What several parts of a handler have to say, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remarks {
+    /// What the model should read, a paragraph each.
+    pub context: Vec<String>,
+    /// Remarks for the log, one line each.
+    pub notes: Vec<String>,
+}
+
+impl Remarks {
+    /// The answer at an event of this name, as the client calls it. Without context stdout stays empty.
+    pub fn into_answer(self, event: &str) -> Answer {
+        if self.context.is_empty() {
+            return Answer::passing(self.notes);
+        }
+        let text = self.context.join("\n\n");
+        let json = ContextWire {
+            hook_specific_output: ContextOutputWire { hook_event_name: event, additional_context: &text },
+        };
+        let stdout = serde_json::to_string(&json).unwrap_or_default();
+        Answer { denial: None, stdout, notes: self.notes }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ContextWire<'a> {
+    hook_specific_output: ContextOutputWire<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ContextOutputWire<'a> {
+    hook_event_name: &'a str,
+    additional_context: &'a str,
+}
+
 #[derive(Serialize)]
 struct BlockWire<'a> {
     decision: &'a str,

@@ -2,9 +2,11 @@
 
 pub mod answer;
 pub mod wire;
+mod wire_session;
 
 mod mcp;
 mod notification;
+mod post_tool_batch;
 mod post_tool_use;
 mod pre_tool_use;
 mod session_context;
@@ -13,6 +15,7 @@ mod session_start;
 mod stop;
 mod stop_failure;
 mod transcript;
+mod user_prompt_submit;
 
 use chrono::{DateTime, Utc};
 
@@ -58,6 +61,9 @@ pub const EVENTS: [&str; 33] = [
     "message-display",
 ];
 
+/// A further argument: what PreToolUse tells of a session's state, in a hook that the client does not wait for.
+pub const SESSION_STATE: &str = "session-state";
+
 /// Serves one call. Input that cannot be read is reported and objected to by nobody: what the client
 /// means cannot be told from it.
 pub fn serve(stdin: &[u8], event: Option<&str>, environment: &Environment, now: DateTime<Utc>) -> Answer {
@@ -75,10 +81,12 @@ fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
     match &call.event {
         HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, environment, now),
         HookEvent::PostToolUse(tool, result) => post_tool_use::handle(call, tool, result, environment, now),
-        HookEvent::SessionStart => session_start::handle(environment, now),
-        HookEvent::SessionEnd { transcript } => {
-            session_end::handle(call, transcript.as_deref(), environment, now)
+        HookEvent::SessionStart(_) => session_start::handle(environment, now),
+        HookEvent::UserPromptSubmit { prompt } => user_prompt_submit::handle(call, prompt, environment, now),
+        HookEvent::PostToolBatch { calls, agent } => {
+            post_tool_batch::handle(call, calls, agent.as_deref(), environment, now)
         }
+        HookEvent::SessionEnd { .. } => session_end::handle(call, environment, now),
         HookEvent::Notification { title, message } => {
             notification::handle(call, title.as_deref(), message, environment, now)
         }
@@ -86,6 +94,9 @@ fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
             stop_failure::handle(call, error.as_deref(), message.as_deref(), environment, now)
         }
         HookEvent::Stop => stop::handle(call, environment, now),
-        HookEvent::Other(_) => Answer::silent(),
+        HookEvent::ToolBegins { .. }
+        | HookEvent::SubagentStart(_)
+        | HookEvent::SubagentStop(_)
+        | HookEvent::Other(_) => Answer::silent(),
     }
 }

@@ -1,7 +1,5 @@
 //! The session is over: what it reserved and never used goes back.
 
-use std::path::Path;
-
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
@@ -14,12 +12,7 @@ use crate::runtime::environment::Environment;
 
 /// Releases the session's open reservations. A ledger that does not exist has none. A session that ended because the
 /// model could not be asked is told of here, too: the client may end before its hook for that has begun.
-pub fn handle(
-    call: &HookCall,
-    transcript: Option<&Path>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-) -> Answer {
+pub fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
     let Some(session) = &call.session else { return Answer::silent() };
     let mut answer = Answer::silent();
     if environment.db_path.exists()
@@ -27,7 +20,7 @@ pub fn handle(
     {
         answer.notes.push(format!("{error}; open reservations expire by themselves"));
     }
-    if let Some(ApiError { error, message }) = transcript.and_then(transcript::last_error) {
+    if let Some(ApiError { error, message }) = call.transcript.as_deref().and_then(transcript::last_error) {
         let told = stop_failure::handle(call, error.as_deref(), Some(&message), environment, now);
         answer.notes.extend(told.notes);
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::mcp;
+use super::{SESSION_STATE, mcp, wire_session};
 use crate::model::event::{HookCall, HookEvent, ToolCall, ToolFile, ToolResult};
 
 /// One call of a hook, as it stands on stdin.
@@ -44,12 +44,14 @@ pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<
             None => return Err(error),
         },
     };
-    let name = event.map(camel_case).or(wire.hook_event_name.0).unwrap_or_default();
+    let beside = event == Some(SESSION_STATE);
+    let named = event.filter(|_| !beside).map(camel_case);
+    let name = named.or(wire.hook_event_name.0).unwrap_or_default();
     let file = wire.tool_input.file();
     let mcp = wire.tool_name.0.filter(|name| name.starts_with("mcp__")).map(|tool| mcp::call(tool, &text));
     let call = ToolCall { id: wire.tool_use_id.0, command: wire.tool_input.command, file, mcp };
     let event = match name.as_str() {
-        "SessionStart" => HookEvent::SessionStart,
+        "PreToolUse" if beside => wire_session::event(&name, &text),
         "PreToolUse" => HookEvent::PreToolUse(call),
         "PostToolUse" if wire.tool_response.interrupted => {
             HookEvent::PostToolUse(call, ToolResult::Failed("interrupted".to_owned()))
@@ -60,7 +62,6 @@ pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<
             HookEvent::PostToolUse(call, ToolResult::Failed(why))
         }
         "Stop" => HookEvent::Stop,
-        "SessionEnd" => HookEvent::SessionEnd { transcript: wire.transcript_path.0.map(PathBuf::from) },
         "StopFailure" => HookEvent::StopFailure {
             error: wire.error.0.or(wire.error_type.0),
             message: wire.last_assistant_message.0.or(wire.message.0),
@@ -68,10 +69,18 @@ pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<
         "Notification" => {
             HookEvent::Notification { title: wire.title.0, message: wire.message.0.unwrap_or_default() }
         }
-        _ => HookEvent::Other(name),
+        _ => wire_session::event(&name, &text),
     };
-    let session = session.map(str::to_owned).or(wire.session_id.0).map(|id| plain_id(&id));
-    Ok(HookCall { session: session.filter(|id| !id.is_empty()), cwd: wire.cwd.0.map(PathBuf::from), event })
+    let given = session.map(plain_id).filter(|id| !id.is_empty());
+    let clients = wire.session_id.0.map(|id| plain_id(&id)).filter(|id| !id.is_empty());
+    let client_session = if given.is_some() && given != clients { clients.clone() } else { None };
+    Ok(HookCall {
+        session: given.or(clients),
+        client_session,
+        cwd: wire.cwd.0.map(PathBuf::from),
+        transcript: wire.transcript_path.0.map(PathBuf::from),
+        event,
+    })
 }
 
 /// `pre-tool-use` → `PreToolUse`.
@@ -86,7 +95,7 @@ fn camel_case(kebab: &str) -> String {
 }
 
 /// An id is stored and shown: no control characters, and not without end.
-fn plain_id(id: &str) -> String {
+pub(super) fn plain_id(id: &str) -> String {
     id.chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
@@ -157,7 +166,7 @@ impl<'de> Deserialize<'de> for Input {
 
 /// A string; anything else counts as missing.
 #[derive(Debug, Default)]
-struct Text(Option<String>);
+pub(super) struct Text(pub(super) Option<String>);
 
 /// A boolean; anything else counts as false.
 #[derive(Debug, Default)]
@@ -345,11 +354,11 @@ mod tests {
         let stdin = br#"{"session_id":"inner","hook_event_name":"PostToolUse","cwd":"/app"}"#;
         let call = read(stdin, Some("session-end"), Some("outer\n")).unwrap();
         assert_eq!(
-            (call.session.as_deref(), call.event),
-            (Some("outer"), HookEvent::SessionEnd { transcript: None })
+            (call.session.as_deref(), call.client_session.as_deref(), call.event),
+            (Some("outer"), Some("inner"), HookEvent::SessionEnd { reason: None })
         );
         let call = read(stdin, None, None).unwrap();
-        assert_eq!(call.session.as_deref(), Some("inner"));
+        assert_eq!((call.session.as_deref(), call.client_session), (Some("inner"), None));
         assert!(matches!(call.event, HookEvent::PostToolUse(..)));
     }
 
@@ -363,8 +372,8 @@ mod tests {
 
     #[test]
     fn an_event_of_a_later_release_is_let_through() {
-        let call = read(br#"{"hook_event_name":"PostToolBatch"}"#, None, None).unwrap();
-        assert_eq!(call.event, HookEvent::Other("PostToolBatch".into()));
+        let call = read(br#"{"hook_event_name":"PreReboot"}"#, None, None).unwrap();
+        assert_eq!(call.event, HookEvent::Other("PreReboot".into()));
     }
 
     #[test]

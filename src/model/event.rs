@@ -45,8 +45,12 @@ pub struct NewEvent {
 pub struct HookCall {
     /// The session's id; `CLAUDE_SESSION_ID` wins over what stdin says.
     pub session: Option<String>,
+    /// The client's own id of the session, where that is another one.
+    pub client_session: Option<String>,
     /// The session's working directory.
     pub cwd: Option<PathBuf>,
+    /// The client's record of the session.
+    pub transcript: Option<PathBuf>,
     /// What happened.
     pub event: HookEvent,
 }
@@ -92,17 +96,40 @@ pub const EVENT_NAMES: [&str; 33] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookEvent {
     /// A session begins; what is printed becomes context.
-    SessionStart,
+    SessionStart(Beginning),
+    /// A prompt is about to be read by the model; what is printed becomes context.
+    UserPromptSubmit {
+        /// The whole of it.
+        prompt: String,
+    },
     /// A tool is about to run; this is where it can be stopped.
     PreToolUse(ToolCall),
     /// A tool has run, successfully or not.
     PostToolUse(ToolCall, ToolResult),
+    /// A tool is about to run, told apart from the decision on it: nobody waits for this.
+    ToolBegins {
+        /// The client's id of the call.
+        call: String,
+        /// The subagent that makes it; `None` for the session's own agent.
+        agent: Option<String>,
+    },
+    /// All tools of one message have run or been refused, and the model is about to see the results.
+    PostToolBatch {
+        /// The client's ids of the calls.
+        calls: Vec<String>,
+        /// The subagent that made them; `None` for the session's own agent.
+        agent: Option<String>,
+    },
+    /// A subagent begins.
+    SubagentStart(Subagent),
+    /// A subagent is done.
+    SubagentStop(Subagent),
     /// The agent considers itself done.
     Stop,
     /// The session is over.
     SessionEnd {
-        /// The client's record of the session.
-        transcript: Option<PathBuf>,
+        /// The client's word for it, e.g. `clear` or `other`.
+        reason: Option<String>,
     },
     /// The turn ended because the model could not be asked.
     StopFailure {
@@ -120,6 +147,24 @@ pub enum HookEvent {
     },
     /// An event without a handler, by the client's name.
     Other(String),
+}
+
+/// How a session begins.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Beginning {
+    /// `startup`, `resume`, `clear` or `compact`.
+    pub source: Option<String>,
+    /// The model, where the client says so.
+    pub model: Option<String>,
+}
+
+/// An agent that the session's own agent has started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subagent {
+    /// The client's id of it.
+    pub id: String,
+    /// The client's word for its kind, e.g. `general-purpose`.
+    pub kind: Option<String>,
 }
 
 /// A tool call as far as the guard is concerned.

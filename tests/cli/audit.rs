@@ -93,15 +93,12 @@ fn a_guard_that_failed_is_in_the_audit_once_the_ledger_is_back() {
 
 #[test]
 fn denials_of_an_earlier_release_stay_in_the_audit() {
-    let sandbox = incident();
+    let sandbox = Sandbox::new();
+    sandbox.ledger_of_migration(8);
     sandbox.sql(
-        "DROP TABLE hook_decisions; DROP TABLE hook_times; DELETE FROM opsctl_migrations WHERE version > 8;
-         CREATE TABLE hook_decisions (id INTEGER PRIMARY KEY, at TEXT NOT NULL, session_id TEXT, tool_use_id TEXT,
-             verdict TEXT NOT NULL CHECK (verdict IN ('deny', 'fail-open', 'fail-closed')),
-             rule TEXT NOT NULL, actions TEXT NOT NULL, reason TEXT NOT NULL);
-         INSERT INTO hook_decisions VALUES (7, '2026-03-21T14:00:00Z', 's', 't', 'deny', 'tier', 'docker stop x', 'No.')",
+        "INSERT INTO hook_decisions VALUES (7, '2026-03-21T14:00:00Z', 's', 't', 'deny', 'tier', 'docker stop x', 'No.')",
     );
-    denied(&sandbox.before("t6", "docker restart adguardhome"));
+    denied(&sandbox.before("t6", "docker restart $(docker ps -q)"));
     let found = decisions(&sandbox, &[]);
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(

@@ -12,6 +12,7 @@ mod matrix;
 mod notification;
 mod own_hooks;
 mod rules;
+mod session_facts;
 #[path = "../support/mod.rs"]
 mod support;
 mod tiers;

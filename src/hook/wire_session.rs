@@ -1,0 +1,129 @@
+//! What the client says of a session itself. It is read once more and only at those events: no tool call needs it.
+
+use serde::Deserialize;
+
+use super::wire::{Text, plain_id};
+use crate::model::event::{Beginning, HookEvent, Subagent};
+
+/// Calls of one message beyond this are not looked at.
+const MOST_CALLS: usize = 1000;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SessionWire {
+    source: Text,
+    model: Text,
+    prompt: Text,
+    reason: Text,
+    tool_use_id: Text,
+    agent_id: Text,
+    agent_type: Text,
+    tool_calls: CallsWire,
+}
+
+/// A list of calls; anything else counts as none.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum CallsWire {
+    List(Vec<CallWire>),
+    Odd(serde::de::IgnoredAny),
+}
+
+impl Default for CallsWire {
+    fn default() -> Self {
+        Self::List(vec![])
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum CallWire {
+    Call {
+        #[serde(default)]
+        tool_use_id: Text,
+    },
+    Odd(serde::de::IgnoredAny),
+}
+
+/// The event of this name, from the whole input of the hook.
+pub fn event(name: &str, input: &str) -> HookEvent {
+    let wire = || serde_json::from_str::<SessionWire>(input).unwrap_or_default();
+    match name {
+        "SessionStart" => {
+            let SessionWire { source, model, .. } = wire();
+            HookEvent::SessionStart(Beginning { source: word(source), model: word(model) })
+        }
+        "UserPromptSubmit" => HookEvent::UserPromptSubmit { prompt: wire().prompt.0.unwrap_or_default() },
+        "PreToolUse" => {
+            let SessionWire { tool_use_id, agent_id, .. } = wire();
+            match word(tool_use_id) {
+                Some(call) => HookEvent::ToolBegins { call, agent: word(agent_id) },
+                None => HookEvent::Other(name.to_owned()),
+            }
+        }
+        "PostToolBatch" => {
+            let SessionWire { tool_calls, agent_id, .. } = wire();
+            HookEvent::PostToolBatch { calls: tool_calls.ids(), agent: word(agent_id) }
+        }
+        "SubagentStart" | "SubagentStop" => {
+            let SessionWire { agent_id, agent_type, .. } = wire();
+            let told =
+                if name == "SubagentStart" { HookEvent::SubagentStart } else { HookEvent::SubagentStop };
+            match word(agent_id) {
+                Some(id) => told(Subagent { id, kind: word(agent_type) }),
+                None => HookEvent::Other(name.to_owned()),
+            }
+        }
+        "SessionEnd" => HookEvent::SessionEnd { reason: word(wire().reason) },
+        _ => HookEvent::Other(name.to_owned()),
+    }
+}
+
+/// A word that is stored and shown.
+fn word(text: Text) -> Option<String> {
+    text.0.map(|word| plain_id(&word)).filter(|word| !word.is_empty())
+}
+
+impl CallsWire {
+    fn ids(self) -> Vec<String> {
+        let Self::List(calls) = self else { return vec![] };
+        let ids = calls.into_iter().filter_map(|call| match call {
+            CallWire::Call { tool_use_id } => word(tool_use_id),
+            CallWire::Odd(_) => None,
+        });
+        ids.take(MOST_CALLS).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_odd_call_spoils_only_itself() {
+        for (calls, expected) in [
+            (
+                r#"[{"tool_use_id":"a","tool_input":{}}, 7, {"tool_use_id":[]}, {"tool_use_id":"b"}]"#,
+                vec!["a", "b"],
+            ),
+            (r#"{"tool_use_id":"a"}"#, vec![]),
+            ("null", vec![]),
+        ] {
+            let input = format!(r#"{{"agent_id":"x","tool_calls":{calls}}}"#);
+            let HookEvent::PostToolBatch { calls: ids, agent } = event("PostToolBatch", &input) else {
+                panic!("{input}");
+            };
+            assert_eq!(
+                (ids, agent.as_deref()),
+                (expected.iter().map(|id| (*id).to_owned()).collect(), Some("x"))
+            );
+        }
+    }
+
+    #[test]
+    fn what_names_nobody_is_no_event_of_a_session() {
+        for name in ["PreToolUse", "SubagentStart", "SubagentStop", "Notification"] {
+            assert_eq!(event(name, r#"{"agent_id":7,"tool_use_id":""}"#), HookEvent::Other(name.to_owned()));
+        }
+    }
+}
