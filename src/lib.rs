@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod cli;
+pub mod context;
 pub mod doctor;
 pub mod guard;
 pub mod hook;

@@ -1,7 +1,7 @@
 //! Reading a file that others write, without being held up or filled up by what they put in its place.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -30,7 +30,36 @@ pub fn read_no_link(path: &Path, limit: u64) -> io::Result<Content> {
     })
 }
 
+/// The first bytes of a regular file, at most `limit`, and how many it has. A symbolic link is not followed.
+pub fn read_head(path: &Path, limit: u64) -> io::Result<(Vec<u8>, u64)> {
+    let (file, size) = open(path, OFlags::NOFOLLOW)?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok((bytes, size))
+}
+
+/// The last bytes of a regular file, at most `limit`.
+pub fn read_tail(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let (mut file, size) = open(path, OFlags::empty())?;
+    file.seek(SeekFrom::Start(size.saturating_sub(limit)))?;
+    let mut bytes = Vec::new();
+    // What is written in the meantime is left to the next reader.
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn open_and_read(path: &Path, flags: OFlags, limit: u64) -> io::Result<Content> {
+    let (file, size) = open(path, flags)?;
+    if size > limit {
+        return Ok(Content::TooLarge(size));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(Content::Bytes(bytes))
+}
+
+/// A regular file and its size.
+fn open(path: &Path, flags: OFlags) -> io::Result<(File, u64)> {
     let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let metadata = file.metadata()?;
@@ -40,10 +69,5 @@ fn open_and_read(path: &Path, flags: OFlags, limit: u64) -> io::Result<Content> 
     if !metadata.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
     }
-    if metadata.len() > limit {
-        return Ok(Content::TooLarge(metadata.len()));
-    }
-    let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes)?;
-    Ok(Content::Bytes(bytes))
+    Ok((file, metadata.len()))
 }

@@ -21,6 +21,7 @@ const VALUED: &[&str] = &[
     "--session",
     "--grace",
     "--probes",
+    "--role",
 ];
 const QUIET: &[&str] = &["-h", "--help", "-V", "--version"];
 

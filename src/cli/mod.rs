@@ -1,6 +1,7 @@
 //! The command line: one file per verb. This layer alone knows arguments, the terminal and exit codes.
 
 mod audit;
+mod context;
 mod cooldown;
 mod demo;
 mod doctor;
@@ -66,6 +67,7 @@ enum Verb {
     Events(events::EventsArgs),
     Status(status::StatusArgs),
     Tier(tier::TierArgs),
+    Context(context::ContextArgs),
     Notify(notify::NotifyArgs),
     Session(session::SessionArgs),
     Handoff(handoff::HandoffArgs),
@@ -116,6 +118,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Events(args) => events::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Tier(args) => tier::run(&args),
+        Verb::Context(args) => context::run(&args),
         Verb::Notify(args) => notify::run(&args),
         Verb::Session(args) => session::run(&args),
         Verb::Handoff(args) => handoff::run(&args),

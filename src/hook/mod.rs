@@ -1,6 +1,7 @@
 //! The hook handlers: one file per event. Each turns a [`HookCall`] into an [`Answer`].
 
 pub mod answer;
+pub mod session_start;
 pub mod wire;
 mod wire_session;
 
@@ -11,7 +12,6 @@ mod post_tool_use;
 mod pre_tool_use;
 mod session_context;
 mod session_end;
-mod session_start;
 mod stop;
 mod stop_failure;
 mod transcript;

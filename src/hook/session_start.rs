@@ -5,7 +5,9 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::answer::Answer;
-use super::session_context::{self, HostLine, State};
+use super::session_context::{self, Composed, HostLine, State};
+use crate::context::text::{Reading, Shown};
+use crate::context::{self, Reader};
 use crate::guard::{budgets, failures};
 use crate::inventory::Installation;
 use crate::ledger::notices::Problem;
@@ -23,19 +25,48 @@ const EVENTS: u32 = 10;
 /// Never fails: a section without data says so.
 pub fn handle(environment: &Environment, now: DateTime<Utc>) -> Answer {
     let mut notes = Vec::new();
-    let installation = installation::in_force(environment, &mut notes).installation;
-    let snapshot = budgets::snapshot(environment, &installation, now, &mut notes);
-    let budgets = snapshot.map(|snapshot| budgets::in_order(&installation, &snapshot, now));
+    let told = compose(Reader::default(), environment, now, &mut notes);
+    Answer::context(told.text, notes)
+}
+
+/// What a session is told at its start.
+pub struct Told {
+    /// The whole text.
+    pub text: String,
+    /// The files among it.
+    pub reading: Reading,
+    /// How much of each file.
+    pub shares: Vec<Shown>,
+}
+
+/// Puts everything together, for this session where `reader` names no other.
+pub fn compose(
+    reader: Reader<'_>,
+    environment: &Environment,
+    now: DateTime<Utc>,
+    notes: &mut Vec<String>,
+) -> Told {
+    let compiled = installation::in_force(environment, notes);
+    let installation = &compiled.installation;
+    let snapshot = budgets::snapshot(environment, installation, now, notes);
+    let budgets = snapshot.map(|snapshot| budgets::in_order(installation, &snapshot, now));
     let events = latest_events(environment).unwrap_or_else(|error| {
         // The budgets come from the same ledger: one line about it is enough.
         notes.extend(Some(error.to_string()).filter(|note| !notes.contains(note)));
         None
     });
-    let hosts = ping(&installation, &mut notes);
+    let hosts = ping(installation, notes);
     let problems = problems(environment, now);
     let state =
         State { budgets: budgets.as_deref(), problems: &problems, events: events.as_deref(), hosts: &hosts };
-    Answer::context(session_context::render(&state), notes)
+    let reader = Reader {
+        tier: reader.tier.or(environment.tier).or(compiled.tier),
+        role: reader.role.or(environment.role.as_deref()),
+    };
+    let reading = context::gather(reader, &compiled, environment);
+    let Composed { text, files_room } = session_context::with_files(&state, &reading);
+    let shares = reading.shares(files_room);
+    Told { text, reading, shares }
 }
 
 /// What a person has been called for within the last day, and what nobody has heard of. A ledger that cannot be read has

@@ -1,10 +1,10 @@
 //! The end of a session's transcript, as the client writes it: whether its last word is an error of the API.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use serde::Deserialize;
+
+use crate::plain_file;
 
 /// What is read of the end. The records after the last answer are small, and so is an error.
 const TAIL_BYTES: u64 = 256 * 1024;
@@ -44,7 +44,7 @@ struct ContentWire {
 
 /// The error that the session ended with. `None`: it ended otherwise, or the transcript cannot be read.
 pub fn last_error(path: &Path) -> Option<ApiError> {
-    let bytes = tail(path).ok()?;
+    let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
     // The first line may be the end of one.
     let records =
         bytes.split(|byte| *byte == b'\n').rev().filter_map(|line| serde_json::from_slice(line).ok());
@@ -53,19 +53,6 @@ pub fn last_error(path: &Path) -> Option<ApiError> {
     let content = last.message.into_iter().flat_map(|message| message.content);
     let texts: Vec<String> = content.map(|content| content.text).collect();
     Some(ApiError { error: last.error, message: texts.join(" ") })
-}
-
-fn tail(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe would keep its reader waiting.
-    let length = std::fs::metadata(path)?;
-    if !length.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(length.len().saturating_sub(TAIL_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::Installation;
 use super::compiled_checks::{ChecksWire, VerifyWire};
+use super::compiled_context::ContextWire;
 use super::compiled_rules::RulesWire;
 use super::words::{KindWire, OnFailureWire, UnresolvedWire};
 use crate::model::hooks::OwnHook;
@@ -46,6 +47,8 @@ impl Compiled {
     pub fn to_json(&self) -> Result<String, CompiledError> {
         let mut wire = CompiledWire::from(self);
         wire.rules = Some(to_raw_value(&RulesWire::from(&self.installation.policy))?);
+        let windows = &self.installation.context.windows;
+        wire.windows = if windows.is_empty() { None } else { Some(to_raw_value(windows)?) };
         let mut text = serde_json::to_string_pretty(&wire)?;
         text.push('\n');
         Ok(text)
@@ -101,6 +104,21 @@ impl Head {
     }
 }
 
+/// The windows of models in the first lines of what [`Compiled::to_json`] wrote; few installations state any.
+pub fn read_windows(mut file: impl BufRead) -> Vec<(String, u32)> {
+    let mut line = String::new();
+    for _ in 0..6 {
+        line.clear();
+        if file.read_line(&mut line).is_err() {
+            break;
+        }
+        if let Some(value) = line.trim().strip_prefix("\"windows\": ") {
+            return serde_json::from_str(value.trim_end_matches(',')).unwrap_or_default();
+        }
+    }
+    vec![]
+}
+
 fn tier(number: Option<u8>) -> Result<Option<Tier>, CompiledError> {
     number.map(|number| Tier::from_number(number).ok_or(CompiledError::Range("tier"))).transpose()
 }
@@ -112,6 +130,9 @@ struct CompiledWire {
     /// On one line, so that a hook can read it without the rest.
     #[serde(default)]
     rules: Option<Box<RawValue>>,
+    /// On one line, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    windows: Option<Box<RawValue>>,
     domain: Option<String>,
     hosts: Vec<HostWire>,
     services: Vec<ServiceWire>,
@@ -119,6 +140,8 @@ struct CompiledWire {
     /// Only rendering needs them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     hooks: Vec<OwnHookWire>,
+    #[serde(default, skip_serializing_if = "ContextWire::is_default")]
+    context: ContextWire,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -176,7 +199,7 @@ struct TierWire {
 
 impl From<&Compiled> for CompiledWire {
     fn from(compiled: &Compiled) -> Self {
-        let Installation { inventory, policy, hooks } = &compiled.installation;
+        let Installation { inventory, policy, hooks, context } = &compiled.installation;
         let budget = |budget: &Budget| BudgetWire {
             limit: budget.limit,
             window_seconds: budget.window.delta().num_seconds(),
@@ -185,6 +208,8 @@ impl From<&Compiled> for CompiledWire {
             format: FORMAT,
             tier: compiled.tier.map(Tier::number),
             rules: None,
+            windows: None,
+            context: context.into(),
             hooks: hooks
                 .iter()
                 .cloned()
@@ -279,7 +304,10 @@ impl CompiledWire {
         };
         let hooks =
             self.hooks.into_iter().map(|OwnHookWire { event, group }| OwnHook { event, group }).collect();
-        Ok(Compiled { installation: Installation { inventory, policy, hooks }, tier })
+        let windows =
+            self.windows.map(|windows| serde_json::from_str(windows.get())).transpose()?.unwrap_or_default();
+        let context = self.context.into_policy(windows);
+        Ok(Compiled { installation: Installation { inventory, policy, hooks, context }, tier })
     }
 }
 
@@ -296,10 +324,17 @@ mod tests {
 
     #[test]
     fn a_compiled_policy_reads_back_as_it_was() {
-        let installation = super::super::load::parse(include_str!("../../hosts.yaml")).unwrap();
-        let compiled = Compiled { installation, tier: Some(Tier::Remediate) };
-        let json = compiled.to_json().unwrap();
-        assert_eq!(Compiled::from_json(json.as_bytes()).unwrap(), compiled);
+        let context = "context:\n  files: [a.md, b/**]\n  tiers: {2: [c.md]}\n  roles: {chief: {file: CHIEF.md, files: [d.md]}}\n  \
+                       role_folder: roles\n  windows: {local: 32768, claude-x: 500000}\n";
+        for context in ["", context] {
+            let text = format!("{}\n{context}", include_str!("../../hosts.yaml"));
+            let installation = super::super::load::parse(&text).unwrap();
+            let compiled = Compiled { installation, tier: Some(Tier::Remediate) };
+            let json = compiled.to_json().unwrap();
+            assert_eq!(Compiled::from_json(json.as_bytes()).unwrap(), compiled);
+            assert_eq!(read_windows(json.as_bytes()), compiled.installation.context.windows);
+            assert!(Head::read(json.as_bytes()).is_some());
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use super::wire_checks::{DnsWire, VerifyWire};
+use super::wire_context::ContextWire;
 use super::wire_hooks::HookWire;
 use super::wire_rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::words::{EngineWire, KindWire, OnFailureWire, UnresolvedWire};
@@ -30,6 +31,9 @@ pub struct HostsFileWire {
     /// Hooks of your own beside ours, by the client's event; [hooks.md](hooks.md) tells more.
     #[serde(default)]
     pub hooks: Option<Entries<Vec<Spanned<HookWire>>>>,
+    /// What sessions are given to read at their start.
+    #[serde(default)]
+    pub context: Option<ContextWire>,
 }
 
 /// One host.

@@ -3,6 +3,7 @@
 
 pub mod action;
 pub mod checks;
+pub mod context;
 pub mod event;
 pub mod hooks;
 pub mod inventory;

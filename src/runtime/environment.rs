@@ -28,6 +28,8 @@ pub struct Environment {
     pub dry_run: bool,
     /// `CLAUDE_SESSION_ID`: the session's id, as the one who started it calls it.
     pub session: Option<String>,
+    /// `CLAUDE_SESSION_ROLE`: the role of this session, which has files of its own.
+    pub role: Option<String>,
     /// `CLAUDE_CODE_SESSION_ID`: the session in whose shell this process runs, as the client calls it.
     pub client_session: Option<String>,
     /// `CLAUDE_PROJECT_DIR`: the folder whose `.claude` holds the rendered policy.
@@ -71,6 +73,7 @@ impl Environment {
             apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
             dry_run,
             session: text("CLAUDE_SESSION_ID"),
+            role: text("CLAUDE_SESSION_ROLE"),
             client_session: text("CLAUDE_CODE_SESSION_ID"),
             project_dir: path("CLAUDE_PROJECT_DIR").unwrap_or_else(|| ".".into()),
             started: Instant::now(),

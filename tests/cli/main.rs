@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod audit;
+mod context;
 mod doctor;
 mod events;
 mod explain;

@@ -127,6 +127,7 @@ fn the_agent_cannot_rewrite_what_it_is_held_to() {
         ".claude/settings.json",
         ".claude/settings.local.json",
         ".claude/opsctl/policy.json",
+        ".claude/roles/chief.md",
         "cooldown.json",
         "claudeops.db",
         "claudeops.db-wal",

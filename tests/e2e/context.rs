@@ -33,6 +33,31 @@ fn a_session_is_told_what_earlier_ones_have_used() {
 }
 
 #[test]
+fn the_files_that_are_listed_and_declared_are_in_the_first_thing_the_model_sees() {
+    let inventory = format!("{}\ncontext: {{files: ['docs/**/*.md']}}\n", include_str!("hosts.yaml"));
+    let finished = Session::new()
+        .file("project/docs/net/vlans.md", &"VLAN 5 is the family's.\n".repeat(1_000))
+        .file("project/docs/rules.md", "Leave the family's devices alone.\n")
+        .file("project/notes/night.md", "Nobody is awake.\n")
+        .file("project/.claude/roles/night.md", "---\nauto_include: [notes/*.md]\n---\nYou watch at night.\n")
+        .hosts_yaml(&inventory)
+        .env("CLAUDE_SESSION_ROLE", "night")
+        .run();
+    let shown = finished.shown_at_start();
+    let lines = [
+        "=== End Session Context ===",
+        "--- docs/net/vlans.md (the first ",
+        "--- cut here; the rest: Read ",
+        "--- docs/rules.md ---\nLeave the family's devices alone.\n",
+        "--- .claude/roles/night.md ---\nYou watch at night.\n",
+        "--- notes/night.md ---\nNobody is awake.\n",
+        "=== End Context Files ===",
+    ];
+    let places: Vec<usize> = lines.iter().map(|line| shown.find(line).expect(line)).collect();
+    assert!(places.is_sorted(), "{shown}");
+}
+
+#[test]
 fn hundreds_of_hosts_without_an_answer_hold_a_session_up_for_two_seconds_at_most() {
     let workspace = Workspace::new();
     let mut inventory = "hosts:\n".to_owned();

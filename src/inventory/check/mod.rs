@@ -1,5 +1,6 @@
 //! From the file's words to an [`Installation`]: every value is checked, every default filled in.
 
+mod context;
 mod health;
 mod hooks;
 mod names;
@@ -41,7 +42,8 @@ pub fn check(file: HostsFileWire) -> Checked<Installation> {
     service::one_owner_per_part(&services, &parts)?;
     let policy = policy::check(file.policy.unwrap_or_default())?;
     let hooks = hooks::check(file.hooks)?;
-    Ok(Installation { inventory: Inventory { domain, hosts, services }, policy, hooks })
+    let context = context::check(file.context.unwrap_or_default())?;
+    Ok(Installation { inventory: Inventory { domain, hosts, services }, policy, hooks, context })
 }
 
 fn entries<T>(entries: Option<Entries<T>>) -> impl Iterator<Item = (Spanned<String>, T)> {

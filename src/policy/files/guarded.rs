@@ -66,6 +66,7 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     (".claude/hooks/**", Where::Local, POLICY),
     (".claude/opsctl/**", Where::Local, POLICY),
     (".claude/prompts/**", Where::Local, POLICY),
+    (".claude/roles/**", Where::Local, POLICY),
     (".claude/mcp.json", Where::Local, POLICY),
     (".mcp.json", Where::Local, POLICY),
     ("~/.claude/settings*.json", Where::Local, POLICY),

@@ -1,0 +1,124 @@
+//! `opsctl context`: what a session is told at its start.
+
+use chrono::Utc;
+use clap::Args;
+use serde::Serialize;
+
+use super::{Failure, OK, complain, print, print_json};
+use crate::context::Reader;
+use crate::context::text::Shown;
+use crate::hook::session_start::{Told, compose};
+use crate::model::policy::Tier;
+use crate::runtime::environment::Environment;
+
+/// Show which files a session is given at its start, and how much of each
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl context
+  opsctl context --tier 2 --role chief
+  opsctl context --text                    # all that the session is told, word for word
+  opsctl context --json")]
+pub struct ContextArgs {
+    /// For a session of this tier; without it `CLAUDEOPS_TIER`, else the rendered one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    tier: Option<u8>,
+    /// For a session with this role; without it `CLAUDE_SESSION_ROLE`
+    #[arg(long, value_name = "NAME")]
+    role: Option<String>,
+    /// The whole text, as the session reads it
+    #[arg(long, conflicts_with = "json")]
+    text: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct ContextWire<'a> {
+    files: Vec<FileWire<'a>>,
+    not_included: Vec<SkippedWire<'a>>,
+    /// Files beyond the most that are read.
+    more: usize,
+    /// The length of the whole text in characters, of which the client takes 10,000.
+    characters: usize,
+}
+
+#[derive(Serialize)]
+struct FileWire<'a> {
+    name: &'a str,
+    path: &'a str,
+    bytes: u64,
+    shown: &'static str,
+}
+
+#[derive(Serialize)]
+struct SkippedWire<'a> {
+    what: &'a str,
+    why: &'a str,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &ContextArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    let mut notes = environment.complaints.clone();
+    let reader = Reader { tier: args.tier.and_then(Tier::from_number), role: args.role.as_deref() };
+    let told = compose(reader, &environment, Utc::now(), &mut notes);
+    for note in notes {
+        complain(note);
+    }
+    if args.text {
+        print(&told.text);
+        return Ok(OK);
+    }
+    let wire = ContextWire::from(&told);
+    if args.json {
+        return print_json(&wire);
+    }
+    print(&wire.in_words());
+    Ok(OK)
+}
+
+impl<'a> From<&'a Told> for ContextWire<'a> {
+    fn from(told: &'a Told) -> Self {
+        let files = told.reading.files.iter().zip(&told.shares).map(|(file, shown)| FileWire {
+            name: &file.name,
+            path: &file.path,
+            bytes: file.size,
+            shown: match shown {
+                Shown::Whole => "whole",
+                Shown::Beginning(_) => "beginning",
+                Shown::Name => "name",
+            },
+        });
+        let skipped = told.reading.skipped.iter();
+        Self {
+            files: files.collect(),
+            not_included: skipped
+                .map(|skipped| SkippedWire { what: &skipped.what, why: &skipped.why })
+                .collect(),
+            more: told.reading.more,
+            characters: told.text.chars().count(),
+        }
+    }
+}
+
+impl ContextWire<'_> {
+    fn in_words(&self) -> String {
+        let width = self.files.iter().map(|file| file.name.chars().count()).max().unwrap_or_default();
+        let mut text = String::new();
+        for FileWire { name, bytes, shown, .. } in &self.files {
+            text.push_str(&format!("{name:width$}  {bytes:>8} bytes  {shown}\n"));
+        }
+        if self.more > 0 {
+            text.push_str(&format!("… and {} more files than are read\n", self.more));
+        }
+        for SkippedWire { what, why } in &self.not_included {
+            text.push_str(&format!("{what}: not included: {why}\n"));
+        }
+        if text.is_empty() {
+            text.push_str("no files are listed under `context:` in hosts.yaml\n");
+        }
+        text.push_str(&format!("the whole context has {} of 10000 characters\n", self.characters));
+        text
+    }
+}

@@ -1,0 +1,58 @@
+//! What a session is given to read at its start.
+//!
+//! `find` looks for the files that a glob means, `load` reads those that may be read, `role` reads what a role file
+//! declares, `text` fits all of it into the room there is.
+
+mod find;
+mod load;
+mod role;
+pub mod text;
+
+use crate::inventory::compiled::Compiled;
+use crate::model::context::{ContextPolicy, is_role};
+use crate::model::policy::Tier;
+use crate::runtime::environment::Environment;
+use load::{Loader, Trust};
+use text::{Reading, Skipped};
+
+/// For whom files are gathered.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reader<'a> {
+    /// The tier of the session.
+    pub tier: Option<Tier>,
+    /// `CLAUDE_SESSION_ROLE`.
+    pub role: Option<&'a str>,
+}
+
+/// The files that a session is given, in this order: every session's, those of its tier, its role file with what that
+/// declares, and what the operator lists for the role. Nothing fails: what cannot be included is named.
+pub fn gather(reader: Reader<'_>, compiled: &Compiled, environment: &Environment) -> Reading {
+    let policy = &compiled.installation.context;
+    let listed = policy.of_tier(reader.tier);
+    if listed.is_empty() && reader.role.is_none() {
+        return Reading::default();
+    }
+    let mut loader = Loader::new(compiled, environment);
+    for entry in listed {
+        loader.add(entry, Trust::Operator);
+    }
+    match reader.role {
+        None => {}
+        Some(role) if is_role(role) => of_role(role, policy, &mut loader),
+        Some(role) => loader.reading.skipped.push(Skipped {
+            what: format!("the role `{}`", text::plain(role, 64)),
+            why: "CLAUDE_SESSION_ROLE is a name of letters, digits, `.`, `_` and `-`".to_owned(),
+        }),
+    }
+    loader.reading
+}
+
+fn of_role(name: &str, policy: &ContextPolicy, loader: &mut Loader<'_>) {
+    let declared = loader.add_role_file(&policy.role_file(name));
+    for entry in declared {
+        loader.add(&entry, Trust::RoleFile);
+    }
+    for entry in policy.role(name).map(|role| role.files.as_slice()).unwrap_or_default() {
+        loader.add(entry, Trust::Operator);
+    }
+}

@@ -1,0 +1,118 @@
+//! A role file: the words of a role, and in its YAML frontmatter the files that go with it.
+
+use serde::Deserialize;
+use serde_saphyr::{Options, from_str_with_options};
+
+use crate::inventory::error::{Mistake, Place};
+
+/// What a role file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleFile<'a> {
+    /// The words, without the frontmatter.
+    pub body: &'a str,
+    /// The entries of `auto_include`.
+    pub auto_include: Vec<String>,
+    /// What is wrong with the frontmatter.
+    pub complaint: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct FrontmatterWire {
+    #[serde(default)]
+    auto_include: Option<OneOrMoreWire>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMoreWire {
+    One(String),
+    More(Vec<String>),
+}
+
+/// Reads the text of a role file. Without a frontmatter, or with one that cannot be read, it declares no files.
+pub fn read(text: &str) -> RoleFile<'_> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let plain = |complaint: Option<String>| RoleFile { body: text, auto_include: vec![], complaint };
+    let mut lines = text.split_inclusive('\n');
+    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return plain(None) };
+    let mut end = first.len();
+    let Some(last) = lines.find(|line| {
+        let is_end = matches!(line.trim_end(), "---" | "...");
+        if !is_end {
+            end += line.len();
+        }
+        is_end
+    }) else {
+        return plain(Some("its frontmatter has no end; add a line `---`".to_owned()));
+    };
+    let yaml = text.get(first.len()..end).unwrap_or_default();
+    let body = text.get(end + last.len()..).unwrap_or_default();
+    match auto_include(yaml) {
+        Ok(auto_include) => RoleFile { body, auto_include, complaint: None },
+        Err(why) => RoleFile { body, auto_include: vec![], complaint: Some(why) },
+    }
+}
+
+fn auto_include(yaml: &str) -> Result<Vec<String>, String> {
+    if yaml.trim().is_empty() {
+        return Ok(vec![]);
+    }
+    let options: Options = serde_saphyr::options! { with_snippet: false };
+    let wire: Option<FrontmatterWire> = from_str_with_options(yaml, options).map_err(|error| {
+        let Mistake { place, what, .. } = error.into();
+        // The line that opens the frontmatter stands before the YAML.
+        let line = place.map(|Place { line, .. }| format!(", line {}", line + 1)).unwrap_or_default();
+        format!("its frontmatter cannot be read ({what}{line}); `auto_include` is a list of paths")
+    })?;
+    Ok(match wire.and_then(|wire| wire.auto_include) {
+        None => vec![],
+        Some(OneOrMoreWire::One(entry)) => vec![entry],
+        Some(OneOrMoreWire::More(entries)) => entries,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_frontmatter_declares_files_and_is_no_part_of_the_words() {
+        let role =
+            read("---\nname: Chief\nauto_include:\n  - a.md\n  - ${PROJECT_PATH}/**/*.md\n---\n\n# Chief\n");
+        assert_eq!(role.auto_include, ["a.md", "${PROJECT_PATH}/**/*.md"]);
+        assert_eq!((role.body, role.complaint), ("\n# Chief\n", None));
+        let windows = read("\u{feff}---\r\nauto_include: a.md\r\n---\r\n# Chief\r\n");
+        assert_eq!((windows.auto_include, windows.body), (vec!["a.md".to_owned()], "# Chief\r\n"));
+    }
+
+    #[test]
+    fn without_a_frontmatter_or_with_an_empty_one_there_are_no_files() {
+        for (text, body) in [
+            ("# Chief\n", "# Chief\n"),
+            ("", ""),
+            ("---\n---\n# Chief\n", "# Chief\n"),
+            ("---\nname: x\n---\n# Chief\n", "# Chief\n"),
+            ("---\nauto_include:\n---\n# Chief\n", "# Chief\n"),
+            ("# Chief\n---\nauto_include: [x]\n---\n", "# Chief\n---\nauto_include: [x]\n---\n"),
+        ] {
+            assert_eq!(read(text), RoleFile { body, auto_include: vec![], complaint: None }, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_broken_frontmatter_is_told_and_costs_no_words() {
+        for (text, told) in [
+            ("---\nauto_include: [a\n---\n# Chief\n", "its frontmatter cannot be read ("),
+            ("---\nauto_include: {a: b}\n---\n# Chief\n", "`auto_include` is a list of paths"),
+            ("---\n\tx\n---\n# Chief\n", "line "),
+            ("---\n- a\n---\n# Chief\n", "its frontmatter cannot be read ("),
+            ("---\na: &x [*x, *x]\n---\n# Chief\n", "its frontmatter cannot be read ("),
+            ("---\nauto_include: [a]\n# Chief\n", "its frontmatter has no end; add a line `---`"),
+        ] {
+            let role = read(text);
+            assert_eq!(role.auto_include, [""; 0], "{text}");
+            assert!(role.body.ends_with("# Chief\n"), "{text}");
+            assert!(role.complaint.as_deref().is_some_and(|why| why.contains(told)), "{role:?}");
+        }
+    }
+}

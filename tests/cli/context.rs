@@ -1,0 +1,309 @@
+//! The files that a session is given at its start.
+
+use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox};
+
+/// A project with these files, and this under `context:`.
+fn project(context: &str, files: &[(&str, &str)]) -> Sandbox {
+    guarded(Sandbox::new(), context, files)
+}
+
+fn guarded(sandbox: Sandbox, context: &str, files: &[(&str, &str)]) -> Sandbox {
+    sandbox.write("hosts.yaml", &format!("context: {context}\n"));
+    for (name, text) in files {
+        sandbox.write(name, text);
+    }
+    sandbox
+}
+
+fn start(sandbox: &Sandbox) -> Run {
+    let run = sandbox.hook("session-start", &json!({"session_id": "s", "source": "startup"}));
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert!(run.stdout.chars().count() < 10_000, "the client would cut it off");
+    run
+}
+
+/// The part with the files.
+fn files(sandbox: &Sandbox) -> String {
+    let told = start(sandbox).stdout;
+    let at = told.find("=== Claude Ops Context Files").unwrap_or(told.len());
+    assert!(told[..at].contains("Cooldown State:"), "the state of things comes first: {told}");
+    told[at..].to_owned()
+}
+
+/// The names of the files, in their order.
+fn names(sandbox: &Sandbox) -> Vec<String> {
+    let run = sandbox.opsctl(&["context", "--json"], b"");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    json["files"].as_array().unwrap().iter().map(|file| file["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn not_included(sandbox: &Sandbox) -> Vec<String> {
+    let told = files(sandbox);
+    let lines = told.lines().skip_while(|line| *line != "Not included:").skip(1);
+    lines.take_while(|line| !line.is_empty()).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn a_session_is_given_the_files_of_everybody_of_its_tier_and_of_its_role_in_this_order() {
+    let context = "{files: [z.md, a.md], tiers: {2: [two.md], 3: [three.md]}, roles: {chief: {files: [last.md, a.md]}}}";
+    let role = "---\nauto_include: [declared.md, z.md]\n---\nYou are the chief.\n";
+    let texts: Vec<(&str, &str)> =
+        ["z.md", "a.md", "two.md", "three.md", "declared.md", "last.md"].map(|name| (name, name)).to_vec();
+    let all = [texts.as_slice(), &[(".claude/roles/chief.md", role)]].concat();
+    let sandbox = guarded(
+        Sandbox::new().with("CLAUDEOPS_TIER", "2").with("CLAUDE_SESSION_ROLE", "chief"),
+        context,
+        &all,
+    );
+    let expected = ["z.md", "a.md", "two.md", ".claude/roles/chief.md", "declared.md", "last.md"];
+    assert_eq!(names(&sandbox), expected);
+    let told = files(&sandbox);
+    assert!(
+        told.contains("--- .claude/roles/chief.md ---\nYou are the chief.\n\n--- declared.md ---\n"),
+        "{told}"
+    );
+    assert!(!told.contains("auto_include") && !told.contains("three.md"), "{told}");
+}
+
+#[test]
+fn nothing_listed_is_nothing_told() {
+    let sandbox = project("{}", &[("a.md", "text")]);
+    assert!(!start(&sandbox).stdout.contains("Context Files"));
+}
+
+#[test]
+fn what_is_rendered_holds_without_hosts_yaml() {
+    let sandbox = project("{files: [\"docs/**/*.md\"]}", &[("docs/b.md", "B"), ("docs/deep/a.md", "A")]);
+    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    std::fs::remove_file(sandbox.path("hosts.yaml")).unwrap();
+    assert_eq!(names(&sandbox), ["docs/b.md", "docs/deep/a.md"]);
+}
+
+#[test]
+fn variables_are_filled_in_and_one_that_is_not_set_is_named() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::write(elsewhere.path().join("CLAUDE.md"), "of the project at work").unwrap();
+    let context = r#"{files: ["${PROJECT_PATH}/*.md", "${NOT_SET}/x.md"], roles: {project: {}}}"#;
+    let role = "---\nauto_include: [\"${PROJECT_PATH}/CLAUDE.md\", \"${NOTES_TOKEN}/x\"]\n---\n";
+    let sandbox = guarded(
+        Sandbox::new()
+            .with("PROJECT_PATH", elsewhere.path().to_str().unwrap())
+            .with("CLAUDE_SESSION_ROLE", "project")
+            .with("NOTES_TOKEN", "hunter2"),
+        context,
+        &[(".claude/roles/project.md", role)],
+    );
+    let told = files(&sandbox);
+    assert!(told.contains("\nof the project at work\n"), "{told}");
+    assert_eq!(told.matches("of the project at work").count(), 1, "no file twice: {told}");
+    assert_eq!(
+        not_included(&sandbox),
+        [
+            "${NOT_SET}/x.md: the variable NOT_SET is not set",
+            "${NOTES_TOKEN}/x: the variable NOTES_TOKEN may hold a secret, and no path is made of it",
+        ]
+    );
+    assert!(!told.contains("hunter2"), "{told}");
+    // Where nobody says otherwise the project at work is the project.
+    let sandbox = project(r#"{files: ["${PROJECT_PATH}/a.md"]}"#, &[("a.md", "here")]);
+    assert_eq!(names(&sandbox), ["a.md"]);
+}
+
+#[test]
+fn what_cannot_be_given_is_named_with_the_reason_and_the_rest_is_given() {
+    let list =
+        "[missing.md, folder, binary, latin1, empty.md, pipe, /dev/zero, 'none/*.md', good.md, hidden.md]";
+    let sandbox = project(
+        &format!("{{files: {list}}}"),
+        &[("folder/x", "x"), ("empty.md", " \n"), ("good.md", "good"), ("hidden.md", "hidden")],
+    );
+    std::fs::write(sandbox.path("binary"), b"\x7fELF\x00\x01").unwrap();
+    std::fs::write(sandbox.path("latin1"), b"Gr\xfc\xdfe\n").unwrap();
+    nix::unistd::mkfifo(&sandbox.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let began = Instant::now();
+    assert_eq!(
+        not_included(&sandbox),
+        [
+            "missing.md: no such file",
+            "folder: it is a folder; `/**` behind it means its files",
+            "binary: it is not text",
+            "latin1: it is not text",
+            "empty.md: it is empty",
+            "pipe: not a regular file",
+            "/dev/zero: not a regular file",
+            "none/*.md: no file is meant by it",
+        ]
+    );
+    assert!(began.elapsed() < Duration::from_secs(20), "a pipe keeps nobody waiting");
+    assert_eq!(names(&sandbox), ["good.md", "hidden.md"]);
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_named() {
+    let sandbox = project("{files: [closed.md]}", &[("closed.md", "x")]);
+    // Whoever is root reads everything, unless that right is taken away.
+    let script = "chmod 0 closed.md; exec setpriv --bounding-set=-dac_override,-dac_read_search \
+                  --inh-caps=-dac_override,-dac_read_search \"$@\"";
+    let run = sandbox.in_own_mounts(script, &["hook", "session-start"], "{}");
+    assert!(run.stdout.contains("  closed.md: it cannot be read (Permission denied"), "{run:?}");
+}
+
+#[test]
+fn secrets_are_given_to_nobody() {
+    let context =
+        "{files: ['*', '.env', keys/one.pem, link.md, '**/id_ed25519']}\npolicy: {secret: [keys/**]}";
+    let files =
+        [(".env", "A=hunter2"), ("keys/one.pem", "hunter2"), ("ssh/id_ed25519", "hunter2"), ("a.md", "a")];
+    let sandbox = project(context, &files);
+    symlink(sandbox.path(".env"), sandbox.path("link.md")).unwrap();
+    let run = start(&sandbox);
+    assert!(!run.stdout.contains("hunter2"), "{}", run.stdout);
+    for name in [".env", "keys/one.pem", "link.md", "ssh/id_ed25519"] {
+        let line = format!("  {name}: it is secret, and no session reads it\n");
+        // The link and what it leads to are one file, which is named once.
+        assert!(run.stdout.contains(&line) || name == ".env", "{name}: {}", run.stdout);
+    }
+    assert!(run.stdout.contains("--- a.md ---\na\n"), "{}", run.stdout);
+}
+
+#[test]
+fn links_lead_nowhere_that_is_not_listed() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::write(elsewhere.path().join("x.md"), "from elsewhere").unwrap();
+    let there = elsewhere.path().to_str().unwrap();
+    let role = format!("---\nauto_include: [{there}/x.md, inside.md]\n---\n");
+    let sandbox = guarded(
+        Sandbox::new().with("CLAUDE_SESSION_ROLE", "chief"),
+        "{files: [out.md, inside.md, 'docs/**']}",
+        &[(".claude/roles/chief.md", &role), ("real.md", "really"), ("docs/a.md", "A")],
+    );
+    symlink(elsewhere.path().join("x.md"), sandbox.path("out.md")).unwrap();
+    symlink("real.md", sandbox.path("inside.md")).unwrap();
+    symlink(elsewhere.path(), sandbox.path("docs/way-out")).unwrap();
+    symlink(sandbox.path("docs"), sandbox.path("docs/round")).unwrap();
+    let told = files(&sandbox);
+    assert!(
+        told.contains("--- inside.md ---\nreally\n") && told.contains("--- docs/a.md ---\nA\n"),
+        "{told}"
+    );
+    assert!(!told.contains("from elsewhere"), "{told}");
+    let out = |name: &str| format!("{name}: it leads out of the project; list the file itself in hosts.yaml");
+    let expected = [out("out.md"), out(&format!("{there}/x.md"))];
+    assert_eq!(not_included(&sandbox), expected);
+    // The operator may name any folder.
+    let sandbox = project(&format!("{{files: [{there}/x.md]}}"), &[]);
+    assert!(files(&sandbox).contains("\nfrom elsewhere\n"));
+}
+
+#[test]
+fn a_role_is_a_name_and_never_a_path() {
+    for role in ["../../etc/passwd", "/etc/passwd", "..", "a/b", "x\ny", "${HOME}", "*"] {
+        let sandbox = guarded(Sandbox::new().with("CLAUDE_SESSION_ROLE", role), "{}", &[("b.md", "b")]);
+        let told = files(&sandbox);
+        let shown = role.replace('\n', " ");
+        let line = format!(
+            "  the role `{shown}`: CLAUDE_SESSION_ROLE is a name of letters, digits, `.`, `_` and `-`\n"
+        );
+        assert!(told.contains(&line), "{told}");
+        assert!(!told.contains("root:"), "{told}");
+    }
+    let long = "x".repeat(10_000);
+    let sandbox = guarded(Sandbox::new().with("CLAUDE_SESSION_ROLE", &long), "{}", &[]);
+    assert!(files(&sandbox).len() < 500);
+}
+
+#[test]
+fn a_role_file_may_be_missing_plain_or_broken() {
+    let of = |text: Option<&str>| {
+        let sandbox =
+            guarded(Sandbox::new().with("CLAUDE_SESSION_ROLE", "chief"), "{files: [a.md]}", &[("a.md", "A")]);
+        text.map(|text| sandbox.write(".claude/roles/chief.md", text));
+        let told = files(&sandbox);
+        assert!(told.contains("--- a.md ---\nA\n"), "what is not the role's is given anyhow: {told}");
+        (told, not_included(&sandbox))
+    };
+    assert_eq!(of(None).1, [".claude/roles/chief.md: no such file"]);
+    let (told, complaints) = of(Some("# The chief\n"));
+    assert!(told.contains("--- .claude/roles/chief.md ---\n# The chief\n"), "{told}");
+    assert_eq!(complaints, [""; 0]);
+    let (told, complaints) = of(Some("---\nauto_include: [b.md\n---\n# The chief\n"));
+    assert!(told.contains("--- .claude/roles/chief.md ---\n# The chief\n"), "{told}");
+    assert_eq!(complaints.len(), 1, "{complaints:?}");
+    assert!(
+        complaints[0].starts_with(".claude/roles/chief.md: its frontmatter cannot be read ("),
+        "{complaints:?}"
+    );
+    // A thousand of a thousand of a thousand.
+    let bomb = "---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n\
+                d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nauto_include: *e\n---\n";
+    assert!(of(Some(bomb)).1.len() == 1);
+}
+
+#[test]
+fn what_does_not_fit_is_cut_and_said_where_to_read_on() {
+    let big = "A line of the runbook.\n".repeat(4_000);
+    let sandbox =
+        project("{files: [big.md, small.md, 'many/*']}", &[("big.md", &big), ("small.md", "small")]);
+    for n in 0..300 {
+        sandbox.write(&format!("many/{n:03}.md"), &"text ".repeat(300));
+    }
+    // A homelab with a long history, and every service in use.
+    let times: Vec<String> = vec![chrono::Utc::now().to_rfc3339()];
+    let services: serde_json::Map<String, Value> =
+        (0..500).map(|n| (format!("service-{n}"), json!({"restart_timestamps": times}))).collect();
+    sandbox.write("cooldown.json", &json!({"services": services}).to_string());
+    let run = start(&sandbox);
+    let told = &run.stdout;
+    assert!(told.contains("  service-0: 1/2 restarts (4h)"), "{told}");
+    assert!(told.contains("--- small.md ---\nsmall\n"), "{told}");
+    assert!(
+        told.contains("--- big.md (the first ") && told.contains(" of 92000 bytes) ---\nA line"),
+        "{told}"
+    );
+    let project = sandbox.path("").canonicalize().unwrap();
+    assert!(
+        told.contains(&format!("--- cut here; the rest: Read {}/big.md ---\n", project.display())),
+        "{told}"
+    );
+    assert!(told.contains("\nNot shown for want of room; Read them when you need them:\n"), "{told}");
+    let counted =
+        told.lines().filter_map(|line| line.strip_prefix("  … and ")?.strip_suffix(" more")).next_back();
+    let counted: usize = counted.unwrap().parse().unwrap();
+    assert!(counted > 250, "{told}");
+    assert!(told.ends_with("=== End Context Files ===\n"), "{told}");
+    // And so does the verb.
+    let run = sandbox.opsctl(&["context"], b"");
+    assert!(run.stdout.contains("big.md          92000 bytes  beginning\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("… and 102 more files than are read\n"), "{}", run.stdout);
+    assert_eq!(sandbox.opsctl(&["context", "--text"], b"").stdout, *told);
+}
+
+#[test]
+fn the_verb_shows_what_any_session_would_get() {
+    let sandbox = project(
+        "{files: [a.md, none.md], tiers: {3: [three.md]}, role_folder: roles}",
+        &[("a.md", "A"), ("three.md", "3"), ("roles/chief.md", "Chief.")],
+    );
+    let run = sandbox.opsctl(&["context", "--tier", "3", "--role", "chief"], b"");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(
+        lines[..4],
+        [
+            "a.md                   1 bytes  whole",
+            "three.md               1 bytes  whole",
+            "roles/chief.md         6 bytes  whole",
+            "none.md: not included: no such file",
+        ]
+    );
+    assert!(
+        lines[4].starts_with("the whole context has ") && lines[4].ends_with(" of 10000 characters"),
+        "{run:?}"
+    );
+    let none = project("{}", &[]).opsctl(&["context"], b"");
+    assert!(none.stdout.starts_with("no files are listed under `context:` in hosts.yaml\n"), "{none:?}");
+}
