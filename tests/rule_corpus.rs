@@ -9,8 +9,13 @@ mod deed;
 
 use std::path::Path;
 
+use opsctl::actions::{message, read_command};
+use opsctl::guard::acting::resolve;
+use opsctl::inventory::load;
+use opsctl::model::mode::Mode;
 use opsctl::model::rules::Rules;
 use opsctl::policy::files::{self, guarded::Places};
+use opsctl::policy::modes;
 use opsctl::policy::never::{self, defaults::DEFAULTS};
 use opsctl::policy::place::{Nowhere, View};
 use opsctl::shell;
@@ -116,6 +121,84 @@ fn the_document_lists_every_default_and_its_example_is_valid() {
         let yaml = block.split("```").next().expect("a block ends");
         let loaded = opsctl::inventory::load::parse(yaml);
         assert!(loaded.is_ok(), "{yaml}: {:?}", loaded.err());
+    }
+}
+
+/// Who may be written to in the rows about messages.
+const CONTACTS: &str = "
+hosts: {ie01: {address: 192.0.2.1}}
+contacts:
+  anna:
+    addresses:
+      - anna@example.net
+      - root
+      - ops
+      - $FAMILY
+      - https://hooks.slack.com/services/T0/
+      - https://ntfy.stump.rocks/anna
+    tags: [claude_direct]
+  operators: {addresses: [$APPRISE_URLS], tags: [claude_direct]}
+  bob: {addresses: [bob@example.net, 'https://discord.com/api/webhooks/2/'], tags: [claude_draft]}
+  landlord: {addresses: [landlord@example.net]}
+policy:
+  webhooks: [https://n8n.stump.rocks/webhook/]
+";
+
+/// What a session of a mode is told about a command, one line for each message; empty: it may run.
+fn told(mode: Mode, command: &str) -> String {
+    let installation = load::parse(CONTACTS).expect("the contacts are valid");
+    let mut reading = read_command(command, Some(Path::new("/app")));
+    message::listed(&reading.script, &installation.policy.rules.webhooks, &mut reading.actions);
+    let actions = resolve(reading.actions, &installation.inventory);
+    let reasons = modes::objections(&actions, &installation.policy, Some(mode));
+    reasons.into_iter().map(|reason| reason.text).collect::<Vec<_>>().join("\n")
+}
+
+#[derive(Deserialize)]
+struct Message {
+    command: String,
+    /// A part of the objection in an interactive session.
+    says: Option<String>,
+}
+
+fn messages() -> Vec<Message> {
+    let text = include_str!("rules/messages.jsonl");
+    let row = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    text.lines().map(row).collect()
+}
+
+#[test]
+fn a_message_goes_to_whom_its_row_says() {
+    let mut wrong = Vec::new();
+    for Message { command, says } in messages() {
+        let told = told(Mode::Interactive, &command);
+        let agrees = says.as_ref().map_or(told.is_empty(), |part| told.contains(part.as_str()));
+        if !agrees || told.contains("secret") {
+            wrong.push(format!("{command}\n  expected {says:?}\n  told {told:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn by_itself_a_session_writes_to_nobody_and_no_wrapper_hides_it() {
+    let wrappers =
+        ["", "bash -c ", "env A=b sh -c ", "timeout 30 bash -c ", "eval ", "ssh root@ie01 ", "sudo bash -c "];
+    for Message { command, says } in messages() {
+        // What an interactive session may not send, no other may.
+        for wrapper in wrappers.iter().filter(|_| says.is_some()) {
+            let text =
+                if wrapper.is_empty() { command.clone() } else { format!("{wrapper}{}", quoted(&command)) };
+            for mode in [Mode::Mission, Mode::Background] {
+                let told = told(mode, &text);
+                let begins =
+                    format!("In {} mode no command writes to people: not a notification (`", mode.as_str());
+                assert!(told.starts_with(&begins), "{text}: {told:?}");
+            }
+        }
+    }
+    for quiet in ["grep mail log", "mail -H", "curl https://example.org", "docker restart jellyfin"] {
+        assert_eq!(told(Mode::Background, quiet), "");
     }
 }
 

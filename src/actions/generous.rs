@@ -24,6 +24,10 @@ const GUESSES: &[(&str, &str)] = &[
     ("helm", "helm"),
     ("ansible", "ansible-playbook"),
     ("apprise", "apprise"),
+    ("sendmail", "sendmail"),
+    ("msmtp", "msmtp"),
+    ("mutt", "mutt"),
+    ("mail", "mail"),
 ];
 /// Programs that are tried when the name betrays nothing.
 const BLIND_GUESSES: &[&str] = &["docker", "systemctl", "kubectl", "helm", "gh"];
@@ -147,6 +151,13 @@ fn is_program(word: &str) -> bool {
             | "tea"
             | "glab"
             | "apprise"
+            | "mailx"
+            | "s-nail"
+            | "mutt"
+            | "neomutt"
+            | "sendmail"
+            | "msmtp"
+            | "swaks"
     )
 }
 

@@ -1,8 +1,10 @@
 //! `opsctl` itself: an agent may ask it and report to it, but not loosen what it is held to.
 
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
+use crate::model::message::Recipient;
 
 use super::line::{Arguments, Line};
+use super::message;
 
 const VALUED: &[&str] = &[
     "--tier",
@@ -33,14 +35,7 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     }
     let word = |n: usize| arguments.positionals.get(n).map(|&index| line.text(index));
     if word(0) == Some("notify") && arguments.has(&["--test", "--deliver"]) {
-        let evidence = "opsctl notify".to_owned();
-        actions.push(line.action(
-            ActionKind::Notification,
-            Verb::Send,
-            Family::Notifier,
-            Target::Nothing,
-            evidence,
-        ));
+        actions.push(message::sent(line, vec![Recipient::Operators], "opsctl notify".to_owned()));
         return;
     }
     let words = match (word(0), word(1)) {

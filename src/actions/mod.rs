@@ -10,7 +10,8 @@ mod guard;
 mod helm;
 mod kubectl;
 mod line;
-mod notifier;
+pub mod message;
+mod request;
 mod swarm;
 mod systemd;
 pub mod tool;
@@ -21,6 +22,7 @@ use crate::model::action::Action;
 use crate::shell::{self, Command, Node, Script};
 
 use line::Line;
+use request::Request;
 
 /// Everything that one command text was found to do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,6 +48,7 @@ pub fn read_command(text: &str, cwd: Option<&Path>) -> CommandReading {
         Node::Unread(unread) => generous::find_actions(unread, &mut actions),
         Node::Group(..) => {}
     });
+    message::doubt(text, &script, &mut actions);
     CommandReading { actions, complaints, script }
 }
 
@@ -78,10 +81,15 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
         "gh" | "tea" | "glab" | "hub" => forge::find_actions(line, actions),
         "opsctl" => guard::find_actions(line, actions),
         "claude" => guard::client(line, actions),
-        "curl" | "wget" => engine_api::find_actions(line, actions),
-        "apprise" => notifier::find_actions(line, actions),
+        "curl" | "wget" | "http" | "https" | "xh" | "xhs" | "curlie" => {
+            let valued = request::valued(line);
+            let request = Request::of(line, &valued);
+            engine_api::find_actions(line, &request, actions);
+            message::web(line, &request, actions);
+        }
+        "apprise" => message::apprise(line, actions),
         _ if line.is_init_script() => systemd::init_script(line, actions),
-        _ => return false,
+        _ => return message::mail(line, actions),
     }
     true
 }

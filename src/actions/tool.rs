@@ -2,6 +2,7 @@
 
 use crate::model::action::{Action, ActionKind, Family, Target};
 use crate::model::event::McpCall;
+use crate::model::message::Recipient;
 use crate::model::rules::ToolRule;
 
 /// The actions of a call: one for each service that is named. A tool that no rule names has none.
@@ -18,6 +19,7 @@ pub fn find_actions(call: &McpCall, rules: &[ToolRule]) -> Vec<Action> {
         target: match service {
             Some(name) => Target::Service(name.to_owned()),
             None if counted => Target::Unknown,
+            None if rule.kind == ActionKind::Notification => Target::Recipients(recipients(call, rule)),
             None => Target::Nothing,
         },
         host: host.map(str::to_owned),
@@ -33,6 +35,19 @@ pub fn find_actions(call: &McpCall, rules: &[ToolRule]) -> Vec<Action> {
         return vec![action(None)];
     }
     services.into_iter().map(|service| action(Some(service))).collect()
+}
+
+/// Those to whom a tool writes.
+fn recipients(call: &McpCall, rule: &ToolRule) -> Vec<Recipient> {
+    let written: Vec<Recipient> = values(call, rule.to.as_deref())
+        .into_iter()
+        .flat_map(|text| text.split(',').map(str::trim).filter(|one| !one.is_empty()))
+        .map(|one| Recipient::Written(one.to_owned()))
+        .collect();
+    if written.is_empty() {
+        return vec![Recipient::Unread("its rule in hosts.yaml does not say which argument names it (`to`)")];
+    }
+    written
 }
 
 /// The texts at an argument: a name, or a JSON pointer; those of a list are several.
@@ -64,6 +79,7 @@ mod tests {
             verb: Verb::Restart,
             service: service.map(Into::into),
             host: Some("node".into()),
+            to: None,
         };
         let arguments = arguments.iter().map(|(at, text)| ((*at).to_owned(), (*text).to_owned())).collect();
         let call = McpCall { tool: "mcp__docker__restart".into(), arguments };

@@ -8,12 +8,12 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Failure, OK, complain, print, print_json};
-use crate::actions::read_command;
+use crate::actions::{message, read_command};
 use crate::guard::acting::resolve;
 use crate::guard::{judge, screen};
 use crate::inventory::compiled::Head;
 use crate::model::verdict::{ResolvedAction, Verdict};
-use crate::policy::dry_run;
+use crate::policy::{dry_run, modes};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
@@ -46,12 +46,14 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let cwd = args.cwd.clone().or_else(|| std::env::current_dir().ok());
     let environment = Environment::of_process();
     let mut notes = environment.complaints.clone();
-    let reading = read_command(&command, cwd.as_deref());
+    let mut reading = read_command(&command, cwd.as_deref());
     let compiled = installation::in_force(&environment, &mut notes);
+    message::listed(&reading.script, &compiled.installation.policy.rules.webhooks, &mut reading.actions);
     let actions = resolve(reading.actions.clone(), &compiled.installation.inventory);
     let tier = environment.tier.or(compiled.tier);
     let head = Head::from(compiled.clone());
     let mut objections = screen::objections(&reading.script, &head, &environment);
+    objections.extend(modes::objections(&actions, &compiled.installation.policy, environment.mode));
     if environment.dry_run {
         objections.extend(dry_run::objections(&actions));
     }

@@ -4,15 +4,16 @@ use chrono::{DateTime, Utc};
 
 use super::screen;
 use crate::actions::tool::find_actions as tool_actions;
-use crate::actions::{CommandReading, read_command};
+use crate::actions::{CommandReading, message, read_command};
 use crate::inventory::Installation;
 use crate::ledger::CallId;
 use crate::model::action::Action;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::inventory::Inventory;
 use crate::model::policy::Tier;
+use crate::model::rules::Rules;
 use crate::model::verdict::{Reason, ResolvedAction};
-use crate::policy::dry_run;
+use crate::policy::{dry_run, modes};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
@@ -46,17 +47,17 @@ impl<'a> ActingCall<'a> {
             return None;
         }
         let cwd = call.cwd.as_deref();
-        let mut reading = tool.command.as_deref().map(|text| read_command(text, cwd)).unwrap_or_default();
         let head = installation::head_in_force(environment);
-        if let Some(call) = &tool.mcp {
-            reading.actions.extend(tool_actions(call, &head.rules.tools));
-        }
+        let mut reading = reading(call, tool);
+        add_listed(&mut reading, tool, &head.rules);
         let mut objections = screen::objections(&reading.script, &head, environment);
         if let Some(file) = &tool.file {
             objections.extend(screen::file_objections(file, cwd, &head, environment));
         }
         let acting = Self::of(call, tool, reading, objections, environment, now, notes);
         acting.map(|mut acting| {
+            let policy = &acting.installation.policy;
+            acting.objections.extend(modes::objections(&acting.actions, policy, environment.mode));
             if environment.dry_run {
                 acting.objections.extend(dry_run::objections(&acting.actions));
             }
@@ -72,10 +73,9 @@ impl<'a> ActingCall<'a> {
         now: DateTime<Utc>,
         notes: &mut Vec<String>,
     ) -> Option<Self> {
-        let cwd = call.cwd.as_deref();
-        let mut reading = tool.command.as_deref().map(|text| read_command(text, cwd)).unwrap_or_default();
-        if let Some(call) = &tool.mcp {
-            reading.actions.extend(tool_actions(call, &installation::head_in_force(environment).rules.tools));
+        let mut reading = reading(call, tool);
+        if tool.mcp.is_some() || message::may_be_listed(&reading.script) {
+            add_listed(&mut reading, tool, &installation::head_in_force(environment).rules);
         }
         Self::of(call, tool, reading, vec![], environment, now, notes)
     }
@@ -113,6 +113,19 @@ impl<'a> ActingCall<'a> {
     pub fn evidence(&self) -> String {
         let words: Vec<&str> = self.actions.iter().map(|action| action.action.evidence.as_str()).collect();
         words.join("; ")
+    }
+}
+
+/// What the command of a call does.
+fn reading(call: &HookCall, tool: &ToolCall) -> CommandReading {
+    tool.command.as_deref().map(|text| read_command(text, call.cwd.as_deref())).unwrap_or_default()
+}
+
+/// Adds what is an action only because `hosts.yaml` says so.
+fn add_listed(reading: &mut CommandReading, tool: &ToolCall, rules: &Rules) {
+    message::listed(&reading.script, &rules.webhooks, &mut reading.actions);
+    if let Some(call) = &tool.mcp {
+        reading.actions.extend(tool_actions(call, &rules.tools));
     }
 }
 

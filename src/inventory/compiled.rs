@@ -8,6 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::Installation;
 use super::compiled_checks::{ChecksWire, VerifyWire};
+use super::compiled_contacts::{ContactWire, ModesWire};
 use super::compiled_context::ContextWire;
 use super::compiled_rules::RulesWire;
 use super::words::{KindWire, OnFailureWire, UnresolvedWire};
@@ -179,6 +180,10 @@ struct PolicyWire {
     on_failure: OnFailureWire,
     verify: VerifyWire,
     tiers: [TierWire; 3],
+    #[serde(default)]
+    modes: ModesWire,
+    #[serde(default)]
+    contacts: Vec<ContactWire>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -229,6 +234,8 @@ impl From<&Compiled> for CompiledWire {
                 unresolved: policy.unresolved.into(),
                 on_failure: policy.on_failure.into(),
                 verify: policy.verify.into(),
+                modes: policy.modes.into(),
+                contacts: policy.contacts.iter().cloned().map(Into::into).collect(),
                 tiers: policy.tiers.clone().map(|tier| TierWire {
                     model: tier.model,
                     tools: tier.tools,
@@ -291,6 +298,8 @@ impl CompiledWire {
             unresolved: self.policy.unresolved.into(),
             on_failure: self.policy.on_failure.into(),
             verify: self.policy.verify.into_verification()?,
+            modes: self.policy.modes.into(),
+            contacts: self.policy.contacts.into_iter().map(Into::into).collect(),
             tiers: [tier_policy(one)?, tier_policy(two)?, tier_policy(three)?],
         };
         let inventory = Inventory {

@@ -22,6 +22,8 @@ pub struct RulesWire {
     secret: Vec<PathRuleWire>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<ToolWire>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    webhooks: Vec<String>,
     /// What tiers 1, 2 and 3 never run.
     #[serde(skip_serializing_if = "nothing")]
     deny: [Vec<String>; 3],
@@ -38,6 +40,8 @@ struct ToolWire {
     verb: Option<ToolVerbWire>,
     service: Option<String>,
     host: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -74,9 +78,11 @@ impl From<&Policy> for RulesWire {
             verb: ToolVerbWire::of(rule.verb),
             service: rule.service.clone(),
             host: rule.host.clone(),
+            to: rule.to.clone(),
         };
         Self {
             tools: rules.tools.iter().map(tool).collect(),
+            webhooks: rules.webhooks.clone(),
             protect: rules.protect.iter().map(path).collect(),
             secret: rules.secret.iter().map(path).collect(),
             never: rules.never.iter().map(never).collect(),
@@ -115,9 +121,11 @@ impl RulesWire {
             tool: rule.tool,
             service: rule.service,
             host: rule.host,
+            to: rule.to,
         };
         Ok(Rules {
             tools: self.tools.into_iter().map(tool).collect(),
+            webhooks: self.webhooks,
             protect: self.protect.into_iter().map(path).collect(),
             secret: self.secret.into_iter().map(path).collect(),
             never: self.never.into_iter().map(never).collect::<Result<_, _>>()?,

@@ -3,6 +3,7 @@
 mod check;
 pub mod compiled;
 mod compiled_checks;
+mod compiled_contacts;
 mod compiled_context;
 mod compiled_rules;
 pub mod error;
@@ -10,6 +11,7 @@ pub mod load;
 pub mod nearest;
 mod wire;
 mod wire_checks;
+mod wire_contacts;
 mod wire_context;
 mod wire_hooks;
 mod wire_rules;

@@ -8,6 +8,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use super::wire_checks::{DnsWire, VerifyWire};
+use super::wire_contacts::{ContactWire, ModesWire};
 use super::wire_context::ContextWire;
 use super::wire_hooks::HookWire;
 use super::wire_rules::{NeverWire, PathRuleWire, ToolRuleWire};
@@ -28,6 +29,9 @@ pub struct HostsFileWire {
     /// The limits.
     #[serde(default)]
     pub policy: Option<PolicyWire>,
+    /// Those whom sessions may write to, by names of your own; [modes.md](modes.md) tells more.
+    #[serde(default)]
+    pub contacts: Option<Entries<ContactWire>>,
     /// Hooks of your own beside ours, by the client's event; [hooks.md](hooks.md) tells more.
     #[serde(default)]
     pub hooks: Option<Entries<Vec<Spanned<HookWire>>>>,
@@ -116,6 +120,10 @@ pub struct PolicyWire {
     pub secret: Option<Vec<Spanned<PathRuleWire>>>,
     /// What tools of MCP servers do, by their names (`mcp__SERVER__TOOL`), so that they draw on budgets, too.
     pub tools: Option<Entries<ToolRuleWire>>,
+    /// Whom sessions may write to, by their mode.
+    pub modes: Option<ModesWire>,
+    /// Beginnings of URLs that take messages, beside those of the usual chats and of `contacts`.
+    pub webhooks: Option<Vec<Spanned<String>>>,
 }
 
 /// So many actions per window; what is left out keeps its default.

@@ -123,4 +123,6 @@ pub struct ToolRuleWire {
     pub service: Option<Spanned<String>>,
     /// The argument that names the host, or a JSON pointer to it.
     pub host: Option<Spanned<String>>,
+    /// The argument that names the recipients of a notification, or a JSON pointer to it.
+    pub to: Option<Spanned<String>>,
 }

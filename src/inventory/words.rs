@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::action::{ActionKind, Verb};
 use crate::model::checks::{Engine, Verifier};
+use crate::model::message::Audience;
 use crate::model::policy::{OnFailure, Unresolved};
 use crate::model::rules::Where;
 
@@ -255,6 +256,43 @@ impl From<Verifier> for VerifierWire {
             Verifier::Command => Self::Command,
             Verifier::Agent => Self::Agent,
             Verifier::Both => Self::Both,
+        }
+    }
+}
+
+/// What a session may do with a contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContactTagWire {
+    ClaudeDirect,
+    ClaudeDraft,
+}
+
+/// See [`Audience`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AudienceWire {
+    Nobody,
+    Contacts,
+    Anyone,
+}
+
+impl From<AudienceWire> for Audience {
+    fn from(word: AudienceWire) -> Self {
+        match word {
+            AudienceWire::Nobody => Self::Nobody,
+            AudienceWire::Contacts => Self::Contacts,
+            AudienceWire::Anyone => Self::Anyone,
+        }
+    }
+}
+
+impl From<Audience> for AudienceWire {
+    fn from(choice: Audience) -> Self {
+        match choice {
+            Audience::Nobody => Self::Nobody,
+            Audience::Contacts => Self::Contacts,
+            Audience::Anyone => Self::Anyone,
         }
     }
 }

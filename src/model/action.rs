@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::message::Recipient;
+
 /// What sort of operation an action is; budgets and tier rights are stated per kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ActionKind {
@@ -96,7 +98,7 @@ pub enum Family {
     Workload,
     /// `gh`, `tea`, `glab`.
     Forge,
-    /// `apprise`.
+    /// `apprise`, `mail`, `curl` to a webhook and whatever else writes to people.
     Notifier,
     /// `opsctl` itself.
     Guard,
@@ -125,7 +127,9 @@ pub enum Target {
     Service(String),
     /// The service cannot be told.
     Unknown,
-    /// This kind of action has no service (a pull request, a notification).
+    /// Those to whom a message goes.
+    Recipients(Vec<Recipient>),
+    /// This kind of action has no service, such as a pull request.
     Nothing,
 }
 

@@ -90,7 +90,7 @@ impl Service {
                 Some(file) => (&self.playbooks, file),
                 None => return false,
             },
-            Target::Service(_) | Target::Unknown | Target::Nothing => return false,
+            Target::Service(_) | Target::Recipients(_) | Target::Unknown | Target::Nothing => return false,
         };
         listed.iter().any(|known| known == name)
     }
@@ -126,7 +126,7 @@ impl Inventory {
             | Target::Release(name)
             | Target::Service(name) => Some(name.clone()),
             Target::Playbook(playbook) => playbook.guessed.as_deref().map(|name| self.service_named(name)),
-            Target::Unknown | Target::Nothing => None,
+            Target::Recipients(_) | Target::Unknown | Target::Nothing => None,
         }
     }
 

@@ -7,6 +7,7 @@ pub mod context;
 pub mod event;
 pub mod hooks;
 pub mod inventory;
+pub mod message;
 pub mod mode;
 pub mod notice;
 pub mod policy;

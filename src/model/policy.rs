@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 
 use super::action::ActionKind;
 use super::checks::Verification;
+use super::message::{Contact, Modes};
 use super::rules::Rules;
 
 /// All limits of one installation.
@@ -26,6 +27,10 @@ pub struct Policy {
     pub verify: Verification,
     /// Rules about commands, files and tools, beside the defaults.
     pub rules: Rules,
+    /// Whom the modes may write to.
+    pub modes: Modes,
+    /// The people and places that may be written to, or may not.
+    pub contacts: Vec<Contact>,
 }
 
 impl Default for Policy {
@@ -39,6 +44,8 @@ impl Default for Policy {
             tiers: Tier::ALL.map(TierPolicy::default_of),
             verify: Verification::default(),
             rules: Rules::default(),
+            modes: Modes::default(),
+            contacts: vec![],
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Rules {
     pub secret: Vec<PathRule>,
     /// Tools of MCP servers that act.
     pub tools: Vec<ToolRule>,
+    /// Addresses that take messages over HTTP, beside the usual ones.
+    pub webhooks: Vec<String>,
 }
 
 /// Where a rule holds.
@@ -80,4 +82,6 @@ pub struct ToolRule {
     pub service: Option<String>,
     /// The argument that names the host.
     pub host: Option<String>,
+    /// The argument that names the recipients of a message.
+    pub to: Option<String>,
 }

@@ -6,6 +6,7 @@ pub mod dry_run;
 pub mod file_entry;
 pub mod files;
 pub mod glob;
+pub mod modes;
 pub mod never;
 pub mod notices;
 pub mod pattern;

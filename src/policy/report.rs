@@ -69,7 +69,7 @@ fn success(action: &Action, host: Option<&str>) -> String {
             Some(title) => format!("Pull request created: {title}"),
             None => format!("Pull request created: {evidence}"),
         },
-        (ActionKind::Notification, _) => "Notification sent via Apprise".to_owned(),
+        (ActionKind::Notification, _) => format!("Notification sent via {}", channel(action)),
         (_, Family::Ansible) => format!("Ansible playbook executed: {evidence}"),
         (_, Family::Helm) => format!("{}: {evidence}", helm(action)),
         (_, family) => format!("{} {}: {evidence}", noun(family), past(action.verb)),
@@ -82,7 +82,7 @@ fn failure(action: &Action, host: Option<&str>, why: &str) -> String {
         (ActionKind::Forbidden, _) => format!("Forbidden action failed ({why}): {evidence}"),
         (_, Family::Tool) => format!("Tool failed ({why}): {evidence}"),
         (ActionKind::PullRequest, _) => format!("Pull request failed ({why}): {evidence}"),
-        (ActionKind::Notification, _) => format!("Notification via Apprise failed ({why})"),
+        (ActionKind::Notification, _) => format!("Notification via {} failed ({why})", channel(action)),
         (_, Family::Ansible) => format!("Ansible playbook failed ({why}): {evidence}"),
         (_, Family::Helm) => format!("{} failed ({why}): {evidence}", helm(action)),
         (_, family) => format!("{} {} failed ({why}): {evidence}", noun(family), action.verb.as_str()),
@@ -94,6 +94,11 @@ fn with_host(action: &Action, host: Option<&str>) -> String {
         Some(host) => format!("{} on {host}", action.evidence),
         None => action.evidence.clone(),
     }
+}
+
+/// What carries a message; people know the name that apprise's events have.
+fn channel(action: &Action) -> &str {
+    if matches!(action.evidence.as_str(), "apprise" | "opsctl notify") { "Apprise" } else { &action.evidence }
 }
 
 fn helm(action: &Action) -> &'static str {

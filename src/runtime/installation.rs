@@ -63,7 +63,7 @@ pub fn head_in_force(environment: &Environment) -> Head {
 }
 
 /// The keys of `hosts.yaml` that state rules.
-const RULE_KEYS: [&str; 6] = ["never", "data", "deny", "protect", "secret", "tools"];
+const RULE_KEYS: [&str; 8] = ["never", "data", "deny", "protect", "secret", "tools", "webhooks", "contacts"];
 
 /// The inventory file: the one that is named, else the first usual place that has one.
 pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {

@@ -11,6 +11,7 @@ mod hooks;
 mod hosts_yaml;
 mod init;
 mod manners;
+mod modes;
 mod render;
 mod rules;
 #[path = "../support/sandbox.rs"]

@@ -9,6 +9,7 @@ mod events;
 mod guard;
 mod managed;
 mod matrix;
+mod modes;
 mod notification;
 mod own_hooks;
 mod rules;

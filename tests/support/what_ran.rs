@@ -101,6 +101,14 @@ pub fn deeds(ran: &Ran) -> Vec<Deed> {
             }
             vec![Deed::new("notification", "send", None, host)]
         }
+        "mail" | "mailx" | "s-nail" | "mutt" | "sendmail" | "msmtp" | "swaks" => {
+            let quiet = ["-bv", "--pretend", "--quit-after"];
+            let sends = ran.args.iter().any(|arg| arg == "-t" || arg.contains('@'));
+            if !sends || ran.args.iter().any(|arg| quiet.contains(&arg.as_str())) {
+                return Vec::new();
+            }
+            vec![Deed::new("notification", "send", None, host)]
+        }
         _ => Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! From the file's words to an [`Installation`]: every value is checked, every default filled in.
 
+mod contacts;
 mod context;
 mod health;
 mod hooks;
@@ -40,7 +41,8 @@ pub fn check(file: HostsFileWire) -> Checked<Installation> {
         .collect::<Checked<Vec<_>>>()?;
     let (services, parts): (Vec<Service>, Vec<Vec<service::Part>>) = services.into_iter().unzip();
     service::one_owner_per_part(&services, &parts)?;
-    let policy = policy::check(file.policy.unwrap_or_default())?;
+    let contacts = contacts::check(file.contacts)?;
+    let policy = policy::check(file.policy.unwrap_or_default(), contacts)?;
     let hooks = hooks::check(file.hooks)?;
     let context = context::check(file.context.unwrap_or_default())?;
     Ok(Installation { inventory: Inventory { domain, hosts, services }, policy, hooks, context })

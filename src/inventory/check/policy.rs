@@ -2,18 +2,19 @@
 
 use serde_saphyr::Spanned;
 
-use super::rules;
-use super::{Checked, entries, wrong};
+use super::{Checked, contacts, entries, rules, wrong};
 use crate::inventory::error::Mistake;
 use crate::inventory::wire::{BudgetWire, PolicyWire};
 use crate::inventory::wire_checks::VerifyWire;
 use crate::model::checks::Verification;
+use crate::model::message::Contact;
 use crate::model::policy::{Budget, Policy, Window};
 
 /// Fills in the default of everything that is not stated.
-pub fn check(wire: PolicyWire) -> Checked<Policy> {
+pub fn check(wire: PolicyWire, contacts: Vec<Contact>) -> Checked<Policy> {
     let defaults = Policy::default();
-    let rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools)?;
+    let mut rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools)?;
+    rules.webhooks = contacts::check_webhooks(wire.webhooks, &contacts)?;
     let mut tiers = defaults.tiers;
     for (number, tier) in entries(wire.tiers) {
         let Some(slot) =
@@ -31,6 +32,8 @@ pub fn check(wire: PolicyWire) -> Checked<Policy> {
         tiers,
         verify: check_verification(wire.verify.unwrap_or_default(), defaults.verify)?,
         rules,
+        modes: contacts::check_modes(wire.modes, defaults.modes),
+        contacts,
     })
 }
 

@@ -79,12 +79,16 @@ fn check_tool(name: &Spanned<String>, wire: ToolRuleWire) -> Checked<ToolRule> {
             "add `service: ARGUMENT`, or a JSON pointer",
         ));
     }
+    if wire.to.is_some() && wire.action != ToolActionWire::Notification {
+        return Err(wrong(name, "has a `to`, but is no notification", "remove `to`"));
+    }
     Ok(ToolRule {
         tool: name.value.clone(),
         kind: wire.action.into(),
         verb,
         service: wire.service.map(|argument| argument.value),
         host: wire.host.map(|argument| argument.value),
+        to: wire.to.map(|argument| argument.value),
     })
 }
 

