@@ -101,6 +101,25 @@ pub fn deeds(ran: &Ran) -> Vec<Deed> {
             }
             vec![Deed::new("notification", "send", None, host)]
         }
+        "ntfy" if ran.args.first().is_some_and(|verb| verb == "publish") => {
+            vec![Deed::new("notification", "send", None, host)]
+        }
+        "curl" | "wget" | "http" => {
+            let places = [
+                "//hooks.slack.com/",
+                "//discord.com/api/webhooks/",
+                "/sendMessage",
+                "ntfy.sh/ops",
+                "//ntfy.stump.rocks/ops",
+                "/message?token=",
+                "/send/m.room.message",
+                "smtps://",
+            ];
+            let sends =
+                |arg: &String| !arg.contains("/json?") && places.iter().any(|place| arg.contains(place));
+            let count = ran.args.iter().filter(|arg| sends(arg)).count();
+            vec![Deed::new("notification", "send", None, host); count]
+        }
         "mail" | "mailx" | "s-nail" | "mutt" | "sendmail" | "msmtp" | "swaks" => {
             let quiet = ["-bv", "--pretend", "--quit-after"];
             let sends = ran.args.iter().any(|arg| arg == "-t" || arg.contains('@'));
