@@ -4,6 +4,7 @@
 #   docker build -t opsctl --build-arg HOSTS=lab.yaml .            with an inventory of your own built in
 #   docker build -t guarded --target onto \
 #     --build-arg BASE_IMAGE=my/claude-ops --build-arg BASE_USER=node .    opsctl onto an image that has a client
+#   docker build -t trial --build-arg PROFILE=quick .              a change of the sources, tried within a minute
 #
 # docs/how-to-existing-image.md tells about the last one.
 
@@ -19,12 +20,14 @@ RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
 COPY compose.yaml .env.example ./
 COPY templates templates
 COPY src src
+# `release` is slow to build and quick to run, `quick` the other way round.
+ARG PROFILE=release
 # The dependencies stay built in the cache; they are built again only when their versions change. The sources are
 # touched because the cache may hold the same file from a later day.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
     find src -type f -exec touch {} + \
-    && cargo build --release --locked --quiet \
-    && cp target/release/opsctl /opsctl
+    && cargo build --profile "$PROFILE" --locked --quiet \
+    && cp "target/$PROFILE/opsctl" /opsctl
 # dig brings ICU along, through libxml2, with 31 MB of tables that it never opens. This has the same name and no table.
 COPY image/no-icu-data.c /image/
 RUN gcc -shared -Wl,-soname,libicudata.so.72 -o /libicudata.so.72 /image/no-icu-data.c

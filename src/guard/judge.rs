@@ -61,23 +61,35 @@ fn with_ledger(
     let mut snapshot = change.usage(keys, policy, acting.now)?;
     merge_cooldown_file(&mut snapshot, keys, file);
     let decision = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now);
-    match &decision.verdict {
-        Verdict::Silent => {
-            change.reserve(acting.id, &decision.reservations, acting.now)?;
-            audit::note(&change, acting, &decision.verdict, &snapshot, environment)?;
-            change.commit()?;
-        }
-        Verdict::Deny(_) => {
-            // The denial stands whether or not it can be noted: on a full disk, it cannot.
-            if let Ok(raised) = audit::note(&change, acting, &decision.verdict, &snapshot, environment)
-                .and_then(|()| tell_of_exhaustion(&change, acting, &snapshot, environment))
-                .and_then(|raised| change.commit().map(|()| raised))
-            {
-                notes.extend(raised.into_iter().filter_map(|id| notify::hand_over(environment, id)));
-            }
-        }
+    if decision.verdict == Verdict::Silent {
+        change.reserve(acting.id, &decision.reservations, acting.now)?;
+        audit::note(&change, acting, &decision.verdict, &snapshot, environment)?;
+        change.commit()?;
+    } else {
+        drop(change);
+        // The denial stands whether or not it can be noted: on a full disk, it cannot.
+        let raised = note_denial(acting, &decision.verdict, &snapshot, environment, ledger);
+        let raised = raised.into_iter().flatten();
+        notes.extend(raised.filter_map(|id| notify::hand_over(environment, id)));
     }
     Ok(decision.verdict)
+}
+
+/// Notes a denial and what it has to tell the operators, whose notices are returned. Nothing was reserved and nothing
+/// will run, so it need not survive a power cut.
+fn note_denial(
+    acting: &ActingCall<'_>,
+    verdict: &Verdict,
+    snapshot: &Snapshot,
+    environment: &Environment,
+    ledger: Ledger,
+) -> Result<Vec<i64>, LedgerError> {
+    let mut ledger = ledger.for_the_record();
+    let change = ledger.change()?;
+    audit::note(&change, acting, verdict, snapshot, environment)?;
+    let raised = tell_of_exhaustion(&change, acting, snapshot, environment)?;
+    change.commit()?;
+    Ok(raised)
 }
 
 /// Notes a verdict that no budget was asked for: nothing depends on it, so it need not survive a power cut.
