@@ -88,8 +88,12 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
             message::web(line, &request, actions);
         }
         "apprise" => message::apprise(line, actions),
+        "mail" | "Mail" | "mailx" | "s-nail" | "bsd-mailx" | "heirloom-mailx" | "mail.mailutils" | "mutt"
+        | "neomutt" | "sendmail" | "exim" | "exim4" | "ssmtp" | "esmtp" | "msmtp" | "swaks" | "sendEmail"
+        | "sendemail" | "smtp-cli" | "telegram-send" | "matrix-commander" | "ntfy" | "gotify"
+        | "shoutrrr" | "signal-cli" => message::mail(line, actions),
         _ if line.is_init_script() => systemd::init_script(line, actions),
-        _ => return message::mail(line, actions),
+        _ => return false,
     }
     true
 }

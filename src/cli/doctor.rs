@@ -1,18 +1,23 @@
 //! `opsctl doctor`: whether an installation is sound.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use serde::Serialize;
 
-use super::{FAILED, Failure, OK, print, print_json};
+use super::{FAILED, Failure, OK, doctor_hooks, print, print_json};
+use crate::doctor::hooks::{Places, read, survey};
 use crate::doctor::{Condition, Finding, Patient, client, examine, project_in_force};
+use crate::render::MANAGED;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
-/// Check a running installation: settings, program, client, ledger, rights, hosts, services
+/// Check a running installation: settings, hooks, program, client, ledger, rights, hosts, services
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl doctor
   opsctl doctor --quick     # for a health check: a moment, without hosts, services and other programs
+  opsctl doctor --hooks     # every hook, whose it is, from which file, and why it does not run
   opsctl doctor --json
 
 Each finding comes with its remedy. Exit code 1 if something failed; warnings do not count.")]
@@ -20,6 +25,15 @@ pub struct DoctorArgs {
     /// Leave out what takes longer than a moment
     #[arg(long)]
     quick: bool,
+    /// List the hooks of every source, those that the client ignores included
+    #[arg(long, conflicts_with = "quick")]
+    hooks: bool,
+    /// With `--hooks`: the file that the client is started with as `--settings`
+    #[arg(long, value_name = "FILE", requires = "hooks")]
+    settings: Option<PathBuf>,
+    /// With `--hooks`: a folder that the client is started with as `--plugin-dir`
+    #[arg(long, value_name = "DIR", requires = "hooks")]
+    plugin_dir: Vec<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -36,6 +50,17 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let mut environment = Environment::of_process();
     let opsctl = std::env::current_exe()?;
     environment.project_dir = project_in_force(&environment, &opsctl);
+    let sources = read(&Places {
+        managed: MANAGED.into(),
+        project: environment.project_dir.clone(),
+        user: client::folder(),
+        settings: args.settings.clone(),
+        plugins: args.plugin_dir.clone(),
+    });
+    let hooks = survey(&sources, client::bare());
+    if args.hooks {
+        return doctor_hooks::run(&hooks, args.json);
+    }
     let mut complaints = environment.complaints.clone();
     let policy = installation::in_force(&environment, &mut complaints);
     let findings = examine(&Patient {
@@ -44,6 +69,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
         complaints: &complaints,
         client: client::find(),
         opsctl,
+        hooks: &hooks,
         quick: args.quick,
     });
     let healthy = findings.iter().all(|finding| finding.condition != Condition::Failed);
@@ -55,7 +81,8 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     Ok(if healthy { OK } else { FAILED })
 }
 
-fn in_words(finding: &Finding) -> String {
+/// A finding for people: one line, and one for its remedy.
+pub fn in_words(finding: &Finding) -> String {
     let Finding { check, condition, what, remedy } = finding;
     let condition = match condition {
         Condition::Ok => "ok     ",

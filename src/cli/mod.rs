@@ -5,6 +5,7 @@ mod context;
 mod cooldown;
 mod demo;
 mod doctor;
+mod doctor_hooks;
 mod events;
 mod explain;
 mod handoff;

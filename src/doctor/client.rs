@@ -22,6 +22,18 @@ pub fn find() -> Option<PathBuf> {
     in_path("claude")
 }
 
+/// The folder of the user's settings: `CLAUDE_CONFIG_DIR`, else `.claude` at home.
+pub fn folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| Some(PathBuf::from(set("HOME")?).join(".claude")))
+}
+
+/// The variable that makes the client pass over the hooks of users, if one is set.
+pub fn bare() -> Option<&'static str> {
+    let is_on = |name: &&str| std::env::var(name).is_ok_and(|value| matches!(value.as_str(), "1" | "true"));
+    ["CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"].into_iter().find(is_on)
+}
+
 /// A program in PATH.
 pub fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

@@ -2,6 +2,7 @@
 
 pub mod client;
 mod files;
+pub mod hooks;
 mod network;
 mod state;
 
@@ -66,6 +67,8 @@ pub struct Patient<'a> {
     pub client: Option<PathBuf>,
     /// This program.
     pub opsctl: PathBuf,
+    /// The hooks of every source.
+    pub hooks: &'a hooks::Survey,
     /// Leave out whatever takes longer than a moment: hosts, services, other programs, the whole ledger.
     pub quick: bool,
 }
@@ -76,6 +79,7 @@ pub fn examine(patient: &Patient<'_>) -> Vec<Finding> {
     findings.push(files::settings(patient));
     findings.push(files::managed());
     findings.push(files::program(patient));
+    findings.push(hooks::finding(patient.hooks));
     findings.push(files::out_of_reach(patient));
     if !patient.quick {
         findings.push(client::client(patient));

@@ -8,6 +8,9 @@ pub mod settings;
 pub mod tier_args;
 mod views;
 
+pub use own_hooks::{has_readable_matcher, is_hook_readable, is_marked, is_readable};
+pub use settings::VERIFIER;
+
 use std::path::{Path, PathBuf};
 
 use minijinja::syntax::SyntaxConfig;

@@ -26,19 +26,30 @@ pub fn is_marked(group: &Value) -> bool {
     group.get(MARK).and_then(Value::as_str) == Some(HOSTS_YAML)
 }
 
-/// Whether the client can read a group: each hook of a type that it knows, with what that type needs, and a time in
-/// numbers.
+/// Whether the client can read a group: a matcher in words, and hooks that it can read.
 pub fn is_readable(group: &Value) -> bool {
-    let Some(hooks) = group.get("hooks").and_then(Value::as_array) else { return false };
-    hooks.iter().all(|hook| {
-        let has = |key: &str| hook.get(key).is_some_and(Value::is_string);
-        let needed = match hook.get("type").and_then(Value::as_str) {
-            Some("command") => has("command"),
-            Some("prompt" | "agent") => has("prompt"),
-            Some("http") => has("url"),
-            Some("mcp_tool") => has("server") && has("tool"),
-            _ => false,
-        };
-        needed && hook.get("timeout").is_none_or(Value::is_number)
-    })
+    has_readable_matcher(group)
+        && group
+            .get("hooks")
+            .and_then(Value::as_array)
+            .is_some_and(|hooks| hooks.iter().all(is_hook_readable))
+}
+
+/// Whether the matcher of a group, where it has one, is a text.
+pub fn has_readable_matcher(group: &Value) -> bool {
+    group.get("matcher").is_none_or(Value::is_string)
+}
+
+/// Whether the client can read a hook: it is of a type that the client knows, has what that type needs, and a time in
+/// numbers.
+pub fn is_hook_readable(hook: &Value) -> bool {
+    let has = |key: &str| hook.get(key).is_some_and(Value::is_string);
+    let needed = match hook.get("type").and_then(Value::as_str) {
+        Some("command") => has("command"),
+        Some("prompt" | "agent") => has("prompt"),
+        Some("http") => has("url"),
+        Some("mcp_tool") => has("server") && has("tool"),
+        _ => false,
+    };
+    needed && hook.get("timeout").is_none_or(Value::is_number)
 }

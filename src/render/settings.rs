@@ -15,7 +15,7 @@ const REPLACED: [&str; 5] = [
 ];
 
 /// What the verifier's prompt begins with, where these files have none: an earlier rendering may have had one.
-const VERIFIER: &str = "You verify remediations. A session of an operations agent is about to end";
+pub const VERIFIER: &str = "You verify remediations. A session of an operations agent is about to end";
 
 /// The `settings.json` that is there now; empty when there is none.
 #[derive(Debug, Clone, PartialEq, Default)]

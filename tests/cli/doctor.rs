@@ -201,3 +201,75 @@ fn services_are_looked_at_as_hosts_yaml_says() {
     assert_failed(&sick, "services", "mail (", "hosts.yaml");
     assert!(finding(&sick, "services").1.contains("refused"), "{}", sick.stdout);
 }
+
+/// Settings with a hook before a tool that is not ours.
+const THEIRS: &str = r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint", "args": ["two words"]}]}]}}"#;
+
+fn hooks(sandbox: &Sandbox) -> Run {
+    sandbox.opsctl(&["doctor", "--hooks"], b"")
+}
+
+#[test]
+fn hooks_are_listed_by_file_with_what_keeps_them_from_running() {
+    let sandbox = installation();
+    assert_eq!(finding(&quick(&sandbox), "hooks").0, "ok");
+    sandbox.write(
+        ".claude/settings.local.json",
+        r#"{"hooks": {"NoSuchEvent": [{"hooks": [{"type": "command", "command": "x"}]}]}}"#,
+    );
+    sandbox.write("home/settings.json", THEIRS);
+    let sandbox = sandbox.with("CLAUDE_CONFIG_DIR", "home");
+    let run = hooks(&sandbox);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let here = sandbox.path(".claude").display().to_string();
+    assert_eq!(lines[0], format!("local: {here}/settings.local.json"));
+    assert_eq!(
+        lines[1..3],
+        ["  NoSuchEvent: command x (of others)", "    IGNORED: the client has no event of this name"]
+    );
+    assert_eq!(lines[3], format!("project: {here}/settings.json"));
+    assert!(lines[4].ends_with("/opsctl hook session-start"), "{}", run.stdout);
+    assert!(lines.contains(&"user: home/settings.json"), "{}", run.stdout);
+    assert!(lines.contains(&"  PreToolUse Bash: command lint 'two words' (of others)"), "{}", run.stdout);
+    let warning = "warning  hooks: a hook of others before a tool, such as `lint 'two words'` in home/settings.json: it may replace the command that opsctl has read";
+    assert!(lines.contains(&warning), "{}", run.stdout);
+    // An operator's own are meant.
+    sandbox
+        .write("home/settings.json", &THEIRS.replace("\"matcher\"", "\"from\": \"hosts.yaml\", \"matcher\""));
+    assert_eq!(finding(&quick(&sandbox), "hooks").0, "ok");
+    sandbox.write(
+        "home/settings.json",
+        &THEIRS.replace("\"command\": \"lint\"", "\"command\": \"lint\", \"async\": true"),
+    );
+    assert_eq!(finding(&quick(&sandbox), "hooks").0, "ok");
+}
+
+#[test]
+fn hooks_that_are_switched_off_or_lost_are_found() {
+    let sandbox = installation().with("CLAUDE_CONFIG_DIR", "home");
+    sandbox.write(".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
+    let run = quick(&sandbox);
+    assert_failed(&run, "hooks", "do not run: `disableAllHooks` in ", "remove what is in the way");
+    assert_eq!(hooks(&sandbox).code, Some(1));
+    sandbox.write(".claude/settings.local.json", "{");
+    let (condition, what, _) = finding(&quick(&sandbox), "hooks");
+    assert_eq!(condition, "warning");
+    assert!(what.contains("the client ignores ") && what.contains("it is not JSON"), "{what}");
+    let broken =
+        sandbox.read(".claude/settings.json").replace("\"timeout\": ", "\"timeout\": \"x\", \"was\": ");
+    sandbox.write(".claude/settings.json", &broken);
+    assert_failed(&quick(&sandbox), "hooks", "the client cannot read its hook 1 for PreToolUse", "");
+}
+
+#[test]
+fn what_the_command_line_adds_is_told_only_to_the_list() {
+    let sandbox = installation();
+    sandbox.write("more.json", THEIRS);
+    let run = sandbox.opsctl(&["doctor", "--hooks", "--json", "--settings", "more.json"], b"");
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["sources"][0]["source"], "command line");
+    assert_eq!(report["hooks"][0]["of"], "others");
+    assert_eq!(report["finding"]["condition"], "warning");
+    assert_eq!(sandbox.opsctl(&["doctor", "--settings", "more.json"], b"").code, Some(1));
+}

@@ -7,6 +7,7 @@ mod context;
 mod entrypoint;
 mod events;
 mod guard;
+mod hook_sources;
 mod managed;
 mod matrix;
 mod modes;

@@ -57,10 +57,10 @@ pub(super) fn enter() {
 const MANAGED: &str = "/etc/claude-code";
 
 /// Hides the managed settings of this machine, if there are any, from the calling thread's session, and gives it these.
-pub(super) fn manage(settings: Option<&str>, scratch: &Path) {
+pub(super) fn manage(settings: Option<&str>, more: Option<&str>, scratch: &Path) {
     let managed = Path::new(MANAGED);
     if !managed.exists() {
-        if settings.is_none() {
+        if settings.is_none() && more.is_none() {
             return;
         }
         make_etc_writable(scratch);
@@ -69,6 +69,10 @@ pub(super) fn manage(settings: Option<&str>, scratch: &Path) {
     must("mount", &["-t", "tmpfs", "tmpfs", MANAGED]);
     if let Some(settings) = settings {
         fs::write(managed.join("managed-settings.json"), settings).unwrap();
+    }
+    if let Some(more) = more {
+        fs::create_dir(managed.join("managed-settings.d")).unwrap();
+        fs::write(managed.join("managed-settings.d/more.json"), more).unwrap();
     }
 }
 

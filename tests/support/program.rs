@@ -32,6 +32,7 @@ pub struct Program<'a> {
     command: Command,
     stdin: String,
     managed_settings: Option<String>,
+    more_managed_settings: Option<String>,
     operators_listen: bool,
     timeout: Duration,
     script: Arc<Mutex<Script>>,
@@ -62,6 +63,7 @@ impl<'a> Program<'a> {
             command,
             stdin: String::new(),
             managed_settings: None,
+            more_managed_settings: None,
             operators_listen: false,
             timeout: Duration::from_mins(1),
             script: Arc::default(),
@@ -128,6 +130,12 @@ impl<'a> Program<'a> {
         self
     }
 
+    /// A second file of managed settings, in the folder of those that are added.
+    pub fn more_managed_settings(mut self, settings: &Value) -> Self {
+        self.more_managed_settings = Some(settings.to_string());
+        self
+    }
+
     /// The operators can be told: the real `apprise` is there, with one URL that leads to [`Ran::notifications`].
     pub fn operators_listen(mut self) -> Self {
         self.workspace.put_program("apprise", &installed::apprise());
@@ -155,7 +163,11 @@ impl<'a> Program<'a> {
 
     fn run_here(mut self) -> Ran {
         namespace::enter();
-        namespace::manage(self.managed_settings.as_deref(), &self.workspace.path("machine"));
+        namespace::manage(
+            self.managed_settings.as_deref(),
+            self.more_managed_settings.as_deref(),
+            &self.workspace.path("machine"),
+        );
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let ran = runtime.block_on(async {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();

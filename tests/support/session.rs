@@ -15,6 +15,7 @@ use std::time::Duration;
 pub struct Session {
     workspace: Workspace,
     managed_settings: Option<Value>,
+    more_managed_settings: Option<Value>,
     operators_listen: bool,
     tools: String,
     limits: Option<Vec<String>>,
@@ -36,6 +37,7 @@ impl Session {
         Self {
             workspace,
             managed_settings: None,
+            more_managed_settings: None,
             operators_listen: false,
             tools: "Bash,Read".to_owned(),
             limits: None,
@@ -72,6 +74,12 @@ impl Session {
     /// The machine's managed settings, which no project can override.
     pub fn managed_settings(mut self, settings: Value) -> Self {
         self.managed_settings = Some(settings);
+        self
+    }
+
+    /// A second file of managed settings, in the folder of those that are added.
+    pub fn more_managed_settings(mut self, settings: Value) -> Self {
+        self.more_managed_settings = Some(settings);
         self
     }
 
@@ -198,6 +206,9 @@ impl Session {
         }
         if let Some(settings) = &self.managed_settings {
             program = program.managed_settings(settings);
+        }
+        if let Some(settings) = &self.more_managed_settings {
+            program = program.more_managed_settings(settings);
         }
         if self.operators_listen {
             program = program.operators_listen();

@@ -192,8 +192,7 @@ const BEFORE_THE_MESSAGE: &[&str] = &[
     "to",
 ];
 
-/// Hands a command to its program; false when it is none of these.
-pub(in super::super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
+pub(in super::super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
     let program = line.program();
     if let Some((_, words)) = SENDERS.iter().find(|(name, _)| *name == program) {
         let mut arguments = Arguments::default();
@@ -201,19 +200,18 @@ pub(in super::super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>)
         if verb.is_some_and(|at| words.contains(&line.text(at))) && !arguments.has(&["-h", "--help"]) {
             actions.push(sent(line, vec![Recipient::Unread(UNNAMED)], program.to_owned()));
         }
-        return true;
+        return;
     }
-    let Some(mailer) = MAILERS.iter().find(|mailer| mailer.names.contains(&program)) else { return false };
+    let Some(mailer) = MAILERS.iter().find(|mailer| mailer.names.contains(&program)) else { return };
     let mut arguments = Arguments::default();
     line.arguments(1, mailer.valued, &mut arguments);
     if arguments.has(mailer.quiet) || ends_early(&arguments) {
-        return true;
+        return;
     }
     let recipients = recipients(line, mailer, &arguments);
     if !recipients.is_empty() {
         actions.push(sent(line, recipients, program.to_owned()));
     }
-    true
 }
 
 fn ends_early(arguments: &Arguments<'_>) -> bool {

@@ -5,7 +5,7 @@ use super::super::request::{Request, is_client, valued};
 use super::{IN_MESSAGE, chats, recipient, sent};
 use crate::model::action::Action;
 use crate::model::message::{Recipient, plain_url};
-use crate::shell::{Script, Word};
+use crate::shell::{Node, Script, Word};
 
 pub(in super::super) fn find_actions(line: &Line<'_>, request: &Request<'_>, actions: &mut Vec<Action>) {
     for url in &request.urls {
@@ -25,7 +25,9 @@ pub(in super::super) fn find_actions(line: &Line<'_>, request: &Request<'_>, act
 
 /// Whether a command stands in the script that may write to such an address.
 pub fn may_be_listed(script: &Script) -> bool {
-    script.commands().into_iter().any(|command| is_client(&Line::new(command)))
+    let mut found = false;
+    script.visit(|node| found |= matches!(node, Node::Command(command) if is_client(&Line::new(command))));
+    found
 }
 
 /// The messages to addresses that `hosts.yaml` adds to those that are known.

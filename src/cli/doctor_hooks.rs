@@ -1,0 +1,115 @@
+//! `opsctl doctor --hooks`: every hook, whose it is, and why it does not run.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::doctor::in_words;
+use super::{FAILED, Failure, OK, print, print_json};
+use crate::doctor::hooks::{Hook, Origin, SourceState, Survey, finding};
+use crate::doctor::{Condition, Finding};
+
+#[derive(Serialize)]
+struct SurveyWire<'a> {
+    sources: Vec<SourceWire<'a>>,
+    hooks: Vec<HookWire<'a>>,
+    finding: &'a Finding,
+}
+
+#[derive(Serialize)]
+struct SourceWire<'a> {
+    source: String,
+    file: &'a Path,
+    ignored: Option<String>,
+}
+
+#[derive(Serialize)]
+struct HookWire<'a> {
+    event: &'a str,
+    matcher: Option<&'a str>,
+    #[serde(rename = "if", skip_serializing_if = "Option::is_none")]
+    condition: Option<&'a str>,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    runs: &'a str,
+    of: &'static str,
+    source: String,
+    file: &'a Path,
+    in_force: bool,
+    ignored: Option<String>,
+}
+
+/// Lists what was surveyed. Fails where opsctl's own hooks do not run.
+pub fn run(survey: &Survey, json: bool) -> Result<u8, Failure> {
+    let finding = finding(survey);
+    if json {
+        let hooks = survey.hooks.iter().filter_map(|hook| Some((hook, survey.sources.get(hook.source)?)));
+        print_json(&SurveyWire {
+            sources: survey.sources.iter().map(SourceWire::of).collect(),
+            hooks: hooks.map(|(hook, source)| HookWire::of(hook, source)).collect(),
+            finding: &finding,
+        })?;
+    } else {
+        for (index, source) in survey.sources.iter().enumerate() {
+            print(&format!("{}: {}\n", source.scope, source.file.display()));
+            if let Some(why) = &source.ignored {
+                print(&format!("  IGNORED: {why}\n"));
+            }
+            let own = survey.hooks.iter().filter(|hook| hook.source == index);
+            print(&own.map(|hook| line(hook, source.ignored.is_some())).collect::<String>());
+        }
+        print(&in_words(&finding));
+    }
+    Ok(if finding.condition == Condition::Failed { FAILED } else { OK })
+}
+
+const fn of(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Ours => "opsctl",
+        Origin::Inventory => "hosts.yaml",
+        Origin::Others => "others",
+    }
+}
+
+/// One hook for people. That its whole file is ignored stands above it.
+fn line(hook: &Hook, above: bool) -> String {
+    let Hook { event, kind, runs, .. } = hook;
+    let matcher = hook.matcher.as_deref().map(|matcher| format!(" {matcher}")).unwrap_or_default();
+    let condition = hook.condition.as_deref().map(|rule| format!(" if {rule}")).unwrap_or_default();
+    let whose = match hook.origin {
+        Origin::Ours => String::new(),
+        origin => format!(" (of {})", of(origin)),
+    };
+    let ignored = match &hook.ignored {
+        Some(why) if !above => format!("\n    IGNORED: {why}"),
+        _ => String::new(),
+    };
+    format!("  {event}{matcher}{condition}: {kind} {runs}{whose}{ignored}\n")
+}
+
+impl<'a> SourceWire<'a> {
+    fn of(source: &'a SourceState) -> Self {
+        Self {
+            source: source.scope.to_string(),
+            file: &source.file,
+            ignored: source.ignored.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+impl<'a> HookWire<'a> {
+    fn of(hook: &'a Hook, source: &'a SourceState) -> Self {
+        Self {
+            event: &hook.event,
+            matcher: hook.matcher.as_deref(),
+            condition: hook.condition.as_deref(),
+            kind: &hook.kind,
+            runs: &hook.runs,
+            of: of(hook.origin),
+            source: source.scope.to_string(),
+            file: &source.file,
+            in_force: hook.ignored.is_none(),
+            ignored: hook.ignored.as_ref().map(ToString::to_string),
+        }
+    }
+}

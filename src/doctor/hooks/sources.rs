@@ -1,0 +1,263 @@
+//! The files that may state hooks, in the order in which the client ranks them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::render::is_readable;
+
+/// Where one hook that it cannot read makes the client ignore the whole file.
+const GUARDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
+
+/// Who stands behind a file; the first ranks highest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// The machine's administrator.
+    Managed,
+    /// The argument `--settings`.
+    CommandLine,
+    /// `.claude/settings.local.json` of the project.
+    Local,
+    /// `.claude/settings.json` of the project.
+    Project,
+    /// `settings.json` in the client's folder of the user.
+    User,
+    /// A plugin, by its name; one that managed settings enable counts as managed.
+    Plugin(String, bool),
+}
+
+impl Scope {
+    /// Whether it holds where only managed hooks run.
+    pub const fn is_managed(&self) -> bool {
+        matches!(self, Self::Managed | Self::Plugin(_, true))
+    }
+
+    /// Whether it is a plugin's.
+    pub const fn is_plugin(&self) -> bool {
+        matches!(self, Self::Plugin(..))
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Managed => f.write_str("managed"),
+            Self::CommandLine => f.write_str("command line"),
+            Self::Local => f.write_str("local"),
+            Self::Project => f.write_str("project"),
+            Self::User => f.write_str("user"),
+            Self::Plugin(name, _) => write!(f, "plugin {name}"),
+        }
+    }
+}
+
+/// One file that is there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// Who stands behind it.
+    pub scope: Scope,
+    /// Where it is.
+    pub file: PathBuf,
+    /// Its settings; why it cannot be read.
+    pub settings: Result<Value, String>,
+}
+
+impl Source {
+    /// Why the client passes over the whole file.
+    pub fn unusable(&self) -> Option<String> {
+        let settings = match &self.settings {
+            Err(error) => return Some(error.clone()),
+            Ok(settings) => settings,
+        };
+        if !settings.is_object() {
+            return Some("it is not an object".to_owned());
+        }
+        let switch = settings.get("disableAllHooks");
+        if self.scope != Scope::Managed && switch.is_some_and(|switch| !switch.is_boolean()) {
+            return Some("its `disableAllHooks` is neither true nor false".to_owned());
+        }
+        let hooks = settings.get("hooks").and_then(Value::as_object)?;
+        GUARDING.iter().find_map(|event| {
+            let broken = match hooks.get(*event)? {
+                Value::Array(groups) => groups.iter().position(|group| !is_readable(group))? + 1,
+                _ => 1,
+            };
+            Some(format!("the client cannot read its hook {broken} for {event}"))
+        })
+    }
+}
+
+/// Where the client looks.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The machine's managed settings; beside them may lie a folder of files that are added.
+    pub managed: PathBuf,
+    /// The project.
+    pub project: PathBuf,
+    /// The client's folder of the user: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    pub user: Option<PathBuf>,
+    /// The argument `--settings`.
+    pub settings: Option<PathBuf>,
+    /// The arguments `--plugin-dir`.
+    pub plugins: Vec<PathBuf>,
+}
+
+/// Reads every file that is there.
+pub fn read(places: &Places) -> Vec<Source> {
+    let mut sources: Vec<Source> = Vec::new();
+    let mut add = |scope: Scope, file: PathBuf| sources.extend(source(scope, file));
+    add(Scope::Managed, places.managed.clone());
+    for file in json_files(&places.managed.with_extension("d")) {
+        add(Scope::Managed, file);
+    }
+    if let Some(file) = &places.settings {
+        add(Scope::CommandLine, file.clone());
+    }
+    add(Scope::Local, places.project.join(".claude/settings.local.json"));
+    add(Scope::Project, places.project.join(".claude/settings.json"));
+    if let Some(folder) = &places.user {
+        add(Scope::User, folder.join("settings.json"));
+        let enabled = enabled(&sources);
+        for (name, managed, folder) in installed(folder, &places.project, &enabled) {
+            sources.extend(plugin(&name, managed, &folder));
+        }
+    }
+    for folder in places.plugins.iter().flat_map(|folder| plugins_below(folder)) {
+        sources.extend(plugin(&name_of(&folder), false, &folder));
+    }
+    sources
+}
+
+/// A file that is there, with its text as JSON.
+fn source(scope: Scope, file: PathBuf) -> Option<Source> {
+    let settings = match std::fs::read_to_string(&file) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
+        Err(error) => Err(format!("it cannot be read ({error})")),
+        Ok(text) => serde_json::from_str(&text).map_err(|error| format!("it is not JSON ({error})")),
+    };
+    Some(Source { scope, file, settings })
+}
+
+fn json_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|file| file.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The plugins that are switched on, and whether managed settings do so. The higher file has the say.
+fn enabled(sources: &[Source]) -> BTreeMap<String, bool> {
+    let mut stated: BTreeMap<String, (bool, bool)> = BTreeMap::new();
+    // What a file says that the client passes over counts for nothing.
+    for source in sources.iter().rev().filter(|source| source.unusable().is_none()) {
+        let plugins = source.settings.as_ref().ok().and_then(|settings| settings.get("enabledPlugins"));
+        for (name, on) in plugins.and_then(Value::as_object).into_iter().flatten() {
+            stated.insert(name.clone(), (on == &json!(true), source.scope == Scope::Managed));
+        }
+    }
+    stated.into_iter().filter(|(_, (on, _))| *on).map(|(name, (_, managed))| (name, managed)).collect()
+}
+
+#[derive(Deserialize)]
+struct InstalledWire {
+    #[serde(default)]
+    plugins: BTreeMap<String, Vec<PluginWire>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PluginWire {
+    install_path: PathBuf,
+    project_path: Option<PathBuf>,
+}
+
+/// The folders of the plugins that are installed and switched on.
+fn installed(user: &Path, project: &Path, enabled: &BTreeMap<String, bool>) -> Vec<(String, bool, PathBuf)> {
+    let text = std::fs::read(user.join("plugins/installed_plugins.json")).unwrap_or_default();
+    let Ok(mut list) = serde_json::from_slice::<InstalledWire>(&text) else { return vec![] };
+    let here = |plugin: &PluginWire| {
+        plugin
+            .project_path
+            .as_ref()
+            .is_none_or(|path| path.canonicalize().ok() == project.canonicalize().ok())
+    };
+    enabled
+        .iter()
+        .filter_map(|(name, managed)| {
+            let plugin = list.plugins.remove(name)?.into_iter().find(here)?;
+            let folder = in_place(user, name).unwrap_or(plugin.install_path);
+            Some((name.clone(), *managed, folder))
+        })
+        .collect()
+}
+
+/// The plugin's own folder, where its marketplace is a folder of this machine: the client reads it there, not the copy.
+fn in_place(user: &Path, name: &str) -> Option<PathBuf> {
+    let json = |path: &Path| serde_json::from_slice::<Value>(&std::fs::read(path).ok()?).ok();
+    let (plugin, market) = name.rsplit_once('@')?;
+    let markets = json(&user.join("plugins/known_marketplaces.json"))?;
+    let market = markets.get(market)?;
+    if market.pointer("/source/source")?.as_str()? != "directory" {
+        return None;
+    }
+    let folder = PathBuf::from(market.get("installLocation")?.as_str()?);
+    let list = json(&folder.join(".claude-plugin/marketplace.json"))?;
+    let named = |entry: &&Value| entry.get("name").and_then(Value::as_str) == Some(plugin);
+    let entry = list.get("plugins")?.as_array()?.iter().find(named)?;
+    Some(folder.join(entry.get("source")?.as_str()?.trim_start_matches("./")))
+}
+
+/// A folder is a plugin, or holds some.
+fn plugins_below(folder: &Path) -> Vec<PathBuf> {
+    let is_plugin = |folder: &Path| folder.join(".claude-plugin").is_dir() || folder.join("hooks").is_dir();
+    if is_plugin(folder) {
+        return vec![folder.to_owned()];
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| is_plugin(path)).collect();
+    folders.sort();
+    folders
+}
+
+fn manifest(folder: &Path) -> Value {
+    let text = std::fs::read(folder.join(".claude-plugin/plugin.json")).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+fn name_of(folder: &Path) -> String {
+    let manifest = manifest(folder);
+    let name = manifest.get("name").and_then(Value::as_str).map(str::to_owned);
+    name.unwrap_or_else(|| folder.file_name().unwrap_or_default().to_string_lossy().into_owned())
+}
+
+/// A plugin's hooks: those of `hooks/hooks.json`, and those that its manifest holds or names.
+fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
+    let scope = || Scope::Plugin(name.to_owned(), managed);
+    let mut sources: Vec<Source> = source(scope(), folder.join("hooks/hooks.json")).into_iter().collect();
+    let hooks = manifest(folder).get("hooks").cloned().unwrap_or_default();
+    for part in hooks.as_array().cloned().unwrap_or_else(|| vec![hooks]) {
+        match part {
+            Value::String(file) => {
+                let file = folder.join(file.trim_start_matches("./"));
+                if !sources.iter().any(|source| source.file == file) {
+                    sources.extend(source(scope(), file));
+                }
+            }
+            Value::Object(_) => sources.push(Source {
+                scope: scope(),
+                file: folder.join(".claude-plugin/plugin.json"),
+                settings: Ok(json!({"hooks": part})),
+            }),
+            _ => {}
+        }
+    }
+    sources
+}

@@ -1,0 +1,259 @@
+//! Which hooks of the sources the client would run. The rules are those of release 2.1.330, as it was seen to act.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::sources::{Scope, Source};
+use crate::model::event::EVENT_NAMES;
+use crate::render::{VERIFIER, has_readable_matcher, is_hook_readable, is_marked};
+
+/// Why something does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ignored {
+    /// The client cannot use the file.
+    File(String),
+    /// A switch keeps it from running.
+    Switch(String),
+    /// The client passes over this one hook.
+    Hook(String),
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::File(why) | Self::Switch(why) | Self::Hook(why)) = self;
+        f.write_str(why)
+    }
+}
+
+/// Whose a hook is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It calls opsctl.
+    Ours,
+    /// `hosts.yaml` states it.
+    Inventory,
+    /// Somebody else's.
+    Others,
+}
+
+/// One hook, as the client takes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook {
+    /// The client's name of the event.
+    pub event: String,
+    /// Which tools, sources or agents; `None` is all.
+    pub matcher: Option<String>,
+    /// The permission rule that restricts it.
+    pub condition: Option<String>,
+    /// `command`, `prompt` and so on, as written.
+    pub kind: String,
+    /// What runs: a command line, a URL, the beginning of a prompt.
+    pub runs: String,
+    /// False where its answer counts for nothing.
+    pub answers: bool,
+    /// Whose it is.
+    pub origin: Origin,
+    /// The index of its source.
+    pub source: usize,
+    /// Why it does not run; `None`: it does.
+    pub ignored: Option<Ignored>,
+}
+
+/// What became of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceState {
+    /// Who stands behind it.
+    pub scope: Scope,
+    /// Where it is.
+    pub file: PathBuf,
+    /// Why the client ignores the file or its hooks; `None`: it does not.
+    pub ignored: Option<Ignored>,
+}
+
+/// All sources that are there, and their hooks in the order of the files.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Survey {
+    /// The files, the highest first.
+    pub sources: Vec<SourceState>,
+    /// The hooks.
+    pub hooks: Vec<Hook>,
+}
+
+/// Which hooks run. `bare` names the variable that starts the client without the hooks of users, if one is set.
+pub fn survey(sources: &[Source], bare: Option<&str>) -> Survey {
+    let unusable: Vec<Option<String>> = sources.iter().map(Source::unusable).collect();
+    let usable: Vec<(&Source, &Value)> = sources
+        .iter()
+        .zip(&unusable)
+        .filter(|(_, unusable)| unusable.is_none())
+        .filter_map(|(source, _)| Some((source, source.settings.as_ref().ok()?)))
+        .collect();
+    let switches = Switches::of(&usable, bare);
+    let mut survey = Survey::default();
+    let mut identities: Vec<Value> = Vec::new();
+    for (index, (source, unusable)) in sources.iter().zip(unusable).enumerate() {
+        let ignored =
+            unusable.map(Ignored::File).or_else(|| switches.against(&source.scope).map(Ignored::Switch));
+        let (scope, file) = (source.scope.clone(), source.file.clone());
+        survey.sources.push(SourceState { scope, file, ignored: ignored.clone() });
+        for (event, group) in groups(source) {
+            for value in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
+                let mut hook = read(&event, &group, value, index);
+                let identity = identity(value);
+                hook.ignored = ignored.clone().or_else(|| {
+                    let why = unreadable(&event, &group, value);
+                    why.or_else(|| twin(&hook, &identity, &survey, &identities)).map(Ignored::Hook)
+                });
+                survey.hooks.push(hook);
+                identities.push(identity);
+            }
+        }
+    }
+    survey
+}
+
+/// Why a hook is one too many: the same runs already. To the client all settings are one, and each plugin is another.
+fn twin(hook: &Hook, identity: &Value, survey: &Survey, identities: &[Value]) -> Option<String> {
+    let source = |hook: &Hook| survey.sources.get(hook.source);
+    let plugin = |hook: &Hook| source(hook).map(|source| &source.scope).filter(|scope| scope.is_plugin());
+    let (twin, _) = survey.hooks.iter().zip(identities).find(|(other, known)| {
+        other.ignored.is_none()
+            && *known == identity
+            && (&other.event, &other.matcher) == (&hook.event, &hook.matcher)
+            && plugin(other) == plugin(hook)
+    })?;
+    Some(format!("the same stands in {}", source(twin)?.file.display()))
+}
+
+/// The switches that keep hooks from running.
+struct Switches {
+    /// Nobody's run.
+    all: Option<String>,
+    /// Only those of managed settings run.
+    others: Option<String>,
+}
+
+impl Switches {
+    fn of(usable: &[(&Source, &Value)], bare: Option<&str>) -> Self {
+        let said = |key: &str, source: &Source| format!("`{key}` in {}", source.file.display());
+        let managed = || usable.iter().filter(|(source, _)| source.scope == Scope::Managed);
+        // Of several managed files the last has the say; of the others the highest. Plugins have none.
+        let by_managed = managed()
+            .rev()
+            .find_map(|(source, settings)| Some((*source, settings.get("disableAllHooks")?.as_bool()?)));
+        let by_others = usable
+            .iter()
+            .filter(|(source, _)| source.scope != Scope::Managed && !source.scope.is_plugin())
+            .find_map(|(source, settings)| Some((*source, settings.get("disableAllHooks")?.as_bool()?)));
+        let on = |stated: Option<(&Source, bool)>| {
+            stated.filter(|(_, disables)| *disables).map(|(source, _)| said("disableAllHooks", source))
+        };
+        // The client holds whatever is not false to be true.
+        let managed_only = managed().find_map(|(source, settings)| {
+            let stated = settings.get("allowManagedHooksOnly")?;
+            (stated != &Value::Bool(false) && stated != "false")
+                .then(|| said("allowManagedHooksOnly", source))
+        });
+        let disabled = if by_managed.is_none() { on(by_others) } else { None };
+        Self {
+            all: on(by_managed),
+            others: managed_only.or(disabled).or_else(|| bare.map(|name| format!("the variable {name}"))),
+        }
+    }
+
+    fn against(&self, scope: &Scope) -> Option<String> {
+        self.all.clone().or_else(|| self.others.clone().filter(|_| !scope.is_managed()))
+    }
+}
+
+/// The groups of a source by event, in the order of the file.
+fn groups(source: &Source) -> Vec<(String, Value)> {
+    let hooks = source.settings.as_ref().ok().and_then(|settings| settings.get("hooks")?.as_object());
+    hooks
+        .into_iter()
+        .flatten()
+        .flat_map(|(event, groups)| {
+            groups.as_array().into_iter().flatten().map(|group| (event.clone(), group.clone()))
+        })
+        .collect()
+}
+
+fn unreadable(event: &str, group: &Value, hook: &Value) -> Option<String> {
+    if !EVENT_NAMES.contains(&event) {
+        return Some("the client has no event of this name".to_owned());
+    }
+    (!has_readable_matcher(group) || !is_hook_readable(hook)).then(|| "the client cannot read it".to_owned())
+}
+
+/// What makes two hooks the same to the client: what they run and when, not how long or what is shown.
+fn identity(hook: &Value) -> Value {
+    let keys = [
+        "type", "command", "args", "shell", "prompt", "model", "url", "headers", "server", "tool", "input",
+        "if",
+    ];
+    keys.iter().map(|key| hook.get(*key).cloned().unwrap_or_default()).collect()
+}
+
+fn read(event: &str, group: &Value, hook: &Value, source: usize) -> Hook {
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let kind = text(hook, "type").unwrap_or_else(|| "none".to_owned());
+    let prompt = text(hook, "prompt").unwrap_or_default();
+    let runs = match kind.as_str() {
+        "command" => command_line(hook),
+        "http" => text(hook, "url").unwrap_or_default(),
+        "mcp_tool" => {
+            format!("{} {}", text(hook, "server").unwrap_or_default(), text(hook, "tool").unwrap_or_default())
+        }
+        _ => shortened(prompt.lines().next().unwrap_or_default()),
+    };
+    let origin = if is_marked(group) {
+        Origin::Inventory
+    } else if calls_opsctl(hook) || prompt.starts_with(VERIFIER) {
+        Origin::Ours
+    } else {
+        Origin::Others
+    };
+    Hook {
+        event: event.to_owned(),
+        matcher: text(group, "matcher").filter(|matcher| !matcher.is_empty() && matcher != "*"),
+        condition: text(hook, "if"),
+        answers: hook.get("async") != Some(&Value::Bool(true))
+            && !matches!(kind.as_str(), "prompt" | "agent"),
+        kind,
+        runs: shortened(&runs),
+        origin,
+        source,
+        ignored: None,
+    }
+}
+
+fn calls_opsctl(hook: &Value) -> bool {
+    let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+    command.rsplit('/').next() == Some("opsctl")
+        && hook.pointer("/args/0").and_then(Value::as_str) == Some("hook")
+}
+
+fn command_line(hook: &Value) -> String {
+    let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+    let args = hook.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let quoted = |word: &str| {
+        if word.is_empty() || word.contains(char::is_whitespace) {
+            format!("'{word}'")
+        } else {
+            word.to_owned()
+        }
+    };
+    std::iter::once(command.to_owned()).chain(args.map(quoted)).collect::<Vec<_>>().join(" ")
+}
+
+/// One line of a bounded length.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 100;
+    let mut line: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    line
+}
