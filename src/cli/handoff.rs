@@ -67,7 +67,7 @@ pub fn run(args: &HandoffArgs) -> Result<u8, Failure> {
     match &args.verb {
         None | Some(HandoffVerb::Show) => show(&desk),
         Some(HandoffVerb::Check(from)) => check(&desk, from.tier(&environment)),
-        Some(HandoffVerb::Write(from)) => write(&desk, from.tier(&environment)),
+        Some(HandoffVerb::Write(from)) => write(&desk, from.tier(&environment), &environment),
         Some(HandoffVerb::Take(from)) => take(&desk, from.tier(&environment), &environment, &runner),
         Some(HandoffVerb::Clear) => {
             if desk.clear()? {
@@ -92,7 +92,7 @@ fn check(desk: &Desk, from: Tier) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn write(desk: &Desk, from: Tier) -> Result<u8, Failure> {
+fn write(desk: &Desk, from: Tier, environment: &Environment) -> Result<u8, Failure> {
     let mut text = Vec::new();
     // One byte more than is allowed tells a text that is too long.
     std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut text)?;
@@ -106,8 +106,23 @@ fn write(desk: &Desk, from: Tier) -> Result<u8, Failure> {
             desk.open_file().display()
         )
     })?;
+    note_report(environment);
     print(&format!("{}; end the session now\n", in_words(&handoff)));
     Ok(OK)
+}
+
+/// A hand-over is a report. Should that be lost, the session is asked for one more.
+fn note_report(environment: &Environment) {
+    let Some(session) = environment.shell_session() else { return };
+    let noted = Ledger::open(&environment.db_path).and_then(|ledger| {
+        let mut ledger = ledger.for_the_record();
+        let change = ledger.change()?;
+        change.note_report(session, Utc::now())?;
+        change.commit()
+    });
+    if let Err(error) = noted {
+        complain(error);
+    }
 }
 
 fn in_words(handoff: &Handoff) -> String {

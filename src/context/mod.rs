@@ -1,12 +1,13 @@
-//! What a session is given to read at its start.
+//! What a session is given to read at its start, and how much of its model's window it has used.
 //!
 //! `find` looks for the files that a glob means, `load` reads those that may be read, `role` reads what a role file
-//! declares, `text` fits all of it into the room there is.
+//! declares, `text` fits all of it into the room there is. `usage` reads the client's record of a session.
 
 mod find;
 mod load;
 mod role;
 pub mod text;
+pub mod usage;
 
 use crate::inventory::compiled::Compiled;
 use crate::model::context::{ContextPolicy, is_role};

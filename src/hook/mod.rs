@@ -5,6 +5,8 @@ pub mod session_start;
 pub mod wire;
 mod wire_session;
 
+mod context_warning;
+mod ending;
 mod mcp;
 mod notification;
 mod post_tool_batch;
@@ -81,7 +83,7 @@ fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
     match &call.event {
         HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, environment, now),
         HookEvent::PostToolUse(tool, result) => post_tool_use::handle(call, tool, result, environment, now),
-        HookEvent::SessionStart(_) => session_start::handle(environment, now),
+        HookEvent::SessionStart(beginning) => session_start::handle(call, beginning, environment, now),
         HookEvent::UserPromptSubmit { prompt } => user_prompt_submit::handle(call, prompt, environment, now),
         HookEvent::PostToolBatch { calls, agent } => {
             post_tool_batch::handle(call, calls, agent.as_deref(), environment, now)
@@ -93,7 +95,7 @@ fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
         HookEvent::StopFailure { error, message } => {
             stop_failure::handle(call, error.as_deref(), message.as_deref(), environment, now)
         }
-        HookEvent::Stop => stop::handle(call, environment, now),
+        HookEvent::Stop { again, words } => stop::handle(call, *again, words, environment, now),
         HookEvent::ToolBegins { .. }
         | HookEvent::SubagentStart(_)
         | HookEvent::SubagentStop(_)

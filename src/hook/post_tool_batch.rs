@@ -3,11 +3,24 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::{Answer, Remarks};
+use super::context_warning;
+use crate::context::usage::Awaited;
 use crate::model::event::HookCall;
 use crate::runtime::environment::Environment;
 
 /// Never objects.
-pub fn handle(_: &HookCall, _: &[String], _: Option<&str>, _: &Environment, _: DateTime<Utc>) -> Answer {
-    let remarks = Remarks::default();
+pub fn handle(
+    call: &HookCall,
+    calls: &[String],
+    agent: Option<&str>,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Answer {
+    let mut remarks = Remarks::default();
+    // A subagent has a context of its own, and the record is the session's.
+    if agent.is_none() {
+        let awaited = calls.last().map_or(Awaited::Nothing, |id| Awaited::Call(id));
+        remarks.context.extend(context_warning::news(call, awaited, 0, environment, now, &mut remarks.notes));
+    }
     remarks.into_answer("PostToolBatch")
 }

@@ -7,6 +7,7 @@ use crate::guard::acting::ActingCall;
 use crate::guard::failures;
 use crate::ledger::cooldown_edit::{self, Edit};
 use crate::ledger::{Ledger, LedgerError, Settled};
+use crate::model::action::ActionKind;
 use crate::model::event::{HookCall, ToolCall, ToolResult};
 use crate::policy::decide::{BudgetKey, budget_keys, reservations};
 use crate::policy::report;
@@ -62,6 +63,10 @@ fn write_down(
     let Settled::Now(counted) = settled else { return Ok(vec![]) };
     for action in &acting.actions {
         change.add_event(acting.id.session, &report::event(action, result), acting.now)?;
+    }
+    let told = acting.actions.iter().any(|action| action.action.kind == ActionKind::Notification);
+    if let Some(session) = acting.id.session.filter(|_| told && *result == ToolResult::Succeeded) {
+        change.note_report(session, acting.now)?;
     }
     let kept = failures::write_down(&change, environment)?;
     change.note_time("post-tool-use", environment.started.elapsed(), acting.now)?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::answer::Answer;
+use super::context_warning;
 use super::session_context::{self, Composed, HostLine, State};
 use crate::context::text::{Reading, Shown};
 use crate::context::{self, Reader};
@@ -12,6 +13,7 @@ use crate::guard::{budgets, failures};
 use crate::inventory::Installation;
 use crate::ledger::notices::Problem;
 use crate::ledger::{Event, Ledger, LedgerError};
+use crate::model::event::{Beginning, HookCall};
 use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -23,8 +25,17 @@ const PING_DEADLINE: Duration = Duration::from_secs(2);
 const EVENTS: u32 = 10;
 
 /// Never fails: a section without data says so.
-pub fn handle(environment: &Environment, now: DateTime<Utc>) -> Answer {
+pub fn handle(
+    call: &HookCall,
+    beginning: &Beginning,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Answer {
     let mut notes = Vec::new();
+    // Its conversation has been emptied, and fills again.
+    if matches!(beginning.source.as_deref(), Some("clear" | "compact")) {
+        notes.extend(context_warning::forget(call, environment, now));
+    }
     let told = compose(Reader::default(), environment, now, &mut notes);
     Answer::context(told.text, notes)
 }

@@ -5,9 +5,11 @@ use std::time::Instant;
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
+use super::ending;
 use crate::guard::verification;
 use crate::inventory::Installation;
 use crate::ledger::{Ledger, LedgerError, Outcome, Remedies};
+use crate::model::checks::Verifier;
 use crate::model::event::HookCall;
 use crate::policy::{notices, report};
 use crate::probe::health::{self, Report};
@@ -15,8 +17,23 @@ use crate::runtime::environment::Environment;
 use crate::runtime::{installation, notify};
 
 /// Sends the session on while a service that it acted on is unhealthy, as often as the policy says; then lets it
-/// go, and a person is told. A session that did nothing costs one look into the ledger.
-pub fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
+/// go, and a person is told. A session that did nothing costs one look into the ledger. What else an agent should hear
+/// before it ends is added.
+pub fn handle(
+    call: &HookCall,
+    again: bool,
+    words: &str,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Answer {
+    let began = Instant::now();
+    let answer = verify(call, environment, now);
+    // It may have taken a minute.
+    ending::add(answer, call, again, words, environment, now + began.elapsed())
+}
+
+/// Looks at the services that the session acted on.
+fn verify(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
     let Some(session) = call.session.as_deref() else { return Answer::silent() };
     let remedies = match to_verify(session, environment) {
         Ok(Some(remedies)) => remedies,
@@ -27,6 +44,9 @@ pub fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) ->
     let compiled = installation::in_force(environment, &mut notes);
     let installation = &compiled.installation;
     let verify = &installation.policy.verify;
+    if verify.mode == Some(Verifier::Agent) {
+        return Answer::passing(notes);
+    }
     let subjects = verification::of_session(&remedies, installation, verify.grace, now);
     let deadline = verify.deadline.delta().to_std().unwrap_or_default();
     let began = Instant::now();

@@ -61,7 +61,6 @@ pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<
             let why = failure(wire.error.0.as_deref(), wire.is_interrupt.0);
             HookEvent::PostToolUse(call, ToolResult::Failed(why))
         }
-        "Stop" => HookEvent::Stop,
         "StopFailure" => HookEvent::StopFailure {
             error: wire.error.0.or(wire.error_type.0),
             message: wire.last_assistant_message.0.or(wire.message.0),
@@ -170,7 +169,7 @@ pub(super) struct Text(pub(super) Option<String>);
 
 /// A boolean; anything else counts as false.
 #[derive(Debug, Default)]
-struct Flag(bool);
+pub(super) struct Flag(pub(super) bool);
 
 /// The fields of `tool_input` and `tool_response` that are read, whatever else these hold.
 #[derive(Debug, Default)]

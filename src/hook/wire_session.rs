@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::wire::{Text, plain_id};
+use super::wire::{Flag, Text, plain_id};
 use crate::model::event::{Beginning, HookEvent, Subagent};
 
 /// Calls of one message beyond this are not looked at.
@@ -15,6 +15,8 @@ struct SessionWire {
     model: Text,
     prompt: Text,
     reason: Text,
+    stop_hook_active: Flag,
+    last_assistant_message: Text,
     tool_use_id: Text,
     agent_id: Text,
     agent_type: Text,
@@ -73,6 +75,10 @@ pub fn event(name: &str, input: &str) -> HookEvent {
                 Some(id) => told(Subagent { id, kind: word(agent_type) }),
                 None => HookEvent::Other(name.to_owned()),
             }
+        }
+        "Stop" => {
+            let SessionWire { stop_hook_active, last_assistant_message, .. } = wire();
+            HookEvent::Stop { again: stop_hook_active.0, words: last_assistant_message.0.unwrap_or_default() }
         }
         "SessionEnd" => HookEvent::SessionEnd { reason: word(wire().reason) },
         _ => HookEvent::Other(name.to_owned()),

@@ -61,7 +61,7 @@ pub enum Source {
 }
 
 impl Source {
-    const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Hook => "hook",
             Self::Agent => "llm",

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 10] = [
+const MIGRATIONS: [(u32, &str); 11] = [
     (1, include_str!("migrations/0001_shared_tables.sql")),
     (2, include_str!("migrations/0002_hook_actions.sql")),
     (3, include_str!("migrations/0003_resets_and_streaks.sql")),
@@ -17,6 +17,7 @@ const MIGRATIONS: [(u32, &str); 10] = [
     (8, include_str!("migrations/0008_verifications.sql")),
     (9, include_str!("migrations/0009_every_decision.sql")),
     (10, include_str!("migrations/0010_sessions.sql")),
+    (11, include_str!("migrations/0011_reminders.sql")),
 ];
 
 /// The tables that another program may have created.

@@ -17,6 +17,7 @@ mod patience;
 #[cfg(test)]
 mod plans;
 mod remedies;
+mod reminders;
 mod resets;
 mod usage;
 

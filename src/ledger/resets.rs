@@ -121,6 +121,7 @@ impl Change<'_> {
             ("hook_times", "at", ""),
             ("notices", "created_at", ""),
             ("verifications", "at", ""),
+            ("session_reminders", "changed_at", ""),
             // The last reset of a service says which of its rows no longer count.
             ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {

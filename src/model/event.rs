@@ -125,7 +125,12 @@ pub enum HookEvent {
     /// A subagent is done.
     SubagentStop(Subagent),
     /// The agent considers itself done.
-    Stop,
+    Stop {
+        /// A Stop hook has sent it on before.
+        again: bool,
+        /// The last that it said.
+        words: String,
+    },
     /// The session is over.
     SessionEnd {
         /// The client's word for it, e.g. `clear` or `other`.

@@ -15,3 +15,4 @@ pub mod prefixes;
 pub mod report;
 pub mod sql;
 pub mod tier;
+pub mod window;

@@ -60,6 +60,18 @@ pub fn still_unhealthy(failed: &[(&str, Vec<String>)], attempt: u32, limit: u32)
     text
 }
 
+/// What a session in the background is told that would end without a word.
+pub fn missing(may_hand_over: bool) -> String {
+    let mut text = "This session runs in the background: nobody looks at it, and what is not reported is lost. Report before it \
+                    ends. Say what is healthy, what is not and what was done; what a person should know stands on a line of \
+                    its own: `[EVENT:info] …`, `[EVENT:warning:SERVICE] …` or `[EVENT:critical:SERVICE] …`."
+        .to_owned();
+    if may_hand_over {
+        text += " What is left for the next tier goes into `opsctl handoff write`.";
+    }
+    text + " You are asked once."
+}
+
 fn success(action: &Action, host: Option<&str>) -> String {
     let evidence = with_host(action, host);
     match (action.kind, action.family) {

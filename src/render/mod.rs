@@ -142,7 +142,6 @@ fn verifiers(compiled: &Compiled) -> Value {
     });
     let deadline = verify.deadline.delta().num_seconds();
     context! {
-        command => mode != Verifier::Agent,
         agent => mode != Verifier::Command,
         // Beyond the deadline there is the ledger to wait for.
         command_timeout => deadline + 30,

@@ -5,7 +5,7 @@ use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
-use crate::inventory::compiled::{Compiled, Head};
+use crate::inventory::compiled::{Compiled, Head, read_windows};
 use crate::inventory::load;
 
 /// Where `opsctl render` puts the compiled policy, below the folder it renders to.
@@ -60,6 +60,19 @@ pub fn head_in_force(environment: &Environment) -> Head {
         Err(_) => {}
     }
     in_force(environment, &mut vec![]).into()
+}
+
+/// The windows of models that the operator states. As with the rules, a source that cannot be used is told of elsewhere.
+pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
+    if let Ok(file) = File::open(environment.project_dir.join(COMPILED_POLICY)) {
+        return read_windows(BufReader::with_capacity(4096, file));
+    }
+    let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
+    if text.is_some_and(|text| text.is_ok_and(|text| text.contains("windows"))) {
+        in_force(environment, &mut vec![]).installation.context.windows
+    } else {
+        vec![]
+    }
 }
 
 /// The keys of `hosts.yaml` that state rules.

@@ -4,7 +4,7 @@ mod child;
 pub mod handoff;
 mod lines;
 mod log;
-mod markers;
+pub mod markers;
 pub mod mcp;
 pub mod prompt;
 pub mod record;

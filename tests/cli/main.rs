@@ -3,6 +3,7 @@
 
 mod audit;
 mod context;
+mod context_warnings;
 mod doctor;
 mod events;
 mod explain;

@@ -6,6 +6,7 @@ mod containment;
 mod context;
 mod entrypoint;
 mod events;
+mod fullness;
 mod guard;
 mod hook_sources;
 mod managed;

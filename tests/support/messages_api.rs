@@ -1,7 +1,7 @@
 //! The Messages API as the client sees it, on loopback.
 
 use super::request::Request;
-use super::script::{Failure, Script};
+use super::script::{Failure, Script, WRITTEN};
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{Method, StatusCode, Uri, header};
@@ -32,8 +32,8 @@ fn respond(script: &Mutex<Script>, method: &Method, path: &str, body: &[u8]) -> 
             };
             let (model, streamed) = (body["model"].clone(), body["stream"] == true);
             let mut script = script.lock().unwrap();
-            let blocks = match script.answer(Request { body }) {
-                Ok(blocks) => blocks,
+            let (blocks, read) = match script.answer(Request { body }) {
+                Ok(answer) => answer,
                 Err(Failure { status, kind }) => {
                     let error = json!({"type": kind, "message": format!("a scripted {kind}")});
                     let status = StatusCode::from_u16(status).unwrap();
@@ -41,7 +41,7 @@ fn respond(script: &Mutex<Script>, method: &Method, path: &str, body: &[u8]) -> 
                 }
             };
             let id = format!("msg_{:024}", script.asked.len());
-            if streamed { stream(&id, &model, &blocks) } else { whole(&id, &model, &blocks) }
+            if streamed { stream(&id, &model, &blocks, read) } else { whole(&id, &model, &blocks, read) }
         }
         OPERATORS => {
             script.lock().unwrap().notifications.push(serde_json::from_slice(body).unwrap_or_default());
@@ -56,25 +56,26 @@ fn stop_reason(blocks: &[Value]) -> &'static str {
     if blocks.iter().any(|block| block["type"] == "tool_use") { "tool_use" } else { "end_turn" }
 }
 
-fn message(id: &str, model: &Value, content: &[Value], stop_reason: &Value) -> Value {
+fn message(id: &str, model: &Value, content: &[Value], stop_reason: &Value, read: u64) -> Value {
     json!({
         "id": id, "type": "message", "role": "assistant", "model": model, "content": content,
         "stop_reason": stop_reason, "stop_sequence": null,
-        "usage": {"input_tokens": 10, "output_tokens": 5},
+        // Most of what is read comes from a cache.
+        "usage": {"input_tokens": read - read / 2, "cache_read_input_tokens": read / 2, "output_tokens": WRITTEN},
     })
 }
 
-fn whole(id: &str, model: &Value, blocks: &[Value]) -> Response {
-    axum::Json(message(id, model, blocks, &json!(stop_reason(blocks)))).into_response()
+fn whole(id: &str, model: &Value, blocks: &[Value], read: u64) -> Response {
+    axum::Json(message(id, model, blocks, &json!(stop_reason(blocks)), read)).into_response()
 }
 
-fn stream(id: &str, model: &Value, blocks: &[Value]) -> Response {
+fn stream(id: &str, model: &Value, blocks: &[Value], read: u64) -> Response {
     let mut events = String::new();
     let mut send = |data: Value| {
         let kind = data["type"].as_str().unwrap_or_default();
         write!(events, "event: {kind}\ndata: {data}\n\n").unwrap();
     };
-    send(json!({"type": "message_start", "message": message(id, model, &[], &Value::Null)}));
+    send(json!({"type": "message_start", "message": message(id, model, &[], &Value::Null, read)}));
     for (index, block) in blocks.iter().enumerate() {
         let mut opening = block.clone();
         let delta = if block["type"] == "tool_use" {
@@ -89,7 +90,7 @@ fn stream(id: &str, model: &Value, blocks: &[Value]) -> Response {
         send(json!({"type": "content_block_stop", "index": index}));
     }
     let delta = json!({"stop_reason": stop_reason(blocks), "stop_sequence": null});
-    send(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 5}}));
+    send(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": WRITTEN}}));
     send(json!({"type": "message_stop"}));
     ([(header::CONTENT_TYPE, "text/event-stream")], events).into_response()
 }

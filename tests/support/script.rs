@@ -9,7 +9,22 @@ use std::collections::VecDeque;
 pub struct Step {
     pub(super) blocks: Vec<Value>,
     pub(super) failure: Option<Failure>,
+    /// What the API says it has read for this answer, in tokens.
+    pub(super) read: u64,
 }
+
+impl Step {
+    /// So many tokens stand in the model's context with this answer.
+    pub fn filling(self, tokens: u64) -> Self {
+        Self { read: tokens - WRITTEN, ..self }
+    }
+}
+
+/// What the API says it has written, in tokens.
+pub(super) const WRITTEN: u64 = 5;
+
+/// What it says it has read where a step says nothing of it.
+const READ: u64 = 10;
 
 /// The API does not answer: an HTTP status and its error.
 #[derive(Clone, Debug)]
@@ -20,7 +35,7 @@ pub(super) struct Failure {
 
 /// The API refuses with this HTTP status and kind of error, whatever is asked.
 pub fn api_error(status: u16, kind: &str) -> Step {
-    Step { blocks: vec![], failure: Some(Failure { status, kind: kind.to_owned() }) }
+    Step { blocks: vec![], failure: Some(Failure { status, kind: kind.to_owned() }), read: READ }
 }
 
 /// The model runs a command with the tool `Bash`.
@@ -30,17 +45,21 @@ pub fn bash(command: &str) -> Step {
 
 /// The model calls any tool.
 pub fn tool(name: &str, input: &Value) -> Step {
-    Step { blocks: vec![json!({"type": "tool_use", "name": name, "input": input})], failure: None }
+    Step {
+        blocks: vec![json!({"type": "tool_use", "name": name, "input": input})],
+        failure: None,
+        read: READ,
+    }
 }
 
 /// The model says something and, with that, ends its turn.
 pub fn text(said: &str) -> Step {
-    Step { blocks: vec![json!({"type": "text", "text": said})], failure: None }
+    Step { blocks: vec![json!({"type": "text", "text": said})], failure: None, read: READ }
 }
 
 /// The model does several things in one message.
 pub fn together(steps: impl IntoIterator<Item = Step>) -> Step {
-    Step { blocks: steps.into_iter().flat_map(|step| step.blocks).collect(), failure: None }
+    Step { blocks: steps.into_iter().flat_map(|step| step.blocks).collect(), failure: None, read: READ }
 }
 
 /// The answer of an agent hook's verifier.
@@ -64,8 +83,8 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// The blocks that answer `request`, which is kept.
-    pub(super) fn answer(&mut self, request: Request) -> Result<Vec<Value>, Failure> {
+    /// The blocks that answer `request`, which is kept, and the tokens that were read.
+    pub(super) fn answer(&mut self, request: Request) -> Result<(Vec<Value>, u64), Failure> {
         let step = self.answers.iter_mut().find_map(|answer| answer(&request));
         let step = step.unwrap_or_else(|| match request.role() {
             Role::Verifier => self.verifier.pop_front().unwrap_or_else(|| verdict(true, "")),
@@ -75,7 +94,7 @@ impl Script {
         self.asked.push(request);
         match step.failure {
             Some(failure) => Err(failure),
-            None => Ok(step.blocks.into_iter().map(|block| self.with_id(block)).collect()),
+            None => Ok((step.blocks.into_iter().map(|block| self.with_id(block)).collect(), step.read)),
         }
     }
 

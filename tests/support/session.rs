@@ -8,6 +8,7 @@ use super::script::{Script, Step};
 use super::workspace::Workspace;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ pub struct Session {
     tools: String,
     limits: Option<Vec<String>>,
     prompt: String,
+    client: Option<PathBuf>,
     client_arguments: Vec<String>,
     environment: BTreeMap<String, String>,
     timeout: Duration,
@@ -42,6 +44,7 @@ impl Session {
             tools: "Bash,Read".to_owned(),
             limits: None,
             prompt: "begin".to_owned(),
+            client: None,
             client_arguments: Vec::new(),
             environment: BTreeMap::new(),
             timeout: Duration::from_mins(1),
@@ -131,6 +134,12 @@ impl Session {
         self
     }
 
+    /// Another release of the client than the pinned one.
+    pub fn client(mut self, client: &Path) -> Self {
+        self.client = Some(client.to_owned());
+        self
+    }
+
     /// More arguments for the client.
     pub fn client_arguments<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
         self.client_arguments.extend(arguments.into_iter().map(str::to_owned));
@@ -177,7 +186,7 @@ impl Session {
 
     /// Runs the client to its end, and returns what it left.
     pub fn run(self) -> Finished {
-        let client = installed::client();
+        let client = self.client.clone().unwrap_or_else(installed::client);
         let limits = self.limits.clone().unwrap_or_else(|| {
             [
                 "--tools",

@@ -1,0 +1,92 @@
+//! The `session_reminders` table: what a session has been told about itself, so that it is not told twice.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{OptionalExtension as _, params};
+
+use super::{Change, Ledger, LedgerError, Source, migrate, time};
+
+/// The latest events among which a session's report is looked for.
+const LATEST: u32 = 5_000;
+
+const REPORTED: &str = "SELECT 1 FROM session_reminders WHERE session_id = ?1 AND reported_at IS NOT NULL";
+
+const HAS_EVENT_OF_ITS_OWN: &str =
+    "SELECT 1 FROM (SELECT session_id, source FROM events ORDER BY id DESC LIMIT ?3)
+     WHERE session_id = ?1 AND source = ?2";
+
+impl Ledger {
+    /// The level of its context that a session was last told of; 0 for none.
+    pub fn context_level(&self, session: &str) -> Result<u8, LedgerError> {
+        let look = || {
+            if !migrate::has_table(&self.connection, "session_reminders")? {
+                return Ok(0);
+            }
+            let sql = "SELECT context_level FROM session_reminders WHERE session_id = ?1";
+            Ok(self.connection.query_row(sql, [session], |row| row.get(0)).optional()?.unwrap_or(0))
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+}
+
+impl Change<'_> {
+    /// Writes down that a session is told of this level; false when it has been told of it or of a higher one.
+    pub fn raise_context_level(
+        &self,
+        session: &str,
+        level: u8,
+        now: DateTime<Utc>,
+    ) -> Result<bool, LedgerError> {
+        self.remind(
+            "INSERT INTO session_reminders (session_id, context_level, changed_at) VALUES (?1, ?2, ?3)
+             ON CONFLICT (session_id) DO UPDATE SET context_level = ?2, changed_at = ?3 WHERE context_level < ?2",
+            &[&session, &level, &time::write(now)],
+        )
+    }
+
+    /// Its context has been emptied: every level is told again.
+    pub fn forget_context_level(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        let sql = "UPDATE session_reminders SET context_level = 0, changed_at = ?2 WHERE session_id = ?1";
+        self.remind(sql, &[&session, &time::write(now)]).map(|_| ())
+    }
+
+    /// Writes down that a session is asked to report; false when it has been asked before.
+    pub fn ask_for_report(&self, session: &str, now: DateTime<Utc>) -> Result<bool, LedgerError> {
+        self.remind(
+            "INSERT INTO session_reminders (session_id, report_asked_at, changed_at) VALUES (?1, ?2, ?2)
+             ON CONFLICT (session_id) DO UPDATE SET report_asked_at = ?2, changed_at = ?2
+             WHERE report_asked_at IS NULL",
+            &[&session, &time::write(now)],
+        )
+    }
+
+    /// Writes down that a session has reported: it has sent a notification, or handed something over.
+    pub fn note_report(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        self.remind(
+            "INSERT INTO session_reminders (session_id, reported_at, changed_at) VALUES (?1, ?2, ?2)
+             ON CONFLICT (session_id) DO UPDATE SET reported_at = ?2, changed_at = ?2",
+            &[&session, &time::write(now)],
+        )
+        .map(|_| ())
+    }
+
+    /// Whether a session has reported, by an event in its own words, too.
+    pub fn has_reported(&self, session: &str) -> Result<bool, LedgerError> {
+        let look = || {
+            if self.transaction.prepare(REPORTED)?.exists([session])? {
+                return Ok(true);
+            }
+            // Without the column nobody can tell whose an event is.
+            Ok(migrate::has_column(&self.transaction, "events", "source")?
+                && self.transaction.prepare(HAS_EVENT_OF_ITS_OWN)?.exists(params![
+                    session,
+                    Source::Agent.as_str(),
+                    LATEST
+                ])?)
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
+    fn remind(&self, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<bool, LedgerError> {
+        self.transaction.execute(sql, values).map(|rows| rows > 0).map_err(|cause| self.error(cause))
+    }
+}

@@ -1,0 +1,195 @@
+//! How full the window of a session's model is, and what the agent is told of it.
+
+use crate::model::policy::Tier;
+
+/// The shares of a window, in percent, at which the agent is told.
+pub const LEVELS: [u8; 4] = [60, 80, 90, 95];
+
+/// The window of a model that is not known, in tokens.
+pub const USUAL: u32 = 200_000;
+
+/// The window of the newer models, and of others where their name ends in `[1m]`.
+pub const LARGE: u32 = 1_000_000;
+
+/// What a session has used of its model's window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fullness {
+    /// Tokens used.
+    pub tokens: u64,
+    /// The window, in tokens.
+    pub window: u32,
+}
+
+impl Fullness {
+    /// In percent, rounded down.
+    pub fn percent(self) -> u64 {
+        self.tokens.saturating_mul(100) / u64::from(self.window.max(1))
+    }
+
+    /// The highest level that has been reached.
+    pub fn level(self) -> Option<u8> {
+        LEVELS.into_iter().rev().find(|level| self.percent() >= u64::from(*level))
+    }
+}
+
+/// The window of a model: what the operator states, else what is known of it. `tokens` that a session has used are proof
+/// of a window that is large enough.
+pub fn of_model(model: &str, stated: &[(String, u32)], tokens: u64) -> u32 {
+    let named = stated.iter().filter(|(name, _)| model.starts_with(name.as_str()));
+    if let Some((_, window)) = named.max_by_key(|(name, _)| name.len()) {
+        return *window;
+    }
+    let known = if model.ends_with("[1m]") || generation(model).is_some_and(|model| model >= (4, 7)) {
+        LARGE
+    } else {
+        USUAL
+    };
+    // Some models may go beyond their window with their last answer, but not by much.
+    if tokens > u64::from(known) + u64::from(known) / 10 { LARGE.max(known) } else { known }
+}
+
+/// The version in a name of one of Anthropic's models, whoever serves it: `claude-opus-4-7`,
+/// `eu.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-3-7-sonnet-20250219`.
+fn generation(model: &str) -> Option<(u32, u32)> {
+    let (_, rest) = model.split_once("claude-")?;
+    let mut words = rest.split(['-', '[', '@', ':', '.']).peekable();
+    // The family comes before the version, and in older names behind it.
+    words.next_if(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic()));
+    // A date is no version.
+    let number = |word: &str| word.parse().ok().filter(|number: &u32| *number < 1_000);
+    let major = number(words.next()?)?;
+    Some((major, words.next().and_then(number).unwrap_or(0)))
+}
+
+/// What the agent is told at a level, and what to do at this tier.
+pub fn warning(level: u8, fullness: Fullness, tier: Option<Tier>) -> String {
+    let Fullness { tokens, window } = fullness;
+    let used = format!(
+        "Context above {level}%: {} of {} tokens ({}%) of this session are used.",
+        thousands(tokens),
+        thousands(u64::from(window)),
+        fullness.percent()
+    );
+    let (hand_over, way) = if tier == Some(Tier::Full) {
+        ("what is left to do, on a line `[EVENT:warning:SERVICE] …` for a person", "that line")
+    } else {
+        (
+            "the hand-over (handoff.json) with `opsctl handoff write`: what you saw, what you tried, what is left",
+            "it",
+        )
+    };
+    let advice = match level {
+        95.. => format!(
+            "EMERGENCY: the next answers may be cut off. Write {hand_over}. If it is written already, or nothing is left, end the session. Do nothing else."
+        ),
+        90.. => format!(
+            "STOP the task now. Begin nothing new, read nothing more. Write {hand_over}; leave every service as it should be found, and end the session."
+        ),
+        80.. => format!(
+            "If anything will be left to do, write {hand_over}. Write {way} now, while there is room for it, and then finish only what you have begun."
+        ),
+        _ => "Read no more than you need: ask for parts of files and for the last lines of logs. What you found out so far belongs in a few lines of your text.".to_owned(),
+    };
+    format!("{used} {advice}")
+}
+
+/// `123456` as `123,456`.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_those_that_the_client_counts_with() {
+        for (model, window) in [
+            ("claude-haiku-5-5", LARGE),
+            ("claude-sonnet-5", LARGE),
+            ("claude-opus-5-5", LARGE),
+            ("claude-opus-4-7", LARGE),
+            ("claude-opus-4-6", USUAL),
+            ("claude-sonnet-4-6", USUAL),
+            ("claude-sonnet-4-5", USUAL),
+            ("claude-sonnet-4-5[1m]", LARGE),
+            ("claude-haiku-4-5", USUAL),
+            ("claude-sonnet-4-20250514", USUAL),
+            ("claude-3-7-sonnet-20250219", USUAL),
+            ("claude-3-5-haiku-20241022", USUAL),
+            ("eu.anthropic.claude-sonnet-4-5-20250929-v1:0", USUAL),
+            ("us.anthropic.claude-opus-5-20260901-v1:0", LARGE),
+            ("claude-opus-4-7@20260101", LARGE),
+            ("unknown-model", USUAL),
+            ("claude-", USUAL),
+            ("", USUAL),
+        ] {
+            assert_eq!(of_model(model, &[], 0), window, "{model}");
+        }
+    }
+
+    #[test]
+    fn what_the_operator_states_wins_the_longest_name_first() {
+        let stated = [
+            ("local".to_owned(), 32_768),
+            ("local-large".to_owned(), 131_072),
+            ("claude-opus".to_owned(), 400_000),
+        ];
+        assert_eq!(of_model("local-small", &stated, 0), 32_768);
+        assert_eq!(of_model("local-large-2", &stated, 0), 131_072);
+        assert_eq!(of_model("claude-opus-5[1m]", &stated, 0), 400_000);
+        assert_eq!(of_model("other", &stated, 0), USUAL);
+        assert_eq!(of_model("local", &stated, 50_000), 32_768);
+    }
+
+    #[test]
+    fn who_has_used_more_than_the_window_has_a_larger_one() {
+        assert_eq!(of_model("claude-sonnet-4-5", &[], 205_000), USUAL);
+        assert_eq!(of_model("claude-sonnet-4-5", &[], 220_001), LARGE);
+        assert_eq!(of_model("claude-opus-5", &[], 2_000_000), LARGE);
+    }
+
+    #[test]
+    fn the_highest_level_that_is_reached_counts() {
+        for (tokens, level) in [
+            (0, None),
+            (119_999, None),
+            (120_000, Some(60)),
+            (159_999, Some(60)),
+            (160_000, Some(80)),
+            (180_000, Some(90)),
+            (190_000, Some(95)),
+            (500_000, Some(95)),
+            (u64::MAX, Some(95)),
+        ] {
+            assert_eq!(Fullness { tokens, window: 200_000 }.level(), level, "{tokens}");
+        }
+    }
+
+    #[test]
+    fn a_warning_says_how_full_and_what_to_do() {
+        let told = |level, tokens, tier| warning(level, Fullness { tokens, window: 200_000 }, tier);
+        let one = told(80, 161_234, Some(Tier::Observe));
+        assert!(
+            one.starts_with("Context above 80%: 161,234 of 200,000 tokens (80%) of this session are used. "),
+            "{one}"
+        );
+        assert!(one.contains("handoff.json") && one.contains("`opsctl handoff write`"), "{one}");
+        // Above tier 3 there is nobody to hand over to.
+        let three = told(80, 170_000, Some(Tier::Full));
+        assert!(!three.contains("handoff") && three.contains("[EVENT:warning:SERVICE]"), "{three}");
+        assert!(told(60, 120_000, None).contains("Read no more than you need"));
+        assert!(told(90, 180_000, None).contains("STOP the task now"));
+        assert!(told(95, 199_999, None).contains("EMERGENCY"));
+        assert_eq!(thousands(1_000_000), "1,000,000");
+        assert_eq!(thousands(12), "12");
+    }
+}

@@ -1,0 +1,311 @@
+//! How full the context is: told once for each level, and where it can be of use.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox, passes};
+
+/// An answer as the client records it, with so many tokens in the context.
+fn answer(model: &str, tokens: u64) -> String {
+    json!({"type": "assistant", "isSidechain": false, "message": {"model": model, "content": [],
+        "usage": {"input_tokens": 2, "cache_read_input_tokens": tokens - 10, "cache_creation_input_tokens": 3, "output_tokens": 5}}})
+    .to_string()
+}
+
+/// The session has filled its context so far.
+fn fill(sandbox: &Sandbox, tokens: u64) {
+    let earlier = answer("claude-sonnet-4-5", 50_000);
+    let result = json!({"type": "user", "message": {"content": "x".repeat(1000)}});
+    let text = format!("{earlier}\n{result}\n{}\n{result}\n", answer("claude-sonnet-4-5", tokens));
+    sandbox.write("record.jsonl", &text);
+}
+
+fn hook(sandbox: &Sandbox, event: &str, more: &Value) -> Run {
+    let mut input = json!({"session_id": "s", "transcript_path": sandbox.path("record.jsonl"), "cwd": "/app",
+        "prompt": "go on", "tool_calls": []});
+    input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    sandbox.hook(event, &input)
+}
+
+/// The words that become context at this event; empty for none.
+fn told_at(sandbox: &Sandbox, event: &str, more: &Value) -> String {
+    let run = hook(sandbox, event, more);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    if run.stdout.is_empty() {
+        return String::new();
+    }
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    let output = &json["hookSpecificOutput"];
+    assert_eq!(json.as_object().unwrap().len(), 1, "{json}");
+    let names =
+        [("post-tool-batch", "PostToolBatch"), ("user-prompt-submit", "UserPromptSubmit"), ("stop", "Stop")];
+    let name = names.into_iter().find(|(kebab, _)| *kebab == event).unwrap().1;
+    assert_eq!(output["hookEventName"], name);
+    output["additionalContext"].as_str().unwrap().to_owned()
+}
+
+fn after_tools(sandbox: &Sandbox) -> String {
+    told_at(sandbox, "post-tool-batch", &json!({}))
+}
+
+#[test]
+fn each_level_is_told_once() {
+    let sandbox = Sandbox::new();
+    let mut told = Vec::new();
+    for percent in [10, 59, 60, 61, 79, 80, 85, 90, 94, 95, 99, 100] {
+        fill(&sandbox, percent * 2_000);
+        for _ in 0..2 {
+            let words = after_tools(&sandbox);
+            told.extend(
+                words
+                    .split(':')
+                    .next()
+                    .filter(|words| !words.is_empty())
+                    .map(|words| (percent, words.to_owned())),
+            );
+        }
+    }
+    let expected = [60, 80, 90, 95].map(|level| (level, format!("Context above {level}%")));
+    assert_eq!(told, expected);
+    assert_eq!(sandbox.sql("SELECT session_id, context_level FROM session_reminders"), "s|95");
+}
+
+#[test]
+fn a_jump_is_told_as_the_highest_level_and_says_what_to_do() {
+    let sandbox = Sandbox::new();
+    fill(&sandbox, 100_000);
+    assert_eq!(after_tools(&sandbox), "");
+    assert!(!sandbox.path("claudeops.db").exists(), "without news nothing is written");
+    fill(&sandbox, 184_000);
+    let told = after_tools(&sandbox);
+    assert!(
+        told.starts_with("Context above 90%: 184,000 of 200,000 tokens (92%) of this session are used. STOP"),
+        "{told}"
+    );
+    assert!(told.contains("handoff.json") && told.contains("`opsctl handoff write`"), "{told}");
+    assert_eq!(after_tools(&sandbox), "");
+}
+
+#[test]
+fn a_prompt_hears_of_it_as_a_batch_of_tools_does_and_neither_twice() {
+    let sandbox = Sandbox::new();
+    fill(&sandbox, 130_000);
+    let told = told_at(&sandbox, "user-prompt-submit", &json!({}));
+    assert!(told.starts_with("Context above 60%: 130,000 of 200,000 tokens (65%)"), "{told}");
+    assert_eq!(after_tools(&sandbox), "");
+    fill(&sandbox, 165_000);
+    assert!(after_tools(&sandbox).starts_with("Context above 80%"));
+    assert_eq!(told_at(&sandbox, "user-prompt-submit", &json!({})), "");
+    assert!(
+        told_at(&sandbox, "user-prompt-submit", &json!({"session_id": "another"}))
+            .starts_with("Context above 80%")
+    );
+}
+
+#[test]
+fn at_its_end_a_session_is_sent_on_for_what_matters_and_not_again() {
+    let sandbox = Sandbox::new();
+    fill(&sandbox, 130_000);
+    passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": false})));
+    assert!(after_tools(&sandbox).starts_with("Context above 60%"), "the next to come is told");
+    fill(&sandbox, 165_000);
+    passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": true})));
+    assert!(told_at(&sandbox, "stop", &json!({"stop_hook_active": false})).starts_with("Context above 80%"));
+    passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": false})));
+}
+
+#[test]
+fn a_session_that_is_sent_on_anyhow_hears_of_its_context_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "hosts.yaml",
+        "services: {jellyfin: {containers: [], units: [none], health: {url: 'http://127.0.0.1:1/', timeout: 1s}}}\n\
+         policy: {verify: {grace: 1s, deadline: 2s}}\n",
+    );
+    sandbox.before("t1", "docker restart jellyfin");
+    sandbox.after("t1", "docker restart jellyfin");
+    fill(&sandbox, 130_000);
+    let stop = json!({"session_id": "sess-abc-123", "stop_hook_active": true});
+    let run = hook(&sandbox, "stop", &stop);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(
+        run.stderr.contains("jellyfin is not healthy") && run.stderr.contains("\n\nContext above 60%"),
+        "{run:?}"
+    );
+    let run = hook(&sandbox, "stop", &stop);
+    assert!(run.code == Some(2) && !run.stderr.contains("Context above"), "{run:?}");
+}
+
+#[test]
+fn an_emptied_context_fills_again() {
+    let sandbox = Sandbox::new();
+    let starts = |source: &str| {
+        let run = hook(&sandbox, "session-start", &json!({"source": source}));
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    };
+    fill(&sandbox, 185_000);
+    assert!(after_tools(&sandbox).starts_with("Context above 90%"));
+    starts("resume");
+    assert_eq!(after_tools(&sandbox), "", "what goes on is as full as before");
+    for source in ["compact", "clear"] {
+        starts(source);
+        assert!(after_tools(&sandbox).starts_with("Context above 90%"), "{source}");
+        assert_eq!(after_tools(&sandbox), "");
+    }
+    // Until the next answer nothing is known of what is left.
+    starts("compact");
+    let before = sandbox.read("record.jsonl");
+    sandbox.write(
+        "record.jsonl",
+        &format!("{before}{}\n", json!({"type": "system", "subtype": "compact_boundary"})),
+    );
+    assert_eq!(told_at(&sandbox, "user-prompt-submit", &json!({})), "");
+}
+
+#[test]
+fn a_subagents_tools_say_nothing_of_the_sessions_context() {
+    let sandbox = Sandbox::new();
+    fill(&sandbox, 185_000);
+    assert_eq!(told_at(&sandbox, "post-tool-batch", &json!({"agent_id": "a1", "agent_type": "Explore"})), "");
+    assert!(after_tools(&sandbox).starts_with("Context above 90%"));
+}
+
+#[test]
+fn the_window_is_the_models() {
+    let told = |hosts: &str, lines: &[String]| {
+        let sandbox = Sandbox::new();
+        sandbox.write("hosts.yaml", hosts);
+        sandbox.write("record.jsonl", &lines.join("\n"));
+        let unrendered = after_tools(&sandbox);
+        let rendered = Sandbox::new();
+        rendered.write("hosts.yaml", hosts);
+        rendered.write("record.jsonl", &lines.join("\n"));
+        assert_eq!(rendered.opsctl(&["render"], b"").code, Some(0));
+        std::fs::remove_file(rendered.path("hosts.yaml")).unwrap();
+        assert_eq!(after_tools(&rendered), unrendered, "rendered or not");
+        unrendered.split(" of this").next().unwrap().to_owned()
+    };
+    let identity = json!({"type": "attachment", "attachment": {"type": "model", "identity": {"modelId": "claude-sonnet-4-5[1m]"}}});
+    assert_eq!(told("", &[answer("claude-opus-5-5", 190_000)]), "");
+    assert_eq!(
+        told("", &[answer("claude-opus-5-5", 650_000)]),
+        "Context above 60%: 650,000 of 1,000,000 tokens (65%)"
+    );
+    assert_eq!(told("", &[identity.to_string(), answer("claude-sonnet-4-5", 190_000)]), "");
+    assert_eq!(told("", &[answer("claude-sonnet-4-5", 300_000)]), "", "it must have a larger one");
+    let stated = "context: {windows: {local: 32768, claude-opus-5: 300000}}\n";
+    assert_eq!(
+        told(stated, &[answer("local-7", 30_000)]),
+        "Context above 90%: 30,000 of 32,768 tokens (91%)"
+    );
+    assert_eq!(
+        told(stated, &[answer("claude-opus-5-5", 190_000)]),
+        "Context above 60%: 190,000 of 300,000 tokens (63%)"
+    );
+}
+
+#[test]
+fn at_tier_three_there_is_nobody_to_hand_over_to() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "3");
+    fill(&sandbox, 165_000);
+    let told = after_tools(&sandbox);
+    assert!(told.contains("[EVENT:warning:SERVICE]") && !told.contains("handoff"), "{told}");
+}
+
+#[test]
+fn without_a_record_that_can_be_read_nothing_is_told() {
+    let sandbox = Sandbox::new();
+    for path in ["/does/not/exist", "/dev/zero", "/", "", "a\u{0}b"] {
+        assert_eq!(told_at(&sandbox, "post-tool-batch", &json!({"transcript_path": path})), "");
+    }
+    for path in [json!(null), json!(7), json!(["x"])] {
+        assert_eq!(told_at(&sandbox, "user-prompt-submit", &json!({"transcript_path": path})), "");
+    }
+    fill(&sandbox, 190_000);
+    assert_eq!(
+        told_at(&sandbox, "post-tool-batch", &json!({"session_id": ""})),
+        "",
+        "nobody to remember it for"
+    );
+}
+
+#[test]
+fn what_cannot_be_remembered_is_told_and_complained_about() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+    fill(&sandbox, 165_000);
+    for _ in 0..2 {
+        let run = hook(&sandbox, "post-tool-batch", &json!({}));
+        assert!(run.stdout.contains("Context above 80%"), "{run:?}");
+        assert!(run.stderr.contains("told twice") && run.stderr.lines().count() == 1, "{run:?}");
+    }
+}
+
+#[test]
+fn a_session_in_the_background_is_asked_once_to_report() {
+    let sandbox = Sandbox::new().with("CLAUDE_SESSION_MODE", "background");
+    let run = hook(&sandbox, "stop", &json!({"last_assistant_message": "All is well."}));
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(
+        run.stderr.starts_with("This session runs in the background") && run.stderr.contains("[EVENT:info]"),
+        "{run:?}"
+    );
+    assert!(run.stderr.contains("`opsctl handoff write`"), "{run:?}");
+    passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": true})));
+    passes(&hook(&sandbox, "stop", &json!({})));
+    // Another one is asked for itself, even where a hook has sent it on already.
+    assert_eq!(hook(&sandbox, "stop", &json!({"session_id": "t", "stop_hook_active": true})).code, Some(2));
+}
+
+#[test]
+fn who_has_reported_is_not_asked() {
+    let background = || Sandbox::new().with("CLAUDE_SESSION_MODE", "background");
+    let not_asked =
+        |sandbox: &Sandbox| passes(&hook(sandbox, "stop", &json!({"last_assistant_message": "done"})));
+    // In the last words.
+    let words = json!({"last_assistant_message": "Done.\n\n- [EVENT:info:jellyfin] It runs again.\n"});
+    passes(&hook(&background(), "stop", &words));
+    // By an event that was written down before.
+    let sandbox = background();
+    sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
+    sandbox.sql(
+        "INSERT INTO events (session_id, level, message, created_at, source)
+                 VALUES ('s', 'info', 'seen', '2026-03-21T14:00:00Z', 'llm')",
+    );
+    not_asked(&sandbox);
+    // By a hand-over, from the shell of the session.
+    let sandbox = background().with("CLAUDE_CODE_SESSION_ID", "s");
+    let handoff = json!({"schema_version": 1, "recommended_tier": 2, "services_affected": ["jellyfin"],
+        "check_results": [{"service": "jellyfin", "check_type": "http", "status": "unhealthy"}],
+        "investigation_findings": "it is down"});
+    let run = sandbox.opsctl(&["handoff", "write"], handoff.to_string().as_bytes());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    not_asked(&sandbox);
+    // By a notification that has been sent, however it was sent.
+    let tool = "policy: {tools: {mcp__chat__post: {action: notification}}}\n";
+    for input in [
+        json!({"tool_name": "Bash", "tool_input": {"command": "apprise -b hello json://x"}}),
+        json!({"tool_name": "mcp__chat__post", "tool_input": {"text": "hello"}}),
+    ] {
+        let sandbox = background();
+        sandbox.write("hosts.yaml", tool);
+        passes(&hook(&sandbox, "post-tool-use", &input));
+        not_asked(&sandbox);
+        let failed = background();
+        failed.write("hosts.yaml", tool);
+        passes(&hook(&failed, "post-tool-use-failure", &input));
+        assert_eq!(hook(&failed, "stop", &json!({})).code, Some(2), "it has not been sent: {input}");
+    }
+}
+
+#[test]
+fn a_session_that_somebody_follows_is_not_asked_to_report() {
+    passes(&hook(&Sandbox::new(), "stop", &json!({})));
+    for mode in ["interactive", "mission"] {
+        passes(&hook(&Sandbox::new().with("CLAUDE_SESSION_MODE", mode), "stop", &json!({})));
+    }
+    // What cannot be remembered would be asked without end.
+    let broken = Sandbox::new().with("CLAUDE_SESSION_MODE", "background");
+    std::fs::create_dir(broken.path("claudeops.db")).unwrap();
+    let run = hook(&broken, "stop", &json!({}));
+    assert!(run.code == Some(0) && run.stderr.contains("not asked to report"), "{run:?}");
+}
