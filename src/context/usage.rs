@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use memchr::memmem;
 use serde::Deserialize;
 
 use crate::plain_file;
@@ -195,7 +196,7 @@ fn said(line: &[u8]) -> Said {
 }
 
 fn has(line: &[u8], text: &[u8]) -> bool {
-    text.is_empty() || line.windows(text.len()).any(|window| window == text)
+    memmem::find(line, text).is_some()
 }
 
 #[cfg(test)]
