@@ -4,10 +4,10 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::place::environment_in_force;
 use super::{Failure, OK, print, print_json, time};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Decision, Which};
-use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
 /// List every decision on a command that acts: what it does, the rule, the budgets at that moment
@@ -65,7 +65,7 @@ impl VerdictName {
 
 /// Runs with parsed arguments.
 pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
     let service = args.service.as_deref().map(|name| inventory.service_named(name));
     let which = Which {

@@ -4,12 +4,12 @@ use chrono::Utc;
 use clap::Args;
 use serde::Serialize;
 
+use super::place::environment_in_force;
 use super::{Failure, OK, complain, print, print_json};
 use crate::context::Reader;
 use crate::context::text::Shown;
 use crate::hook::session_start::{Told, compose};
 use crate::model::policy::Tier;
-use crate::runtime::environment::Environment;
 
 /// Show which files a session is given at its start, and how much of each
 #[derive(Debug, Args)]
@@ -59,7 +59,7 @@ struct SkippedWire<'a> {
 
 /// Runs with parsed arguments.
 pub fn run(args: &ContextArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let environment = environment_in_force();
     let mut notes = environment.complaints.clone();
     let reader = Reader { tier: args.tier.and_then(Tier::from_number), role: args.role.as_deref() };
     let told = compose(reader, &environment, Utc::now(), &mut notes);

@@ -5,6 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use super::place::environment_in_force;
 use super::{Failure, OK, complain, print, print_json};
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::inventory::Installation;
@@ -90,7 +91,7 @@ impl Kind {
 
 /// Runs with parsed arguments.
 pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let environment = environment_in_force();
     let mut notes = environment.complaints.clone();
     let installation = installation::in_force(&environment, &mut notes).installation;
     for note in notes {

@@ -8,6 +8,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::place::environment_in_force;
 use super::{Failure, OK, print, print_json, time};
 use crate::ledger::{Event, Ledger, WhichEvents};
 use crate::runtime::environment::Environment;
@@ -69,7 +70,7 @@ impl LevelName {
 
 /// Runs with parsed arguments.
 pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
     let service = args.service.as_deref().map(|name| inventory.service_named(name));
     let which = WhichEvents {

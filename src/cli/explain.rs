@@ -7,6 +7,7 @@ use chrono::Utc;
 use clap::Args;
 use serde::Serialize;
 
+use super::place::environment_in_force;
 use super::{Failure, OK, complain, print, print_json};
 use crate::actions::{message, read_command};
 use crate::guard::acting::resolve;
@@ -14,7 +15,6 @@ use crate::guard::{judge, screen};
 use crate::inventory::compiled::Head;
 use crate::model::verdict::{ResolvedAction, Verdict};
 use crate::policy::{dry_run, modes};
-use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
 /// Explain what a command really does and whether it would be let through
@@ -44,7 +44,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
         args.command.clone()
     };
     let cwd = args.cwd.clone().or_else(|| std::env::current_dir().ok());
-    let environment = Environment::of_process();
+    let environment = environment_in_force();
     let mut notes = environment.complaints.clone();
     let mut reading = read_command(&command, cwd.as_deref());
     let compiled = installation::in_force(&environment, &mut notes);

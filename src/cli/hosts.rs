@@ -7,12 +7,12 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
+use super::place::environment_in_force;
 use super::{Failure, OK, complain, print, print_json};
 use crate::inventory::nearest::nearest;
 use crate::model::inventory::{Host, Inventory};
 use crate::model::policy::Window;
 use crate::probe::icmp::{self, Effort, NOT_PERMITTED, PROBES, Reachability};
-use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
 /// Check all hosts at once by ICMP
@@ -75,7 +75,7 @@ impl<'a> HostWire<'a> {
 
 /// Runs with parsed arguments.
 pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let environment = environment_in_force();
     let mut notes = environment.complaints.clone();
     let inventory = installation::in_force(&environment, &mut notes).installation.inventory;
     let asked = named(&inventory, &args.names)?;

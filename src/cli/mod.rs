@@ -15,6 +15,7 @@ mod init;
 mod manual;
 mod mcp;
 mod notify;
+mod place;
 mod prune;
 mod rehearse;
 mod render;

@@ -3,10 +3,10 @@
 use chrono::Utc;
 use clap::Args;
 
+use super::place::environment_in_force;
 use super::{Failure, OK, print};
 use crate::ledger::Ledger;
 use crate::model::policy::Window;
-use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
 /// Delete events and settled actions that are older than what is kept
@@ -26,7 +26,7 @@ pub fn window(text: &str) -> Result<Window, String> {
 
 /// Runs with parsed arguments.
 pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let environment = environment_in_force();
     let policy = installation::in_force(&environment, &mut Vec::new()).installation.policy;
     for budget in [policy.restart, policy.redeployment] {
         if args.keep.delta() < budget.window.delta() {

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::place::environment_in_force;
 use super::{FAILED, Failure, OK, complain, print, print_json};
 use crate::doctor::client;
 use crate::rehearse::{Outcome, Report, rehearse};
-use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
 /// Lead the installed client, with a scripted model, to do what the guard must prevent
@@ -34,7 +34,7 @@ pub struct RehearseArgs {
 
 /// Runs with parsed arguments.
 pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
-    let mut environment = Environment::of_process();
+    let mut environment = environment_in_force();
     if let Some(project) = &args.project {
         environment.project_dir.clone_from(project);
     }

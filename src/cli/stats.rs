@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Serialize;
 
+use super::place::environment_in_force;
 use super::{Failure, OK, print, print_json, time};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::Statistics;
-use crate::runtime::environment::Environment;
 
 /// Show how long each hook took, and how often each rule objected
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ struct TimesWire {
 
 /// Runs with parsed arguments.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let environment = environment_in_force();
     let statistics = match Ledger::open_existing(&environment.db_path)? {
         Some(ledger) => ledger.statistics(args.since)?,
         None => Statistics::default(),

@@ -11,13 +11,13 @@ use serde::Serialize;
 
 use super::cooldown::BudgetWire;
 use super::events::{self, EventWire};
+use super::place::environment_in_force;
 use super::{Failure, OK, complain, print_json, time};
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::guard::failures;
 use crate::ledger::notices::Problem;
 use crate::ledger::{Event, Ledger};
 use crate::model::policy::Tier;
-use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
 /// Show the tier, what waits for a person, the budgets and the latest events
@@ -98,7 +98,7 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
 
 impl Status {
     fn at(now: DateTime<Utc>) -> Result<Self, Failure> {
-        let environment = Environment::of_process();
+        let environment = environment_in_force();
         let mut notes = environment.complaints.clone();
         let compiled = installation::in_force(&environment, &mut notes);
         let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut notes);

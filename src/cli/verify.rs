@@ -6,6 +6,7 @@ use chrono::Utc;
 use clap::Args;
 use serde::Serialize;
 
+use super::place::environment_in_force;
 use super::{FAILED, Failure, OK, complain, print, print_json};
 use crate::guard::verification;
 use crate::inventory::Installation;
@@ -45,7 +46,7 @@ pub struct VerifyArgs {
 
 /// Runs with parsed arguments.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
-    let environment = Environment::of_process();
+    let environment = environment_in_force();
     let mut notes = environment.complaints.clone();
     let installation = installation::in_force(&environment, &mut notes).installation;
     for note in notes {

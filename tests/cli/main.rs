@@ -13,6 +13,7 @@ mod hosts_yaml;
 mod init;
 mod manners;
 mod modes;
+mod place;
 mod render;
 mod rules;
 #[path = "../support/sandbox.rs"]

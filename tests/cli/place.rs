@@ -1,0 +1,48 @@
+//! Which project a person's verb looks at, when `hosts.yaml` is no longer the one that was rendered.
+
+use crate::sandbox::{Run, Sandbox};
+
+const BUILT_IN: &str = "hosts: {old: {address: 127.0.0.1}}\n";
+const MOUNTED: &str = "hosts: {new: {address: 127.0.0.1}}\n";
+
+/// A project that was rendered from another hosts.yaml than lies there now.
+fn outgrown() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", BUILT_IN);
+    render(&sandbox, ".");
+    sandbox.write("hosts.yaml", MOUNTED);
+    sandbox
+}
+
+fn render(sandbox: &Sandbox, out: &str) {
+    let run = sandbox.opsctl(&["render", "--hosts", "hosts.yaml", "--out", out], b"");
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+fn explain(sandbox: &Sandbox) -> Run {
+    sandbox.opsctl(&["explain", "ssh 127.0.0.1 docker restart x"], b"")
+}
+
+#[test]
+fn an_inventory_that_was_not_rendered_is_not_in_force_and_that_is_said() {
+    let sandbox = outgrown();
+    let run = explain(&sandbox);
+    assert!(run.stdout.contains("on old"), "{run:?}");
+    assert!(
+        run.stderr.contains("policy.json is in force and was rendered from another hosts.yaml than")
+            && run.stderr.contains("run `opsctl render`"),
+        "{run:?}"
+    );
+    render(&sandbox, ".");
+    let run = explain(&sandbox);
+    assert!(run.stdout.contains("on new") && run.stderr.is_empty(), "{run:?}");
+}
+
+#[test]
+fn a_project_that_moved_to_the_state_folder_is_found_there() {
+    let sandbox = outgrown();
+    let moved = sandbox.path("project");
+    render(&sandbox, moved.to_str().unwrap());
+    let run = explain(&sandbox);
+    assert!(run.stdout.contains("on new") && run.stderr.is_empty(), "{run:?}");
+}
