@@ -90,6 +90,8 @@ RUN ln -s /opt/apprise/bin/apprise /usr/local/bin/apprise \
     done \
     && useradd --uid 1000 --user-group --create-home --shell /bin/bash agent
 COPY --from=client --chmod=0755 /client/claude /usr/local/bin/claude
+# A home below a read-only root cannot take its files.
+ENV ANSIBLE_HOME=/tmp/.ansible
 
 
 # opsctl and its files, on top of an image that has a client. All of it belongs to root: the agent cannot alter it.
