@@ -7,11 +7,16 @@ use super::simple::Invocation;
 use super::state::Shell;
 use super::text::{Field, Origin};
 
-/// True for the programs whose code is looked through.
-pub(crate) fn is_interpreter(program: &str) -> bool {
-    let stem = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+/// The language of a program's name, which may end in a version: `python3.12`, `lua5.4`, `luajit`.
+pub(super) fn language(program: &str) -> &str {
+    let stem = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    if stem == "luajit" { "lua" } else { stem }
+}
+
+/// True for the programs whose code may stand on their command line, and is looked through.
+pub fn is_interpreter(program: &str) -> bool {
     matches!(
-        stem,
+        language(program),
         "python"
             | "pypy"
             | "perl"
@@ -108,6 +113,8 @@ enum Code {
 
 /// The code that a command line holds, and whether it runs for each line of input.
 fn code_of(invocation: &Invocation, awk: bool, program: &str) -> (Option<Code>, bool) {
+    let language = language(program);
+    let (php, lua) = (language == "php", language == "lua");
     let mut at = 1;
     while let Some(word) = invocation.word(at) {
         at += 1;
@@ -141,14 +148,19 @@ fn code_of(invocation: &Invocation, awk: bool, program: &str) -> (Option<Code>, 
         match letters {
             "-eval" | "-print" => return (next(), false),
             "m" => return (None, false),
-            "W" | "X" | "I" | "r" if program != "php" => at += 1,
+            "d" | "c" | "z" | "F" if php => at += 1,
+            "f" if php => return (invocation.word(at).map(|file| Code::File(file.to_owned())), false),
+            "l" | "W" if lua => at += 1,
+            "W" | "X" | "I" | "r" if !php => at += 1,
             _ if letters.starts_with('-') => {}
             _ => {
-                let flag = letters.find(if program.starts_with("py") {
-                    &['c'][..]
-                } else {
-                    &['e', 'E', 'r', 'p'][..]
-                });
+                let flags: &[char] = match language {
+                    "python" | "pypy" => &['c'],
+                    "lua" => &['e'],
+                    "php" => &['r', 'R', 'B', 'E'],
+                    _ => &['e', 'E', 'r', 'p'],
+                };
+                let flag = letters.find(flags);
                 let loops = letters.contains(['n', 'p']) && !program.starts_with("node");
                 if let Some(flag) = flag {
                     let after = letters.get(flag + 1..).unwrap_or_default();

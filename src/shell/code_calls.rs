@@ -1,5 +1,7 @@
 //! Calls in code of other languages that start a program or a shell, and what they are handed.
 
+use super::code::language;
+
 /// Names of calls that start a program or a shell, without what stands before the last dot.
 const CALLS: &[&str] = &[
     "system",
@@ -40,6 +42,7 @@ const CALLS: &[&str] = &[
     "create_subprocess_shell",
     "create_subprocess_exec",
     "fork_exec",
+    "pcntl_exec",
     "exec_command",
     "spawn_command",
 ];
@@ -83,6 +86,7 @@ enum Token {
 
 /// The calls that start a program or a shell.
 pub(crate) fn find_calls(code: &str, program: &str) -> Vec<Call> {
+    let program = language(program);
     let tokens = tokens(code, program);
     let mut calls = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -90,12 +94,16 @@ pub(crate) fn find_calls(code: &str, program: &str) -> Vec<Call> {
             Token::Shell(parts) => calls.push(Call::Script(parts.clone())),
             Token::Name(name) if CALLS.contains(&name.as_str()) && starts_something(&tokens, at, name) => {
                 let parens = tokens.get(at + 1) == Some(&Token::Sign('('));
-                // perl and ruby call without brackets.
+                // perl, ruby and lua call without brackets, lua with one text only.
                 let bare =
                     matches!(program, "perl" | "ruby") && matches!(tokens.get(at + 1), Some(Token::Text(_)));
-                if parens || bare {
+                if let (Some(Token::Text(parts)), "lua") = (tokens.get(at + 1), program) {
+                    calls.push(Call::Script(parts.clone()));
+                } else if parens || bare {
                     let from = if parens { at + 2 } else { at + 1 };
-                    calls.push(arguments(&tokens, from, parens));
+                    // What follows the command says how it is opened, or where its output goes.
+                    let script_first = matches!(program, "php" | "lua") || name == "popen";
+                    calls.push(arguments(&tokens, from, parens, script_first));
                 }
             }
             // awk: `"command" | getline`, `print … | "sh"`.
@@ -144,7 +152,7 @@ fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
 }
 
 /// What is handed to a call whose arguments start at `from`.
-fn arguments(tokens: &[Token], from: usize, parens: bool) -> Call {
+fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) -> Call {
     let mut depth = 0_i32;
     let mut words: Vec<Vec<Part>> = Vec::new();
     let mut word: Vec<Part> = Vec::new();
@@ -209,6 +217,9 @@ fn arguments(tokens: &[Token], from: usize, parens: bool) -> Call {
     if !any_known || !joined {
         return Call::Unclear;
     }
+    if script_first && !list {
+        words.truncate(1);
+    }
     match words.len() {
         0 => Call::Unclear,
         1 if !list => words.pop().map_or(Call::Unclear, Call::Script),
@@ -232,8 +243,16 @@ fn tokens(code: &str, program: &str) -> Vec<Token> {
     while let Some(c) = rest.chars().next() {
         let after = rest.get(c.len_utf8()..).unwrap_or_default();
         match c {
-            '#' if !script && !program.ends_with("awk") || c == '#' && program.ends_with("awk") => {
+            '#' if !script && program != "lua" => {
                 rest = rest.get(rest.find('\n').unwrap_or(rest.len())..).unwrap_or_default();
+            }
+            '-' if program == "lua" && after.starts_with('-') && !after.starts_with("-[") => {
+                rest = rest.get(rest.find('\n').unwrap_or(rest.len())..).unwrap_or_default();
+            }
+            '[' if program == "lua" && after.starts_with(['[', '=']) => {
+                let (text, tail) = long_brackets(after);
+                tokens.push(Token::Text(vec![Part::Known(text.to_owned())]));
+                rest = tail;
             }
             '/' if script && after.starts_with('/') => {
                 rest = rest.get(rest.find('\n').unwrap_or(rest.len())..).unwrap_or_default();
@@ -303,6 +322,14 @@ fn tokens(code: &str, program: &str) -> Vec<Token> {
         tokens.retain(|token| *token != Token::Sign('\n'));
     }
     tokens
+}
+
+/// Lua's `[[…]]` and `[=[…]=]` behind the first bracket, and what follows.
+fn long_brackets(after: &str) -> (&str, &str) {
+    let signs = after.find(|c| c != '=').unwrap_or(after.len());
+    let Some(body) = after.get(signs..).and_then(|rest| rest.strip_prefix('[')) else { return ("", after) };
+    let close = format!("]{}]", "=".repeat(signs));
+    body.split_once(close.as_str()).unwrap_or((body, ""))
 }
 
 /// The text in brackets or other signs of the writer's choice, and what follows: `q(…)`, `%x{…}`, `qx/…/`.

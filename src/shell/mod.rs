@@ -35,6 +35,7 @@ mod word;
 mod wrap;
 mod wrappers;
 
+pub use code::is_interpreter;
 pub use evaluate::read;
 pub use pattern::glob;
 pub use remote::host_of;

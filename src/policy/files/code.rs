@@ -65,27 +65,6 @@ const WRITING: &[&str] = &[
     "io.open",
 ];
 
-/// True for programs whose code stands on their command line.
-pub fn is_interpreter(program: &str) -> bool {
-    let stem = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(
-        stem,
-        "python"
-            | "pypy"
-            | "perl"
-            | "ruby"
-            | "node"
-            | "nodejs"
-            | "deno"
-            | "bun"
-            | "php"
-            | "lua"
-            | "awk"
-            | "gawk"
-            | "mawk"
-    )
-}
-
 /// Adds the files that the code of a command names.
 pub fn accesses(command: &Command, into: &mut Vec<Access>) {
     let words = command.words.iter().skip(1).map(|word| word.text.as_str());

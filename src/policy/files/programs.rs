@@ -4,7 +4,7 @@ use super::transfer::{engine, transfer};
 use super::{Access, Touch, code, remove, sqlite};
 use crate::policy::place::View;
 use crate::shell::options::{Item, Scanner};
-use crate::shell::{Command, Word};
+use crate::shell::{Command, Word, is_interpreter};
 
 /// Which of its words a program writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -261,7 +261,7 @@ pub fn accesses(command: &Command, inner: bool, view: &dyn View, into: &mut Vec<
     match program {
         "find" | "fd" | "fdfind" => return remove::find(command, &texts, into),
         "docker" | "podman" | "nerdctl" => return engine(command, &texts, into),
-        _ if code::is_interpreter(program) => code::accesses(command, into),
+        _ if is_interpreter(program) => code::accesses(command, into),
         _ => {}
     }
     if !inner {
