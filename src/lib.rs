@@ -14,6 +14,7 @@ pub mod policy;
 pub mod probe;
 pub mod rehearse;
 pub mod render;
+pub mod report;
 pub mod runtime;
 pub mod session;
 pub mod shell;

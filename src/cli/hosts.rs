@@ -47,8 +47,9 @@ struct HostsWire<'a> {
     hosts: Vec<HostWire<'a>>,
 }
 
+/// A host and what was found, as `--json` prints it.
 #[derive(Serialize)]
-struct HostWire<'a> {
+pub struct HostWire<'a> {
     name: &'a str,
     address: &'a str,
     state: &'static str,
@@ -56,7 +57,8 @@ struct HostWire<'a> {
 }
 
 impl<'a> HostWire<'a> {
-    fn new(host: &'a Host, reachability: Reachability) -> Self {
+    /// What is printed of a host.
+    pub fn new(host: &'a Host, reachability: Reachability) -> Self {
         // To the microsecond: more digits are noise.
         let milliseconds = |rtt: Duration| (rtt.as_secs_f64() * 1e6).round() / 1e3;
         let rtt_ms = match reachability {

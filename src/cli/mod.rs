@@ -19,9 +19,11 @@ mod place;
 mod prune;
 mod rehearse;
 mod render;
+mod report;
 mod session;
 mod stats;
 mod status;
+mod terminal;
 mod tier;
 mod time;
 mod verify;
@@ -68,6 +70,7 @@ enum Verb {
     Cooldown(cooldown::CooldownArgs),
     Events(events::EventsArgs),
     Status(status::StatusArgs),
+    Report(report::ReportArgs),
     Tier(tier::TierArgs),
     Context(context::ContextArgs),
     Notify(notify::NotifyArgs),
@@ -119,6 +122,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Cooldown(args) => cooldown::run(&args),
         Verb::Events(args) => events::run(&args),
         Verb::Status(args) => status::run(&args),
+        Verb::Report(args) => report::run(&args),
         Verb::Tier(args) => tier::run(&args),
         Verb::Context(args) => context::run(&args),
         Verb::Notify(args) => notify::run(&args),

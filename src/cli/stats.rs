@@ -10,6 +10,7 @@ use super::place::environment_in_force;
 use super::{Failure, OK, print, print_json, time};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::Statistics;
+use crate::model::percentile::{milliseconds, percentile};
 
 /// Show how long each hook took, and how often each rule objected
 #[derive(Debug, Args)]
@@ -63,16 +64,9 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
 impl TimesWire {
     /// `micros` is ascending.
     fn of(micros: &[i64]) -> Self {
-        // As whole microseconds in milliseconds: exact far beyond any time that a hook may take.
-        let at = |percent| f64::from(u32::try_from(percentile(micros, percent)).unwrap_or(u32::MAX)) / 1e3;
+        let at = |percent| milliseconds(percentile(micros, percent));
         Self { calls: micros.len(), p50_ms: at(50), p95_ms: at(95), p99_ms: at(99) }
     }
-}
-
-/// The smallest value that so many per cent do not exceed.
-fn percentile(ascending: &[i64], percent: usize) -> i64 {
-    let rank = (ascending.len() * percent).div_ceil(100).saturating_sub(1);
-    ascending.get(rank).copied().unwrap_or(0)
 }
 
 fn in_words(stats: &StatsWire) -> String {
@@ -89,19 +83,4 @@ fn in_words(stats: &StatsWire) -> String {
         }
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_percentile_is_a_value_that_was_measured() {
-        let hundred: Vec<i64> = (1..=100).collect();
-        for (times, expected) in
-            [(&hundred[..], [50, 95, 99]), (&[7], [7, 7, 7]), (&[1, 2], [1, 2, 2]), (&[], [0, 0, 0])]
-        {
-            assert_eq!([50, 95, 99].map(|percent| percentile(times, percent)), expected);
-        }
-    }
 }

@@ -1,10 +1,11 @@
 //! The `client_runs` table: every session that was started, how it came out and what it cost.
 
-use chrono::{DateTime, Utc};
-use rusqlite::params;
+use chrono::{DateTime, TimeDelta, Utc};
+use rusqlite::{Row, params};
 
-use super::{Change, LedgerError, time};
-use crate::model::policy::Tier;
+use super::history::Period;
+use super::{Change, Ledger, LedgerError, migrate, time};
+use crate::model::policy::{Policy, Tier};
 
 /// A session that is about to start.
 #[derive(Debug)]
@@ -42,6 +43,43 @@ pub struct RunEnd {
     pub at: DateTime<Utc>,
 }
 
+/// A session as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Its id, which hooks and events have, too.
+    pub session: String,
+    /// The tier that it ran at.
+    pub tier: u8,
+    /// The model that it was started with.
+    pub model: String,
+    /// When it was started; `None` when the time cannot be read.
+    pub started_at: Option<DateTime<Utc>>,
+    /// `running`, or how it came out.
+    pub outcome: String,
+    /// In US dollars, as the client estimates it.
+    pub cost_usd: Option<f64>,
+    /// Turns of the model.
+    pub turns: Option<i64>,
+    /// How long it took.
+    pub duration_ms: Option<i64>,
+}
+
+/// Beyond its deadline a session is given time to end and to be written down.
+const TO_END: TimeDelta = TimeDelta::minutes(5);
+
+impl Run {
+    /// Whether it is `running` only because nobody was left to write down its end.
+    pub fn is_cut_off(&self, policy: &Policy, now: DateTime<Utc>) -> bool {
+        let Some(tier) = Tier::from_number(self.tier).filter(|_| self.outcome == "running") else {
+            return false;
+        };
+        self.started_at.is_some_and(|at| now - at > policy.tier(tier).deadline.delta() + TO_END)
+    }
+}
+
+const LATEST: &str = "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms
+     FROM client_runs WHERE ?1 IS NULL OR started_at >= ?1 ORDER BY id DESC LIMIT ?2";
+
 impl Change<'_> {
     /// Adds the row of a session that is about to start, and gives its number.
     pub fn begin_run(&self, run: &NewRun<'_>) -> Result<i64, LedgerError> {
@@ -77,4 +115,31 @@ impl Change<'_> {
             .map(|_| ())
             .map_err(|e| self.error(e))
     }
+}
+
+impl Ledger {
+    /// The latest sessions, those that were started at or after `since`, newest first.
+    pub fn runs(&self, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>, LedgerError> {
+        let look = || {
+            if !migrate::has_table(&self.connection, "client_runs")? {
+                return Ok(vec![]);
+            }
+            let wanted = params![since.map(time::write), i64::from(most) + 1];
+            self.connection.prepare(LATEST)?.query_map(wanted, run)?.collect()
+        };
+        look().map(|rows| Period::of(rows, most)).map_err(|cause| self.error(cause))
+    }
+}
+
+fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
+    Ok(Run {
+        session: row.get(0)?,
+        tier: row.get(1)?,
+        model: row.get(2)?,
+        started_at: time::read(&row.get::<_, String>(3)?),
+        outcome: row.get(4)?,
+        cost_usd: row.get(5)?,
+        turns: row.get(6)?,
+        duration_ms: row.get(7)?,
+    })
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
+use super::history::Period;
 use super::{CallId, Change, Ledger, LedgerError, migrate, time};
 use crate::model::policy::Tier;
 
@@ -147,6 +148,11 @@ impl Ledger {
             self.connection.prepare(MATCHING)?.query_map(wanted, decision)?.collect()
         };
         look().map_err(|cause| self.error(cause))
+    }
+
+    /// The same, and whether there were more.
+    pub fn decisions_of_period(&self, which: Which<'_>, most: u32) -> Result<Period<Decision>, LedgerError> {
+        self.decisions(which, most.saturating_add(1)).map(|rows| Period::of(rows, most))
     }
 
     /// What the latest calls say, those at or after `since`.

@@ -12,6 +12,7 @@ pub mod decisions;
 mod events;
 mod folder_lock;
 mod health;
+pub mod history;
 pub mod notices;
 mod patience;
 #[cfg(test)]

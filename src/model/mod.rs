@@ -4,12 +4,14 @@
 pub mod action;
 pub mod checks;
 pub mod context;
+pub mod distance;
 pub mod event;
 pub mod hooks;
 pub mod inventory;
 pub mod message;
 pub mod mode;
 pub mod notice;
+pub mod percentile;
 pub mod policy;
 pub mod rules;
 pub mod verdict;

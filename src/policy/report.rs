@@ -27,10 +27,23 @@ pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
     NewEvent { level, service: service.clone(), message: one_line(&message) }
 }
 
+/// How the events of verifications begin: a service was found healthy, unhealthy, or was given up.
+const HEALTHY: &str = "Verified healthy after remediation";
+const UNHEALTHY: &str = "Unhealthy after remediation";
+const GIVEN_UP: &str = "Needs human attention: still unhealthy";
+
+/// Whether the service of an event was found healthy when it was verified; `None` for every other event.
+pub fn verification(message: &str) -> Option<bool> {
+    if message == HEALTHY {
+        return Some(true);
+    }
+    [UNHEALTHY, GIVEN_UP].iter().any(|words| message.starts_with(words)).then_some(false)
+}
+
 /// The event of a service that was verified at the end of a session; `None`: nothing could be checked.
 pub fn verified(service: &str, healthy: Option<bool>) -> NewEvent {
     let message = match healthy {
-        Some(_) => "Verified healthy after remediation",
+        Some(_) => HEALTHY,
         None => "Not verified after remediation: no check can be carried out",
     };
     NewEvent { level: Level::Info, service: Some(service.to_owned()), message: message.to_owned() }
@@ -38,14 +51,13 @@ pub fn verified(service: &str, healthy: Option<bool>) -> NewEvent {
 
 /// The event of a service that was found unhealthy, and the session sent on.
 pub fn unhealthy(service: &str, why: &[String], attempt: u32, limit: u32) -> NewEvent {
-    let message = format!("Unhealthy after remediation (attempt {attempt} of {limit}): {}", why.join("; "));
+    let message = format!("{UNHEALTHY} (attempt {attempt} of {limit}): {}", why.join("; "));
     NewEvent { level: Level::Warning, service: Some(service.to_owned()), message: one_line(&message) }
 }
 
 /// The event of a service that a session left unhealthy.
 pub fn given_up(service: &str, why: &[String], limit: u32) -> NewEvent {
-    let message =
-        format!("Needs human attention: still unhealthy after {limit} attempts: {}", why.join("; "));
+    let message = format!("{GIVEN_UP} after {limit} attempts: {}", why.join("; "));
     NewEvent { level: Level::Critical, service: Some(service.to_owned()), message: one_line(&message) }
 }
 

@@ -1,0 +1,109 @@
+//! `opsctl report`: what the ledger knows, as one page for a browser.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use clap::Args;
+
+use super::place::environment_in_force;
+use super::{Failure, OK, complain, print, time};
+use crate::guard::{budgets, failures};
+use crate::ledger::Ledger;
+use crate::ledger::decisions::{Statistics, Which};
+use crate::ledger::history::Period;
+use crate::probe::hosts;
+use crate::report::{MOST_ROWS, Material, file, page};
+use crate::runtime::installation;
+
+/// Write one page for a browser: a timeline, budgets, hosts, sessions and their cost, decisions
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl report --html report.html
+  opsctl report --html report.html --since 30d
+  opsctl report --html - | ssh web 'cat > /srv/www/homelab.html'
+
+The page loads nothing and runs no script. It holds what the ledger holds, which is no secret of a command. An earlier
+report is replaced, complete, in one step; any other file is left alone.")]
+pub struct ReportArgs {
+    /// The page; `-` is the standard output
+    #[arg(long, value_name = "FILE")]
+    html: PathBuf,
+    /// What happened since: `24h`, `30d`, `2026-03-21T14:00:00Z`; the last seven days without it
+    #[arg(long, value_name = "WHEN", value_parser = time::since)]
+    since: Option<DateTime<Utc>>,
+    /// Do not look whether the hosts answer
+    #[arg(long)]
+    no_hosts: bool,
+}
+
+const USUAL_SPAN: TimeDelta = TimeDelta::days(7);
+
+/// Hosts that answer do so at once; those that do not hold the page up for so long.
+const HOSTS_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Runs with parsed arguments.
+pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
+    let to_stdout = args.html == Path::new("-");
+    if !to_stdout {
+        file::check(&args.html)?;
+    }
+    let now = Utc::now();
+    let since = args.since.unwrap_or(now - USUAL_SPAN);
+    if since >= now {
+        return Err("--since lies in the future; nothing has happened since".into());
+    }
+    let environment = environment_in_force();
+    let mut notes = environment.complaints.clone();
+    let compiled = installation::in_force(&environment, &mut notes);
+    let installation = &compiled.installation;
+    let ledger = Ledger::open_existing(&environment.db_path)?;
+    let mut material = Material {
+        now,
+        since,
+        tier: environment.tier.or(compiled.tier),
+        installation,
+        budgets: budgets::of_all(&environment, installation, now, &mut notes),
+        hosts: None,
+        problems: vec![],
+        undelivered: 0,
+        guard_failures: failures::kept(&environment),
+        deeds: Period::default(),
+        decisions: Period::default(),
+        events: Period::default(),
+        runs: Period::default(),
+        statistics: Statistics::default(),
+    };
+    if !args.no_hosts {
+        material.hosts = Some(hosts::look(&installation.inventory.hosts, HOSTS_DEADLINE, &mut notes));
+    }
+    match &ledger {
+        Some(ledger) => read(ledger, &mut material)?,
+        None => notes
+            .push(format!("no ledger at {} yet; the page shows no history", environment.db_path.display())),
+    }
+    for note in notes {
+        complain(note);
+    }
+    let page = page(&material)?;
+    if to_stdout {
+        print(&page);
+    } else {
+        file::write(&args.html, &page)?;
+        print(&format!("{}\n", args.html.display()));
+    }
+    Ok(OK)
+}
+
+fn read(ledger: &Ledger, material: &mut Material<'_>) -> Result<(), Failure> {
+    let Material { now, since, .. } = *material;
+    material.problems = ledger.problems(now)?;
+    material.undelivered = ledger.undelivered_notices(now)?;
+    material.deeds = ledger.deeds(since, MOST_ROWS)?;
+    let which = Which { since: Some(since), ..Which::default() };
+    material.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
+    material.events = ledger.events_since(since, MOST_ROWS)?;
+    material.runs = ledger.runs(Some(since), MOST_ROWS)?;
+    material.statistics = ledger.statistics(Some(since))?;
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! The look in words and colours.
+
+use anstyle::{AnsiColor, Style};
+use chrono::SecondsFormat;
+
+use super::super::terminal::{cut, plain, wrap};
+use super::super::{events, time};
+use super::{Known, Status};
+use crate::guard::budgets::{KindBudget, ServiceBudget};
+use crate::ledger::client_runs::Run;
+use crate::ledger::notices::Problem;
+use crate::model::inventory::Host;
+use crate::probe::icmp::Reachability;
+
+/// Services with nothing used, and hosts that answer, beyond this many are counted.
+const MOST_IDLE: usize = 12;
+
+const TITLE: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const WARNING: Style = AnsiColor::Yellow.on_default();
+const CRITICAL: Style = AnsiColor::Red.on_default().bold();
+const QUIET: Style = Style::new().dimmed();
+
+/// All of it, as wide as there is room; `None`: any width will do.
+pub fn in_words(status: &Status, width: Option<usize>) -> String {
+    let page = Page { width };
+    let tier = status.tier.map_or_else(|| "none, budgets hold".to_owned(), |tier| tier.to_string());
+    let mut text = format!("{} {tier}\n", styled(TITLE, "tier:"));
+    let waiting = waiting(status);
+    if !waiting.is_empty() {
+        text += &page.title("waiting for a person:");
+        text.extend(waiting.iter().map(|line| page.whole(CRITICAL, line)));
+    }
+    text += &page.title("budgets:");
+    text += &page.budgets(status);
+    if let Some(hosts) = status.hosts.as_deref().filter(|hosts| !hosts.is_empty()) {
+        text += &page.title("hosts:");
+        text += &page.hosts(hosts);
+    }
+    if !status.known.sessions.is_empty() {
+        text += &page.title("sessions:");
+        text += &page.sessions(status);
+    }
+    text += &page.title("events:");
+    for event in &status.events {
+        let style = match event.level.as_str() {
+            "critical" => CRITICAL,
+            "warning" => WARNING,
+            _ => QUIET,
+        };
+        text += &page.line(style, &events::line(event, false, status.now));
+    }
+    text
+}
+
+/// What waits for a person, a line each.
+fn waiting(status: &Status) -> Vec<String> {
+    let Known { problems, undelivered, unjudged, .. } = &status.known;
+    let mut lines: Vec<String> = problems
+        .iter()
+        .map(|Problem { title, at }| format!("{} | {}", time::shown(*at, false, status.now), plain(title)))
+        .collect();
+    if status.guard_failures > 0 {
+        lines.push(format!("guard failures that wait for the ledger: {}", status.guard_failures));
+    }
+    if *unjudged > 0 {
+        lines.push(format!(
+            "commands of the last day that could not be judged: {unjudged}; `opsctl audit --rule on_failure` lists them"
+        ));
+    }
+    if *undelivered > 0 {
+        lines.push(format!("notifications not delivered: {undelivered}; `opsctl notify` says why"));
+    }
+    lines
+}
+
+/// Where it is shown.
+struct Page {
+    width: Option<usize>,
+}
+
+impl Page {
+    fn title(&self, title: &str) -> String {
+        format!("\n{}\n", styled(TITLE, &cut(title, self.width)))
+    }
+
+    /// As much as fits: another verb shows the whole.
+    fn line(&self, style: Style, line: &str) -> String {
+        format!("{}\n", styled(style, &cut(&format!("  {line}"), self.width)))
+    }
+
+    /// On as many lines as it needs.
+    fn whole(&self, style: Style, line: &str) -> String {
+        let lines = wrap(&format!("  {line}"), self.width);
+        lines.iter().map(|line| format!("{}\n", styled(style, line))).collect()
+    }
+
+    fn budgets(&self, status: &Status) -> String {
+        let (used, idle): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
+            status.budgets.iter().partition(|budget| budget.in_use());
+        let mut text = String::new();
+        for budget in used {
+            let style = if budget.cooldown_until().is_some() { CRITICAL } else { WARNING };
+            text += &self.whole(style, &plain(&budget_in_words(budget, status)));
+        }
+        let shown = if idle.len() > MOST_IDLE { 0 } else { idle.len() };
+        for budget in idle.iter().take(shown) {
+            text += &self.whole(GOOD, &plain(&budget.in_words()));
+        }
+        if let Some(budget) = idle.get(shown) {
+            let more = if text.is_empty() { "" } else { "more " };
+            text += &self.whole(
+                GOOD,
+                &format!("{} {more}services with nothing used: {} each", idle.len(), budget.idle_in_words()),
+            );
+        }
+        text
+    }
+
+    /// Those that do not answer first.
+    fn hosts(&self, hosts: &[(Host, Reachability)]) -> String {
+        let line = |(host, found): &(Host, Reachability)| {
+            let (style, rtt) = match found {
+                Reachability::Reachable(rtt) => (GOOD, format!(" in {:.2} ms", rtt.as_secs_f64() * 1e3)),
+                Reachability::Unknown => (WARNING, String::new()),
+                Reachability::Unreachable | Reachability::Unresolved => (CRITICAL, String::new()),
+            };
+            let line = format!("{} ({}): {}{rtt}", host.name, host.address, found.as_str());
+            self.line(style, &plain(&line))
+        };
+        let (up, rest): (Vec<_>, Vec<_>) =
+            hosts.iter().partition(|(_, found)| matches!(found, Reachability::Reachable(_)));
+        let mut text: String = rest.into_iter().map(line).collect();
+        if up.len() > MOST_IDLE {
+            let more = if text.is_empty() { "" } else { "more " };
+            text += &self.line(GOOD, &format!("{} {more}hosts: reachable", up.len()));
+        } else {
+            text.extend(up.into_iter().map(line));
+        }
+        text
+    }
+
+    fn sessions(&self, status: &Status) -> String {
+        let Known { sessions, sessions_of_the_day, cost_of_the_day, .. } = &status.known;
+        let mut text = String::new();
+        for run in sessions {
+            let cut_off = run.is_cut_off(&status.policy, status.now);
+            let style = match run.outcome.as_str() {
+                "completed" => GOOD,
+                "running" if !cut_off => QUIET,
+                _ => CRITICAL,
+            };
+            let outcome = if cut_off { "cut off".to_owned() } else { run.outcome.replace('_', " ") };
+            text += &self.line(style, &plain(&session_in_words(run, &outcome, status)));
+        }
+        let day = format!("the last day: {sessions_of_the_day} sessions, ${cost_of_the_day:.2}");
+        text + &self.line(QUIET, &day)
+    }
+}
+
+/// `2/2 restarts (4h), 0/1 redeployments (24h); next restart 2026-03-21T18:00:00Z (in 3h59m)`.
+fn budget_in_words(budget: &ServiceBudget, status: &Status) -> String {
+    let used = |kind: &KindBudget| format!("{}/{}", kind.counted.len(), kind.budget.limit);
+    let ServiceBudget { service, restart, redeployment } = budget;
+    let mut words = format!(
+        "{service}: {} restarts ({}), {} redeployments ({})",
+        used(restart),
+        restart.budget.window,
+        used(redeployment),
+        redeployment.budget.window
+    );
+    for (name, kind) in [("restart", restart), ("redeployment", redeployment)] {
+        if let Some(next) = kind.next_allowed {
+            let at = next.to_rfc3339_opts(SecondsFormat::Secs, true);
+            words += &format!("; next {name} {at} ({})", time::distance(next - status.now));
+        }
+    }
+    words
+}
+
+/// `2026-03-21T14:00:00Z | tier 1, haiku | completed | 12 turns, 41s | $0.03`.
+fn session_in_words(run: &Run, outcome: &str, status: &Status) -> String {
+    let at = time::shown(run.started_at, false, status.now);
+    let mut words = format!("{at} | tier {}, {} | {outcome}", run.tier, run.model);
+    if let Some(turns) = run.turns {
+        words += &format!(" | {turns} turns");
+    }
+    if let Some(took) = run.duration_ms {
+        words += &format!(" | {}s", took / 1000);
+    }
+    if let Some(cost) = run.cost_usd {
+        words += &format!(" | ${cost:.3}");
+    }
+    words
+}
+
+fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}

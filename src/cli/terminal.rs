@@ -1,0 +1,82 @@
+//! What a terminal has room for.
+
+use std::io::{IsTerminal as _, stdout};
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// The columns of the terminal that the standard output is; `None`: it is none, and has no width.
+pub fn width() -> Option<usize> {
+    let stdout = stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    // One that does not know its size is taken for a usual one.
+    let columns = rustix::termios::tcgetwinsize(&stdout).map_or(0, |size| size.ws_col);
+    Some(if columns == 0 { 80 } else { usize::from(columns) })
+}
+
+/// One line without control characters: names and messages are anybody's.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// As much of a line as fits.
+pub fn cut(line: &str, width: Option<usize>) -> String {
+    let Some(width) = width.filter(|width| line.width() > *width) else { return line.to_owned() };
+    let mut room = width.saturating_sub(1);
+    let fits = |c: &char| {
+        let columns = c.width().unwrap_or(0);
+        let fits = columns <= room;
+        room = room.saturating_sub(columns);
+        fits
+    };
+    line.chars().take_while(fits).chain(['…']).collect()
+}
+
+/// A line as several that fit, broken between words, the later ones further in than the first.
+pub fn wrap(line: &str, width: Option<usize>) -> Vec<String> {
+    let Some(width) = width else { return vec![line.to_owned()] };
+    let indent = line.len() - line.trim_start().len();
+    let (first, next) = (" ".repeat(indent), " ".repeat(indent + 4));
+    let mut lines = Vec::new();
+    let mut current = first;
+    let mut words = 0;
+    for word in line.split_whitespace() {
+        if words > 0 && current.width() + 1 + word.width() > width {
+            lines.push(std::mem::replace(&mut current, next.clone()));
+            words = 0;
+        }
+        if words > 0 {
+            current.push(' ');
+        }
+        current += word;
+        words += 1;
+    }
+    lines.push(current);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_cut_and_says_so() {
+        for (line, width, shown) in [
+            ("abcdef", None, "abcdef"),
+            ("abcdef", Some(6), "abcdef"),
+            ("abcdef", Some(5), "abcd…"),
+            ("日本語", Some(5), "日本…"),
+            ("abc", Some(0), "…"),
+        ] {
+            assert_eq!(cut(line, width), shown);
+        }
+    }
+
+    #[test]
+    fn what_must_be_read_whole_is_wrapped_between_words() {
+        assert_eq!(wrap("  one two three", Some(10)), ["  one two", "      three"]);
+        assert_eq!(wrap("  one two", None), ["  one two"]);
+        assert_eq!(wrap("  unbreakable-word x", Some(8)), ["  unbreakable-word", "      x"]);
+    }
+}

@@ -1,0 +1,128 @@
+//! What has happened within a period, for those who look back on it.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Row, params};
+
+use super::{Event, Ledger, LedgerError, events, migrate, time};
+
+/// An action that has run, successfully or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deed {
+    /// When it had run.
+    pub at: DateTime<Utc>,
+    /// The service.
+    pub service: String,
+    /// `restart` or `redeployment`.
+    pub kind: String,
+    /// `restart`, `stop`, `start`, …; `None` where nobody but its counter knows of it.
+    pub verb: Option<String>,
+    /// The host; `None` is here, or unknown.
+    pub host: Option<String>,
+    /// Whether it succeeded.
+    pub succeeded: bool,
+    /// The session.
+    pub session: Option<String>,
+}
+
+/// The latest rows of a period, newest first, and whether there were more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Period<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// There are older ones within the period.
+    pub cut: bool,
+}
+
+impl<T> Default for Period<T> {
+    fn default() -> Self {
+        Self { rows: vec![], cut: false }
+    }
+}
+
+impl<T> Period<T> {
+    /// Of rows that were read one further than wanted.
+    pub(super) fn of(mut rows: Vec<T>, most: u32) -> Self {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let cut = rows.len() > most;
+        rows.truncate(most);
+        Self { rows, cut }
+    }
+}
+
+/// How often each key occurs that two tables may share.
+type Told = HashMap<(Option<String>, String, String, DateTime<Utc>), usize>;
+
+const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, state = 'done', session_id, counts
+     FROM hook_actions WHERE state IN ('done', 'failed') AND settled_at >= ?1 ORDER BY id DESC LIMIT ?2";
+
+const BY_ANYONE: &str =
+    "SELECT timestamp, service, action_type, NULL, NULL, success, session_id FROM cooldown_actions
+     WHERE timestamp >= ?1 ORDER BY id DESC LIMIT ?2";
+
+impl Ledger {
+    /// The latest actions that have run since, whoever wrote them down: hooks, people, other programs.
+    pub fn deeds(&self, since: DateTime<Utc>, most: u32) -> Result<Period<Deed>, LedgerError> {
+        self.try_deeds(since, most).map_err(|cause| self.error(cause))
+    }
+
+    fn try_deeds(&self, since: DateTime<Utc>, most: u32) -> rusqlite::Result<Period<Deed>> {
+        let mut deeds = Vec::new();
+        // What hooks have settled stands in both tables, with the same time.
+        let mut told = Told::new();
+        let wanted = params![time::floor(since), i64::from(most) + 1];
+        if migrate::is_latest(&self.connection)? {
+            let mut statement = self.connection.prepare(BY_HOOKS)?;
+            let mut rows = statement.query(wanted)?;
+            while let Some(row) = rows.next()? {
+                let Some(deed) = deed(row) else { continue };
+                if row.get(7)? {
+                    *told.entry(key(&deed)).or_default() += 1;
+                }
+                deeds.push(deed);
+            }
+        }
+        if migrate::has_table(&self.connection, "cooldown_actions")? {
+            let mut statement = self.connection.prepare(BY_ANYONE)?;
+            let mut rows = statement.query(wanted)?;
+            while let Some(row) = rows.next()? {
+                // Another writer's column may hold anything; what cannot be read is left out.
+                let Some(deed) = deed(row) else { continue };
+                match told.get_mut(&key(&deed)) {
+                    Some(left) if *left > 0 => *left -= 1,
+                    _ => deeds.push(deed),
+                }
+            }
+        }
+        deeds.retain(|deed| deed.at >= since);
+        deeds.sort_by_key(|deed| std::cmp::Reverse(deed.at));
+        Ok(Period::of(deeds, most))
+    }
+
+    /// The latest events since, newest first.
+    pub fn events_since(&self, since: DateTime<Utc>, most: u32) -> Result<Period<Event>, LedgerError> {
+        let which = events::WhichEvents { since: Some(since), ..events::WhichEvents::default() };
+        let wanted = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
+        let found = self.events(which, wanted)?.unwrap_or_default();
+        let mut rows: Vec<Event> = found.into_iter().map(|(_, event)| event).collect();
+        rows.sort_by_key(|event| std::cmp::Reverse(event.at));
+        Ok(Period::of(rows, most))
+    }
+}
+
+fn key(deed: &Deed) -> (Option<String>, String, String, DateTime<Utc>) {
+    (deed.session.clone(), deed.service.clone(), deed.kind.clone(), deed.at)
+}
+
+fn deed(row: &Row<'_>) -> Option<Deed> {
+    Some(Deed {
+        at: time::read(&row.get::<_, String>(0).ok()?)?,
+        service: row.get(1).ok()?,
+        kind: row.get(2).ok()?,
+        verb: row.get(3).ok()?,
+        host: row.get(4).ok()?,
+        succeeded: row.get(5).ok()?,
+        session: row.get(6).unwrap_or(None),
+    })
+}

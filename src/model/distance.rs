@@ -1,0 +1,34 @@
+//! How far a moment is away, in words.
+
+use chrono::TimeDelta;
+
+/// `3m ago`, `in 2h`: the largest unit that fits.
+pub fn distance(delta: TimeDelta) -> String {
+    let seconds = delta.num_seconds();
+    let amount = match seconds.unsigned_abs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3600 => format!("{}m", seconds / 60),
+        seconds @ 3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+        seconds => format!("{}d", seconds / 86_400),
+    };
+    if seconds > 0 { format!("in {amount}") } else { format!("{amount} ago") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distance_is_told_in_the_largest_unit_that_fits() {
+        for (seconds, told) in [
+            (0, "0s ago"),
+            (-59, "59s ago"),
+            (-60, "1m ago"),
+            (-3660, "1h01m ago"),
+            (5400, "in 1h30m"),
+            (-86_400 * 400, "400d ago"),
+        ] {
+            assert_eq!(distance(TimeDelta::seconds(seconds)), told);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Percentiles of what was measured.
+
+/// The smallest value that so many per cent do not exceed; 0 of none.
+pub fn percentile(ascending: &[i64], percent: usize) -> i64 {
+    let rank = (ascending.len() * percent).div_ceil(100).saturating_sub(1);
+    ascending.get(rank).copied().unwrap_or(0)
+}
+
+/// Whole microseconds in milliseconds: exact far beyond any time that a hook may take.
+pub fn milliseconds(micros: i64) -> f64 {
+    f64::from(u32::try_from(micros).unwrap_or(u32::MAX)) / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_a_value_that_was_measured() {
+        let hundred: Vec<i64> = (1..=100).collect();
+        for (times, expected) in
+            [(&hundred[..], [50, 95, 99]), (&[7], [7, 7, 7]), (&[1, 2], [1, 2, 2]), (&[], [0, 0, 0])]
+        {
+            assert_eq!([50, 95, 99].map(|percent| percentile(times, percent)), expected);
+        }
+    }
+}

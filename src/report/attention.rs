@@ -1,0 +1,125 @@
+//! What a person should look at first.
+
+use chrono::TimeDelta;
+use serde::Serialize;
+
+use super::Material;
+use super::words::{Moment, count, plain};
+use crate::ledger::client_runs::Run;
+use crate::ledger::decisions::Decision;
+use crate::probe::icmp::Reachability;
+
+/// The items that are listed; more are counted.
+const MOST: usize = 12;
+
+#[derive(Serialize)]
+pub struct View {
+    headline: String,
+    calm: bool,
+    items: Vec<Item>,
+    more: usize,
+}
+
+#[derive(Serialize)]
+struct Item {
+    /// Red rather than amber.
+    urgent: bool,
+    what: &'static str,
+    text: String,
+    at: Option<Moment>,
+    /// What the moment is, where it is not that of the thing itself.
+    lead: &'static str,
+    /// A command that says more or mends it.
+    remedy: Option<String>,
+}
+
+impl Item {
+    fn new(urgent: bool, what: &'static str, text: String) -> Self {
+        Self { urgent, what, text, at: None, lead: "", remedy: None }
+    }
+
+    fn ask(self, remedy: &str) -> Self {
+        Self { remedy: Some(remedy.to_owned()), ..self }
+    }
+}
+
+impl View {
+    pub fn of(material: &Material<'_>) -> Self {
+        let mut items = urgent(material);
+        items.extend(less_urgent(material));
+        let more = items.len().saturating_sub(MOST);
+        let headline = match items.len() {
+            0 => "Nothing needs attention".to_owned(),
+            1 => "One thing needs attention".to_owned(),
+            number => format!("{number} things need attention"),
+        };
+        items.truncate(MOST);
+        Self { headline, calm: items.is_empty(), items, more }
+    }
+}
+
+fn urgent(material: &Material<'_>) -> Vec<Item> {
+    let now = material.now;
+    let mut items = Vec::new();
+    if material.guard_failures > 0 {
+        let text = format!(
+            "{} not written down: the ledger cannot be used",
+            count(material.guard_failures, "failure is", "failures are")
+        );
+        items.push(Item::new(true, "guard", text).ask("opsctl doctor"));
+    }
+    let lately = |decision: &&Decision| {
+        decision.verdict.starts_with("fail-") && decision.at.is_some_and(|at| now - at < TimeDelta::days(1))
+    };
+    let failed: Vec<_> = material.decisions.rows.iter().filter(lately).collect();
+    if let Some(last) = failed.first() {
+        let text =
+            format!("{} could not be judged in the last day", count(failed.len(), "command", "commands"));
+        let at = last.at.map(|at| Moment::of(at, now));
+        items.push(Item { at, ..Item::new(true, "guard", text) }.ask("opsctl audit --verdict fail-open"));
+    }
+    for problem in &material.problems {
+        let at = problem.at.map(|at| Moment::of(at, now));
+        items.push(Item { at, ..Item::new(true, "problem", plain(&problem.title)) });
+    }
+    for found in material.hosts.iter().flatten() {
+        let state = match found.reachability {
+            Reachability::Unreachable => "does not answer",
+            Reachability::Unresolved => "has no address",
+            Reachability::Reachable(_) | Reachability::Unknown => continue,
+        };
+        let text = format!("{} ({}) {state}", plain(&found.host.name), plain(&found.host.address));
+        items.push(Item::new(true, "host", text));
+    }
+    if material.undelivered > 0 {
+        let text = format!("{} heard by nobody", count(material.undelivered as usize, "notice", "notices"));
+        items.push(Item::new(true, "notice", text).ask("opsctl notify"));
+    }
+    items
+}
+
+fn less_urgent(material: &Material<'_>) -> Vec<Item> {
+    let now = material.now;
+    let mut items = Vec::new();
+    for budget in &material.budgets {
+        for (kind, of_kind) in [("restart", &budget.restart), ("redeployment", &budget.redeployment)] {
+            if let Some(next) = of_kind.next_allowed {
+                let text = format!("{} has no {kind} left", plain(&budget.service));
+                let at = Some(Moment::of(next, now));
+                items.push(Item { at, lead: "next ", ..Item::new(false, "cooldown", text) });
+            }
+        }
+    }
+    // A failure that was followed by a session that completed is history.
+    if let Some(run) = material.runs.rows.first().filter(|run| went_wrong(run)) {
+        let outcome = run.outcome.replace('_', " ");
+        let text = format!("The latest session (tier {}) ended: {}", run.tier, plain(&outcome));
+        let at = run.started_at.map(|at| Moment::of(at, now));
+        items.push(Item { at, ..Item::new(false, "session", text) }.ask("opsctl events --level critical"));
+    }
+    items
+}
+
+fn went_wrong(run: &Run) -> bool {
+    !matches!(run.outcome.as_str(), "completed" | "running")
+}

@@ -1,0 +1,141 @@
+//! Budgets as bars.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::Material;
+use super::words::{Moment, count, plain};
+use crate::guard::budgets::{KindBudget, ServiceBudget};
+
+/// The services with something used that are shown, and those that are shown when asked for; more are counted.
+const SHOWN: usize = 10;
+const MOST_USED: usize = 200;
+/// The names of services with nothing used that are listed.
+const MOST_IDLE: usize = 300;
+/// A bar of more parts than this would be a comb.
+const MOST_PARTS: usize = 12;
+
+#[derive(Serialize)]
+pub struct View {
+    used: Vec<ServiceView>,
+    others: Vec<ServiceView>,
+    more_used: usize,
+    idle: Vec<String>,
+    more_idle: usize,
+    limits: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ServiceView {
+    name: String,
+    kinds: [KindView; 2],
+}
+
+#[derive(Serialize)]
+struct KindView {
+    name: &'static str,
+    used: usize,
+    limit: u32,
+    window: String,
+    full: bool,
+    parts: Vec<Part>,
+    next: Option<Moment>,
+}
+
+/// A rectangle of a bar, in per cent of its width.
+#[derive(Serialize)]
+struct Part {
+    x: f64,
+    width: f64,
+    filled: bool,
+}
+
+impl View {
+    pub fn of(material: &Material<'_>) -> Self {
+        let (used, idle): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
+            material.budgets.iter().partition(|budget| budget.in_use());
+        let limits = material.budgets.first().map(|budget| {
+            let kind = |kind: &KindBudget, one, many| {
+                format!("{} in {}", count(kind.budget.limit as usize, one, many), kind.budget.window)
+            };
+            format!(
+                "{} and {} for each service",
+                kind(&budget.restart, "restart", "restarts"),
+                kind(&budget.redeployment, "redeployment", "redeployments")
+            )
+        });
+        Self {
+            more_used: used.len().saturating_sub(MOST_USED),
+            used: used.iter().take(SHOWN).map(|budget| service(budget, material.now)).collect(),
+            others: used
+                .iter()
+                .take(MOST_USED)
+                .skip(SHOWN)
+                .map(|budget| service(budget, material.now))
+                .collect(),
+            more_idle: idle.len().saturating_sub(MOST_IDLE),
+            idle: idle.into_iter().take(MOST_IDLE).map(|budget| plain(&budget.service)).collect(),
+            limits,
+        }
+    }
+}
+
+fn service(budget: &ServiceBudget, now: DateTime<Utc>) -> ServiceView {
+    ServiceView {
+        name: plain(&budget.service),
+        kinds: [kind("restarts", &budget.restart, now), kind("redeployments", &budget.redeployment, now)],
+    }
+}
+
+fn kind(name: &'static str, kind: &KindBudget, now: DateTime<Utc>) -> KindView {
+    let (used, limit) = (kind.counted.len(), kind.budget.limit);
+    KindView {
+        name,
+        used,
+        limit,
+        window: kind.budget.window.to_string(),
+        full: used >= limit as usize,
+        parts: parts(used, limit as usize),
+        next: kind.next_allowed.map(|at| Moment::of(at, now)),
+    }
+}
+
+/// A part for each place where they are few, else one for what is used and one for the rest.
+fn parts(used: usize, limit: usize) -> Vec<Part> {
+    if limit > MOST_PARTS {
+        let used = super::words::per_cent(used.min(limit), limit);
+        return vec![
+            Part { x: 0.0, width: used, filled: true },
+            Part { x: used, width: 100.0 - used, filled: false },
+        ];
+    }
+    // At least one, so that a limit of none has a bar, too.
+    let places = u32::try_from(limit.max(1)).unwrap_or(1);
+    let width = 100.0 / f64::from(places);
+    (0..places)
+        .map(|place| Part {
+            x: f64::from(place) * width,
+            width: if place + 1 == places { width } else { width - 2.0 },
+            filled: (place as usize) < used || limit == 0,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_has_a_part_for_each_place_and_no_more_than_can_be_seen() {
+        let filled = |used, limit| {
+            let parts = parts(used, limit);
+            assert!((parts.iter().map(|part| part.x + part.width).fold(0.0, f64::max) - 100.0).abs() < 1e-6);
+            (parts.iter().filter(|part| part.filled).count(), parts.len())
+        };
+        assert_eq!(filled(1, 2), (1, 2));
+        assert_eq!(filled(3, 2), (2, 2));
+        assert_eq!(filled(0, 0), (1, 1));
+        assert_eq!(filled(40, 100), (1, 2));
+        assert_eq!(filled(200, 100), (1, 2));
+    }
+}

@@ -1,0 +1,131 @@
+//! What the guard decided, by which rule, and how long it took.
+
+use serde::Serialize;
+
+use super::Material;
+use super::words::{Moment, grouped, per_cent, plain};
+use crate::ledger::decisions::Decision;
+use crate::model::percentile::{milliseconds, percentile};
+
+/// The failures of the guard that are listed.
+const MOST_FAILURES: usize = 10;
+
+#[derive(Serialize)]
+pub struct View {
+    verdicts: Vec<CountView>,
+    rules: Vec<CountView>,
+    hooks: Vec<HookView>,
+    failures: Vec<FailureView>,
+    more_failures: usize,
+    waiting: usize,
+}
+
+#[derive(Serialize)]
+struct CountView {
+    name: String,
+    meaning: &'static str,
+    count: String,
+    /// In per cent of the most frequent one.
+    width: f64,
+}
+
+#[derive(Serialize)]
+struct HookView {
+    event: String,
+    calls: String,
+    p50: String,
+    p95: String,
+    p99: String,
+}
+
+#[derive(Serialize)]
+struct FailureView {
+    at: Option<Moment>,
+    ran: bool,
+    actions: String,
+    reason: String,
+}
+
+impl View {
+    pub fn of(material: &Material<'_>) -> Self {
+        let statistics = &material.statistics;
+        let failed = |decision: &&Decision| decision.verdict.starts_with("fail-");
+        let failures: Vec<&Decision> = material.decisions.rows.iter().filter(failed).collect();
+        Self {
+            verdicts: counts(statistics.verdicts.iter(), verdict_means),
+            rules: counts(statistics.rules.iter(), rule_means),
+            hooks: statistics
+                .times
+                .iter()
+                .map(|(event, micros)| {
+                    let at = |percent| format!("{:.1}", milliseconds(percentile(micros, percent)));
+                    HookView {
+                        event: plain(event),
+                        calls: grouped(micros.len()),
+                        p50: at(50),
+                        p95: at(95),
+                        p99: at(99),
+                    }
+                })
+                .collect(),
+            more_failures: failures.len().saturating_sub(MOST_FAILURES),
+            failures: failures.into_iter().take(MOST_FAILURES).map(|it| failure(it, material)).collect(),
+            waiting: material.guard_failures,
+        }
+    }
+}
+
+/// The most frequent first.
+fn counts<'a>(
+    counts: impl Iterator<Item = (&'a String, &'a u64)>,
+    meaning: fn(&str) -> &'static str,
+) -> Vec<CountView> {
+    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let mut counts: Vec<(&String, u64)> = counts.map(|(name, count)| (name, *count)).collect();
+    counts.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+    let most = counts.first().map_or(0, |(_, count)| number(*count));
+    counts
+        .into_iter()
+        .map(|(name, count)| CountView {
+            name: plain(name),
+            meaning: meaning(name),
+            count: grouped(number(count)),
+            width: per_cent(number(count), most),
+        })
+        .collect()
+}
+
+fn verdict_means(verdict: &str) -> &'static str {
+    match verdict {
+        "allow" => "no objection, it ran",
+        "deny" => "it did not run",
+        "fail-open" => "the guard failed, and it ran",
+        "fail-closed" => "the guard failed, and it did not run",
+        _ => "",
+    }
+}
+
+fn rule_means(rule: &str) -> &'static str {
+    match rule {
+        "budget" => "the budget was used up",
+        "tier" => "the tier may not",
+        "forbidden" => "nobody may, at any tier",
+        "repeats" => "a loop of unknown length",
+        "unresolved" => "the service cannot be told",
+        "dry_run" => "nothing was to change",
+        "never" => "a command that nobody runs",
+        "protect" => "a file that nobody writes",
+        "secret" => "a file that nobody reads",
+        "on_failure" => "the guard itself failed",
+        _ => "",
+    }
+}
+
+fn failure(decision: &Decision, material: &Material<'_>) -> FailureView {
+    FailureView {
+        at: decision.at.map(|at| Moment::of(at, material.now)),
+        ran: decision.verdict == "fail-open",
+        actions: plain(&decision.actions),
+        reason: plain(&decision.reason),
+    }
+}

@@ -1,0 +1,49 @@
+//! The latest events.
+
+use serde::Serialize;
+
+use super::Material;
+use super::words::{Moment, plain};
+use crate::ledger::Event;
+
+/// The events that are shown, and those that are shown when asked for; more are counted.
+const SHOWN: usize = 15;
+const MOST: usize = 100;
+
+#[derive(Serialize)]
+pub struct View {
+    rows: Vec<EventView>,
+    earlier: Vec<EventView>,
+    more: usize,
+}
+
+#[derive(Serialize)]
+struct EventView {
+    at: Option<Moment>,
+    level: String,
+    state: &'static str,
+    service: Option<String>,
+    message: String,
+}
+
+impl View {
+    pub fn of(material: &Material<'_>) -> Self {
+        let events = &material.events.rows;
+        let view = |event: &Event| EventView {
+            at: event.at.map(|at| Moment::of(at, material.now)),
+            level: plain(&event.level),
+            state: match event.level.as_str() {
+                "critical" => "bad",
+                "warning" => "warn",
+                _ => "open",
+            },
+            service: event.service.as_deref().map(plain),
+            message: plain(&event.message),
+        };
+        Self {
+            rows: events.iter().take(SHOWN).map(view).collect(),
+            earlier: events.iter().take(MOST).skip(SHOWN).map(view).collect(),
+            more: events.len().saturating_sub(MOST),
+        }
+    }
+}

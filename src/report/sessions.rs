@@ -1,0 +1,172 @@
+//! Sessions of the client, what they cost, and what they came to.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, NaiveDate, Utc};
+use serde::Serialize;
+
+use super::Material;
+use super::words::{Moment, count, dollars, plain, took};
+use crate::ledger::client_runs::Run;
+
+/// The latest sessions that are listed, and how many of those that did not complete; more are in the sums.
+const MOST: usize = 15;
+
+/// Days of the chart; of a longer period, the latest.
+const MOST_DAYS: usize = 62;
+
+#[derive(Serialize)]
+pub struct View {
+    pub count: usize,
+    pub incomplete: usize,
+    pub cost: String,
+    rows: Vec<RunView>,
+    more: usize,
+    /// Earlier ones that did not complete.
+    failed: Vec<RunView>,
+    tiers: Vec<TierView>,
+    days: Vec<DayView>,
+    /// What the highest column stands for.
+    highest: String,
+}
+
+#[derive(Serialize)]
+struct RunView {
+    at: Option<Moment>,
+    session: String,
+    tier: u8,
+    model: String,
+    outcome: String,
+    state: &'static str,
+    took: Option<String>,
+    turns: Option<i64>,
+    cost: Option<String>,
+}
+
+#[derive(Serialize)]
+struct TierView {
+    tier: u8,
+    sessions: String,
+    cost: String,
+}
+
+/// A column of the chart, in per cent of its width and height.
+#[derive(Serialize)]
+struct DayView {
+    day: String,
+    cost: String,
+    sessions: String,
+    x: f64,
+    width: f64,
+    height: f64,
+}
+
+impl View {
+    pub fn of(material: &Material<'_>) -> Self {
+        let runs = &material.runs.rows;
+        let mut tiers: BTreeMap<u8, (usize, f64)> = BTreeMap::new();
+        for run in runs {
+            let (sessions, cost) = tiers.entry(run.tier).or_default();
+            *sessions += 1;
+            *cost += run.cost_usd.unwrap_or_default();
+        }
+        let days = by_day(runs);
+        let highest = days.values().map(|(_, cost)| *cost).fold(0.0, f64::max);
+        Self {
+            count: runs.len(),
+            incomplete: runs.iter().filter(|run| state(run, material) == "bad").count(),
+            cost: dollars(tiers.values().map(|(_, cost)| cost).sum()),
+            rows: runs.iter().take(MOST).map(|run| row(run, material)).collect(),
+            more: runs.len().saturating_sub(MOST),
+            failed: runs
+                .iter()
+                .skip(MOST)
+                .filter(|run| state(run, material) == "bad")
+                .take(MOST)
+                .map(|run| row(run, material))
+                .collect(),
+            tiers: tiers
+                .into_iter()
+                .map(|(tier, (sessions, cost))| TierView {
+                    tier,
+                    sessions: count(sessions, "session", "sessions"),
+                    cost: dollars(cost),
+                })
+                .collect(),
+            days: columns(&days, material.since, material.now, highest),
+            highest: dollars(highest),
+        }
+    }
+}
+
+fn row(run: &Run, material: &Material<'_>) -> RunView {
+    let state = state(run, material);
+    let outcome = match run.outcome.as_str() {
+        "running" if state == "bad" => "cut off".to_owned(),
+        outcome => plain(&outcome.replace('_', " ")),
+    };
+    RunView {
+        at: run.started_at.map(|at| Moment::of(at, material.now)),
+        session: plain(&run.session),
+        tier: run.tier,
+        model: plain(&run.model),
+        outcome,
+        state,
+        took: run.duration_ms.map(took),
+        turns: run.turns,
+        cost: run.cost_usd.map(dollars),
+    }
+}
+
+/// `good`, `open` or `bad`.
+fn state(run: &Run, material: &Material<'_>) -> &'static str {
+    match run.outcome.as_str() {
+        "completed" => "good",
+        "running" if !run.is_cut_off(&material.installation.policy, material.now) => "open",
+        _ => "bad",
+    }
+}
+
+fn by_day(runs: &[Run]) -> BTreeMap<NaiveDate, (usize, f64)> {
+    let mut days: BTreeMap<NaiveDate, (usize, f64)> = BTreeMap::new();
+    for run in runs {
+        if let Some(at) = run.started_at {
+            let (sessions, cost) = days.entry(at.date_naive()).or_default();
+            *sessions += 1;
+            *cost += run.cost_usd.unwrap_or_default();
+        }
+    }
+    days
+}
+
+/// A column for each day of the period; none where nothing was spent or there is but one day.
+fn columns(
+    days: &BTreeMap<NaiveDate, (usize, f64)>,
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+    highest: f64,
+) -> Vec<DayView> {
+    let last = now.date_naive();
+    let all: Vec<NaiveDate> = since.date_naive().iter_days().take_while(|day| *day <= last).collect();
+    let shown = all.get(all.len().saturating_sub(MOST_DAYS)..).unwrap_or_default();
+    if highest <= 0.0 || shown.len() < 2 {
+        return vec![];
+    }
+    let slot = 100.0 / f64::from(u32::try_from(shown.len()).unwrap_or(u32::MAX));
+    let mut x = -slot;
+    shown
+        .iter()
+        .map(|day| {
+            x += slot;
+            let (sessions, cost) = days.get(day).copied().unwrap_or_default();
+            DayView {
+                day: day.format("%-d %b").to_string(),
+                cost: dollars(cost),
+                sessions: count(sessions, "session", "sessions"),
+                x: x + slot * 0.15,
+                width: slot * 0.7,
+                height: (cost / highest * 1000.0).round() / 10.0,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,124 @@
+//! What the timeline shows, from what the ledger holds.
+
+use chrono::{DateTime, Utc};
+
+use crate::policy::report::verification;
+use crate::report::Material;
+use crate::report::words::plain;
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// An action ran.
+    Done,
+    /// An action ran and failed.
+    Failed,
+    /// A command was denied.
+    Denied,
+    /// The guard failed, and a command ran.
+    Unjudged,
+    /// A service was found healthy.
+    Healthy,
+    /// A service was found unhealthy.
+    Unhealthy,
+}
+
+impl Kind {
+    pub const ALL: [Self; 6] =
+        [Self::Done, Self::Failed, Self::Denied, Self::Unjudged, Self::Healthy, Self::Unhealthy];
+
+    /// The class of its mark, and the symbol's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::Unjudged => "unjudged",
+            Self::Healthy => "healthy",
+            Self::Unhealthy => "unhealthy",
+        }
+    }
+
+    /// One of it, and several, in words.
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Done => ("action", "actions"),
+            Self::Failed => ("failed action", "failed actions"),
+            Self::Denied => ("denial", "denials"),
+            Self::Unjudged => ("command let through unjudged", "commands let through unjudged"),
+            Self::Healthy => ("verified healthy", "verified healthy"),
+            Self::Unhealthy => ("found unhealthy", "found unhealthy"),
+        }
+    }
+
+    /// Whether something is not as it should be. A denial is the guard at its work.
+    pub const fn is_trouble(self) -> bool {
+        matches!(self, Self::Failed | Self::Unjudged | Self::Unhealthy)
+    }
+}
+
+/// Something that happened to a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub at: DateTime<Utc>,
+    /// `None`: it concerns no single service.
+    pub service: Option<String>,
+    pub kind: Kind,
+    /// In words.
+    pub what: String,
+    /// Why, where there is a reason.
+    pub why: String,
+    /// The number of the decision that it is.
+    pub decision: Option<i64>,
+}
+
+/// All of them, newest first.
+pub fn entries(material: &Material<'_>) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for deed in &material.deeds.rows {
+        let what = deed.verb.as_deref().unwrap_or(&deed.kind);
+        let host = deed.host.as_deref().map(|host| format!(" on {host}")).unwrap_or_default();
+        entries.push(Entry {
+            at: deed.at,
+            service: Some(plain(&deed.service)),
+            kind: if deed.succeeded { Kind::Done } else { Kind::Failed },
+            what: plain(&format!("{what}{host}")),
+            why: String::new(),
+            decision: None,
+        });
+    }
+    for decision in &material.decisions.rows {
+        let kind = match decision.verdict.as_str() {
+            "deny" | "fail-closed" => Kind::Denied,
+            "fail-open" => Kind::Unjudged,
+            _ => continue,
+        };
+        let Some(at) = decision.at else { continue };
+        let mut services: Vec<Option<String>> =
+            decision.services.split_whitespace().map(|service| Some(plain(service))).collect();
+        if services.is_empty() {
+            services.push(None);
+        }
+        entries.extend(services.into_iter().map(|service| Entry {
+            at,
+            service,
+            kind,
+            what: plain(&decision.actions),
+            why: plain(&decision.reason),
+            decision: Some(decision.id),
+        }));
+    }
+    for event in &material.events.rows {
+        let (Some(at), Some(healthy)) = (event.at, verification(&event.message)) else { continue };
+        entries.push(Entry {
+            at,
+            service: event.service.as_deref().map(plain),
+            kind: if healthy { Kind::Healthy } else { Kind::Unhealthy },
+            what: plain(&event.message),
+            why: String::new(),
+            decision: None,
+        });
+    }
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.at));
+    entries
+}

@@ -1,0 +1,128 @@
+//! Times, amounts and names as the page shows them.
+
+use chrono::{DateTime, Datelike as _, SecondsFormat, TimeDelta, Utc};
+use serde::Serialize;
+
+use crate::model::distance::distance;
+
+/// The longest text of the ledger that is shown whole, in characters.
+const LONGEST: usize = 400;
+
+/// A moment, both as it is and as seen from the page's making.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Moment {
+    /// For machines: RFC 3339.
+    pub iso: String,
+    /// For people: `21 Mar 14:22 UTC`.
+    pub shown: String,
+    /// `3m ago`.
+    pub relative: String,
+}
+
+impl Moment {
+    /// A moment seen from `now`.
+    pub fn of(at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
+        let form = if at.year() == now.year() { "%-d %b %H:%M UTC" } else { "%-d %b %Y %H:%M UTC" };
+        Self {
+            iso: at.to_rfc3339_opts(SecondsFormat::Secs, true),
+            shown: at.format(form).to_string(),
+            relative: distance(at - now),
+        }
+    }
+}
+
+/// One line without characters that would act on the page's text rather than show: controls, and marks that turn the
+/// direction of writing. What is very long ends in `…`.
+pub fn plain(text: &str) -> String {
+    let acts = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown: String = text.chars().take(LONGEST).map(|c| if acts(c) { ' ' } else { c }).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// `1 action`, `2 actions`, `12,345 actions`.
+pub fn count(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// Thousands apart.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// US dollars to the cent; less than ten cents to the tenth of one.
+pub fn dollars(amount: f64) -> String {
+    // The sum of nothing is below it by a sign.
+    let amount = amount + 0.0;
+    if amount > 0.0 && amount < 0.1 { format!("${amount:.3}") } else { format!("${amount:.2}") }
+}
+
+/// How long something took: `41s`, `3m20s`, `1h05m`.
+pub fn took(milliseconds: i64) -> String {
+    let delta = TimeDelta::milliseconds(milliseconds.max(0));
+    match delta.num_seconds() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        seconds => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// `7 days`, `24 hours`, `10 minutes`.
+pub fn span(delta: TimeDelta) -> String {
+    let whole = |number: i64, one, many| count(usize::try_from(number).unwrap_or(0), one, many);
+    match delta.num_minutes() {
+        minutes @ 2880.. => whole(minutes / 1440, "day", "days"),
+        minutes @ 120.. => whole(minutes / 60, "hour", "hours"),
+        minutes => whole(minutes, "minute", "minutes"),
+    }
+}
+
+/// A part of a whole in per cent, to the tenth; 0 of nothing.
+pub fn per_cent(part: usize, whole: usize) -> f64 {
+    let of = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+    if whole == 0 { 0.0 } else { (of(part) / of(whole) * 1000.0).round() / 10.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_told_both_ways() {
+        let now = "2026-03-21T14:00:00Z".parse().unwrap();
+        let moment = Moment::of("2026-03-21T12:00:00Z".parse().unwrap(), now);
+        assert_eq!((moment.shown.as_str(), moment.relative.as_str()), ("21 Mar 12:00 UTC", "2h00m ago"));
+        let moment = Moment::of("2025-12-31T23:59:59Z".parse().unwrap(), now);
+        assert_eq!((moment.shown.as_str(), moment.relative.as_str()), ("31 Dec 2025 23:59 UTC", "79d ago"));
+    }
+
+    #[test]
+    fn what_acts_on_a_text_is_no_part_of_it() {
+        assert_eq!(plain("a\n\u{1b}[31mb\u{202e}c"), "a  [31mb c");
+        assert_eq!(plain(&"x".repeat(LONGEST)).chars().count(), LONGEST);
+        assert!(plain(&"x".repeat(LONGEST + 1)).ends_with("x…"));
+    }
+
+    #[test]
+    fn amounts_read_as_people_write_them() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([-0.0, 0.031_24, 0.1, 12.345].map(dollars), ["$0.00", "$0.031", "$0.10", "$12.35"]);
+        assert_eq!([900, 41_000, 200_000, 3_900_000, -5].map(took), ["0s", "41s", "3m20s", "1h05m", "0s"]);
+        let spans = [10, 60, 24 * 60, 7 * 24 * 60].map(|minutes| span(TimeDelta::minutes(minutes)));
+        assert_eq!(spans, ["10 minutes", "60 minutes", "24 hours", "7 days"]);
+        assert_eq!((per_cent(1, 3).to_string(), per_cent(0, 0).to_string()), ("33.3".into(), "0".into()));
+    }
+}
