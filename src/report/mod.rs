@@ -166,7 +166,9 @@ fn templates() -> Result<Environment<'static>, minijinja::Error> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     templates.set_auto_escape_callback(|_| AutoEscape::Html);
-    templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    templates.set_syntax(
+        SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?,
+    );
     for (name, text) in [
         ("page.html", include_str!("../../templates/report/page.html.j2")),
         ("parts.html", include_str!("../../templates/report/parts.html.j2")),

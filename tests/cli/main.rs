@@ -15,9 +15,11 @@ mod manners;
 mod modes;
 mod place;
 mod render;
+mod report;
 mod rules;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 mod session;
 mod session_start;
+mod status;
 mod tier;

@@ -74,14 +74,14 @@ impl Browser {
         });
         let session = String::new();
         let mut browser = Self { process, folder, to, from, session, calls: 0, events: vec![] };
-        let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
+        let target = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
         let attach = json!({"targetId": target["targetId"], "flatten": true});
         browser.session =
-            browser.call("Target.attachToTarget", attach)["sessionId"].as_str().unwrap().to_owned();
+            browser.call("Target.attachToTarget", &attach)["sessionId"].as_str().unwrap().to_owned();
         for domain in ["Page", "Network", "Runtime", "Log", "Accessibility"] {
-            browser.call(&format!("{domain}.enable"), json!({}));
+            browser.call(&format!("{domain}.enable"), &json!({}));
         }
-        browser.call("Page.bringToFront", json!({}));
+        browser.call("Page.bringToFront", &json!({}));
         browser
     }
 
@@ -92,8 +92,8 @@ impl Browser {
         })
     }
 
-    /// A command of the DevTools protocol, and its result.
-    pub fn call(&mut self, method: &str, params: Value) -> Value {
+    /// A command of the `DevTools` protocol, and its result.
+    pub fn call(&mut self, method: &str, params: &Value) -> Value {
         self.calls += 1;
         let mut message = json!({"id": self.calls, "method": method, "params": params});
         if !self.session.is_empty() {
@@ -115,9 +115,9 @@ impl Browser {
         self.media("", look.scheme);
         let phone = look.width < 600;
         let metrics = json!({"width": look.width, "height": 800, "deviceScaleFactor": 1, "mobile": phone});
-        self.call("Emulation.setDeviceMetricsOverride", metrics);
+        self.call("Emulation.setDeviceMetricsOverride", &metrics);
         self.events.clear();
-        self.call("Page.navigate", json!({"url": format!("file://{}", page.display())}));
+        self.call("Page.navigate", &json!({"url": format!("file://{}", page.display())}));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.next();
             self.events.push(event);
@@ -127,13 +127,13 @@ impl Browser {
     /// Whether it is shown on a screen (the empty word) or printed, and in which scheme of colours.
     pub fn media(&mut self, media: &str, scheme: &str) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        self.call("Emulation.setEmulatedMedia", json!({"media": media, "features": features}));
+        self.call("Emulation.setEmulatedMedia", &json!({"media": media, "features": features}));
     }
 
     /// What an expression is, seen from the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let mut answer = self.call("Runtime.evaluate", asked);
+        let mut answer = self.call("Runtime.evaluate", &asked);
         assert!(answer["exceptionDetails"].is_null(), "{answer}");
         answer["result"]["value"].take()
     }
@@ -151,7 +151,7 @@ impl Browser {
             if kind == "keyDown" {
                 event["text"] = json!(text);
             }
-            self.call("Input.dispatchKeyEvent", event);
+            self.call("Input.dispatchKeyEvent", &event);
         }
     }
 
@@ -174,7 +174,7 @@ impl Browser {
     pub fn screenshot(&mut self, name: &str) -> PathBuf {
         use std::io::Read as _;
         let asked = json!({"format": "png", "captureBeyondViewport": true});
-        let picture = self.call("Page.captureScreenshot", asked);
+        let picture = self.call("Page.captureScreenshot", &asked);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join(format!("{name}.png"));

@@ -69,7 +69,7 @@ const WEEK: &str = "
 
 /// Every text that can be seen with less contrast than WCAG 2 asks for (AA: 4.5, large text 3), and every mark with less
 /// than 3; how many were looked at.
-const CONTRAST: &str = r#"(() => {
+const CONTRAST: &str = r"(() => {
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
   const over = ([r, g, b, a], [x, y, z]) => [[r, x], [g, y], [b, z]].map(([up, down]) => up * a / 255 + down * (1 - a / 255)).concat(255);
@@ -88,7 +88,7 @@ const CONTRAST: &str = r#"(() => {
   for (const mark of document.querySelectorAll('.mark, .sign, .dot, .bar .filled, .column'))
     if (mark.checkVisibility()) judge(mark, mark.matches('.dot') ? getComputedStyle(mark).backgroundColor : mark.matches('rect') ? getComputedStyle(mark).fill : getComputedStyle(mark).color, 3, mark.outerHTML.slice(0, 80));
   return {low, seen};
-})()"#;
+})()";
 
 /// What lies outside the page's width and can be reached by no scrolling of a part.
 const OUTSIDE: &str = "[...document.querySelectorAll('body *')].filter(it => it.checkVisibility() && !it.closest('.scroll, .unseen, .skip, svg') \
@@ -197,7 +197,7 @@ fn what_the_ledger_holds_never_becomes_markup() {
     let page = report(&sandbox, "1h");
     let mut browser = Browser::start();
     // Without the page's own policy, which would hold even if something slipped through.
-    browser.call("Page.setBypassCSP", json!({"enabled": true}));
+    browser.call("Page.setBypassCSP", &json!({"enabled": true}));
     browser.open(&page, LOOKS[0]);
     browser.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)");
     let found = browser.evaluate(
@@ -215,7 +215,7 @@ fn the_timeline_reads_without_a_pointer_and_without_eyes() {
     let sandbox = incident();
     let page = report(&sandbox, "7d");
     let mut browser = Browser::start();
-    browser.call("Emulation.setScriptExecutionDisabled", json!({"value": true}));
+    browser.call("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
     browser.open(&page, LOOKS[0]);
     let focused = "document.activeElement.textContent.trim().split(' ')[0]";
     let mut steps = 0;
@@ -229,7 +229,7 @@ fn the_timeline_reads_without_a_pointer_and_without_eyes() {
     assert!(!browser.text().contains("Cooldown limit exceeded for jellyfin: 2/2 restarts"));
     browser.press("Enter", 13, "\r");
     assert!(browser.text().contains("Cooldown limit exceeded for jellyfin: 2/2 restarts"));
-    let tree = browser.call("Accessibility.getFullAXTree", json!({}));
+    let tree = browser.call("Accessibility.getFullAXTree", &json!({}));
     let named: Vec<(&str, &str)> = tree["nodes"]
         .as_array()
         .unwrap()

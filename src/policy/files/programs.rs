@@ -108,6 +108,7 @@ static WRITERS: &[Writer] = &[
         outputs: &["-o", "--output"],
         ..PLAIN
     },
+    Writer { names: &["opsctl"], written: Written::None, outputs: &["--html"], ..PLAIN },
     Writer { names: &["ssh-keygen"], written: Written::None, outputs: &["-f"], ..PLAIN },
     Writer { names: &["tcpdump", "strace"], written: Written::None, outputs: &["-w", "-o"], ..PLAIN },
 ];

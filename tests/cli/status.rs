@@ -1,0 +1,128 @@
+//! `opsctl status`: hosts, sessions and their cost, the guard's failures, and the width of a terminal.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, passes};
+
+fn homelab() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "hosts.yaml",
+        "hosts: {ie01: {address: 127.0.0.1}, attic: {address: 192.0.2.1}}\nservices: {jellyfin: {host: ie01}}\n",
+    );
+    sandbox.write("cooldown.json", "{}");
+    for id in ["t1", "t2"] {
+        passes(&sandbox.before(id, "docker restart jellyfin"));
+        passes(&sandbox.after(id, "docker restart jellyfin"));
+    }
+    sandbox.sql(
+        "INSERT INTO client_runs (session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms) VALUES
+             ('old', 3, 'opus', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-2 days'), 'running', NULL, NULL, NULL),
+             ('s1', 1, 'haiku', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-2 hours'), 'completed', 0.03125, 12, 41000),
+             ('s2', 2, 'sonnet', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-1 hours'), 'timeout', 0.5, 40, 2700000),
+             ('s3', 1, 'haiku', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-1 minutes'), 'running', NULL, NULL, NULL);
+         INSERT INTO hook_decisions (at, verdict, rule, actions, services, budgets, reason) VALUES
+             (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'fail-open', 'on_failure', 'docker restart x', 'x', '', 'disk full')",
+    );
+    sandbox
+}
+
+/// In a network with nothing but loopback in it.
+fn status(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let run = sandbox.in_own_network("true", &[&["status"], arguments].concat(), "");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    run.stdout
+}
+
+#[test]
+fn hosts_sessions_and_failures_are_in_one_look() {
+    let sandbox = homelab();
+    let text = status(&sandbox, &[]);
+    for line in [
+        "  commands of the last day that could not be judged: 1; `opsctl audit --rule on_failure` lists them\n",
+        "hosts:\n  attic (192.0.2.1): unreachable\n  ie01 (127.0.0.1): reachable in ",
+        " | tier 1, haiku | running\n",
+        " | tier 2, sonnet | timeout | 40 turns | 2700s | $0.500\n",
+        " | tier 1, haiku | completed | 12 turns | 41s | $0.031\n",
+        " | tier 3, opus | cut off\n",
+        "  the last day: 3 sessions, $0.53\n",
+        "; next restart 20",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!status(&sandbox, &["--no-hosts"]).contains("hosts:"));
+}
+
+#[test]
+fn json_holds_the_same() {
+    let sandbox = homelab();
+    let json: Value = serde_json::from_str(&status(&sandbox, &["--json"])).unwrap();
+    assert_eq!(json["hosts"][0]["state"], "reachable");
+    assert_eq!(
+        json["hosts"][1],
+        json!({"name": "attic", "address": "192.0.2.1", "state": "unreachable", "rtt_ms": null})
+    );
+    assert_eq!((&json["guard_failures_last_day"], &json["sessions_last_day"]), (&json!(1), &json!(3)));
+    assert_eq!(json["cost_usd_last_day"], json!(0.5313));
+    let session = &json["sessions"][1];
+    assert_eq!(
+        (&session["session"], &session["outcome"], &session["tier"]),
+        (&json!("s2"), &json!("timeout"), &json!(2))
+    );
+    let json: Value = serde_json::from_str(&status(&sandbox, &["--json", "--no-hosts"])).unwrap();
+    assert_eq!(json["hosts"], json!(null));
+}
+
+#[test]
+fn on_a_terminal_no_line_is_wider_than_it_and_budgets_are_whole() {
+    let sandbox = homelab();
+    let opsctl = sandbox.command(&[]);
+    let look = |columns: u32| {
+        let line =
+            format!("stty cols {columns}; ip link set lo up; exec {} status", opsctl.get_program().display());
+        let output = Command::new("unshare")
+            .args(["--user", "--map-root-user", "--net", "script", "-qec", &line, "/dev/null"])
+            .current_dir(sandbox.path(""))
+            .env_clear()
+            .envs(opsctl.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .env("NO_COLOR", "1")
+            .env("TERM", "xterm")
+            .output()
+            .expect("a tool is missing: run tests/setup");
+        let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+        assert!(text.contains("jellyfin: 2/2 restarts (4h)"), "{text}");
+        text
+    };
+    for columns in [60, 80, 200] {
+        let text = look(columns);
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= columns as usize, "{widest} of {columns}: {text}");
+    }
+    let narrow = look(60);
+    assert!(narrow.contains('…') && narrow.contains("\n      "), "{narrow}");
+    let told = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("(24h); next restart 20") && told.contains("(in 3h59m)"), "{narrow}");
+    assert!(!look(200).contains('…'));
+}
+
+#[test]
+fn of_a_hundred_services_and_hosts_what_is_in_order_is_counted() {
+    let sandbox = Sandbox::new();
+    let hosts: String = (1..=100).map(|n| format!("  h{n}: {{address: 127.0.0.{n}}}\n")).collect();
+    let services: String = (1..=100).map(|n| format!("  s{n}: {{}}\n")).collect();
+    sandbox.write(
+        "hosts.yaml",
+        &format!("hosts:\n  gone: {{address: 192.0.2.1}}\n{hosts}services:\n{services}"),
+    );
+    sandbox.write("cooldown.json", "{}");
+    passes(&sandbox.before("t1", "docker restart s7"));
+    let text = status(&sandbox, &[]);
+    let expected = "  s7: 1/2 restarts (4h), 0/1 redeployments (24h)\n  99 more services with nothing used: 0/2 restarts, 0/1 redeployments each\n";
+    assert!(text.contains(expected), "{text}");
+    assert!(
+        text.contains("hosts:\n  gone (192.0.2.1): unreachable\n  100 more hosts: reachable\n"),
+        "{text}"
+    );
+}
