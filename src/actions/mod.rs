@@ -80,7 +80,8 @@ fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
         "kubectl" | "oc" | "microk8s.kubectl" => kubectl::find_actions(line, actions),
         "gh" | "tea" | "glab" | "hub" => forge::find_actions(line, actions),
         "opsctl" => guard::find_actions(line, actions),
-        "claude" => guard::client(line, actions),
+        "claude" => guard::client(line, 1, actions),
+        "npx" | "pnpx" | "bunx" | "npm" | "pnpm" | "yarn" | "bun" => guard::fetched_client(line, actions),
         "curl" | "wget" | "http" | "https" | "xh" | "xhs" | "curlie" => {
             let valued = request::valued(line);
             let request = Request::of(line, &valued);

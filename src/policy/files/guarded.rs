@@ -136,7 +136,13 @@ pub fn protect(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarde
     for end in ["", "-wal", "-shm", "-journal"] {
         file(&format!("{}{end}", places.ledger), STATE);
     }
-    for name in ["cooldown.json", "guard-failures.jsonl", "guard-failures.claimed.jsonl", "mcp.json"] {
+    for name in [
+        "cooldown.json",
+        "guard-failures.jsonl",
+        "guard-failures.claimed.jsonl",
+        "handoff-taken.json",
+        "mcp.json",
+    ] {
         file(&format!("{}/{name}", places.state), STATE);
     }
     places.hosts.iter().for_each(|path| file(path, POLICY));
