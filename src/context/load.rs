@@ -143,7 +143,7 @@ impl<'a> Loader<'a> {
             self.skip(what, "its name is not UTF-8".to_owned());
             return None;
         };
-        if self.is_secret(written) || self.is_secret(shown) {
+        if self.is_secret(written) {
             self.skip(what, "it is secret, and no session reads it".to_owned());
             return None;
         }
@@ -179,6 +179,7 @@ impl<'a> Loader<'a> {
         value.or_else(|| (name == "PROJECT_PATH").then(|| self.project.to_str().map(str::to_owned)).flatten())
     }
 
+    /// Links resolved, too: whatever a path means counts.
     fn is_secret(&self, path: &str) -> bool {
         let file = ToolFile { path: path.to_owned(), writes: false };
         !screen::file_objections(&file, Some(&self.project), &self.head, self.environment).is_empty()

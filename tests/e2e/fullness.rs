@@ -1,7 +1,7 @@
 //! A session whose context fills: what the model is told of it, in which of its requests, once.
 
 use crate::guard::guarded;
-use crate::support::{Finished, Session, bash, client, earlier_client, text, together, tool};
+use crate::support::{Finished, Session, bash, client, earlier_client, text, together, too_long, tool};
 use serde_json::json;
 
 /// A model with a window of 200,000 tokens.
@@ -100,6 +100,29 @@ fn a_compacted_session_is_told_anew_and_not_of_what_is_gone() {
         conversation.rsplit("go on").next().unwrap().matches("Context above 80%").count()
     };
     assert_eq!([of_it(0), of_it(1), of_it(2)], [0, 0, 1], "{}", again.shown_at_end());
+}
+
+#[test]
+fn a_session_that_the_client_compacts_by_itself_is_told_anew() {
+    let finished = guarded()
+        .client_arguments(MODEL)
+        .step(bash("seq 1 3000").filling(150_000))
+        .step(bash("seq 1 3000").filling(165_000))
+        .step(bash("seq 1 3000").filling(170_000))
+        .step(too_long())
+        .step(text("<summary>All was well.</summary>"))
+        .step(bash("echo 1").filling(30_000))
+        .step(bash("echo 2").filling(165_000))
+        .step(text("done").filling(166_000))
+        .run();
+    let requests = finished.agent_requests();
+    let conversations: Vec<String> = requests.iter().map(|request| request.conversation()).collect();
+    let summary = conversations.iter().position(|asked| asked.contains("All was well.")).expect("no summary");
+    let counts: Vec<usize> = conversations[summary..]
+        .iter()
+        .map(|asked| asked.rsplit("All was well.").next().unwrap().matches("Context above 80%").count())
+        .collect();
+    assert_eq!(counts, [0, 0, 1], "{}", finished.shown_at_end());
 }
 
 #[test]

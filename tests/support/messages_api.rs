@@ -34,8 +34,8 @@ fn respond(script: &Mutex<Script>, method: &Method, path: &str, body: &[u8]) -> 
             let mut script = script.lock().unwrap();
             let (blocks, read) = match script.answer(Request { body }) {
                 Ok(answer) => answer,
-                Err(Failure { status, kind }) => {
-                    let error = json!({"type": kind, "message": format!("a scripted {kind}")});
+                Err(Failure { status, kind, message }) => {
+                    let error = json!({"type": kind, "message": message});
                     let status = StatusCode::from_u16(status).unwrap();
                     return (status, axum::Json(json!({"type": "error", "error": error}))).into_response();
                 }

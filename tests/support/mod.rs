@@ -36,6 +36,6 @@ pub use installed::{client, earlier_client};
 pub use lan::{Lan, Outcome, lan};
 pub use program::{Asked, Program, Ran};
 pub use request::Request;
-pub use script::{Step, api_error, bash, text, together, tool, verdict};
+pub use script::{Step, api_error, bash, text, together, too_long, tool, verdict};
 pub use session::Session;
 pub use workspace::{Mark, Workspace};

@@ -31,11 +31,20 @@ const READ: u64 = 10;
 pub(super) struct Failure {
     pub(super) status: u16,
     pub(super) kind: String,
+    pub(super) message: String,
 }
 
 /// The API refuses with this HTTP status and kind of error, whatever is asked.
 pub fn api_error(status: u16, kind: &str) -> Step {
-    Step { blocks: vec![], failure: Some(Failure { status, kind: kind.to_owned() }), read: READ }
+    let failure = Failure { status, kind: kind.to_owned(), message: format!("a scripted {kind}") };
+    Step { blocks: vec![], failure: Some(failure), read: READ }
+}
+
+/// The API refuses because the conversation no longer fits into the window of the model.
+pub fn too_long() -> Step {
+    let message = "prompt is too long: 210000 tokens > 200000 maximum".to_owned();
+    let failure = Failure { status: 400, kind: "invalid_request_error".to_owned(), message };
+    Step { blocks: vec![], failure: Some(failure), read: READ }
 }
 
 /// The model runs a command with the tool `Bash`.
