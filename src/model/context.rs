@@ -47,6 +47,14 @@ impl ContextPolicy {
         })
     }
 
+    /// Globs of the role files that lie elsewhere than usual: the agent does not write what its next session is told.
+    pub fn role_globs(&self) -> Vec<String> {
+        let folder = self.role_folder.iter().map(|folder| format!("{}/**", folder.trim_end_matches('/')));
+        let files = self.roles.iter().filter_map(|role| role.file.clone());
+        // Where a variable leads is not known yet.
+        folder.chain(files).filter(|glob| !glob.contains("${")).collect()
+    }
+
     /// What every session of the tier is given.
     pub fn of_tier(&self, tier: Option<Tier>) -> Vec<&str> {
         let own: &[String] = match (tier, &self.tiers) {

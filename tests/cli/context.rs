@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox};
+use crate::sandbox::{Run, Sandbox, denied, passes};
 
 /// A project with these files, and this under `context:`.
 fn project(context: &str, files: &[(&str, &str)]) -> Sandbox {
@@ -306,4 +306,20 @@ fn the_verb_shows_what_any_session_would_get() {
     );
     let none = project("{}", &[]).opsctl(&["context"], b"");
     assert!(none.stdout.starts_with("no files are listed under `context:` in hosts.yaml\n"), "{none:?}");
+}
+
+#[test]
+fn the_agent_writes_no_role_file_wherever_it_lies() {
+    let context = "{role_folder: roles, roles: {chief: {file: desk/CHIEF.md}, far: {file: '${FAR}/x.md'}}}";
+    let excepting = format!("{context}\npolicy: {{protect: ['!desk/CHIEF.md']}}");
+    let write = |sandbox: &Sandbox, file: &str| {
+        let at = sandbox.path("").canonicalize().unwrap();
+        sandbox.before("t", &format!("echo x > {}/{file}", at.display()))
+    };
+    let sandbox = project(context, &[]);
+    for file in [".claude/roles/x.md", "roles/x.md", "desk/CHIEF.md"] {
+        assert!(denied(&write(&sandbox, file)).starts_with("Protected: `"), "{file}");
+    }
+    passes(&write(&sandbox, "desk/notes.md"));
+    passes(&write(&project(&excepting, &[]), "desk/CHIEF.md"));
 }

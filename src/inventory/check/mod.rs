@@ -18,6 +18,7 @@ use super::Installation;
 use super::error::Mistake;
 use super::wire::{Entries, HostWire, HostsFileWire};
 use crate::model::inventory::{Host, Inventory, Service};
+use crate::model::rules::{PathRule, Where};
 use names::{check_name, is_dns_name};
 
 type Checked<T> = Result<T, Mistake>;
@@ -42,9 +43,12 @@ pub fn check(file: HostsFileWire) -> Checked<Installation> {
     let (services, parts): (Vec<Service>, Vec<Vec<service::Part>>) = services.into_iter().unzip();
     service::one_owner_per_part(&services, &parts)?;
     let contacts = contacts::check(file.contacts)?;
-    let policy = policy::check(file.policy.unwrap_or_default(), contacts)?;
+    let mut policy = policy::check(file.policy.unwrap_or_default(), contacts)?;
     let hooks = hooks::check(file.hooks)?;
     let context = context::check(file.context.unwrap_or_default())?;
+    let roles = context.role_globs().into_iter().map(|glob| PathRule { glob, place: Where::Local });
+    // Before the operator's own rules, which may except them.
+    policy.rules.protect.splice(0..0, roles);
     Ok(Installation { inventory: Inventory { domain, hosts, services }, policy, hooks, context })
 }
 
