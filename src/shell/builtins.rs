@@ -114,6 +114,9 @@ fn alias(shell: &mut Shell, invocation: &Invocation) {
 }
 
 fn shopt(shell: &mut Shell, invocation: &Invocation) {
+    if invocation.texts().contains(&"execfail") {
+        shell.outlives_exec = invocation.word(1) != Some("-u");
+    }
     let turns = invocation.word(1).filter(|_| invocation.texts().contains(&"expand_aliases"));
     shell.aliases.enabled = match turns {
         Some("-s") => true,
@@ -327,8 +330,13 @@ fn trap(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
 fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Ran {
     let texts = invocation.texts();
     let mut scanner = super::options::Scanner::new(&texts, 1, &["-a"]);
-    let first =
-        scanner.find_map(|item| if let super::options::Item::Positional(i) = item { Some(i) } else { None });
+    let first = scanner.find_map(|item| match item {
+        // `exec {NAME}<file` opens a file, and the script goes on.
+        super::options::Item::Positional(i) if !texts.get(i).is_some_and(|word| is_descriptor(word)) => {
+            Some(i)
+        }
+        _ => None,
+    });
     let Some(first) = first else {
         evaluator.leaf(shell, invocation);
         return (String::new(), Flow::On);
@@ -336,7 +344,15 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
     let rest = invocation.with(invocation.fields.get(first..).unwrap_or_default().to_vec());
     let inner = shell.clone().through("exec");
     let printed = evaluator.through(shell, invocation, "exec".to_owned(), |this| this.start(&inner, &rest).0);
-    (printed, Flow::Exit)
+    // Whether it finds a program only the run knows.
+    (printed, if shell.outlives_exec { Flow::On } else { Flow::Exit })
+}
+
+/// `{NAME}` before a redirection: the variable that takes the number of the file.
+fn is_descriptor(word: &str) -> bool {
+    let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// `command name …` and `builtin name …`: the name is no function.

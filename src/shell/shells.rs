@@ -42,6 +42,7 @@ pub(crate) fn run(
         }
     }
     let mut inner = shell.child().through(program);
+    inner.outlives_exec = fields.iter().take(at).any(|field| field.text == "execfail");
     inner.stdin.clone_from(&invocation.stdin);
     let label = if command { format!("{program} -c") } else { program.to_owned() };
     if quiet {

@@ -57,6 +57,8 @@ pub(crate) struct Shell {
     pub hosts: Arc<Vec<String>>,
     pub via: Arc<Vec<String>>,
     pub repeats: bool,
+    /// `execfail`: the script goes on where `exec` finds no program.
+    pub outlives_exec: bool,
     /// What is left to read on standard input, where that is in the text.
     pub stdin: Option<String>,
 }
