@@ -11,6 +11,7 @@ use crate::model::mode::Mode;
 use crate::model::policy::Tier;
 use crate::policy::report;
 use crate::runtime::environment::Environment;
+use crate::runtime::installation;
 use crate::session::markers;
 
 /// The level of context from which an agent is sent on for a turn to hear of it: what it knows is lost with it. Below, the
@@ -68,5 +69,5 @@ fn report_missing(
         notes.push(format!("{error}; the session was not asked to report"));
         false
     });
-    ask.then(|| report::missing(environment.tier != Some(Tier::Full)))
+    ask.then(|| report::missing(installation::tier_in_force(environment) != Some(Tier::Full)))
 }

@@ -15,6 +15,18 @@ const HAS_EVENT_OF_ITS_OWN: &str =
      WHERE session_id = ?1 AND source = ?2";
 
 impl Ledger {
+    /// Whether the client was found to keep no record of a session.
+    pub fn has_no_record(&self, session: &str) -> Result<bool, LedgerError> {
+        let look = || {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(false);
+            }
+            let sql = "SELECT 1 FROM session_reminders WHERE session_id = ?1 AND record_missing";
+            self.connection.prepare(sql)?.exists([session])
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
     /// The level of its context that a session was last told of; 0 for none.
     pub fn context_level(&self, session: &str) -> Result<u8, LedgerError> {
         let look = || {
@@ -47,6 +59,16 @@ impl Change<'_> {
     pub fn forget_context_level(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let sql = "UPDATE session_reminders SET context_level = 0, changed_at = ?2 WHERE session_id = ?1";
         self.remind(sql, &[&session, &time::write(now)]).map(|_| ())
+    }
+
+    /// Writes down that the client keeps no record of a session.
+    pub fn note_no_record(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        self.remind(
+            "INSERT INTO session_reminders (session_id, record_missing, changed_at) VALUES (?1, 1, ?2)
+             ON CONFLICT (session_id) DO UPDATE SET record_missing = 1, changed_at = ?2",
+            &[&session, &time::write(now)],
+        )
+        .map(|_| ())
     }
 
     /// Writes down that a session is asked to report; false when it has been asked before.

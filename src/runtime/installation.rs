@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::environment::Environment;
 use crate::inventory::compiled::{Compiled, Head, read_windows};
 use crate::inventory::load;
+use crate::model::policy::Tier;
 
 /// Where `opsctl render` puts the compiled policy, below the folder it renders to.
 pub const COMPILED_POLICY: &str = ".claude/opsctl/policy.json";
@@ -60,6 +61,11 @@ pub fn head_in_force(environment: &Environment) -> Head {
         Err(_) => {}
     }
     in_force(environment, &mut vec![]).into()
+}
+
+/// The tier of the session: the one that it was started with, else the one that its files were rendered for.
+pub fn tier_in_force(environment: &Environment) -> Option<Tier> {
+    environment.tier.or_else(|| head_in_force(environment).tier)
 }
 
 /// The windows of models that the operator states. As with the rules, a source that cannot be used is told of elsewhere.

@@ -205,10 +205,14 @@ fn the_window_is_the_models() {
 
 #[test]
 fn at_tier_three_there_is_nobody_to_hand_over_to() {
-    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "3");
-    fill(&sandbox, 165_000);
-    let told = after_tools(&sandbox);
-    assert!(told.contains("[EVENT:warning:SERVICE]") && !told.contains("handoff"), "{told}");
+    let rendered = Sandbox::new();
+    rendered.write("hosts.yaml", "services: {jellyfin: {}}\n");
+    assert_eq!(rendered.opsctl(&["render", "--tier", "3"], b"").code, Some(0));
+    for sandbox in [Sandbox::new().with("CLAUDEOPS_TIER", "3"), rendered] {
+        fill(&sandbox, 165_000);
+        let told = after_tools(&sandbox);
+        assert!(told.contains("[EVENT:warning:SERVICE]") && !told.contains("handoff"), "{told}");
+    }
 }
 
 #[test]
@@ -308,4 +312,36 @@ fn a_session_that_somebody_follows_is_not_asked_to_report() {
     std::fs::create_dir(broken.path("claudeops.db")).unwrap();
     let run = hook(&broken, "stop", &json!({}));
     assert!(run.code == Some(0) && run.stderr.contains("not asked to report"), "{run:?}");
+}
+
+#[test]
+fn a_record_that_is_not_there_is_waited_for_once() {
+    let sandbox = Sandbox::new();
+    let batch = json!({"tool_calls": [{"tool_use_id": "toolu_1"}]});
+    let took = || {
+        let began = std::time::Instant::now();
+        assert_eq!(told_at(&sandbox, "post-tool-batch", &batch), "");
+        began.elapsed()
+    };
+    let patience = std::time::Duration::from_millis(500);
+    assert!(took() >= patience);
+    assert_eq!(sandbox.sql("SELECT record_missing FROM session_reminders WHERE session_id = 's'"), "1");
+    // With some allowance for a busy machine: it looks once, and no more.
+    let quickest = (0..10).map(|_| took()).min().unwrap();
+    assert!(quickest < patience, "{quickest:?}");
+    // It is written a little later than the hook is called.
+    let call = json!({"type": "assistant", "message": {"model": "claude-sonnet-4-5",
+        "content": [{"type": "tool_use", "id": "toolu_1"}], "usage": {"input_tokens": 165_000}}});
+    let told = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            sandbox.write("record.jsonl", &format!("{call}\n"));
+        });
+        told_at(
+            &sandbox,
+            "post-tool-batch",
+            &json!({"session_id": "t", "tool_calls": [{"tool_use_id": "toolu_1"}]}),
+        )
+    });
+    assert!(told.starts_with("Context above 80%"), "{told}");
 }

@@ -130,7 +130,7 @@ fn a_model_with_a_large_window_is_told_later() {
     for model in ["claude-sonnet-4-5[1m]", "haiku"] {
         let finished = guarded()
             .client_arguments(["--model", model])
-            .step(bash("echo 1").filling(190_000))
+            .step(bash("echo 1").filling(250_000))
             .step(bash("echo 2").filling(590_000))
             .step(bash("echo 3").filling(610_000))
             .step(text("done").filling(620_000))
