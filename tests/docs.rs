@@ -1,5 +1,10 @@
-//! Every `console` block of the README and of `docs/` is run as it stands: the lines after `$ ` are
-//! commands, the lines below each are what it prints.
+//! Every block of the README and of `docs/` is what it seems to be.
+//!
+//! - `console`: the lines after `$ ` are run as they stand, the lines below each are what they print.
+//! - indented: commands, run as they stand and in their order, with `opsctl` itself and stand-ins (`tests/fixtures/stand-ins`) for
+//!   what builds an image, reaches another machine or calls a model. A stand-in looks at what it is given.
+//! - `yaml`: `hosts.yaml` or a part of it, which renders.
+//! - `text`: what a program prints, and no command.
 #![cfg(test)]
 
 use std::path::{Path, PathBuf};
@@ -12,26 +17,137 @@ struct Example {
     printed: String,
 }
 
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn documents() -> Vec<PathBuf> {
+    let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|doc| doc.unwrap().path());
+    let mut documents: Vec<PathBuf> = docs.filter(|path| path.extension() == Some("md".as_ref())).collect();
+    documents.push(root().join("README.md"));
+    assert!(documents.len() > 10, "{documents:?}");
+    documents
+}
+
 #[test]
 fn every_example_prints_what_the_document_says() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut documents = vec![root.join("README.md")];
-    if let Ok(docs) = std::fs::read_dir(root.join("docs")) {
-        documents.extend(
-            docs.map(|doc| doc.unwrap().path()).filter(|path| path.extension() == Some("md".as_ref())),
-        );
-    }
     let mut count = 0;
-    for document in documents {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::copy(root.join("hosts.yaml"), folder.path().join("hosts.yaml")).unwrap();
+    for document in documents() {
+        let folder = place();
         for example in examples(&document) {
             let printed = run(&example.command, folder.path());
             assert_eq!(masked(&printed), masked(&example.printed), "{}: {}", example.place, example.command);
             count += 1;
         }
     }
-    assert!(count >= 5, "only {count} examples were found");
+    assert!(count >= 20, "only {count} examples were found");
+}
+
+#[test]
+fn every_indented_command_runs() {
+    let stand_ins = root().join("tests/fixtures/stand-ins");
+    let mut count = 0;
+    for document in documents() {
+        let commands = indented(&std::fs::read_to_string(&document).unwrap());
+        count += commands.lines().count();
+        let folder = tempfile::tempdir().unwrap();
+        let sources = folder.path().join("opsctl");
+        std::fs::create_dir(&sources).unwrap();
+        for file in ["hosts.yaml", "Dockerfile"] {
+            std::fs::copy(root().join(file), sources.join(file)).unwrap();
+        }
+        for own in ["tests/run", ".ci/run"] {
+            assert!(root().join(own).is_file(), "{own}");
+            let stand_in = sources.join(own);
+            std::fs::create_dir_all(stand_in.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink("/bin/true", stand_in).unwrap();
+        }
+        std::fs::write(sources.join("commands"), format!("{commands}\necho all ran\n")).unwrap();
+        let (stand_ins, root) = (stand_ins.display(), root().display());
+        let script = format!("PATH={stand_ins}:$PATH ROOT={root} HERE=$PWD bash -eo pipefail commands");
+        let printed = run(&script, &sources);
+        assert!(printed.contains("all ran\n"), "{}: {printed}\n{commands}", document.display());
+    }
+    assert!(count >= 20, "only {count} commands were found");
+}
+
+#[test]
+fn every_piece_of_yaml_renders() {
+    let mut count = 0;
+    for document in documents() {
+        for yaml in fenced(&std::fs::read_to_string(&document).unwrap(), "yaml") {
+            let folder = place();
+            let hosts = if yaml.contains("host:") {
+                "hosts: {ie01: {address: 192.0.2.1}, pie01: {address: 192.0.2.2}}\n"
+            } else {
+                ""
+            };
+            std::fs::write(folder.path().join("hosts.yaml"), format!("{hosts}{yaml}")).unwrap();
+            let printed = run("opsctl render --out rendered > /dev/null", folder.path());
+            assert_eq!(printed, "", "{}:\n{yaml}", document.display());
+            count += 1;
+        }
+    }
+    assert!(count >= 5, "only {count} pieces were found");
+}
+
+#[test]
+fn there_are_no_other_blocks() {
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).unwrap();
+        let mut inside = false;
+        for line in text.lines().filter_map(|line| line.strip_prefix("```")) {
+            assert!(inside == line.is_empty(), "{}: {line}", document.display());
+            assert!(inside || ["console", "yaml", "text"].contains(&line), "{}: {line}", document.display());
+            inside = !inside;
+        }
+        for shown in fenced(&text, "text") {
+            assert!(!shown.lines().any(|line| line.starts_with("$ ")), "{}: {shown}", document.display());
+        }
+    }
+}
+
+/// A folder with the inventory of the repository in it.
+fn place() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(root().join("hosts.yaml"), folder.path().join("hosts.yaml")).unwrap();
+    folder
+}
+
+/// What stands in blocks of this kind.
+fn fenced(text: &str, kind: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut of_kind = None;
+    for line in text.lines() {
+        match (line.strip_prefix("```"), of_kind) {
+            (Some(_), Some(_)) => of_kind = None,
+            (Some(begun), None) => {
+                of_kind = Some(begun == kind);
+                found.extend((begun == kind).then(String::new));
+            }
+            (None, Some(true)) => *found.last_mut().unwrap() += &format!("{line}\n"),
+            (None, _) => {}
+        }
+    }
+    found
+}
+
+/// The lines of blocks that are indented by four, outside of fences. A section begins where the document began, unless it
+/// is a numbered step.
+fn indented(text: &str) -> String {
+    let mut commands = String::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        fenced ^= line.starts_with("```");
+        let step = |title: &str| title.starts_with(|c: char| c.is_ascii_digit());
+        if !fenced && line.strip_prefix("## ").is_some_and(|title| !step(title)) {
+            commands += "cd \"$HERE\"\n";
+        }
+        if let (false, Some(command)) = (fenced, line.strip_prefix("    ")) {
+            commands += &format!("{command}\n");
+        }
+    }
+    commands
 }
 
 fn examples(document: &PathBuf) -> Vec<Example> {

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::place::environment_in_force;
-use super::{Failure, OK, print, print_json, time};
+use super::{Failure, OK, print, print_json, services, time};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Decision, Which};
 use crate::runtime::installation;
@@ -67,7 +67,7 @@ impl VerdictName {
 pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
-    let service = args.service.as_deref().map(|name| inventory.service_named(name));
+    let service = args.service.as_deref().map(|name| services::meant(&inventory, name));
     let which = Which {
         service: service.as_deref(),
         verdict: args.verdict.map(VerdictName::as_str),

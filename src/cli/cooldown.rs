@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
 use super::place::environment_in_force;
-use super::{Failure, OK, complain, print, print_json};
+use super::{Failure, OK, complain, print, print_json, services};
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::inventory::Installation;
 use crate::ledger::cooldown_edit::{self, Edit};
@@ -35,11 +35,17 @@ pub struct CooldownArgs {
 #[derive(Debug, Subcommand)]
 enum CooldownVerb {
     /// What is used, and when the next action is allowed
+    #[command(after_help = "Examples:
+  opsctl cooldown show jellyfin
+  opsctl cooldown show --json")]
     Show {
         /// One service; all without it
         service: Option<String>,
     },
     /// Write down an action that was carried out by hand
+    #[command(after_help = "Examples:
+  opsctl cooldown record jellyfin
+  opsctl cooldown record adguard --kind redeployment --at 2026-03-21T14:00:00Z --failed")]
     Record {
         /// The service, by any of its names in hosts.yaml
         #[arg(value_parser = NonEmptyStringValueParser::new())]
@@ -55,18 +61,24 @@ enum CooldownVerb {
         at: Option<DateTime<Utc>>,
     },
     /// Clear the counters of a service
+    #[command(after_help = "Examples:
+  opsctl cooldown reset jellyfin")]
     Reset {
         /// The service
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
     },
     /// A health check found the service healthy; the second in a row, of another session, clears its counters
+    #[command(after_help = "Examples:
+  opsctl cooldown healthy jellyfin")]
     Healthy {
         /// The service
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
     },
     /// A health check found the service unhealthy; the streak begins anew
+    #[command(after_help = "Examples:
+  opsctl cooldown unhealthy jellyfin")]
     Unhealthy {
         /// The service
         #[arg(value_parser = NonEmptyStringValueParser::new())]
@@ -100,7 +112,11 @@ pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
     let desk = Desk { environment, installation, now: Utc::now() };
     let service = match &args.verb {
         None => return desk.show(None, args.json),
-        Some(CooldownVerb::Show { service }) => return desk.show(service.as_deref(), args.json),
+        Some(CooldownVerb::Show { service }) => {
+            let service =
+                service.as_deref().map(|service| services::meant(&desk.installation.inventory, service));
+            return desk.show(service.as_deref(), args.json);
+        }
         Some(CooldownVerb::Record { service, kind, failed, at }) => {
             desk.record(service, *kind, *failed, *at)?
         }
@@ -146,7 +162,7 @@ impl Desk {
         failed: bool,
         at: Option<DateTime<Utc>>,
     ) -> Result<String, Failure> {
-        let service = self.installation.inventory.service_named(service);
+        let service = services::meant(&self.installation.inventory, service);
         let at = at.unwrap_or(self.now);
         let result = if failed { ToolResult::Failed("failed".to_owned()) } else { ToolResult::Succeeded };
         let key = BudgetKey { service: service.clone(), kind: kind.as_str() };
@@ -159,7 +175,7 @@ impl Desk {
     }
 
     fn reset(&self, service: &str) -> Result<String, Failure> {
-        let service = self.installation.inventory.service_named(service);
+        let service = services::meant(&self.installation.inventory, service);
         let mut ledger = Ledger::open(&self.environment.db_path)?;
         let change = ledger.change()?;
         change.reset(&service, self.now)?;
@@ -169,7 +185,7 @@ impl Desk {
     }
 
     fn health(&self, service: &str, healthy: bool) -> Result<String, Failure> {
-        let service = self.installation.inventory.service_named(service);
+        let service = services::meant(&self.installation.inventory, service);
         let mut ledger = Ledger::open(&self.environment.db_path)?;
         let change = ledger.change()?;
         let streak = change.note_health(&service, healthy, self.environment.shell_session(), self.now)?;

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::place::environment_in_force;
-use super::{Failure, OK, print, print_json, time};
+use super::{Failure, OK, print, print_json, services, time};
 use crate::ledger::{Event, Ledger, WhichEvents};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -72,7 +72,7 @@ impl LevelName {
 pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
-    let service = args.service.as_deref().map(|name| inventory.service_named(name));
+    let service = args.service.as_deref().map(|name| services::meant(&inventory, name));
     let which = WhichEvents {
         service: service.as_deref(),
         level: args.level.map(LevelName::as_str),

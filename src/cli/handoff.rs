@@ -32,14 +32,24 @@ pub struct HandoffArgs {
 #[derive(Debug, Subcommand)]
 enum HandoffVerb {
     /// Show what lies there
+    #[command(after_help = "Examples:
+  opsctl handoff show")]
     Show,
     /// Say whether what lies there can be followed
+    #[command(after_help = "Examples:
+  opsctl handoff check --from 1")]
     Check(From),
     /// Put down the hand-over on stdin, if it can be followed
+    #[command(after_help = "Examples:
+  opsctl handoff write < handoff.json")]
     Write(From),
     /// Take what lies there: print the tier to go on with, or say why there is none
+    #[command(after_help = "Examples:
+  next=$(opsctl handoff take --from 1)")]
     Take(From),
     /// Remove what an earlier cycle left
+    #[command(after_help = "Examples:
+  opsctl handoff clear")]
     Clear,
 }
 

@@ -30,6 +30,9 @@ pub struct McpArgs {
 #[derive(Debug, Subcommand)]
 enum McpVerb {
     /// Write the merged servers, from the baseline on, in the place of an earlier cycle's
+    #[command(after_help = "Examples:
+  opsctl mcp merge
+  opsctl mcp merge --repos /repos --out /state/mcp.json")]
     Merge(MergeArgs),
 }
 

@@ -20,6 +20,7 @@ mod prune;
 mod rehearse;
 mod render;
 mod report;
+mod services;
 mod session;
 mod stats;
 mod status;
@@ -172,16 +173,57 @@ mod tests {
     use clap::CommandFactory as _;
 
     #[test]
-    fn every_verb_shows_examples_and_says_what_it_does() {
+    fn every_verb_shows_examples_that_it_takes_and_says_what_it_does() {
         let mut program = Cli::command();
         program.build();
-        for verb in program.get_subcommands() {
-            let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
-            let name = verb.get_name();
-            assert!(examples.starts_with("Examples:\n  "), "`opsctl {name} --help` shows no examples");
-            assert!(examples.contains(&format!("opsctl {name}")), "the examples of {name} do not use it");
+        let mut seen = 0;
+        walk(&program, &mut seen);
+        assert!(seen > 30, "only {seen} verbs were found");
+    }
+
+    /// All verbs, and those below them.
+    fn walk(verb: &clap::Command, seen: &mut usize) {
+        for verb in verb.get_subcommands() {
+            *seen += 1;
+            // `opsctl-cooldown-show`, as the manual page is called.
+            let name = verb.get_display_name().unwrap().replace('-', " ");
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let mut examples = help.lines().skip_while(|line| *line != "Examples:").skip(1).peekable();
+            assert!(examples.peek().is_some(), "`{name} --help` shows no examples");
             assert!(verb.get_about().is_some(), "{name} does not say what it does");
+            let own =
+                examples.take_while(|line| line.starts_with("  ")).filter(|line| line.contains("opsctl "));
+            assert!(own.clone().any(|line| line.contains(&name)), "the examples of {name} do not use it");
+            for line in own {
+                let words = words(line);
+                let parsed = Cli::try_parse_from(&words);
+                assert!(parsed.is_ok(), "an example of {name} is not taken: {words:?}: {parsed:?}");
+            }
+            walk(verb, seen);
         }
+    }
+
+    /// The words of the call of opsctl in a line of an example.
+    fn words(line: &str) -> Vec<String> {
+        let command = line.split(" # ").next().unwrap();
+        let line = command.rsplit_once("opsctl ").unwrap().1;
+        let mut words = vec!["opsctl".to_owned()];
+        let mut quote = None;
+        let mut word: Option<String> = None;
+        for c in line.chars() {
+            match (c, quote) {
+                (_, Some(open)) if c == open => quote = None,
+                ('\'' | '"', None) => {
+                    quote = Some(c);
+                    word.get_or_insert_default();
+                }
+                ('#' | '|' | '<' | '>' | ')', None) => break,
+                (' ', None) => words.extend(word.take()),
+                _ => word.get_or_insert_default().push(c),
+            }
+        }
+        words.extend(word);
+        words
     }
 
     #[test]

@@ -95,3 +95,23 @@ fn the_help_says_what_the_exit_codes_mean() {
         assert!(help.contains(code), "{help}");
     }
 }
+
+#[test]
+fn a_mistyped_service_is_remarked_on_wherever_one_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "services: {jellyfin: {containers: [media]}}\n");
+    let remark = "opsctl: no service `jelyfin` in hosts.yaml; did you mean `jellyfin`?\n";
+    for arguments in [
+        &["events", "--service", "jelyfin"][..],
+        &["audit", "--service", "jelyfin"],
+        &["cooldown", "show", "jelyfin"],
+        &["cooldown", "record", "jelyfin"],
+    ] {
+        let run = sandbox.opsctl(arguments, b"");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), remark), "{arguments:?}");
+    }
+    for known in ["jellyfin", "media", "something-else"] {
+        let run = sandbox.opsctl(&["cooldown", "show", known], b"");
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{known}");
+    }
+}
