@@ -22,6 +22,7 @@ mod render;
 mod report;
 mod services;
 mod session;
+mod sessions;
 mod stats;
 mod status;
 mod terminal;
@@ -76,6 +77,7 @@ enum Verb {
     Context(context::ContextArgs),
     Notify(notify::NotifyArgs),
     Session(session::SessionArgs),
+    Sessions(sessions::SessionsArgs),
     Handoff(handoff::HandoffArgs),
     Mcp(mcp::McpArgs),
     Audit(audit::AuditArgs),
@@ -128,6 +130,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Context(args) => context::run(&args),
         Verb::Notify(args) => notify::run(&args),
         Verb::Session(args) => session::run(&args),
+        Verb::Sessions(args) => sessions::run(&args),
         Verb::Handoff(args) => handoff::run(&args),
         Verb::Mcp(args) => mcp::run(&args),
         Verb::Audit(args) => audit::run(&args),

@@ -12,16 +12,19 @@ mod notification;
 mod post_tool_batch;
 mod post_tool_use;
 mod pre_tool_use;
+mod registry;
 mod session_context;
 mod session_end;
 mod stop;
 mod stop_failure;
 mod transcript;
 mod user_prompt_submit;
+mod wake_up;
 
 use chrono::{DateTime, Utc};
 
 use crate::model::event::{HookCall, HookEvent};
+use crate::model::session::Sign;
 use crate::runtime::environment::Environment;
 use answer::Answer;
 
@@ -88,7 +91,7 @@ fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
         HookEvent::PostToolBatch { calls, agent } => {
             post_tool_batch::handle(call, calls, agent.as_deref(), environment, now)
         }
-        HookEvent::SessionEnd { .. } => session_end::handle(call, environment, now),
+        HookEvent::SessionEnd { reason } => session_end::handle(call, reason.as_deref(), environment, now),
         HookEvent::Notification { title, message } => {
             notification::handle(call, title.as_deref(), message, environment, now)
         }
@@ -96,9 +99,15 @@ fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
             stop_failure::handle(call, error.as_deref(), message.as_deref(), environment, now)
         }
         HookEvent::Stop { again, words } => stop::handle(call, *again, words, environment, now),
-        HookEvent::ToolBegins { .. }
-        | HookEvent::SubagentStart(_)
-        | HookEvent::SubagentStop(_)
-        | HookEvent::Other(_) => Answer::silent(),
+        HookEvent::ToolBegins { call: id, agent } => {
+            registry::handle(call, &Sign::ToolBegins { call: id, agent: agent.as_deref() }, environment, now)
+        }
+        HookEvent::SubagentStart(subagent) => {
+            registry::handle(call, &Sign::SubagentBegins(subagent), environment, now)
+        }
+        HookEvent::SubagentStop(subagent) => {
+            registry::handle(call, &Sign::SubagentEnds(subagent), environment, now)
+        }
+        HookEvent::Other(_) => Answer::silent(),
     }
 }

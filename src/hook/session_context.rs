@@ -121,7 +121,7 @@ pub fn render(state: &State<'_>, bytes: usize) -> String {
 }
 
 /// As many lines as fit, and the rest as `rest` counts it.
-fn section(lines: &[String], bytes: usize, rest: impl Fn(usize) -> String) -> String {
+pub(super) fn section(lines: &[String], bytes: usize, rest: impl Fn(usize) -> String) -> String {
     if lines.is_empty() {
         return NO_DATA.to_owned();
     }

@@ -3,18 +3,32 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
+use super::registry::{self, Known};
 use super::stop_failure;
 use super::transcript::{self, ApiError};
 use crate::guard::failures;
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
+use crate::model::session::Sign;
 use crate::runtime::environment::Environment;
 
 /// Releases the session's open reservations. A ledger that does not exist has none. A session that ended because the
 /// model could not be asked is told of here, too: the client may end before its hook for that has begun.
-pub fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
+pub fn handle(
+    call: &HookCall,
+    reason: Option<&str>,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Answer {
     let Some(session) = &call.session else { return Answer::silent() };
     let mut answer = Answer::silent();
+    // With a new context the session goes on.
+    let sign = Sign::Ends { reason };
+    let sign = Some(&sign).filter(|_| reason != Some("clear"));
+    let model = call.transcript.as_deref().and_then(transcript::last_model);
+    let known = Known { model: model.as_deref(), ..Known::default() };
+    // What is found wrong with the ledger is said below.
+    let _ = registry::note(call, sign, known, environment, now);
     if environment.db_path.exists()
         && let Err(error) = release(session, environment, now)
     {

@@ -6,6 +6,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::answer::Answer;
 use super::context_warning;
+use super::registry::{self, Known};
 use super::session_context::{self, Composed, HostLine, State};
 use crate::context::text::{Reading, Shown};
 use crate::context::{self, Reader};
@@ -14,6 +15,8 @@ use crate::inventory::Installation;
 use crate::ledger::notices::Problem;
 use crate::ledger::{Event, Ledger, LedgerError};
 use crate::model::event::{Beginning, HookCall};
+use crate::model::policy::Tier;
+use crate::model::session::Sign;
 use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -37,6 +40,11 @@ pub fn handle(
         notes.extend(context_warning::forget(call, environment, now));
     }
     let told = compose(Reader::default(), environment, now, &mut notes);
+    // Last, so that the ledger that this may create is not taken for a history.
+    let known = Known { tier: told.tier, model: beginning.model.as_deref() };
+    if let Err(error) = registry::note(call, Some(&Sign::Begins(beginning)), known, environment, now) {
+        notes.extend(Some(error.to_string()).filter(|note| !notes.contains(note)));
+    }
     Answer::context(told.text, notes)
 }
 
@@ -48,6 +56,8 @@ pub struct Told {
     pub reading: Reading,
     /// How much of each file.
     pub shares: Vec<Shown>,
+    /// The tier, where one is named.
+    pub tier: Option<Tier>,
 }
 
 /// Puts everything together, for this session where `reader` names no other.
@@ -77,7 +87,7 @@ pub fn compose(
     let reading = context::gather(reader, &compiled, environment);
     let Composed { text, files_room } = session_context::with_files(&state, &reading);
     let shares = reading.shares(files_room);
-    Told { text, reading, shares }
+    Told { text, reading, shares, tier: reader.tier }
 }
 
 /// What a person has been called for within the last day, and what nobody has heard of. A ledger that cannot be read has

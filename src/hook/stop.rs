@@ -6,11 +6,14 @@ use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
 use super::ending;
+use super::registry::{self, Known};
+use super::transcript;
 use crate::guard::verification;
 use crate::inventory::Installation;
 use crate::ledger::{Ledger, LedgerError, Outcome, Remedies};
 use crate::model::checks::Verifier;
 use crate::model::event::HookCall;
+use crate::model::session::Sign;
 use crate::policy::{notices, report};
 use crate::probe::health::{self, Report};
 use crate::runtime::environment::Environment;
@@ -29,7 +32,15 @@ pub fn handle(
     let began = Instant::now();
     let answer = verify(call, environment, now);
     // It may have taken a minute.
-    ending::add(answer, call, again, words, environment, now + began.elapsed())
+    let now = now + began.elapsed();
+    let answer = ending::add(answer, call, again, words, environment, now);
+    // What it is told makes it go on, too.
+    let goes_on = answer.denial.is_some() || !answer.stdout.is_empty();
+    let sign = if goes_on { Sign::SentOn } else { Sign::Stops };
+    let model = call.transcript.as_deref().and_then(transcript::last_model);
+    let known = Known { model: model.as_deref(), ..Known::default() };
+    let _ = registry::note(call, Some(&sign), known, environment, now);
+    answer
 }
 
 /// Looks at the services that the session acted on.

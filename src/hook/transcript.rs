@@ -1,9 +1,11 @@
-//! The end of a session's transcript, as the client writes it: whether its last word is an error of the API.
+//! The end of a session's transcript, as the client writes it: which model spoke last, and whether its last word is an
+//! error of the API.
 
 use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::model::session::plain_id;
 use crate::plain_file;
 
 /// What is read of the end. The records after the last answer are small, and so is an error.
@@ -32,6 +34,7 @@ struct RecordWire {
 
 #[derive(Deserialize)]
 struct MessageWire {
+    model: Option<String>,
     #[serde(default)]
     content: Vec<ContentWire>,
 }
@@ -53,6 +56,17 @@ pub fn last_error(path: &Path) -> Option<ApiError> {
     let content = last.message.into_iter().flat_map(|message| message.content);
     let texts: Vec<String> = content.map(|content| content.text).collect();
     Some(ApiError { error: last.error, message: texts.join(" ") })
+}
+
+/// The model that gave the session's last answer.
+pub fn last_model(path: &Path) -> Option<String> {
+    let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
+    let records = bytes.split(|byte| *byte == b'\n').rev();
+    let records = records.filter_map(|line| serde_json::from_slice::<RecordWire>(line).ok());
+    let answers = records.filter(|record| record.r#type == "assistant" && !record.is_sidechain);
+    // What the client says in the place of a model has a name in angle brackets.
+    let mut models = answers.filter_map(|record| record.message?.model);
+    models.find(|model| !model.starts_with('<')).map(|model| plain_id(&model))
 }
 
 #[cfg(test)]
@@ -81,5 +95,23 @@ mod tests {
         assert_eq!(read(&[ANSWERED, &long, FAILED]), Some(error));
         assert_eq!(read(&["not json", "[]", ""]), None);
         assert_eq!(last_error(Path::new("/dev/zero")), None);
+    }
+
+    #[test]
+    fn the_model_is_the_one_that_answered_last() {
+        let answer = |model: &str| format!(r#"{{"type":"assistant","message":{{"model":"{model}"}}}}"#);
+        let of_a_subagent = answer("haiku").replace("{\"type\"", "{\"isSidechain\":true,\"type\"");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lines = [
+            answer("opus"),
+            answer("sonnet"),
+            of_a_subagent,
+            FAILED.into(),
+            answer("<synthetic>"),
+            AFTER.into(),
+        ];
+        std::fs::write(file.path(), lines.join("\n")).unwrap();
+        assert_eq!(last_model(file.path()).as_deref(), Some("sonnet"));
+        assert_eq!(last_model(Path::new("/dev/null")), None);
     }
 }

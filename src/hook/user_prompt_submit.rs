@@ -4,13 +4,21 @@ use chrono::{DateTime, Utc};
 
 use super::answer::{Answer, Remarks};
 use super::context_warning;
+use super::registry::{self, Known};
+use super::wake_up;
 use crate::context::usage::Awaited;
 use crate::model::event::HookCall;
+use crate::model::session::Sign;
 use crate::runtime::environment::Environment;
 
 /// Never objects.
-pub fn handle(call: &HookCall, _: &str, environment: &Environment, now: DateTime<Utc>) -> Answer {
+pub fn handle(call: &HookCall, prompt: &str, environment: &Environment, now: DateTime<Utc>) -> Answer {
     let mut remarks = Remarks::default();
+    let noted = registry::note(call, Some(&Sign::Prompted), Known::default(), environment, now);
+    let noted = noted.unwrap_or_default();
+    if wake_up::is_asked_for(prompt) {
+        wake_up::tell(call, noted.before.paused, environment, now, &mut remarks);
+    }
     remarks.context.extend(context_warning::news(
         call,
         Awaited::Nothing,
@@ -19,5 +27,6 @@ pub fn handle(call: &HookCall, _: &str, environment: &Environment, now: DateTime
         now,
         &mut remarks.notes,
     ));
+    remarks.context.extend(noted.reminder.map(str::to_owned));
     remarks.into_answer("UserPromptSubmit")
 }

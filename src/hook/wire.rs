@@ -10,6 +10,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{SESSION_STATE, mcp, wire_session};
 use crate::model::event::{HookCall, HookEvent, ToolCall, ToolFile, ToolResult};
+use crate::model::session::plain_id;
 
 /// One call of a hook, as it stands on stdin.
 #[derive(Debug, Default, Deserialize)]
@@ -91,11 +92,6 @@ fn camel_case(kebab: &str) -> String {
             chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>())
         })
         .collect()
-}
-
-/// An id is stored and shown: no control characters, and not without end.
-pub(super) fn plain_id(id: &str) -> String {
-    id.chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
 /// Why a command failed, in words that hold nothing of its output, which may hold secrets.

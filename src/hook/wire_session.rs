@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 
-use super::wire::{Flag, Text, plain_id};
+use super::wire::{Flag, Text};
 use crate::model::event::{Beginning, HookEvent, Subagent};
+use crate::model::session::plain_id;
 
 /// Calls of one message beyond this are not looked at.
 const MOST_CALLS: usize = 1000;

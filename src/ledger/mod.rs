@@ -20,6 +20,7 @@ mod plans;
 mod remedies;
 mod reminders;
 mod resets;
+pub mod sessions;
 mod usage;
 
 use std::fs::File;
@@ -29,7 +30,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
-use patience::{BUSY_TIMEOUT, look_again};
+use patience::Patience;
 
 pub use actions::{CallId, Settled};
 pub use events::{Event, Source, WhichEvents};
@@ -73,6 +74,7 @@ impl LedgerError {
 pub struct Ledger {
     connection: Connection,
     path: PathBuf,
+    patience: Patience,
 }
 
 /// One all-or-nothing change. What is not committed has not happened.
@@ -87,6 +89,15 @@ pub struct Change<'a> {
 impl Ledger {
     /// Opens the ledger for writing, and creates it if there is none. Its folder must exist.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        Self::open_with(path, Patience::Usual)
+    }
+
+    /// The same for what may be left out where another writer is at it: waits for a quarter of a second and no longer.
+    pub fn open_briefly(path: &Path) -> Result<Self, LedgerError> {
+        Self::open_with(path, Patience::Brief)
+    }
+
+    fn open_with(path: &Path, patience: Patience) -> Result<Self, LedgerError> {
         if path.symlink_metadata().is_err() {
             creation::create(path)
                 .map_err(|cause| LedgerError { path: path.display().to_string(), cause })?;
@@ -94,12 +105,12 @@ impl Ledger {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut ledger = Self::connect(path, flags)?;
+        let mut ledger = Self::connect(path, flags, patience)?;
         if migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))? {
             return Ok(ledger);
         }
         // SQLite's own lock holds without a turn, too; only its queue is less fair.
-        let _turn = folder_lock::turn_in_folder_of(path, BUSY_TIMEOUT);
+        let _turn = folder_lock::turn_in_folder_of(path, patience.limit());
         migrate::to_latest(&mut ledger.connection).map_err(|cause| ledger.error(cause))?;
         Ok(ledger)
     }
@@ -113,10 +124,11 @@ impl Ledger {
             // A ledger that cannot be reached is not one that does not exist: SQLite says why.
             Ok(_) | Err(_) => {}
         }
-        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX).map(Some)
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Self::connect(path, flags, Patience::Usual).map(Some)
     }
 
-    fn connect(path: &Path, flags: OpenFlags) -> Result<Self, LedgerError> {
+    fn connect(path: &Path, flags: OpenFlags, patience: Patience) -> Result<Self, LedgerError> {
         let fail = |cause| LedgerError { path: path.display().to_string(), cause };
         // SQLite would wait for ever for somebody to write into a pipe.
         if std::fs::metadata(path).is_ok_and(|file| !file.is_file()) {
@@ -126,7 +138,7 @@ impl Ledger {
         }
         let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
         connection
-            .busy_handler(Some(look_again))
+            .busy_handler(Some(patience.handler()))
             // The session manager's tables refer to its own integer session ids; hooks know the client's.
             .and_then(|()| connection.pragma_update(None, "foreign_keys", false))
             // An action that was let through must survive a power cut.
@@ -135,7 +147,7 @@ impl Ledger {
             .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))
             .map(|_| ())
             .map_err(fail)?;
-        Ok(Self { connection, path: path.to_owned() })
+        Ok(Self { connection, path: path.to_owned(), patience })
     }
 
     /// From here on a change may be lost in a power cut, as long as nothing is harmed: for the record of what needs
@@ -152,9 +164,9 @@ impl Ledger {
 
     /// Begins a change that no other writer can get in between.
     pub fn change(&mut self) -> Result<Change<'_>, LedgerError> {
-        let Self { connection, path } = self;
+        let Self { connection, path, patience } = self;
         // Without a turn SQLite's own lock still holds; only its queue is less fair.
-        let turn = folder_lock::turn_in_folder_of(path, BUSY_TIMEOUT).ok();
+        let turn = folder_lock::turn_in_folder_of(path, patience.limit()).ok();
         match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
             Ok(transaction) => Ok(Change { transaction, path, _turn: turn }),
             Err(cause) => Err(LedgerError { path: path.display().to_string(), cause }),

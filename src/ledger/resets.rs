@@ -130,6 +130,7 @@ impl Change<'_> {
                 .execute(&format!("DELETE FROM {table} WHERE {column} < ?1{which}"), [&cutoff])
                 .map_err(|e| self.error(e))?;
         }
+        deleted += self.prune_sessions(&cutoff).map_err(|e| self.error(e))?;
         Ok(deleted)
     }
 }

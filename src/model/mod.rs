@@ -14,4 +14,5 @@ pub mod notice;
 pub mod percentile;
 pub mod policy;
 pub mod rules;
+pub mod session;
 pub mod verdict;

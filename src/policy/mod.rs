@@ -13,6 +13,7 @@ pub mod pattern;
 pub mod place;
 pub mod prefixes;
 pub mod report;
+pub mod session;
 pub mod sql;
 pub mod tier;
 pub mod window;

@@ -1,6 +1,8 @@
 //! The edge: the process environment, files that hooks look up, and child processes.
 
+pub mod client_process;
 pub mod environment;
+pub mod identity;
 pub mod installation;
 pub mod machine;
 pub mod notify;

@@ -21,5 +21,6 @@ mod rules;
 mod sandbox;
 mod session;
 mod session_start;
+mod sessions;
 mod status;
 mod tier;

@@ -1,0 +1,329 @@
+//! `opsctl sessions`: who is at work, who was, and on what.
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::{Failure, OK, print, print_json, time};
+use crate::ledger::Ledger;
+use crate::ledger::sessions::{WhichSessions, Who};
+use crate::model::policy::{Tier, Window};
+use crate::model::session::{Session, State, SubagentRow, plain_id};
+use crate::policy::session::{Stale, stale};
+use crate::runtime::client_process;
+use crate::runtime::environment::Environment;
+use crate::runtime::identity::Identity;
+use crate::session::redact::Redactor;
+
+/// The longest status, in characters.
+const STATUS_CHARS: usize = 200;
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
+/// List the client's sessions with their state, or say what this one works on
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
+  opsctl sessions                              # the latest, the last seen first
+  opsctl sessions --active --relative
+  opsctl sessions --stale --stale-after 10m    # ended without a word
+  opsctl sessions --since 24h --json
+  opsctl sessions status \"looking at jellyfin's log\"
+
+States:
+  active       the model is at work
+  tool_active  a tool runs
+  idle         the agent waits for a prompt
+  ended        the client has ended it
+  stale        no end was told, and its process is gone (gone), or gave no sign for long (silent)")]
+pub struct SessionsArgs {
+    #[command(subcommand)]
+    verb: Option<SessionsVerb>,
+    /// Only those that are neither ended nor stale
+    #[arg(long, conflicts_with = "stale")]
+    active: bool,
+    /// Only those that are stale
+    #[arg(long)]
+    stale: bool,
+    /// Only those that gave a sign since: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    #[arg(long, value_name = "WHEN", value_parser = time::since)]
+    since: Option<DateTime<Utc>>,
+    /// Only the one of this id, its own or the client's
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only those that are a part of this mission
+    #[arg(long, value_name = "ID")]
+    mission: Option<String>,
+    /// Only those of this tier
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    tier: Option<u8>,
+    /// How long without a sign is too long
+    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = super::prune::window)]
+    stale_after: Window,
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Say how long ago instead of when
+    #[arg(long)]
+    relative: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum SessionsVerb {
+    /// Say what the session works on in whose shell this runs
+    #[command(after_help = "Examples:
+  opsctl sessions status \"looking at jellyfin's log\"
+  opsctl sessions status --clear")]
+    Status(StatusArgs),
+}
+
+#[derive(Debug, Args)]
+struct StatusArgs {
+    /// In a few words
+    #[arg(required_unless_present = "clear")]
+    text: Option<String>,
+    /// Take back what was said
+    #[arg(long, conflicts_with = "text")]
+    clear: bool,
+}
+
+/// Runs with parsed arguments.
+pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
+    let environment = Environment::of_process();
+    if let Some(SessionsVerb::Status(status)) = &args.verb {
+        return set_status(status, &environment);
+    }
+    let now = Utc::now();
+    let which =
+        WhichSessions { id: args.session.as_deref(), mission: args.mission.as_deref(), since: args.since };
+    let mut seen = all(&environment, which, args.stale_after.delta(), now)?;
+    seen.retain(|seen| {
+        let of_tier = args.tier.is_none_or(|tier| seen.session.tier == Some(tier));
+        of_tier && (!args.active || seen.is_at_work()) && (!args.stale || seen.stale.is_some())
+    });
+    seen.truncate(args.limit);
+    if args.json {
+        return print_json(&SessionsWire { sessions: seen.iter().map(SessionWire::new).collect() });
+    }
+    print(&table(&seen, args.relative, now));
+    Ok(OK)
+}
+
+fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failure> {
+    let session = environment.shell_session().map(plain_id).filter(|id| !id.is_empty()).ok_or(
+        "no session to say it of: run this in an agent's shell, or name the session with CLAUDE_SESSION_ID",
+    )?;
+    let text = Redactor::of_process().text(args.text.as_deref().unwrap_or_default());
+    let text: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(STATUS_CHARS).collect();
+    let text = text.trim();
+    if text.is_empty() && !args.clear {
+        return Err("the status is empty; say it in a few words, or take it back with --clear".into());
+    }
+    let identity = Identity::of_process();
+    let client_id = environment.client_session.as_deref().map(plain_id).filter(|id| *id != session);
+    let who = Who {
+        session: &session,
+        client_id: client_id.as_deref(),
+        tier: environment.tier.map(Tier::number),
+        role: identity.role.as_deref(),
+        mission: identity.mission.as_deref(),
+        ..Who::default()
+    };
+    let now = Utc::now();
+    let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
+    let change = ledger.change()?;
+    change.meet(&who, now)?;
+    change.set_status(&session, text, now)?;
+    change.commit()?;
+    Ok(OK)
+}
+
+/// A session, and whether it has ended without a word.
+struct Seen {
+    session: Session,
+    stale: Option<Stale>,
+}
+
+impl Seen {
+    /// Whether it is neither ended nor stale.
+    fn is_at_work(&self) -> bool {
+        self.stale.is_none() && self.session.state != State::Ended
+    }
+
+    fn state(&self) -> &'static str {
+        match self.stale {
+            Some(Stale::Gone) => "stale (gone)",
+            Some(Stale::Silent) => "stale (silent)",
+            None => self.session.state.as_str(),
+        }
+    }
+}
+
+/// The sessions that match, the last seen first; none where there is no ledger.
+fn all(
+    environment: &Environment,
+    which: WhichSessions<'_>,
+    stale_after: TimeDelta,
+    now: DateTime<Utc>,
+) -> Result<Vec<Seen>, Failure> {
+    let sessions = match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => ledger.sessions(which)?,
+        None => vec![],
+    };
+    let seen = sessions.into_iter().map(|session| {
+        let life = client_process::life(session.process.as_deref());
+        let stale = stale(&session, life, now, stale_after);
+        Seen { session, stale }
+    });
+    Ok(seen.collect())
+}
+
+/// Columns under each other. The id stands whole, so that it can be copied.
+fn table(seen: &[Seen], relative: bool, now: DateTime<Utc>) -> String {
+    const TITLES: [&str; 12] = [
+        "STATE",
+        "TIER",
+        "MODE",
+        "ROLE",
+        "MODEL",
+        "STARTED",
+        "LAST SEEN",
+        "END",
+        "AGENTS",
+        "COST",
+        "SESSION",
+        "STATUS",
+    ];
+    let rows = seen.iter().map(|seen| cells(seen, relative, now));
+    let rows: Vec<[String; 12]> = [TITLES.map(str::to_owned)].into_iter().chain(rows).collect();
+    let mut widths = [0; 12];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 12] {
+    let session = &seen.session;
+    let filled = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), plain);
+    let running = session.subagents.iter().filter(|subagent| subagent.ended.is_none()).count();
+    let agents = match (session.subagents.len(), running) {
+        (0, _) => "-".to_owned(),
+        (all, 0) => all.to_string(),
+        (all, running) => format!("{all}, {running} at work"),
+    };
+    [
+        seen.state().to_owned(),
+        session.tier.map_or_else(|| "-".to_owned(), |tier| tier.to_string()),
+        filled(session.mode.as_deref()),
+        filled(session.role.as_deref()),
+        filled(session.model.as_deref()),
+        time::shown(session.started, relative, now),
+        time::shown(session.last_seen, relative, now),
+        filled(session.end_reason.as_deref()),
+        agents,
+        session.cost_usd.map_or_else(|| "-".to_owned(), |cost| format!("${cost:.4}")),
+        plain(&session.id),
+        filled(session.status.as_ref().map(|(text, _)| text.as_str())),
+    ]
+}
+
+/// What others wrote cannot break a line.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[derive(Serialize)]
+struct SessionsWire<'a> {
+    sessions: Vec<SessionWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct SessionWire<'a> {
+    id: &'a str,
+    client_id: Option<&'a str>,
+    tier: Option<u8>,
+    mode: Option<&'a str>,
+    role: Option<&'a str>,
+    model: Option<&'a str>,
+    source: Option<&'a str>,
+    cwd: Option<&'a str>,
+    transcript: Option<&'a str>,
+    parent_mission: Option<&'a str>,
+    started_at: Option<String>,
+    last_seen_at: Option<String>,
+    ended_at: Option<String>,
+    end_reason: Option<&'a str>,
+    state: &'static str,
+    stale: Option<&'static str>,
+    status: Option<&'a str>,
+    status_at: Option<String>,
+    subagents: Vec<SubagentWire<'a>>,
+    cost_usd: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct SubagentWire<'a> {
+    agent_id: &'a str,
+    agent_type: Option<&'a str>,
+    started_at: Option<String>,
+    ended_at: Option<String>,
+}
+
+fn written(at: Option<DateTime<Utc>>) -> Option<String> {
+    at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+impl<'a> SessionWire<'a> {
+    fn new(seen: &'a Seen) -> Self {
+        let session = &seen.session;
+        Self {
+            id: &session.id,
+            client_id: session.client_id.as_deref(),
+            tier: session.tier,
+            mode: session.mode.as_deref(),
+            role: session.role.as_deref(),
+            model: session.model.as_deref(),
+            source: session.source.as_deref(),
+            cwd: session.cwd.as_deref(),
+            transcript: session.transcript.as_deref(),
+            parent_mission: session.parent_mission.as_deref(),
+            started_at: written(session.started),
+            last_seen_at: written(session.last_seen),
+            ended_at: written(session.ended),
+            end_reason: session.end_reason.as_deref(),
+            state: session.state.as_str(),
+            stale: seen.stale.map(|stale| match stale {
+                Stale::Gone => "gone",
+                Stale::Silent => "silent",
+            }),
+            status: session.status.as_ref().map(|(text, _)| text.as_str()),
+            status_at: written(session.status.as_ref().and_then(|(_, at)| *at)),
+            subagents: session.subagents.iter().map(SubagentWire::new).collect(),
+            cost_usd: session.cost_usd,
+        }
+    }
+}
+
+impl<'a> SubagentWire<'a> {
+    fn new(subagent: &'a SubagentRow) -> Self {
+        Self {
+            agent_id: &subagent.id,
+            agent_type: subagent.kind.as_deref(),
+            started_at: written(subagent.started),
+            ended_at: written(subagent.ended),
+        }
+    }
+}

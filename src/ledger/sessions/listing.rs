@@ -1,0 +1,103 @@
+//! Sessions as they are shown.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Row, params};
+
+use super::super::{Ledger, LedgerError, migrate, time};
+use crate::model::session::{Session, State, SubagentRow};
+
+/// Which sessions are asked for; `None` for all.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WhichSessions<'a> {
+    /// The one of this id, its own or the client's.
+    pub id: Option<&'a str>,
+    /// Those that are a part of this.
+    pub mission: Option<&'a str>,
+    /// Those that gave a sign at or after this time.
+    pub since: Option<DateTime<Utc>>,
+}
+
+const MATCHING: &str =
+    "SELECT session_id, client_session_id, tier, mode, role, model, source, cwd, transcript,
+         parent_mission, process, started_at, last_seen_at, ended_at, end_reason, state, status, status_at
+     FROM hook_sessions
+     WHERE (?1 IS NULL OR session_id = ?1 OR client_session_id = ?1) AND (?2 IS NULL OR parent_mission = ?2)
+         AND (?3 IS NULL OR last_seen_at >= ?3)
+     ORDER BY last_seen_at DESC, session_id";
+
+const RUNS: &str = "SELECT sum(cost_usd), max(model) FROM client_runs WHERE session_id IN (?1, ?2)";
+
+const SUBAGENTS: &str = "SELECT agent_id, agent_type, started_at, ended_at FROM hook_subagents
+     WHERE session_id = ?1 ORDER BY started_at, agent_id";
+
+impl Ledger {
+    /// The sessions that match, the last seen first.
+    pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>, LedgerError> {
+        let look = || {
+            // A reader does not migrate.
+            if !migrate::has_table(&self.connection, "hook_sessions")? {
+                return Ok(vec![]);
+            }
+            let WhichSessions { id, mission, since } = which;
+            let mut statement = self.connection.prepare(MATCHING)?;
+            let found = statement.query_map(params![id, mission, since.map(time::write)], session)?;
+            let mut sessions = found.collect::<rusqlite::Result<Vec<_>>>()?;
+            self.complete(&mut sessions)?;
+            Ok(sessions)
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
+    /// Adds what stands in other tables.
+    fn complete(&self, sessions: &mut [Session]) -> rusqlite::Result<()> {
+        let mut subagents = self.connection.prepare(SUBAGENTS)?;
+        let mut runs = self.connection.prepare(RUNS)?;
+        for session in sessions {
+            let rows = subagents.query_map([&session.id], |row| subagent(row, session.ended))?;
+            session.subagents = rows.collect::<rusqlite::Result<_>>()?;
+            let ids = params![session.id, session.client_id];
+            let run: (Option<f64>, Option<String>) =
+                runs.query_row(ids, |row| Ok((row.get(0)?, row.get(1)?)))?;
+            session.cost_usd = run.0;
+            session.model = session.model.take().or(run.1);
+        }
+        Ok(())
+    }
+}
+
+fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> rusqlite::Result<SubagentRow> {
+    let started = moment(row, 2)?;
+    // One that was started again has an end from before; and with its session every one ends.
+    let ended = moment(row, 3)?.filter(|ended| started.is_none_or(|started| *ended >= started));
+    Ok(SubagentRow { id: row.get(0)?, kind: row.get(1)?, started, ended: ended.or(session_ended) })
+}
+
+fn moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<DateTime<Utc>>> {
+    Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(time::read))
+}
+
+fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
+    let status: Option<String> = row.get(16)?;
+    let status_at = moment(row, 17)?;
+    Ok(Session {
+        id: row.get(0)?,
+        client_id: row.get(1)?,
+        tier: row.get(2)?,
+        mode: row.get(3)?,
+        role: row.get(4)?,
+        model: row.get(5)?,
+        source: row.get(6)?,
+        cwd: row.get(7)?,
+        transcript: row.get(8)?,
+        parent_mission: row.get(9)?,
+        process: row.get(10)?,
+        started: moment(row, 11)?,
+        last_seen: moment(row, 12)?,
+        ended: moment(row, 13)?,
+        end_reason: row.get(14)?,
+        state: State::named(&row.get::<_, String>(15)?).unwrap_or(State::Active),
+        status: status.map(|text| (text, status_at)),
+        subagents: vec![],
+        cost_usd: None,
+    })
+}

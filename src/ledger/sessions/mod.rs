@@ -1,0 +1,339 @@
+//! The registry: a row of `hook_sessions` for each session of the client, with its subagents and the tool calls that are
+//! under way.
+
+mod listing;
+mod news;
+#[cfg(test)]
+mod orders;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{OptionalExtension as _, params};
+
+use super::{Change, LedgerError, time};
+use crate::model::event::Subagent;
+use crate::model::session::{Reminded, Sign, Signs, State};
+
+pub use listing::WhichSessions;
+pub use news::News;
+
+/// Who a session is, as far as a hook knows. What it does not know stays as it was.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Who<'a> {
+    /// Its id.
+    pub session: &'a str,
+    /// The client's own id, where that is another one.
+    pub client_id: Option<&'a str>,
+    /// Its tier.
+    pub tier: Option<u8>,
+    /// How it is led.
+    pub mode: Option<&'a str>,
+    /// Its role.
+    pub role: Option<&'a str>,
+    /// Its model.
+    pub model: Option<&'a str>,
+    /// Its folder.
+    pub cwd: Option<&'a str>,
+    /// The client's record of it.
+    pub transcript: Option<&'a str>,
+    /// What it is a part of.
+    pub mission: Option<&'a str>,
+    /// The client's process.
+    pub process: Option<&'a str>,
+}
+
+/// What a session was before it gave its latest sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Before {
+    /// When it last paused: its agent was done, or it ended. Where it never did, when it began.
+    pub paused: Option<DateTime<Utc>>,
+}
+
+const MEET: &str =
+    "INSERT INTO hook_sessions (session_id, client_session_id, tier, mode, role, model, cwd, transcript,
+         parent_mission, process, started_at, last_seen_at, state, reminded_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 'active', ?11)
+     ON CONFLICT (session_id) DO UPDATE SET
+         client_session_id = coalesce(excluded.client_session_id, client_session_id),
+         tier = coalesce(excluded.tier, tier), mode = coalesce(excluded.mode, mode),
+         role = coalesce(excluded.role, role), model = coalesce(excluded.model, model),
+         cwd = coalesce(cwd, excluded.cwd), transcript = coalesce(excluded.transcript, transcript),
+         parent_mission = coalesce(excluded.parent_mission, parent_mission),
+         process = coalesce(excluded.process, process),
+         last_seen_at = max(last_seen_at, excluded.last_seen_at)";
+
+pub(super) const TOOL_RUNS: &str =
+    "SELECT EXISTS (SELECT 1 FROM hook_calls LEFT JOIN hook_subagents USING (session_id, agent_id)
+         WHERE session_id = ?1 AND NOT done AND began_us >
+             CASE WHEN agent_id IS NULL THEN ?2 ELSE coalesce(hook_subagents.settled_us, 0) END)";
+
+impl Change<'_> {
+    /// Adds a row for the session if it has none, fills in what is known of it, and says how it was before.
+    pub fn meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> Result<Before, LedgerError> {
+        self.try_meet(who, now).map_err(|cause| self.error(cause))
+    }
+
+    fn try_meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> rusqlite::Result<Before> {
+        let paused: Option<(i64, String)> = self
+            .transaction
+            .query_row(
+                "SELECT max(idle_us, over_us), started_at FROM hook_sessions WHERE session_id = ?1",
+                [who.session],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .optional()?;
+        let Who { session, client_id, tier, mode, role, model, cwd, transcript, mission, process } = *who;
+        let at = time::write(now);
+        self.transaction.execute(
+            MEET,
+            params![session, client_id, tier, mode, role, model, cwd, transcript, mission, process, at],
+        )?;
+        let paused = paused.and_then(|(paused, started)| {
+            if paused > 0 { DateTime::from_timestamp_micros(paused) } else { time::read(&started) }
+        });
+        Ok(Before { paused })
+    }
+
+    /// Takes a sign into account. Each is written in any order with those that may be late.
+    pub fn note_sign(&self, session: &str, sign: &Sign<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        self.try_note_sign(session, sign, now).map_err(|cause| self.error(cause))
+    }
+
+    fn try_note_sign(&self, session: &str, sign: &Sign<'_>, now: DateTime<Utc>) -> rusqlite::Result<()> {
+        let at = if sign.may_be_late() {
+            now.timestamp_micros()
+        } else {
+            self.after_all_before(session, now.timestamp_micros())?
+        };
+        let moment = time::write(now);
+        match *sign {
+            Sign::Begins(beginning) => {
+                let source = beginning.source.as_deref();
+                self.transaction.execute(
+                    "UPDATE hook_sessions SET awake_us = ?2, source = coalesce(?3, source), ended_at = NULL,
+                         end_reason = NULL WHERE session_id = ?1",
+                    params![session, at, source],
+                )?;
+                if source == Some("compact") {
+                    // Its subagents go on, and it knows what it was about.
+                    return self.tools_done(session, at);
+                }
+                self.transaction.execute(
+                    "UPDATE hook_sessions SET status = NULL, status_at = NULL, reminded_at = ?2
+                     WHERE session_id = ?1",
+                    params![session, moment],
+                )?;
+                self.all_done(session, at, &moment)
+            }
+            Sign::Prompted | Sign::SentOn => {
+                self.set(session, "awake_us", at)?;
+                self.tools_done(session, at)
+            }
+            Sign::ToolBegins { call, agent } => self.tool_begins(session, call, agent, at),
+            Sign::ToolsDone { calls, agent } => {
+                if agent.is_none() {
+                    self.set(session, "awake_us", at)?;
+                }
+                calls.iter().try_for_each(|call| self.tool_done(session, call, agent))
+            }
+            Sign::SubagentBegins(subagent) => self.subagent(session, subagent, Some(&moment), None, 0),
+            Sign::SubagentEnds(subagent) => {
+                self.subagent(session, subagent, None, Some(&moment), at)?;
+                self.transaction
+                    .execute(
+                        "DELETE FROM hook_calls WHERE session_id = ?1 AND agent_id = ?2
+                             AND coalesce(began_us, 0) <= ?3",
+                        params![session, subagent.id, at],
+                    )
+                    .map(|_| ())
+            }
+            Sign::Stops => {
+                self.set(session, "idle_us", at)?;
+                self.tools_done(session, at)
+            }
+            Sign::Ends { reason } => {
+                self.transaction.execute(
+                    "UPDATE hook_sessions SET over_us = ?2, ended_at = ?3, end_reason = ?4 WHERE session_id = ?1",
+                    params![session, at, moment, reason],
+                )?;
+                self.all_done(session, at, &moment)
+            }
+        }
+    }
+
+    /// The moment of a sign that the client waits for: such signs are written in their order, whatever the clock says.
+    fn after_all_before(&self, session: &str, at: i64) -> rusqlite::Result<i64> {
+        let latest: Option<i64> = self
+            .transaction
+            .query_row(
+                "SELECT max(awake_us, idle_us, over_us) FROM hook_sessions WHERE session_id = ?1",
+                [session],
+                |row| row.get(0),
+            )
+            .optional()?;
+        Ok(latest.map_or(at, |latest| at.max(latest + 1)))
+    }
+
+    fn set(&self, session: &str, column: &'static str, at: i64) -> rusqlite::Result<()> {
+        self.transaction
+            .execute(
+                &format!("UPDATE hook_sessions SET {column} = ?2 WHERE session_id = ?1"),
+                params![session, at],
+            )
+            .map(|_| ())
+    }
+
+    /// No tool call of the session's own agent that began until then still runs.
+    fn tools_done(&self, session: &str, at: i64) -> rusqlite::Result<()> {
+        self.set(session, "settled_us", at)?;
+        self.transaction
+            .execute(
+                "DELETE FROM hook_calls WHERE session_id = ?1 AND agent_id IS NULL
+                     AND coalesce(began_us, 0) <= ?2",
+                params![session, at],
+            )
+            .map(|_| ())
+    }
+
+    /// Nor does one of its subagents', and none of these runs.
+    fn all_done(&self, session: &str, at: i64, moment: &str) -> rusqlite::Result<()> {
+        self.set(session, "settled_us", at)?;
+        self.transaction.execute("DELETE FROM hook_calls WHERE session_id = ?1", [session])?;
+        self.transaction
+            .execute(
+                "UPDATE hook_subagents SET ended_at = coalesce(ended_at, ?2), settled_us = max(settled_us, ?3)
+                 WHERE session_id = ?1",
+                params![session, moment, at],
+            )
+            .map(|_| ())
+    }
+
+    fn tool_begins(&self, session: &str, call: &str, agent: Option<&str>, at: i64) -> rusqlite::Result<()> {
+        self.transaction.execute(
+            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, began_us, done) VALUES (?1, ?2, ?3, ?4, 0)
+             ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = excluded.began_us",
+            params![session, call, agent, at],
+        )?;
+        self.forget_if_complete(session, call)
+    }
+
+    fn tool_done(&self, session: &str, call: &str, agent: Option<&str>) -> rusqlite::Result<()> {
+        self.transaction.execute(
+            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, done) VALUES (?1, ?2, ?3, 1)
+             ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = 1",
+            params![session, call, agent],
+        )?;
+        self.forget_if_complete(session, call)
+    }
+
+    /// Of a call that has begun and is done there is nothing more to come.
+    fn forget_if_complete(&self, session: &str, call: &str) -> rusqlite::Result<()> {
+        self.transaction
+            .execute(
+                "DELETE FROM hook_calls WHERE session_id = ?1 AND tool_use_id = ?2 AND done
+                     AND began_us IS NOT NULL",
+                params![session, call],
+            )
+            .map(|_| ())
+    }
+
+    fn subagent(
+        &self,
+        session: &str,
+        subagent: &Subagent,
+        started: Option<&str>,
+        ended: Option<&str>,
+        settled: i64,
+    ) -> rusqlite::Result<()> {
+        self.transaction
+            .execute(
+                "INSERT INTO hook_subagents (session_id, agent_id, agent_type, started_at, ended_at, settled_us)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (session_id, agent_id) DO UPDATE SET
+                     agent_type = coalesce(excluded.agent_type, agent_type),
+                     started_at = coalesce(excluded.started_at, started_at),
+                     ended_at = coalesce(excluded.ended_at, ended_at),
+                     settled_us = max(settled_us, excluded.settled_us)",
+                params![session, subagent.id, subagent.kind, started, ended, settled],
+            )
+            .map(|_| ())
+    }
+
+    /// What the state of a session follows from.
+    pub fn signs(&self, session: &str) -> Result<Signs, LedgerError> {
+        let look = || {
+            let (awake, idle, over, settled) = self.transaction.query_row(
+                "SELECT awake_us, idle_us, over_us, settled_us FROM hook_sessions WHERE session_id = ?1",
+                [session],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)?)),
+            )?;
+            let tool_runs =
+                self.transaction.query_row(TOOL_RUNS, params![session, settled], |row| row.get(0))?;
+            Ok(Signs { awake, idle, over, tool_runs })
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
+    /// Writes the state of a session down.
+    pub fn set_state(&self, session: &str, state: State) -> Result<(), LedgerError> {
+        self.transaction
+            .execute(
+                "UPDATE hook_sessions SET state = ?2 WHERE session_id = ?1 AND state <> ?2",
+                params![session, state.as_str()],
+            )
+            .map(|_| ())
+            .map_err(|cause| self.error(cause))
+    }
+
+    /// When a session was last reminded of its status.
+    pub fn reminded(&self, session: &str) -> Result<Reminded, LedgerError> {
+        self.transaction
+            .query_row(
+                "SELECT status IS NOT NULL, reminded_at FROM hook_sessions WHERE session_id = ?1",
+                [session],
+                |row| {
+                    let at: Option<String> = row.get(1)?;
+                    Ok(Reminded { has_status: row.get(0)?, at: at.as_deref().and_then(time::read) })
+                },
+            )
+            .map_err(|cause| self.error(cause))
+    }
+
+    /// It has been reminded.
+    pub fn note_reminder(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        self.transaction
+            .execute(
+                "UPDATE hook_sessions SET reminded_at = ?2 WHERE session_id = ?1",
+                params![session, time::write(now)],
+            )
+            .map(|_| ())
+            .map_err(|cause| self.error(cause))
+    }
+
+    /// Writes down what a session works on; an empty text takes it back. The session must have been met.
+    pub fn set_status(&self, session: &str, text: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        let text = Some(text).filter(|text| !text.is_empty());
+        self.transaction
+            .execute(
+                "UPDATE hook_sessions SET status = ?2, status_at = ?3, reminded_at = ?3 WHERE session_id = ?1",
+                params![session, text, time::write(now)],
+            )
+            .map(|_| ())
+            .map_err(|cause| self.error(cause))
+    }
+
+    /// Deletes the sessions that gave no sign since `cutoff`, to the day, and says how many rows that were.
+    pub(super) fn prune_sessions(&self, cutoff: &str) -> rusqlite::Result<usize> {
+        let mut deleted = 0;
+        for table in ["hook_calls", "hook_subagents"] {
+            deleted += self.transaction.execute(
+                &format!(
+                    "DELETE FROM {table} WHERE session_id IN
+                         (SELECT session_id FROM hook_sessions WHERE last_seen_at < ?1)"
+                ),
+                [cutoff],
+            )?;
+        }
+        deleted += self.transaction.execute("DELETE FROM hook_sessions WHERE last_seen_at < ?1", [cutoff])?;
+        Ok(deleted)
+    }
+}

@@ -1,0 +1,161 @@
+//! Whatever order the hooks write in, the state is what really was.
+
+use chrono::{DateTime, Utc};
+use proptest::prelude::*;
+
+use super::Who;
+use crate::ledger::Ledger;
+use crate::model::event::{Beginning, Subagent};
+use crate::model::session::{Sign, State};
+use crate::policy::session::state;
+
+/// What happens in a session, in its true order; calls and subagents by their numbers.
+#[derive(Debug, Clone)]
+enum Happens {
+    Begins,
+    Prompted,
+    ToolBegins(usize, Option<usize>),
+    ToolsDone(Vec<usize>, Option<usize>),
+    SubagentBegins(usize),
+    SubagentEnds(usize),
+    Stops,
+    Ends,
+}
+
+use Happens::*;
+
+impl Happens {
+    const fn may_be_late(&self) -> bool {
+        matches!(self, ToolBegins(..) | SubagentBegins(_) | SubagentEnds(_))
+    }
+}
+
+/// What a message of the agent does.
+#[derive(Debug, Clone)]
+enum Message {
+    /// So many tools, one after the other or at once; the last may be refused without a word.
+    Tools(usize),
+    /// A subagent that is waited for, with so many tools.
+    Subagent(usize),
+}
+
+fn history(turns: &[Vec<Message>], ends: bool) -> Vec<Happens> {
+    let mut happened = vec![Begins];
+    let (mut call, mut agent) = (0, 0);
+    for turn in turns {
+        happened.push(Prompted);
+        for message in turn {
+            match message {
+                Message::Tools(tools) => {
+                    let calls: Vec<usize> = (call..call + tools).collect();
+                    call += tools;
+                    happened.extend(calls.iter().map(|call| ToolBegins(*call, None)));
+                    happened.push(ToolsDone(calls, None));
+                }
+                Message::Subagent(tools) => {
+                    let task = call;
+                    let calls: Vec<usize> = (call + 1..=call + tools).collect();
+                    call += tools + 1;
+                    happened.extend([ToolBegins(task, None), SubagentBegins(agent)]);
+                    happened.extend(calls.iter().map(|call| ToolBegins(*call, Some(agent))));
+                    happened.extend([
+                        ToolsDone(calls, Some(agent)),
+                        SubagentEnds(agent),
+                        ToolsDone(vec![task], None),
+                    ]);
+                    agent += 1;
+                }
+            }
+        }
+        happened.push(Stops);
+    }
+    happened.extend(ends.then_some(Ends));
+    happened
+}
+
+/// The state by the true order.
+fn truth(happened: &[Happens]) -> State {
+    let mut open: Vec<usize> = vec![];
+    let mut rest = State::Active;
+    for event in happened {
+        match event {
+            Begins | Prompted => rest = State::Active,
+            ToolBegins(call, _) => open.push(*call),
+            ToolsDone(calls, _) => open.retain(|call| !calls.contains(call)),
+            Stops => rest = State::Idle,
+            Ends => rest = State::Ended,
+            SubagentBegins(_) | SubagentEnds(_) => {}
+        }
+    }
+    match rest {
+        State::Ended => rest,
+        _ if !open.is_empty() => State::ToolActive,
+        _ => rest,
+    }
+}
+
+fn tell(ledger: &mut Ledger, session: &str, event: &Happens, at: i64) {
+    let now: DateTime<Utc> = DateTime::from_timestamp_micros(at).unwrap();
+    let name = |number: &usize| format!("n{number}");
+    let subagent = |number: &usize| Subagent { id: name(number), kind: None };
+    let change = ledger.change().unwrap();
+    change.meet(&Who { session, ..Who::default() }, now).unwrap();
+    let note = |sign: &Sign<'_>| change.note_sign(session, sign, now).unwrap();
+    match event {
+        Begins => note(&Sign::Begins(&Beginning::default())),
+        Prompted => note(&Sign::Prompted),
+        ToolBegins(call, agent) => {
+            note(&Sign::ToolBegins { call: &name(call), agent: agent.as_ref().map(name).as_deref() });
+        }
+        ToolsDone(calls, agent) => {
+            let calls: Vec<String> = calls.iter().map(name).collect();
+            note(&Sign::ToolsDone { calls: &calls, agent: agent.as_ref().map(name).as_deref() });
+        }
+        SubagentBegins(agent) => note(&Sign::SubagentBegins(&subagent(agent))),
+        SubagentEnds(agent) => note(&Sign::SubagentEnds(&subagent(agent))),
+        Stops => note(&Sign::Stops),
+        Ends => note(&Sign::Ends { reason: Some("other") }),
+    }
+    change.set_state(session, state(change.signs(session).unwrap())).unwrap();
+    change.commit().unwrap();
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    prop_oneof![(1usize..4).prop_map(Message::Tools), (0usize..3).prop_map(Message::Subagent)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn late_words_change_nothing(
+        turns in prop::collection::vec(prop::collection::vec(message(), 0..4), 0..4),
+        ends in any::<bool>(),
+        cut in any::<prop::sample::Index>(),
+        late in prop::collection::vec((0usize..8, 0i64..150), 64),
+        clock_goes_back in any::<bool>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        let all = history(&turns, ends);
+        let happened = all.get(..=cut.index(all.len())).unwrap();
+        // A message of the model lies between the events of one and the next: 100 ms here, and tools take 1 ms.
+        let mut told: Vec<(usize, usize, i64)> = vec![];
+        let mut at = 1_774_000_000_000_000_i64;
+        for (nth, event) in happened.iter().enumerate() {
+            at += if matches!(event, ToolBegins(..) | ToolsDone(..)) { 1_000 } else { 100_000 };
+            let (places, delay) = late[nth % late.len()];
+            // One that nobody waits for may begin late, and write later still.
+            let (places, delay) = if event.may_be_late() { (places, delay * 100) } else { (0, 0) };
+            // A clock that is set back within a session moves only what is waited for, which comes in its order.
+            let jump = if clock_goes_back && matches!(event, Stops | Ends | Prompted) { -50_000 } else { 0 };
+            told.push((nth + places, nth, at + delay + jump));
+        }
+        told.sort_by_key(|(place, nth, _)| (*place, *nth));
+        for (_, nth, at) in told {
+            tell(&mut ledger, "s", happened.get(nth).unwrap(), at);
+        }
+        let session = ledger.sessions(super::WhichSessions::default()).unwrap().remove(0);
+        prop_assert_eq!(session.state, truth(happened), "{:?}", happened);
+    }
+}

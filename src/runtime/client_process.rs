@@ -1,0 +1,105 @@
+//! The client's process: which one it is, and whether it is still there.
+
+use std::fs::read_to_string;
+
+use rustix::process::getppid;
+
+use crate::model::session::Life;
+
+/// Between a hook and its client there may be a shell.
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "busybox", "timeout"];
+
+/// So many of them are looked through.
+const DEPTH: usize = 4;
+
+/// The process that called this one as a hook, in a word that no other process has: its number, when it began, and the
+/// machine and the container in which these hold.
+pub fn calling() -> Option<String> {
+    let mut pid = getppid()?.as_raw_nonzero().get();
+    for _ in 0..DEPTH {
+        let stat = Stat::of(pid)?;
+        if SHELLS.contains(&stat.name.as_str()) && stat.parent > 1 {
+            pid = stat.parent;
+            continue;
+        }
+        return Some(format!("{pid} {} {}", stat.began, place()?));
+    }
+    None
+}
+
+/// Whether the process of this name is still there.
+pub fn life(process: Option<&str>) -> Life {
+    let parts = process.and_then(|name| name.split_once(' ')).and_then(|(pid, rest)| {
+        let (began, named_place) = rest.split_once(' ')?;
+        Some((pid.parse().ok().filter(|pid| *pid > 0)?, began, named_place))
+    });
+    let Some((pid, began, named_place)) = parts else { return Life::Unknown };
+    if place().as_deref() != Some(named_place) {
+        return Life::Unknown;
+    }
+    match Stat::of(pid) {
+        Some(stat) if stat.began == began && !stat.is_dead => Life::Runs,
+        Some(_) | None => Life::Gone,
+    }
+}
+
+/// Where the numbers of processes mean the same: this boot of this machine, this namespace of processes.
+fn place() -> Option<String> {
+    let boot = read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.display()))
+}
+
+struct Stat {
+    name: String,
+    parent: i32,
+    /// In ticks since the machine began.
+    began: String,
+    is_dead: bool,
+}
+
+impl Stat {
+    fn of(pid: i32) -> Option<Self> {
+        Self::parse(&read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    fn parse(stat: &str) -> Option<Self> {
+        // The name may hold anything, parentheses too.
+        let (head, rest) = stat.rsplit_once(')')?;
+        let (_, name) = head.split_once('(')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        Some(Self {
+            name: name.to_owned(),
+            parent: fields.get(1)?.parse().ok()?,
+            began: (*fields.get(19)?).to_owned(),
+            is_dead: matches!(*fields.first()?, "Z" | "X"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_moves_no_field() {
+        let stat =
+            "7 (a) b (c) S 3 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1 18446744073709551615";
+        let stat = Stat::parse(stat).unwrap();
+        assert_eq!((stat.name.as_str(), stat.parent, stat.began.as_str()), ("a) b (c", 3, "987654"));
+        assert!(Stat::parse("").is_none() && Stat::parse("7 (x) S 3").is_none());
+    }
+
+    #[test]
+    fn another_process_of_the_same_number_is_not_the_same() {
+        let own = std::process::id();
+        let began = Stat::of(i32::try_from(own).unwrap()).unwrap().began;
+        let place = place().unwrap();
+        assert_eq!(life(Some(&format!("{own} {began} {place}"))), Life::Runs);
+        assert_eq!(life(Some(&format!("{own} {began}1 {place}"))), Life::Gone);
+        assert_eq!(life(Some(&format!("{own} {began} another {place}"))), Life::Unknown);
+        for unknown in [None, Some(""), Some("x y z"), Some("-1 2 3"), Some("0 2 3")] {
+            assert_eq!(life(unknown), Life::Unknown, "{unknown:?}");
+        }
+    }
+}
