@@ -74,7 +74,7 @@ fn a_jump_is_told_as_the_highest_level_and_says_what_to_do() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 100_000);
     assert_eq!(after_tools(&sandbox), "");
-    assert!(!sandbox.path("claudeops.db").exists(), "without news nothing is written");
+    assert_eq!(sandbox.sql("SELECT count(*) FROM session_reminders"), "0", "without news nothing is told");
     fill(&sandbox, 184_000);
     let told = after_tools(&sandbox);
     assert!(

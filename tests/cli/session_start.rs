@@ -15,11 +15,12 @@ fn context(sandbox: &Sandbox) -> Run {
 }
 
 #[test]
-fn without_any_state_every_section_says_so_and_nothing_is_created() {
+fn without_any_state_every_section_says_so_and_only_the_session_is_written_down() {
     let sandbox = Sandbox::new();
     let run = context(&sandbox);
     assert_eq!(run.stdout.matches("  No data available\n").count(), 3, "{}", run.stdout);
-    assert!(!sandbox.path("claudeops.db").exists());
+    assert_eq!(sandbox.sql("SELECT session_id, state FROM hook_sessions"), "s|active");
+    assert!(!sandbox.path("cooldown.json").exists());
 }
 
 #[test]

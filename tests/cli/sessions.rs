@@ -160,7 +160,9 @@ fn a_session_whose_process_is_gone_is_stale() {
     assert_eq!(listed(&sandbox, &["--active"]), [Value::Null; 0]);
     sandbox.sql("UPDATE hook_sessions SET process = NULL");
     assert_eq!(listed(&sandbox, &["--stale"]), [Value::Null; 0]);
-    assert_eq!(listed(&sandbox, &["--stale", "--stale-after", "0s"])[0]["stale"], "silent");
+    sandbox.sql("UPDATE hook_sessions SET last_seen_at = '2026-03-21T14:00:00Z'");
+    assert_eq!(listed(&sandbox, &["--stale"])[0]["stale"], "silent");
+    assert_eq!(listed(&sandbox, &["--stale", "--stale-after", "3650d"]), [Value::Null; 0]);
     let run = sandbox.opsctl(&["sessions"], b"");
     assert!(run.stdout.starts_with("STATE ") && run.stdout.contains("  s"), "{run:?}");
 }

@@ -16,6 +16,7 @@ mod notification;
 mod own_hooks;
 mod rules;
 mod session_facts;
+mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
 mod tiers;
