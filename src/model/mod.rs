@@ -15,4 +15,5 @@ pub mod percentile;
 pub mod policy;
 pub mod rules;
 pub mod session;
+pub mod thousands;
 pub mod verdict;

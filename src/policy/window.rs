@@ -1,6 +1,7 @@
 //! How full the window of a session's model is, and what the agent is told of it.
 
 use crate::model::policy::Tier;
+use crate::model::thousands::grouped;
 
 /// The shares of a window, in percent, at which the agent is told.
 pub const LEVELS: [u8; 4] = [60, 80, 90, 95];
@@ -66,8 +67,8 @@ pub fn warning(level: u8, fullness: Fullness, tier: Option<Tier>) -> String {
     let Fullness { tokens, window } = fullness;
     let used = format!(
         "Context above {level}%: {} of {} tokens ({}%) of this session are used.",
-        thousands(tokens),
-        thousands(u64::from(window)),
+        grouped(tokens),
+        grouped(u64::from(window)),
         fullness.percent()
     );
     let (hand_over, way) = if tier == Some(Tier::Full) {
@@ -91,19 +92,6 @@ pub fn warning(level: u8, fullness: Fullness, tier: Option<Tier>) -> String {
         _ => "Read no more than you need: ask for parts of files and for the last lines of logs. What you found out so far belongs in a few lines of your text.".to_owned(),
     };
     format!("{used} {advice}")
-}
-
-/// `123456` as `123,456`.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -189,7 +177,5 @@ mod tests {
         assert!(told(60, 120_000, None).contains("Read no more than you need"));
         assert!(told(90, 180_000, None).contains("STOP the task now"));
         assert!(told(95, 199_999, None).contains("EMERGENCY"));
-        assert_eq!(thousands(1_000_000), "1,000,000");
-        assert_eq!(thousands(12), "12");
     }
 }

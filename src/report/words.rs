@@ -4,6 +4,7 @@ use chrono::{DateTime, Datelike as _, SecondsFormat, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::model::distance::distance;
+use crate::model::thousands;
 
 /// The longest text of the ledger that is shown whole, in characters.
 const LONGEST: usize = 400;
@@ -52,15 +53,7 @@ pub fn count(count: usize, one: &str, many: &str) -> String {
 
 /// Thousands apart.
 pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    thousands::grouped(u64::try_from(number).unwrap_or(u64::MAX))
 }
 
 /// US dollars to the cent; less than ten cents to the tenth of one.
