@@ -65,5 +65,6 @@ fn a_session_that_ended_well_is_not_told_of() {
         sandbox.write("transcript.jsonl", "{\"type\":\"assistant\",\"message\":{\"content\":[]}}\n");
     let input = json!({"session_id": "s1", "transcript_path": transcript, "reason": "other"});
     assert_eq!(sandbox.hook("session-end", &input).code, Some(0));
-    assert!(!delivering(&sandbox) && !sandbox.path("claudeops.db").exists());
+    assert!(!delivering(&sandbox));
+    assert_eq!(sandbox.sql("SELECT (SELECT count(*) FROM notices) + (SELECT count(*) FROM events)"), "0");
 }
