@@ -1,6 +1,7 @@
 //! The ledger: what was done, and what is about to be done. Nothing outside this folder knows SQL.
 
 pub mod cooldown_file;
+mod log;
 mod migrate;
 pub mod time;
 
@@ -82,6 +83,7 @@ pub struct Ledger {
 pub struct Change<'a> {
     // Declared first, dropped first: the turn ends after the transaction has.
     transaction: Transaction<'a>,
+    connection: &'a Connection,
     path: &'a Path,
     _turn: Option<File>,
 }
@@ -165,12 +167,15 @@ impl Ledger {
     /// Begins a change that no other writer can get in between.
     pub fn change(&mut self) -> Result<Change<'_>, LedgerError> {
         let Self { connection, path, patience } = self;
+        let fail = |cause| LedgerError { path: path.display().to_string(), cause };
+        connection.busy_handler(Some(patience.handler())).map_err(fail)?;
+        let connection = &*connection;
         // Without a turn SQLite's own lock still holds; only its queue is less fair.
         let turn = folder_lock::turn_in_folder_of(path, patience.limit()).ok();
-        match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(transaction) => Ok(Change { transaction, path, _turn: turn }),
-            Err(cause) => Err(LedgerError { path: path.display().to_string(), cause }),
-        }
+        // There is no other transaction: a change borrows the ledger as its own.
+        let transaction =
+            Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(fail)?;
+        Ok(Change { transaction, connection, path, _turn: turn })
     }
 
     fn error(&self, cause: rusqlite::Error) -> LedgerError {
@@ -181,8 +186,10 @@ impl Ledger {
 impl Change<'_> {
     /// Makes the change durable.
     pub fn commit(self) -> Result<(), LedgerError> {
-        let path = self.path;
-        self.transaction.commit().map_err(|cause| LedgerError { path: path.display().to_string(), cause })
+        let Self { transaction, connection, path, _turn } = self;
+        transaction.commit().map_err(|cause| LedgerError { path: path.display().to_string(), cause })?;
+        log::keep_short(connection);
+        Ok(())
     }
 
     fn error(&self, cause: rusqlite::Error) -> LedgerError {

@@ -70,7 +70,10 @@ impl Ledger {
         policy: &Policy,
         now: DateTime<Utc>,
     ) -> Result<Snapshot, LedgerError> {
-        let look = || Reader::new(&self.connection, policy, now)?.usage_of(keys);
+        let look = || {
+            let view = self.connection.unchecked_transaction()?;
+            Reader::new(&view, policy, now)?.usage_of(keys)
+        };
         look().map_err(|cause| self.error(cause))
     }
 
@@ -78,7 +81,9 @@ impl Ledger {
     /// written down.
     pub fn usage_of_all(&self, policy: &Policy, now: DateTime<Utc>) -> Result<Option<Snapshot>, LedgerError> {
         let look = || {
-            let reader = Reader::new(&self.connection, policy, now)?;
+            // One view of the whole: otherwise each of its hundreds of questions would take a lock of its own.
+            let view = self.connection.unchecked_transaction()?;
+            let reader = Reader::new(&view, policy, now)?;
             if reader.is_empty()? {
                 return Ok(None);
             }

@@ -9,6 +9,7 @@ mod cooldown_json;
 mod input;
 mod kills;
 mod life_cycle;
+mod log;
 mod other_writer;
 mod random;
 #[path = "../support/sandbox.rs"]
