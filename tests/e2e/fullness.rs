@@ -90,7 +90,7 @@ fn a_compacted_session_is_told_anew_and_not_of_what_is_gone() {
     };
     let compacted = next(full.into_workspace(), "/compact").step(text("a summary").filling(172_000)).run();
     let again = next(compacted.into_workspace(), "go on")
-        .step(bash("echo 2").filling(30_000))
+        .step(bash("echo 2").filling(50_000))
         .step(bash("echo 3").filling(165_000))
         .step(text("done").filling(166_000))
         .run();
@@ -111,7 +111,7 @@ fn a_session_that_the_client_compacts_by_itself_is_told_anew() {
         .step(bash("seq 1 3000").filling(170_000))
         .step(too_long())
         .step(text("<summary>All was well.</summary>"))
-        .step(bash("echo 1").filling(30_000))
+        .step(bash("echo 1").filling(50_000))
         .step(bash("echo 2").filling(165_000))
         .step(text("done").filling(166_000))
         .run();
@@ -151,7 +151,7 @@ fn a_subagent_hears_nothing_of_the_sessions_context() {
             "count the containers",
             [
                 bash("docker images").filling(20_000),
-                bash("docker ps").filling(30_000),
+                bash("docker ps").filling(50_000),
                 text("counted").filling(31_000),
             ],
         )
