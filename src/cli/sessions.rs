@@ -11,8 +11,8 @@ use crate::model::policy::{Tier, Window};
 use crate::model::session::{Session, State, SubagentRow, plain_id};
 use crate::policy::session::{Stale, stale};
 use crate::runtime::client_process;
-use crate::runtime::environment::Environment;
-use crate::runtime::identity::Identity;
+use crate::runtime::environment::{Environment, plain_word};
+use crate::runtime::mission;
 use crate::session::redact::Redactor;
 
 /// The longest status, in characters.
@@ -122,14 +122,15 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
     if text.is_empty() && !args.clear {
         return Err("the status is empty; say it in a few words, or take it back with --clear".into());
     }
-    let identity = Identity::of_process();
+    let mission = mission::of_process();
+    let role = environment.role.as_deref().and_then(plain_word);
     let client_id = environment.client_session.as_deref().map(plain_id).filter(|id| *id != session);
     let who = Who {
         session: &session,
         client_id: client_id.as_deref(),
         tier: environment.tier.map(Tier::number),
-        role: identity.role.as_deref(),
-        mission: identity.mission.as_deref(),
+        role: role.as_deref(),
+        mission: mission.as_deref(),
         ..Who::default()
     };
     let now = Utc::now();

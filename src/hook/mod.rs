@@ -75,7 +75,7 @@ pub fn serve(stdin: &[u8], event: Option<&str>, environment: &Environment, now: 
     let mut answer = match wire::read(stdin, event, environment.session.as_deref()) {
         Ok(call) => handle(&call, environment, now),
         Err(error) => Answer::passing(vec![format!(
-            "hook input is not the client's JSON ({error}); nothing was checked"
+            "hook input is not the client's JSON ({error}); nothing was checked: let the client call it, as `opsctl render` sets it up"
         )]),
     };
     answer.notes.splice(0..0, environment.complaints.iter().cloned());

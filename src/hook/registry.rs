@@ -13,8 +13,8 @@ use crate::model::policy::Tier;
 use crate::model::session::Sign;
 use crate::policy::session::{reminder_is_due, state};
 use crate::runtime::client_process;
-use crate::runtime::environment::Environment;
-use crate::runtime::identity::Identity;
+use crate::runtime::environment::{Environment, plain_word};
+use crate::runtime::mission;
 
 /// What a session should be reminded of, where it has not said what it works on.
 const REMINDER: &str =
@@ -47,7 +47,8 @@ pub fn note(
     now: DateTime<Utc>,
 ) -> Result<Noted, LedgerError> {
     let Some(session) = call.session.as_deref() else { return Ok(Noted::default()) };
-    let identity = Identity::of_process();
+    let mission = mission::of_process();
+    let role = environment.role.as_deref().and_then(plain_word);
     let is_waited_for = !sign.is_some_and(Sign::may_be_late);
     let process = if is_waited_for { client_process::calling() } else { None };
     let cwd = call.cwd.as_ref().map(|path| path.to_string_lossy());
@@ -57,11 +58,11 @@ pub fn note(
         client_id: call.client_session.as_deref(),
         tier: environment.tier.or(known.tier).map(Tier::number),
         mode: environment.mode.map(crate::model::mode::Mode::as_str),
-        role: identity.role.as_deref(),
+        role: role.as_deref(),
         model: known.model,
         cwd: cwd.as_deref(),
         transcript: transcript.as_deref(),
-        mission: identity.mission.as_deref(),
+        mission: mission.as_deref(),
         process: process.as_deref(),
     };
     let open = if is_waited_for { Ledger::open_briefly } else { Ledger::open };

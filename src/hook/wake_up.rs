@@ -10,7 +10,7 @@ use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
 use crate::model::session::{Session, State, SubagentRow};
 use crate::runtime::environment::Environment;
-use crate::runtime::identity::Identity;
+use crate::runtime::mission;
 
 /// The line of a prompt that asks for it.
 pub const MARKER: &str = "[claude-ops:wake-up]";
@@ -76,7 +76,7 @@ fn gather(own: &str, since: DateTime<Utc>, environment: &Environment) -> Result<
     };
     // To the second, as it is stored.
     let lately = |at: Option<DateTime<Utc>>| at.is_some_and(|at| at.timestamp() >= since.timestamp());
-    if let Some(mission) = Identity::of_process().mission {
+    if let Some(mission) = mission::of_process() {
         let which = WhichSessions { mission: Some(&mission), since: Some(since), id: None };
         happened.sessions = ledger.sessions(which)?;
         happened.sessions.retain(|session| session.id != own);

@@ -47,7 +47,9 @@ pub enum CooldownFileError {
     #[error("{0} cannot be read ({1}); counting from the ledger alone")]
     Unreadable(String, std::io::Error),
     /// It is not what it should be; half-written, for example.
-    #[error("{0} is not a cooldown file ({1}); counting from the ledger alone")]
+    #[error(
+        "{0} is not a cooldown file ({1}); counting from the ledger alone until it is mended or moved away"
+    )]
     Malformed(String, serde_json::Error),
 }
 

@@ -122,6 +122,7 @@ impl Change<'_> {
             ("notices", "created_at", ""),
             ("verifications", "at", ""),
             ("session_reminders", "changed_at", ""),
+            ("client_runs", "started_at", ""),
             // The last reset of a service says which of its rows no longer count.
             ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {

@@ -97,6 +97,12 @@ impl Environment {
     }
 }
 
+/// A word that is stored and shown: no control characters, and not without end.
+pub fn plain_word(word: &str) -> Option<String> {
+    let word: String = word.chars().filter(|c| !c.is_control()).take(200).collect();
+    Some(word).filter(|word| !word.is_empty())
+}
+
 /// The mode of this name; one that is not known is the strictest.
 fn mode_named(name: &str, complaints: &mut Vec<String>) -> Mode {
     Mode::named(&name.trim().to_lowercase()).unwrap_or_else(|| {

@@ -2,8 +2,8 @@
 
 pub mod client_process;
 pub mod environment;
-pub mod identity;
 pub mod installation;
 pub mod machine;
+pub mod mission;
 pub mod notify;
 pub mod runner;

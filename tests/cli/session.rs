@@ -269,3 +269,15 @@ fn what_the_client_leaves_running_holds_nothing_up() {
     let left = sandbox.read("left").trim().parse().ok().and_then(Pid::from_raw).unwrap();
     let _ = kill_process(left, Signal::KILL); // it may have been in the client's group after all
 }
+
+#[test]
+fn what_is_pruned_takes_the_accounts_of_old_sessions_along() {
+    let sandbox = saying(&[text("looking around"), result(false)]);
+    for _ in 0..2 {
+        assert_eq!(session(&sandbox).code, Some(0));
+    }
+    sandbox.sql("UPDATE client_runs SET started_at = '2020-01-01T00:00:00Z' WHERE id = 1");
+    let run = sandbox.opsctl(&["prune", "--keep", "90d"], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert_eq!(row(&sandbox, "id"), "2");
+}
