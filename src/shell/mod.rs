@@ -1,43 +1,28 @@
 //! Bash text → the simple commands that it would really run.
+//!
+//! A text passes through `grammar` (text → syntax tree), `expansion` (words as written → words as a program
+//! gets them), `execution` (the shell itself: lists, loops, functions, builtins) and `programs` (programs
+//! that run other programs). Each folder builds on those before it; the [`Script`] is what comes out.
 
-mod arithmetic;
-mod assign;
-mod batch;
-mod brace;
-mod builtins;
-mod code;
-mod code_calls;
-mod compound;
-mod evaluate;
-mod expand;
-mod files;
-mod functions;
-mod here;
-mod lift;
-mod listing;
-mod loops;
+mod evaluator;
+mod execution;
+mod expansion;
+mod grammar;
+mod host;
+mod languages;
+mod marks;
 pub mod options;
-mod output;
-mod parameter;
-mod parse;
-mod pattern;
 mod places;
-mod prepare;
-mod redirect;
-mod remote;
+mod programs;
 mod script;
-mod shells;
-mod simple;
 mod state;
 mod text;
 pub mod valued;
-mod word;
-mod wrap;
 mod wrappers;
 
-pub use code::is_interpreter;
-pub use evaluate::read;
-pub use pattern::glob;
-pub use remote::host_of;
+pub use execution::run::read;
+pub use expansion::pattern::glob;
+pub use host::host_of;
+pub use languages::is_interpreter;
 pub use script::{Command, Construct, Mode, Node, Redirection, Script, Unread};
 pub use text::{Listing, Origin, Unknown, Word};

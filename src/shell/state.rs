@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use brush_parser::ast;
 
-use super::text::{Field, Origin, Word};
+use super::text::{Field, Origin, Word, is_known};
 
 /// Only so many exported variables are carried along to commands.
 const MOST_EXPORTED: usize = 64;
@@ -19,6 +19,17 @@ pub(crate) enum Value {
     Scalar(String),
     /// Keys and values; the keys of a plain array count from 0.
     Array(Vec<(String, String)>),
+}
+
+impl Value {
+    /// True when no part of the value is in doubt.
+    pub fn is_known(&self) -> bool {
+        match self {
+            Self::Unset => true,
+            Self::Scalar(text) => is_known(text),
+            Self::Array(items) => items.iter().all(|(_, text)| is_known(text)),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

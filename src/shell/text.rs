@@ -4,10 +4,8 @@
 //! program) is a mark inside the text. Marks survive quoting, joining and parsing again, so that
 //! `ssh host "docker restart $NAME"` still knows on the far side what it does not know.
 
-/// Opens a mark. Private-use characters in the input are replaced before anything is read.
-const OPEN: char = '\u{E000}';
-/// Closes a mark.
-const CLOSE: char = '\u{E001}';
+use super::grammar::here::restore;
+use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
 
 /// Where a word's text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -132,8 +130,8 @@ pub(crate) enum Stretch<'a> {
 impl Unknowns {
     /// Adds a stretch and returns its mark.
     pub fn mark(&mut self, mut unknown: Unknown) -> String {
-        if unknown.source.contains(['\u{E003}', '\u{E004}']) {
-            unknown.source = super::lift::restore(&unknown.source, &[]);
+        if unknown.source.contains([DOCUMENT, APART]) {
+            unknown.source = restore(&unknown.source, &[]);
         }
         let index = self.0.len();
         self.0.push(unknown);
@@ -232,12 +230,7 @@ pub(crate) fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
     })
 }
 
-/// Input may not bring marks of its own, nor NUL, which no argument can hold.
-pub(crate) fn without_marks(text: &str) -> std::borrow::Cow<'_, str> {
-    let is_own = |c: char| ('\u{E000}'..='\u{E00F}').contains(&c);
-    if text.contains(|c| is_own(c) || c == '\0') {
-        text.replace(is_own, "\u{FFFD}").replace('\0', "").into()
-    } else {
-        text.into()
-    }
+/// The words with blanks between, as `eval` and `ssh` join them.
+pub(crate) fn join(fields: &[Field]) -> String {
+    fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ")
 }

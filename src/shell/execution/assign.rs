@@ -1,0 +1,119 @@
+//! Assignments to variables.
+
+use brush_parser::ast::{Assignment, AssignmentName, AssignmentValue};
+
+use crate::shell::evaluator::Evaluator;
+use crate::shell::expansion::arithmetic;
+use crate::shell::state::{Shell, Value};
+use crate::shell::text::{Field, Origin, Unknown};
+
+/// Longer arrays are not followed.
+const MOST_ITEMS: usize = 4096;
+
+impl Evaluator {
+    /// Sets what one assignment says.
+    pub fn assign(&mut self, shell: &mut Shell, assignment: &Assignment) {
+        let (name, key) = match &assignment.name {
+            AssignmentName::VariableName(name) => (name, None),
+            AssignmentName::ArrayElementName(name, key) => (name, Some(key)),
+        };
+        let value = match &assignment.value {
+            AssignmentValue::Scalar(word) => {
+                let text = self.text(shell, &word.value);
+                if let Some(key) = key {
+                    let key = self.text(shell, key);
+                    let key = arithmetic::evaluate(&key, shell).map_or(key, |n| n.to_string());
+                    let mut items = match shell.take(name) {
+                        Some(Value::Array(items)) => items,
+                        _ => Vec::new(),
+                    };
+                    put(&mut items, key, text);
+                    Value::Array(items)
+                } else if assignment.append {
+                    match shell.take(name) {
+                        Some(Value::Scalar(old)) => Value::Scalar(self.bounded(old + &text)),
+                        Some(Value::Array(items)) => Value::Array(items),
+                        Some(Value::Unset) => Value::Scalar(text),
+                        None => {
+                            let before = self.unknowns.plain(format!("${name}"));
+                            Value::Scalar(before + &text)
+                        }
+                    }
+                } else {
+                    Value::Scalar(self.bounded(text))
+                }
+            }
+            AssignmentValue::Array(elements) => {
+                let old = if assignment.append { shell.take(name) } else { None };
+                let mut items = match old {
+                    Some(Value::Array(items)) if assignment.append => items,
+                    Some(Value::Scalar(text)) if assignment.append => vec![("0".to_owned(), text)],
+                    _ => Vec::new(),
+                };
+                for (key, word) in elements {
+                    if self.exhausted() || items.len() > 4096 {
+                        break;
+                    }
+                    if let Some(key) = key {
+                        let key = self.text(shell, &key.value);
+                        let text = self.text(shell, &word.value);
+                        put(&mut items, key, text);
+                    } else {
+                        for field in self.fields(shell, &word.value) {
+                            items.push((items.len().to_string(), field.text));
+                        }
+                    }
+                }
+                self.spend(items.len() / 16);
+                Value::Array(items)
+            }
+        };
+        let value = self.bounded_array(value);
+        shell.set(name, value, Origin::Assigned);
+        if shell.get(name).is_some_and(|variable| variable.exported) {
+            self.export(shell, name);
+        }
+    }
+
+    /// Neither does an array, element by element.
+    fn bounded_array(&mut self, value: Value) -> Value {
+        match value {
+            Value::Array(items) if items.len() > MOST_ITEMS => {
+                self.complain("an array grows beyond what can be followed");
+                let source = "…".to_owned();
+                Value::Scalar(self.unknowns.mark(Unknown { source, many: true, ..Unknown::default() }))
+            }
+            value => value,
+        }
+    }
+
+    /// A value that doubles itself does not grow for ever.
+    fn bounded(&mut self, text: String) -> String {
+        const LONGEST: usize = 64 * 1024;
+        if text.len() <= LONGEST {
+            return text;
+        }
+        self.complain("a variable grows beyond what can be followed");
+        self.unknowns.plain("…")
+    }
+
+    /// Exports a variable and shows it to the commands that follow.
+    pub fn export(&mut self, shell: &mut Shell, name: &str) {
+        shell.export(name);
+        if let Some(text) = Self::variable_text(shell, name) {
+            let word = self.unknowns.word(&Field { text, origin: Origin::Assigned });
+            shell.add_env(name, word);
+        }
+    }
+}
+
+/// Sets one element of an array.
+fn put(items: &mut Vec<(String, String)>, key: String, text: String) {
+    // Only the last ones are looked at: scripts set elements in order, and long arrays stay cheap.
+    let from = items.len().saturating_sub(64);
+    let found = items.get_mut(from..).and_then(|last| last.iter_mut().find(|(k, _)| *k == key));
+    match found {
+        Some((_, old)) => *old = text,
+        None => items.push((key, text)),
+    }
+}

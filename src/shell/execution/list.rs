@@ -1,0 +1,156 @@
+//! Lists, chains and pipelines of commands.
+
+use std::rc::Rc;
+
+use brush_parser::ast;
+
+use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::script::{Command, Construct, Node};
+use crate::shell::state::Shell;
+
+impl Evaluator {
+    pub fn list(&mut self, shell: &mut Shell, list: &ast::CompoundList) -> Ran {
+        let mut printed = String::new();
+        for ast::CompoundListItem(and_or, separator) in &list.0 {
+            if self.exhausted() {
+                break;
+            }
+            let (text, flow) = match separator {
+                ast::SeparatorOperator::Sequence => self.and_or(shell, and_or),
+                ast::SeparatorOperator::Async => (self.and_or(&mut shell.clone(), and_or).0, Flow::On),
+            };
+            printed.push_str(&text);
+            if flow != Flow::On {
+                return (printed, flow);
+            }
+        }
+        (printed, Flow::On)
+    }
+
+    fn and_or(&mut self, shell: &mut Shell, and_or: &ast::AndOrList) -> Ran {
+        let (mut printed, flow) = self.pipeline(shell, &and_or.first);
+        if flow != Flow::On {
+            return (printed, flow);
+        }
+        for next in &and_or.additional {
+            if self.exhausted() {
+                break;
+            }
+            let mut branch = shell.clone();
+            match next {
+                ast::AndOr::And(pipeline) => {
+                    let (text, flow) = self.pipeline(&mut branch, pipeline);
+                    printed.push_str(&text);
+                    if flow == Flow::On {
+                        let cwd = branch.cwd.clone();
+                        self.merge(shell, vec![branch]);
+                        // The usual chain succeeds: `cd there && …`.
+                        shell.cwd = cwd;
+                    }
+                }
+                ast::AndOr::Or(pipeline) => {
+                    let (text, flow) = self
+                        .inside(Construct::Branch("or else"), |this| this.pipeline(&mut branch, pipeline));
+                    printed.push_str(&text);
+                    if flow == Flow::On {
+                        branch.cwd.clone_from(&shell.cwd);
+                        self.merge(shell, vec![branch]);
+                    }
+                }
+            }
+        }
+        (printed, Flow::On)
+    }
+
+    fn pipeline(&mut self, shell: &mut Shell, pipeline: &ast::Pipeline) -> Ran {
+        if let [only] = pipeline.seq.as_slice() {
+            return self.command(shell, only);
+        }
+        let printed = self.inside(Construct::Pipeline, |this| {
+            let mut flows_on = None;
+            for command in &pipeline.seq {
+                let mut stage = shell.clone();
+                if let Some(text) = flows_on.take() {
+                    stage.stdin = Some(text);
+                }
+                flows_on = Some(this.command(&mut stage, command).0);
+            }
+            flows_on.unwrap_or_default()
+        });
+        (printed, Flow::On)
+    }
+
+    fn command(&mut self, shell: &mut Shell, command: &ast::Command) -> Ran {
+        self.spend(1);
+        if self.exhausted() {
+            return (String::new(), Flow::On);
+        }
+        if self.depth_reached() {
+            self.unread(shell, &command.to_string());
+            return (self.unknowns.plain("…"), Flow::On);
+        }
+        self.depth += 1;
+        let ran = match command {
+            ast::Command::Simple(simple) => self.simple(shell, simple),
+            ast::Command::Compound(compound, redirects) => {
+                self.redirected(shell, compound, redirects.as_ref())
+            }
+            ast::Command::Function(function) => {
+                let name = function.fname.value.clone();
+                Rc::make_mut(&mut shell.functions).insert(name, Rc::new(function.body.clone()));
+                (String::new(), Flow::On)
+            }
+            ast::Command::ExtendedTest(test, redirects) => {
+                self.redirections(shell, redirects.iter().flat_map(|list| &list.0));
+                self.extended_test(shell, &test.expr);
+                (String::new(), Flow::On)
+            }
+        };
+        self.depth -= 1;
+        ran
+    }
+
+    /// A test runs nothing itself, but its words may hold command substitutions.
+    fn extended_test(&mut self, shell: &mut Shell, test: &ast::ExtendedTestExpr) {
+        match test {
+            ast::ExtendedTestExpr::And(left, right) | ast::ExtendedTestExpr::Or(left, right) => {
+                self.extended_test(shell, left);
+                self.extended_test(shell, right);
+            }
+            ast::ExtendedTestExpr::Not(inner) | ast::ExtendedTestExpr::Parenthesized(inner) => {
+                self.extended_test(shell, inner);
+            }
+            ast::ExtendedTestExpr::UnaryTest(_, word) => {
+                self.text(shell, &word.value);
+            }
+            ast::ExtendedTestExpr::BinaryTest(_, left, right) => {
+                self.text(shell, &left.value);
+                self.text(shell, &right.value);
+            }
+        }
+    }
+
+    /// A compound command with its redirections.
+    pub fn redirected(
+        &mut self,
+        shell: &mut Shell,
+        compound: &ast::CompoundCommand,
+        redirects: Option<&ast::RedirectList>,
+    ) -> Ran {
+        let Some(redirects) = redirects else { return self.compound(shell, compound) };
+        let redirected = self.redirections(shell, &redirects.0);
+        if !redirected.files.is_empty() {
+            // The files that are opened for all of it, as a command without words.
+            let files = redirected.files.clone();
+            self.push(Node::Command(Box::new(Command { redirections: files, ..Self::command_in(shell) })));
+        }
+        let before = shell.stdin.clone();
+        if redirected.stdin.is_some() {
+            shell.stdin.clone_from(&redirected.stdin);
+        }
+        let (printed, flow) = self.compound(shell, compound);
+        shell.stdin = before;
+        self.written(shell, &redirected, &printed);
+        (if redirected.silent { String::new() } else { printed }, flow)
+    }
+}

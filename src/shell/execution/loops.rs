@@ -1,0 +1,239 @@
+//! Loops: unrolled where their words are known, otherwise run any number of times.
+
+use brush_parser::ast;
+
+use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::marks::SELECT;
+use crate::shell::script::Construct;
+use crate::shell::state::{Shell, Value};
+use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
+
+/// Loops over more words than this are not unrolled.
+const MOST_ROUNDS: usize = 256;
+
+impl Evaluator {
+    pub fn for_clause(&mut self, shell: &mut Shell, clause: &ast::ForClauseCommand) -> Ran {
+        let (name, select) = match clause.variable_name.strip_suffix(SELECT) {
+            Some(name) => (name, true),
+            None => (clause.variable_name.as_str(), false),
+        };
+        let fields = match &clause.values {
+            Some(words) => {
+                let mut fields = Vec::new();
+                for word in words {
+                    if self.exhausted() {
+                        break;
+                    }
+                    fields.extend(self.fields(shell, &word.value));
+                }
+                fields
+            }
+            None => self.fields(shell, "\"$@\""),
+        };
+        if select {
+            // Whoever is asked may choose again and again.
+            let candidates = fields.into_iter().map(|field| field.text).filter(|text| is_known(text)).take(8);
+            let unknown = Unknown {
+                source: format!("${name}"),
+                candidates: candidates.collect(),
+                ..Unknown::default()
+            };
+            let mark = self.unknowns.mark(unknown);
+            return self.many_rounds(shell, Some((name, mark)), &clause.body.list);
+        }
+        if fields.len() > MOST_ROUNDS {
+            let unknown = self.unknowns.plain(format!("${name}"));
+            return self.many_rounds(shell, Some((name, unknown)), &clause.body.list);
+        }
+        let mut printed = String::new();
+        let rounds =
+            if fields.len() == 1 { "1 round".to_owned() } else { format!("{} rounds", fields.len()) };
+        let flow = self.inside(Construct::Loop(rounds), |this| {
+            for field in fields {
+                if this.exhausted() {
+                    break;
+                }
+                let many = this.is_many(&field);
+                let ran = if many {
+                    // A pattern stands for files that are not known.
+                    let text =
+                        if is_known(&field.text) { this.unknowns.plain(field.text) } else { field.text };
+                    this.many_rounds(shell, Some((name, text)), &clause.body.list)
+                } else {
+                    shell.set(name, Value::Scalar(field.text), Origin::Listed);
+                    this.list(shell, &clause.body.list)
+                };
+                printed.push_str(&ran.0);
+                match ran.1 {
+                    Flow::On | Flow::Continue => {}
+                    Flow::Break => break,
+                    leave => return leave,
+                }
+            }
+            Flow::On
+        });
+        (printed, flow)
+    }
+
+    /// True when the field may stand for any number of words, file names included.
+    fn is_many(&self, field: &Field) -> bool {
+        stretches(&field.text).any(|stretch| match stretch {
+            Stretch::Mark(index) => self.unknowns.get(index).is_some_and(|u| u.many),
+            Stretch::Known(text) => text.contains(['*', '?']) && field.origin == Origin::Literal,
+        })
+    }
+
+    pub fn while_clause(&mut self, shell: &mut Shell, clause: &ast::WhileOrUntilClauseCommand) -> Ran {
+        let ast::WhileOrUntilClauseCommand(condition, body, _) = clause;
+        if reads(condition) && shell.stdin.as_deref().is_some_and(is_known) {
+            return self.inside(Construct::Loop("a round for each line".to_owned()), |this| {
+                this.rounds_by_line(shell, condition, &body.list)
+            });
+        }
+        let both = ast::CompoundList(condition.0.iter().chain(&body.list.0).cloned().collect());
+        let loops_once = body.list.0.iter().any(|item| is_plain_break(&item.0));
+        if loops_once {
+            let (printed, flow) = self
+                .inside(Construct::Loop("left after one round".to_owned()), |this| this.list(shell, &both));
+            return (printed, leave_loop(flow));
+        }
+        self.many_rounds(shell, None, &both)
+    }
+
+    fn rounds_by_line(
+        &mut self,
+        shell: &mut Shell,
+        condition: &ast::CompoundList,
+        body: &ast::CompoundList,
+    ) -> Ran {
+        let mut printed = String::new();
+        for _ in 0..MOST_ROUNDS {
+            let before = shell.stdin.clone();
+            if self.exhausted() || before.as_deref().is_none_or(str::is_empty) {
+                return (printed, Flow::On);
+            }
+            self.list(shell, condition);
+            let (text, flow) = self.list(shell, body);
+            printed.push_str(&text);
+            match flow {
+                Flow::On | Flow::Continue => {}
+                Flow::Break => return (printed, Flow::On),
+                leave => return (printed, leave),
+            }
+            if shell.stdin == before {
+                break;
+            }
+        }
+        let (text, flow) = self.many_rounds(shell, None, body);
+        printed.push_str(&text);
+        (printed, flow)
+    }
+
+    /// A body that runs any number of times.
+    pub fn many_rounds(
+        &mut self,
+        shell: &mut Shell,
+        variable: Option<(&str, String)>,
+        body: &ast::CompoundList,
+    ) -> Ran {
+        let mut changed = Vec::new();
+        assigned_names(body, &mut changed, 0);
+        for name in changed {
+            // Known values would only hold in the first round.
+            if shell.get(&name).is_some_and(|v| v.value.is_known()) {
+                let mark = self.unknowns.mark(Unknown { source: format!("${name}"), ..Unknown::default() });
+                shell.set_text(&name, mark);
+            }
+        }
+        if let Some((name, text)) = variable {
+            shell.set(name, Value::Scalar(text), Origin::Listed);
+        }
+        let before = std::mem::replace(&mut shell.repeats, true);
+        let (printed, flow) =
+            self.inside(Construct::Loop("any number of rounds".to_owned()), |this| this.list(shell, body));
+        shell.repeats = before;
+        let printed = if printed.is_empty() || self.unknowns.only_mark(&printed).is_some() {
+            printed
+        } else {
+            self.unknowns.mark(Unknown { source: "…".to_owned(), many: true, ..Unknown::default() })
+        };
+        // It may run no round at all, so leaving from within is not certain.
+        (printed, if matches!(flow, Flow::Exit | Flow::Return) { Flow::On } else { leave_loop(flow) })
+    }
+}
+
+fn leave_loop(flow: Flow) -> Flow {
+    match flow {
+        Flow::Break | Flow::Continue => Flow::On,
+        other => other,
+    }
+}
+
+/// True when a loop's condition takes a line from standard input.
+fn reads(condition: &ast::CompoundList) -> bool {
+    condition
+        .0
+        .iter()
+        .any(|item| item.0.first.seq.first().is_some_and(|command| command_name(command) == Some("read")))
+}
+
+fn is_plain_break(and_or: &ast::AndOrList) -> bool {
+    and_or.additional.is_empty()
+        && matches!(and_or.first.seq.as_slice(), [only] if command_name(only) == Some("break"))
+}
+
+fn command_name(command: &ast::Command) -> Option<&str> {
+    match command {
+        ast::Command::Simple(simple) => simple.word_or_name.as_ref().map(|word| word.value.as_str()),
+        _ => None,
+    }
+}
+
+/// The variables that a body sets, as far as it says so plainly.
+fn assigned_names(list: &ast::CompoundList, names: &mut Vec<String>, depth: usize) {
+    if depth > 8 || names.len() > 256 {
+        return;
+    }
+    for item in &list.0 {
+        let pipelines =
+            std::iter::once(&item.0.first).chain(item.0.additional.iter().map(|next| match next {
+                ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline) => pipeline,
+            }));
+        for command in pipelines.flat_map(|pipeline| &pipeline.seq) {
+            match command {
+                ast::Command::Simple(simple) if simple.word_or_name.is_none() => {
+                    for part in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+                        if let ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) = part {
+                            match &assignment.name {
+                                ast::AssignmentName::VariableName(name)
+                                | ast::AssignmentName::ArrayElementName(name, _) => names.push(name.clone()),
+                            }
+                        }
+                    }
+                }
+                ast::Command::Compound(compound, _) => match compound {
+                    ast::CompoundCommand::BraceGroup(group) => assigned_names(&group.list, names, depth + 1),
+                    ast::CompoundCommand::IfClause(clause) => {
+                        assigned_names(&clause.then, names, depth + 1);
+                        for part in clause.elses.iter().flatten() {
+                            assigned_names(&part.body, names, depth + 1);
+                        }
+                    }
+                    ast::CompoundCommand::ForClause(clause) => {
+                        assigned_names(&clause.body.list, names, depth + 1);
+                    }
+                    ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
+                        assigned_names(&clause.1.list, names, depth + 1);
+                    }
+                    ast::CompoundCommand::CaseClause(clause) => {
+                        for case in clause.cases.iter().filter_map(|case| case.cmd.as_ref()) {
+                            assigned_names(case, names, depth + 1);
+                        }
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What the shell does itself: lists, compound commands, functions, builtins, redirections.
+
+mod assign;
+pub(crate) mod builtins;
+mod compound;
+mod functions;
+pub(crate) mod invocation;
+mod list;
+mod listing;
+mod loops;
+mod merge;
+pub(crate) mod output;
+mod redirect;
+pub(crate) mod run;
+mod simple;
+mod written_files;

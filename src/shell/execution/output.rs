@@ -1,0 +1,269 @@
+//! What a program prints, where that can be told from its words and its input.
+
+use super::invocation::Invocation;
+use super::listing;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::grammar::word::ansi_c;
+use crate::shell::marks::without_marks;
+use crate::shell::state::Shell;
+use crate::shell::text::{Stretch, Unknown, is_known, stretches};
+
+/// The text on standard output; a mark where it is not known.
+pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> String {
+    let texts = invocation.texts();
+    let args = texts.get(1..).unwrap_or_default();
+    match program {
+        "echo" => Some(echo(args)),
+        "printf" => return printf(evaluator, args),
+        "tee" | "sponge" => {
+            if let Some(text) = &invocation.stdin {
+                let append = args.iter().any(|arg| matches!(*arg, "-a" | "--append"));
+                for file in args.iter().filter(|arg| !arg.starts_with('-')) {
+                    evaluator.write_file(shell, file, text, append);
+                }
+            }
+            invocation.stdin.clone()
+        }
+        "cat" | "pv" => cat(evaluator, shell, invocation, program),
+        "cp" | "mv" | "scp" | "install" => {
+            evaluator.copy_files(shell, invocation, program);
+            Some(String::new())
+        }
+        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown"
+        | "ln" => Some(String::new()),
+        "pwd" => shell.cwd.clone().map(|cwd| cwd + "\n"),
+        "seq" => seq(args),
+        "which" => Some(located(invocation)),
+        "basename" => match args {
+            [path] if is_known(path) => {
+                path.trim_end_matches('/').rsplit('/').next().map(|name| format!("{name}\n"))
+            }
+            [path, suffix] if is_known(path) && is_known(suffix) => {
+                let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+                Some(format!("{}\n", name.strip_suffix(suffix).unwrap_or(name)))
+            }
+            _ => None,
+        },
+        "dirname" => match args {
+            [path] if is_known(path) => {
+                Some(format!("{}\n", path.trim_end_matches('/').rsplit_once('/').map_or(".", |(dir, _)| dir)))
+            }
+            _ => None,
+        },
+        "base64" if args.iter().any(|arg| matches!(*arg, "-d" | "-D" | "--decode" | "-di")) => {
+            invocation.stdin.as_deref().filter(|text| is_known(text)).and_then(decode_base64)
+        }
+        "sort" | "uniq" | "tac" | "shuf" | "nl" | "column" if args.iter().all(|arg| arg.starts_with('-')) => {
+            invocation.stdin.clone().filter(|_| program != "nl")
+        }
+        "tr" => match (args, &invocation.stdin) {
+            ([from, to], Some(text)) if is_known(text) => translate(text, from, to),
+            _ => None,
+        },
+        "head" if args.iter().all(|arg| arg.starts_with('-')) => {
+            invocation.stdin.as_deref().filter(|text| is_known(text)).and_then(|text| {
+                (matches!(args, ["-1" | "-n1"]))
+                    .then(|| text.lines().next().unwrap_or_default().to_owned() + "\n")
+            })
+        }
+        _ => None,
+    }
+    .unwrap_or_else(|| unknown(evaluator, invocation, &texts, program))
+}
+
+fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], program: &str) -> String {
+    let mut listing = listing::of(texts, program);
+    if listing.is_none() && listing::keeps_everything(program, texts) {
+        listing =
+            invocation.stdin.iter().flat_map(|text| stretches(text)).find_map(|stretch| match stretch {
+                Stretch::Mark(index) => {
+                    evaluator.unknowns.get(index).and_then(|unknown| unknown.listing.clone())
+                }
+                Stretch::Known(_) => None,
+            });
+    }
+    let source = evaluator.unknowns.show(&texts.join(" "));
+    evaluator.unknowns.mark(Unknown {
+        source: format!("$({source})"),
+        listing,
+        made_from: invocation.stdin.clone().filter(|text| text.len() < 4096 && !text.is_empty()),
+        many: true,
+        ..Unknown::default()
+    })
+}
+
+fn echo(args: &[&str]) -> String {
+    let mut line_break = true;
+    let mut escapes = false;
+    let mut first = 0;
+    for arg in args {
+        match arg.strip_prefix('-') {
+            Some(letters) if !letters.is_empty() && letters.chars().all(|c| "neE".contains(c)) => {
+                line_break &= !letters.contains('n');
+                if let Some(last) = letters.rfind(['e', 'E']) {
+                    escapes = letters.get(last..).is_some_and(|l| l.starts_with('e'));
+                }
+                first += 1;
+            }
+            _ => break,
+        }
+    }
+    let mut text = args.get(first..).unwrap_or_default().join(" ");
+    if escapes {
+        text = unescape(&text);
+    }
+    if line_break {
+        text.push('\n');
+    }
+    text
+}
+
+/// Backslash escapes as `echo -e` and `printf` resolve them.
+fn unescape(text: &str) -> String {
+    if !text.contains('\\') {
+        return text.to_owned();
+    }
+    // A quote would end the text early, and marks hold none.
+    let guarded = format!("$'{}'", text.replace("\\'", "\\\\'").replace('\'', "\\'").replace("\\0", "\\"));
+    ansi_c(&guarded).0
+}
+
+fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
+    let args = if args.first() == Some(&"--") { args.get(1..).unwrap_or_default() } else { args };
+    let [format, rest @ ..] = args else { return String::new() };
+    let mut text = String::new();
+    let mut rest = rest.iter();
+    loop {
+        let before = rest.len();
+        let mut chars = format.chars().peekable();
+        let mut literal = String::new();
+        while let Some(c) = chars.next() {
+            if c != '%' {
+                literal.push(c);
+                continue;
+            }
+            text.push_str(&unescape(&literal));
+            literal.clear();
+            let mut conversion = chars.next();
+            while conversion.is_some_and(|c| c.is_ascii_digit() || "-+ #.*'".contains(c)) {
+                conversion = chars.next();
+            }
+            match conversion {
+                Some('%') => text.push('%'),
+                Some('b') => text.push_str(&unescape(rest.next().copied().unwrap_or_default())),
+                Some('q') => {
+                    text.push('\'');
+                    text.push_str(&rest.next().copied().unwrap_or_default().replace('\'', "'\\''"));
+                    text.push('\'');
+                }
+                Some('(') => {
+                    // A date.
+                    while chars.next().is_some_and(|c| c != ')') {}
+                    chars.next();
+                    rest.next();
+                    text.push_str(&evaluator.unknowns.plain("%(…)T"));
+                }
+                _ => text.push_str(rest.next().copied().unwrap_or_default()),
+            }
+        }
+        text.push_str(&unescape(&literal));
+        // The format is used again until the arguments are used up.
+        if rest.len() == 0 || rest.len() == before {
+            return text;
+        }
+        evaluator.spend(1);
+        if evaluator.exhausted() {
+            return text;
+        }
+    }
+}
+
+fn cat(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> Option<String> {
+    let files =
+        invocation.fields.iter().skip(1).filter(|field| field.text == "-" || !field.text.starts_with('-'));
+    let files: Vec<&str> = files.map(|field| field.text.as_str()).collect();
+    if program != "cat" || files.is_empty() {
+        return invocation.stdin.clone();
+    }
+    let mut text = String::new();
+    for file in files {
+        let content = match file {
+            "-" | "/dev/stdin" => invocation.stdin.clone(),
+            _ => evaluator.file(shell, file),
+        };
+        text.push_str(&content?);
+    }
+    Some(text)
+}
+
+fn seq(args: &[&str]) -> Option<String> {
+    let numbers: Vec<i64> = args.iter().map(|arg| arg.parse().ok()).collect::<Option<_>>()?;
+    let (first, step, last) = match numbers.as_slice() {
+        [last] => (1, 1, *last),
+        [first, last] => (*first, 1, *last),
+        [first, step, last] if *step != 0 => (*first, *step, *last),
+        _ => return None,
+    };
+    let mut text = String::new();
+    let mut number = first;
+    for _ in 0..1025 {
+        if (step > 0 && number > last) || (step < 0 && number < last) {
+            return Some(text);
+        }
+        text.push_str(&number.to_string());
+        text.push('\n');
+        number = number.checked_add(step)?;
+    }
+    // Too many to spell out.
+    None
+}
+
+/// `which docker`, `command -v docker`, `type -P docker` print where the program is; its name will do.
+pub(crate) fn located(invocation: &Invocation) -> String {
+    let names = invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-'));
+    names.flat_map(|field| [field.text.as_str(), "\n"]).collect()
+}
+
+fn translate(text: &str, from: &str, to: &str) -> Option<String> {
+    let one = |set: &str| match set {
+        "\\n" | "[:space:]" | "[:blank:]" => Some(if set == "\\n" { '\n' } else { ' ' }),
+        "\\t" => Some('\t'),
+        "\\0" => Some('\0'),
+        _ => {
+            let mut chars = set.chars();
+            chars.next().filter(|_| chars.next().is_none())
+        }
+    };
+    Some(match (from, to) {
+        ("a-z" | "[:lower:]", "A-Z" | "[:upper:]") => text.to_uppercase(),
+        ("A-Z" | "[:upper:]", "a-z" | "[:lower:]") => text.to_lowercase(),
+        ("-d", set) => text.replace(one(set)?, ""),
+        _ => {
+            let (from, to) = (one(from)?, one(to)?);
+            text.chars().map(|c| if c == from { to } else { c }).collect()
+        }
+    })
+}
+
+fn decode_base64(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let (mut bits, mut count) = (0_u32, 0);
+    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' => break,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from((bits >> count) & 0xff).unwrap_or(0));
+        }
+    }
+    String::from_utf8(bytes).ok().map(|text| without_marks(&text).into_owned())
+}

@@ -1,0 +1,124 @@
+//! Runs a text as a script, the way a shell would, without starting anything.
+
+use std::rc::Rc;
+
+use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::grammar::parse::parse;
+use crate::shell::marks::without_marks;
+use crate::shell::script::Script;
+use crate::shell::state::Shell;
+
+/// Tries to find statements in a text that cannot be read as a whole.
+const MOST_SALVAGES: usize = 48;
+/// Lines that such a statement may have.
+const LONGEST_STATEMENT: usize = 12;
+/// Reads a text as the shell would. `cwd` is where it would start.
+pub fn read(text: &str, cwd: Option<&str>) -> Script {
+    let text = without_marks(text);
+    let mut evaluator = Evaluator::new();
+    let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };
+    // The client's shell expands aliases, although it is not interactive.
+    shell.aliases.enabled = true;
+    evaluator.run_text(&mut shell, &text);
+    if evaluator.exhausted() {
+        evaluator.complain("it does more than can be followed");
+        evaluator.unread(&shell, &text);
+    }
+    evaluator.into_script()
+}
+
+impl Evaluator {
+    /// Runs a text as a script in the given shell and returns what it prints.
+    pub fn run_text(&mut self, shell: &mut Shell, text: &str) -> String {
+        self.run_script(shell, text).0
+    }
+
+    pub fn run_script(&mut self, shell: &mut Shell, text: &str) -> Ran {
+        if text.trim().is_empty() || self.exhausted() {
+            return (String::new(), Flow::On);
+        }
+        if self.unknowns.only_mark(text).is_some() {
+            let shown = self.unknowns.show(text.trim());
+            self.complain(format!("what `{}` runs is not known", short(&shown)));
+            let made_from = self.unknowns.only_mark(text).and_then(|unknown| unknown.made_from.clone());
+            if let Some(text) = made_from {
+                self.unread(shell, &text);
+            }
+            self.unread_maker(shell, text);
+            return (self.unknowns.plain(shown), Flow::On);
+        }
+        self.spend(1);
+        let admitted = self.admits_text(text.len());
+        if self.depth_reached() || !admitted {
+            self.complain("it holds more text than can be followed");
+            self.unread(shell, text);
+            return (self.unknowns.plain("…"), Flow::On);
+        }
+        self.depth += 1;
+        let ran = match parse(text, &mut self.documents) {
+            Ok(program) => {
+                let mut printed = String::new();
+                let mut flow = Flow::On;
+                for list in &program.complete_commands {
+                    shell.aliases.active = Rc::clone(&shell.aliases.defined);
+                    let (text, next) = self.list(shell, list);
+                    printed.push_str(&text);
+                    flow = next;
+                    if flow != Flow::On {
+                        break;
+                    }
+                }
+                (printed, flow)
+            }
+            Err(problem) => {
+                let shown = self.unknowns.show(text);
+                self.complain(format!("cannot read `{}`: {problem}", short(&shown)));
+                self.salvage(shell, text);
+                (self.unknowns.plain("…"), Flow::On)
+            }
+        };
+        self.depth -= 1;
+        ran
+    }
+
+    /// Reads the lines of a broken text that can be read by themselves, and keeps the others.
+    fn salvage(&mut self, shell: &mut Shell, text: &str) {
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut from = 0;
+        let mut left = MOST_SALVAGES;
+        while from < lines.len() {
+            let most = lines.len().min(from + LONGEST_STATEMENT);
+            let whole = (from + 1..=most).filter(|upto| *upto - from < lines.len()).find_map(|upto| {
+                let statement: String = lines.get(from..upto)?.concat();
+                left = left.checked_sub(1)?;
+                parse(&statement, &mut self.documents).is_ok().then_some((upto, statement))
+            });
+            match whole {
+                Some((upto, statement)) => {
+                    self.run_script(shell, &statement);
+                    from = upto;
+                }
+                None if left == 0 || lines.len() == 1 => break,
+                None => {
+                    self.unread(shell, lines.get(from).copied().unwrap_or_default());
+                    from += 1;
+                }
+            }
+        }
+        let rest: String = lines.get(from..).unwrap_or_default().concat();
+        if !rest.trim().is_empty() {
+            self.unread(shell, &rest);
+        }
+    }
+}
+
+/// The beginning of a text, for complaints: never all of it, which may hold secrets.
+fn short(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let line = text.trim().lines().next().unwrap_or_default();
+    let mut short: String = line.chars().take(LONGEST).collect();
+    if short.len() < text.trim().len() {
+        short.push('…');
+    }
+    short
+}

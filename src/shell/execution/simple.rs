@@ -1,0 +1,197 @@
+//! One simple command: assignments, redirections, and what its name leads to.
+
+use brush_parser::ast::{self, Assignment, AssignmentName, CommandPrefixOrSuffixItem};
+
+use super::builtins;
+use super::invocation::Invocation;
+use crate::shell::evaluator::{Evaluator, Flow, Ran};
+use crate::shell::script::{Command, Node};
+use crate::shell::state::Shell;
+use crate::shell::text::{Field, Origin, Stretch, Unknowns, stretches};
+
+impl Evaluator {
+    pub fn simple(&mut self, shell: &mut Shell, simple: &ast::SimpleCommand) -> Ran {
+        if let Some(text) = alias_text(shell, simple) {
+            let active = std::mem::take(&mut shell.aliases.active);
+            let enabled = std::mem::take(&mut shell.aliases.enabled);
+            let ran = self.run_script(shell, &text);
+            shell.aliases.active = active;
+            shell.aliases.enabled = enabled;
+            return ran;
+        }
+        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        let mut fields = Vec::new();
+        let mut declared = Vec::new();
+        let mut assignments = Vec::new();
+        let mut redirects = Vec::new();
+        for item in prefix {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => assignments.push(assignment),
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
+                _ => {}
+            }
+        }
+        if let Some(name) = &simple.word_or_name {
+            fields.extend(self.fields(shell, &name.value));
+        }
+        let is_declaration =
+            fields.first().is_some_and(|name| builtins::DECLARING.contains(&name.text.as_str()));
+        for item in suffix {
+            if self.exhausted() {
+                break;
+            }
+            self.spend(usize::from(fields.len() % 8 == 7));
+            match item {
+                CommandPrefixOrSuffixItem::Word(word) => fields.extend(self.fields(shell, &word.value)),
+                CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) if is_declaration => {
+                    declared.push(assignment);
+                    fields.push(Field::literal(
+                        word.value.split('=').next().unwrap_or_default().trim_end_matches('+'),
+                    ));
+                }
+                CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                    fields.extend(self.fields(shell, &word.value));
+                }
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
+                CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
+                    let text = self.process_substitution(shell, kind, subshell);
+                    fields.push(Field { text, origin: Origin::Printed });
+                }
+            }
+        }
+        let redirected = self.redirections(shell, redirects);
+        if fields.is_empty() {
+            for assignment in assignments {
+                self.assign(shell, assignment);
+            }
+            if !redirected.files.is_empty() {
+                self.push(Node::Command(Box::new(Command {
+                    redirections: redirected.files,
+                    ..Self::command_in(shell)
+                })));
+            }
+            return (String::new(), Flow::On);
+        }
+        for assignment in declared {
+            self.assign(shell, assignment);
+        }
+        let invocation = Invocation {
+            fields,
+            redirections: redirected.files.clone(),
+            stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
+        };
+        let (printed, flow) = if assignments.is_empty() {
+            self.run_each(shell, &invocation)
+        } else {
+            let mut inner = shell.clone();
+            for assignment in assignments {
+                self.assign(&mut inner, assignment);
+                if let AssignmentName::VariableName(name) = &assignment.name {
+                    self.export(&mut inner, name);
+                }
+            }
+            let ran = self.run_each(&mut inner, &invocation);
+            // The assignments are gone afterwards; what `cd` or `read` did is not.
+            for assignment in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+                if let CommandPrefixOrSuffixItem::AssignmentWord(Assignment { name, .. }, _) = assignment
+                    && let AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) =
+                        name
+                {
+                    inner.restore(name, shell);
+                }
+            }
+            inner.env = std::sync::Arc::clone(&shell.env);
+            *shell = inner;
+            ran
+        };
+        self.written(shell, &redirected, &printed);
+        (if redirected.silent { String::new() } else { printed }, flow)
+    }
+
+    /// Runs the command once for each text that a branch-dependent variable can have.
+    fn run_each(&mut self, shell: &mut Shell, invocation: &Invocation) -> Ran {
+        let choice =
+            invocation.fields.iter().flat_map(|field| stretches(&field.text)).find_map(|s| match s {
+                Stretch::Mark(index) => {
+                    let candidates = &self.unknowns.get(index)?.candidates;
+                    (!candidates.is_empty()).then(|| (index, candidates.clone()))
+                }
+                Stretch::Known(_) => None,
+            });
+        let Some((index, candidates)) = choice else { return self.run(shell, invocation) };
+        let mut ran = (String::new(), Flow::On);
+        for candidate in candidates {
+            if self.exhausted() {
+                break;
+            }
+            self.spend(1);
+            let mut fields = Vec::with_capacity(invocation.fields.len());
+            for field in &invocation.fields {
+                let text: String = stretches(&field.text)
+                    .map(|s| match s {
+                        Stretch::Mark(at) if at == index => candidate.clone(),
+                        Stretch::Mark(at) => Unknowns::again(at),
+                        Stretch::Known(text) => text.to_owned(),
+                    })
+                    .collect();
+                if text == candidate {
+                    // Most are written without quotes: they fall apart, or vanish.
+                    let words = text.split_whitespace().map(str::to_owned);
+                    fields.extend(words.map(|text| Field { text, origin: field.origin }));
+                } else {
+                    fields.push(Field { text, origin: field.origin });
+                }
+            }
+            let one = Invocation { fields, ..invocation.clone() };
+            ran = self.run_each(shell, &one);
+        }
+        ran
+    }
+
+    /// Runs words as a command: functions, builtins, wrappers, or a program.
+    pub fn run(&mut self, shell: &mut Shell, invocation: &Invocation) -> Ran {
+        self.spend(1);
+        let Some(name) = invocation.word(0) else { return (String::new(), Flow::On) };
+        if self.exhausted() {
+            return (String::new(), Flow::On);
+        }
+        if self.depth_reached() {
+            let words = invocation.texts().join(" ");
+            self.unread(shell, &words);
+            return (self.unknowns.plain("…"), Flow::On);
+        }
+        self.depth += 1;
+        let ran = self.dispatch(shell, name, invocation);
+        self.depth -= 1;
+        ran
+    }
+
+    fn dispatch(&mut self, shell: &mut Shell, name: &str, invocation: &Invocation) -> Ran {
+        if let Some(body) = shell.functions.get(name).cloned() {
+            return self.call(shell, name, &body, invocation);
+        }
+        if let Some(ran) = builtins::run(self, shell, invocation) {
+            return ran;
+        }
+        self.start(shell, invocation)
+    }
+}
+
+/// The text that stands for a command whose name is an alias.
+fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
+    let name = simple.word_or_name.as_ref().filter(|_| shell.aliases.enabled)?;
+    let alias = shell.aliases.active.get(&name.value)?;
+    let mut text = alias.clone();
+    for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+        match item {
+            CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                text.push(' ');
+                text.push_str(&word.value);
+            }
+            // What is redirected runs all the same.
+            _ => {}
+        }
+    }
+    Some(text)
+}

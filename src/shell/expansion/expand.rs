@@ -1,0 +1,173 @@
+//! Words as written → words as a program gets them.
+
+use super::splitter::{Expansion, Splitter};
+use super::{arithmetic, brace, parameter};
+use crate::shell::evaluator::Evaluator;
+use crate::shell::grammar::lift::lift_document;
+use crate::shell::grammar::word::{Piece, Rules, pieces};
+use crate::shell::marks::APART;
+use crate::shell::script::Construct;
+use crate::shell::state::{Shell, Value};
+use crate::shell::text::{Field, Origin, Unknown, is_known};
+
+impl Evaluator {
+    /// All expansions of a command's word, from braces to splitting. Names of files are not expanded.
+    pub fn fields(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
+        if !raw.contains(['{', '$', '`', '\'', '"', '\\', '~']) {
+            return vec![Field::literal(raw)];
+        }
+        if raw.contains('{')
+            && let Ok(words) =
+                brace::expand(raw).inspect_err(|_| self.complain("a brace expansion is too long"))
+            && (words.len() != 1 || words.first().is_some_and(|word| word != raw))
+        {
+            let mut fields = Vec::new();
+            for word in words {
+                if self.exhausted() {
+                    break;
+                }
+                self.spend(1 + word.len() / 64);
+                fields.extend(self.split(shell, &word));
+            }
+            return fields;
+        }
+        self.split(shell, raw)
+    }
+
+    fn split(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
+        let separators = Self::variable_text(shell, "IFS").filter(|own| is_known(own));
+        let mut out = Splitter { fields: Vec::new(), current: None, origin: Origin::Literal, separators };
+        for piece in pieces(raw, Rules::Word) {
+            match piece {
+                Piece::Text { text, .. } => out.push(&text),
+                Piece::Tilde => {
+                    let home = self.unknowns.plain("~");
+                    out.push(&home);
+                }
+                Piece::Parameter { body, quoted } => {
+                    let expansion = self.parameter(shell, body);
+                    self.place(&mut out, expansion, quoted);
+                }
+                Piece::Command { body, quoted } => {
+                    let text = self.substitution(shell, &body);
+                    self.place(&mut out, Expansion::text(text, Origin::Printed), quoted);
+                }
+                Piece::Arithmetic { body, quoted } => {
+                    let text = self.sum(shell, body);
+                    self.place(&mut out, Expansion::text(text, Origin::Assigned), quoted);
+                }
+            }
+        }
+        out.finish_field();
+        out.fields
+    }
+
+    fn place(&mut self, out: &mut Splitter, expansion: Expansion, quoted: bool) {
+        out.came_from(expansion.origin);
+        self.spend(expansion.texts.iter().map(String::len).sum::<usize>() / 64);
+        if quoted && !expansion.list {
+            out.push(&expansion.joined());
+            return;
+        }
+        for (index, text) in expansion.texts.iter().enumerate() {
+            if index > 0 {
+                out.finish_field();
+            }
+            if quoted {
+                out.push(text);
+            } else {
+                out.push_split(text);
+            }
+        }
+    }
+
+    /// A word where it is not split: an assignment's value, a file name, a pattern.
+    pub fn text(&mut self, shell: &mut Shell, raw: &str) -> String {
+        if raw.contains(['$', '`', '\'', '"', '\\', '~']) {
+            self.join(shell, raw, Rules::Word)
+        } else {
+            raw.to_owned()
+        }
+    }
+
+    /// The body of a here-document whose delimiter is not quoted.
+    pub fn here_document(&mut self, shell: &mut Shell, raw: &str) -> String {
+        if !raw.contains(['$', '`', '\\']) {
+            return raw.to_owned();
+        }
+        match lift_document(raw, &mut self.documents) {
+            Ok(lifted) => self.join(shell, &lifted, Rules::HereDocument).replace(APART, ""),
+            Err(problem) => {
+                self.complain(format!("cannot read a here-document: {problem}"));
+                self.unread(shell, raw);
+                self.unknowns.plain("…")
+            }
+        }
+    }
+
+    fn join(&mut self, shell: &mut Shell, raw: &str, rules: Rules) -> String {
+        let mut joined = String::new();
+        for piece in pieces(raw, rules) {
+            match piece {
+                Piece::Text { text, .. } => joined.push_str(&text),
+                Piece::Tilde => joined.push_str(&self.unknowns.plain("~")),
+                Piece::Parameter { body, .. } => joined.push_str(&self.parameter(shell, body).joined()),
+                Piece::Command { body, .. } => joined.push_str(&self.substitution(shell, &body)),
+                Piece::Arithmetic { body, .. } => joined.push_str(&self.sum(shell, body)),
+            }
+            if self.exhausted() {
+                break;
+            }
+        }
+        self.spend(joined.len() / 64);
+        joined
+    }
+
+    fn parameter(&mut self, shell: &mut Shell, body: &str) -> Expansion {
+        if self.depth_reached() {
+            return Expansion::text(self.unknowns.plain(format!("${{{body}}}")), Origin::Assigned);
+        }
+        self.depth += 1;
+        let expansion = parameter::expand(self, shell, body);
+        self.depth -= 1;
+        expansion
+    }
+
+    fn sum(&mut self, shell: &mut Shell, body: &str) -> String {
+        let expression = if body.contains(['$', '`']) {
+            self.join(shell, body, Rules::HereDocument)
+        } else {
+            body.to_owned()
+        };
+        if is_known(&expression)
+            && let Some(value) = arithmetic::evaluate(&expression, shell)
+        {
+            return value.to_string();
+        }
+        self.unknowns.plain(format!("$(({}))", self.unknowns.show(&expression)))
+    }
+
+    /// `$( … )`: what runs inside counts, and what it prints may be known.
+    fn substitution(&mut self, shell: &Shell, body: &str) -> String {
+        let printed = self.inside(Construct::Substitution, |this| this.run_text(&mut shell.clone(), body));
+        let printed = printed.trim_end_matches('\n');
+        if is_known(printed) {
+            return printed.to_owned();
+        }
+        let listing = self.unknowns.only_mark(printed).and_then(|unknown| unknown.listing.clone());
+        if listing.is_none() && self.unknowns.only_mark(printed).is_none() {
+            return printed.to_owned();
+        }
+        let source = format!("$({})", self.unknowns.show(body));
+        self.unknowns.mark(Unknown { source, listing, many: true, ..Unknown::default() })
+    }
+
+    /// A variable's text; `None` when the script says nothing about it.
+    pub fn variable_text(shell: &Shell, name: &str) -> Option<String> {
+        match &shell.get(name)?.value {
+            Value::Unset => Some(String::new()),
+            Value::Scalar(text) => Some(text.clone()),
+            Value::Array(items) => Some(items.first().map(|(_, text)| text.clone()).unwrap_or_default()),
+        }
+    }
+}

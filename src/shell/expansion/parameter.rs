@@ -1,0 +1,335 @@
+//! `$NAME`, `${NAME…}` and the operators inside the braces.
+
+use super::splitter::Expansion;
+use super::{arithmetic, pattern};
+use crate::shell::evaluator::Evaluator;
+use crate::shell::state::{Shell, Value};
+use crate::shell::text::{Field, Origin, Unknown, is_known};
+
+/// Longer values are not searched for patterns, which takes time by the square of the length.
+const LONGEST_TRIMMED: usize = 4096;
+
+/// Which variable, which element of it, and what follows.
+struct Reference<'a> {
+    name: &'a str,
+    index: Option<&'a str>,
+    operator: &'a str,
+}
+
+fn reference(body: &str) -> Option<Reference<'_>> {
+    let first = body.chars().next()?;
+    let len = if first.is_ascii_alphabetic() || first == '_' {
+        body.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(body.len())
+    } else if first.is_ascii_digit() {
+        body.find(|c: char| !c.is_ascii_digit()).unwrap_or(body.len())
+    } else if "@*#?-$!".contains(first) {
+        1
+    } else {
+        return None;
+    };
+    let (name, rest) = body.split_at(len);
+    if let Some(inside) = rest.strip_prefix('[')
+        && let Some(end) = inside.find(']')
+    {
+        return Some(Reference { name, index: inside.get(..end), operator: inside.get(end + 1..)? });
+    }
+    Some(Reference { name, index: None, operator: rest })
+}
+
+/// What is known before an operator is applied.
+enum Found {
+    /// The script says nothing; the environment may.
+    Missing,
+    Unset,
+    Texts {
+        texts: Vec<String>,
+        list: bool,
+        origin: Origin,
+    },
+}
+
+pub(crate) fn expand(evaluator: &mut Evaluator, shell: &mut Shell, body: &str) -> Expansion {
+    let unknown = |evaluator: &mut Evaluator| {
+        let source = if reference(body).is_some_and(|r| r.operator.is_empty() && r.index.is_none()) {
+            format!("${body}")
+        } else {
+            format!("${{{body}}}")
+        };
+        let source = evaluator.unknowns.show(&source);
+        let mark = evaluator.unknowns.mark(Unknown { source, many: true, ..Unknown::default() });
+        Expansion::text(mark, Origin::Assigned)
+    };
+    if let Some(of) = body.strip_prefix('#')
+        && !of.is_empty()
+        && let Some(length) = reference(of).filter(|r| r.operator.is_empty())
+    {
+        return match find(shell, length.name, length.index) {
+            Found::Texts { texts, list: true, .. } => {
+                Expansion::text(texts.len().to_string(), Origin::Assigned)
+            }
+            Found::Texts { texts, .. } if texts.iter().all(|text| is_known(text)) => {
+                let len: usize = texts.iter().map(|text| text.chars().count()).sum();
+                Expansion::text(len.to_string(), Origin::Assigned)
+            }
+            _ => unknown(evaluator),
+        };
+    }
+    if let Some(of) = body.strip_prefix('!')
+        && !of.is_empty()
+    {
+        return indirect(evaluator, shell, of).unwrap_or_else(|| unknown(evaluator));
+    }
+    let Some(reference) = reference(body) else { return unknown(evaluator) };
+    let index = reference
+        .index
+        .map(|index| if index.contains('$') { evaluator.text(shell, index) } else { index.to_owned() });
+    let found = find(shell, reference.name, index.as_deref());
+    apply(evaluator, shell, &reference, found).unwrap_or_else(|| unknown(evaluator))
+}
+
+fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Expansion> {
+    let target = reference(of)?;
+    if let Some("@" | "*") = target.index {
+        let Value::Array(items) = &shell.get(target.name)?.value else { return None };
+        let texts = items.iter().map(|(key, _)| key.clone()).collect();
+        return Some(Expansion { texts, list: true, origin: Origin::Assigned });
+    }
+    if target.operator == "*" || target.operator == "@" {
+        let names = shell.variables.keys().filter(|name| name.starts_with(target.name));
+        return Some(Expansion { texts: names.cloned().collect(), list: true, origin: Origin::Assigned });
+    }
+    let Found::Texts { texts, .. } = find(shell, target.name, target.index) else { return None };
+    let name = texts.first().filter(|name| is_known(name))?;
+    // One step only: a name that refers to itself would never end.
+    let found = find(shell, name, None);
+    let direct = Reference { name, index: None, operator: target.operator };
+    apply(evaluator, shell, &direct, found)
+}
+
+fn find(shell: &Shell, name: &str, index: Option<&str>) -> Found {
+    let one = |text: String| Found::Texts { texts: vec![text], list: false, origin: Origin::Assigned };
+    match name {
+        "@" | "*" | "#" if shell.args_unknown && shell.args.is_empty() => return Found::Missing,
+        "@" | "*" => {
+            let texts = shell.args.iter().map(|field| field.text.clone()).collect();
+            return Found::Texts { texts, list: name == "@", origin: origin_of(&shell.args) };
+        }
+        "#" => return one(shell.args.len().to_string()),
+        "0" => return one(shell.name.as_deref().unwrap_or("bash").to_owned()),
+        "PWD" if shell.get(name).is_none() => {
+            return shell.cwd.clone().map_or(Found::Missing, one);
+        }
+        "OLDPWD" if shell.get(name).is_none() => {
+            return shell.old_cwd.clone().map_or(Found::Missing, one);
+        }
+        "?" | "-" | "$" | "!" => return Found::Missing,
+        _ => {}
+    }
+    if let Ok(position) = name.parse::<usize>() {
+        return match shell.args.get(position.wrapping_sub(1)) {
+            Some(field) => {
+                Found::Texts { texts: vec![field.text.clone()], list: false, origin: field.origin }
+            }
+            None if shell.args_unknown && shell.args.is_empty() => Found::Missing,
+            None => Found::Unset,
+        };
+    }
+    let Some(variable) = shell.get(name) else { return Found::Missing };
+    let origin = variable.origin;
+    match (&variable.value, index) {
+        (Value::Scalar(text), None | Some("@" | "*" | "0")) => {
+            Found::Texts { texts: vec![text.clone()], list: index == Some("@"), origin }
+        }
+        (Value::Unset, _) | (Value::Scalar(_), Some(_)) => Found::Unset,
+        (Value::Array(items), Some("@" | "*")) => Found::Texts {
+            texts: items.iter().map(|(_, text)| text.clone()).collect(),
+            list: index == Some("@"),
+            origin,
+        },
+        (Value::Array(items), index) => {
+            let wanted = index.unwrap_or("0");
+            let key = arithmetic::evaluate(wanted, shell).map_or_else(
+                || wanted.to_owned(),
+                |n| {
+                    // Negative indexes count from the end.
+                    let len = i64::try_from(items.len()).unwrap_or(0);
+                    if n < 0 { (len + n).to_string() } else { n.to_string() }
+                },
+            );
+            match items.iter().find(|(k, _)| *k == key || k == wanted) {
+                Some((_, text)) => Found::Texts { texts: vec![text.clone()], list: false, origin },
+                None if is_known(wanted) && items.iter().all(|(k, _)| is_known(k)) && key != wanted => {
+                    Found::Unset
+                }
+                None => Found::Missing,
+            }
+        }
+    }
+}
+
+fn origin_of(fields: &[Field]) -> Origin {
+    fields.first().map_or(Origin::Literal, |field| field.origin)
+}
+
+/// Applies what follows the name; `None` when the outcome is not known.
+fn apply(
+    evaluator: &mut Evaluator,
+    shell: &mut Shell,
+    reference: &Reference<'_>,
+    found: Found,
+) -> Option<Expansion> {
+    let operator = reference.operator;
+    if operator.is_empty() {
+        return match found {
+            Found::Missing => None,
+            Found::Unset => Some(Expansion::text(String::new(), Origin::Assigned)),
+            Found::Texts { texts, list, origin } => Some(Expansion { texts, list, origin }),
+        };
+    }
+    let (colon, rest) = operator.strip_prefix(':').map_or((false, operator), |rest| (true, rest));
+    let kind = rest.chars().next();
+    if let Some(kind @ ('-' | '=' | '?' | '+')) = kind {
+        let word = rest.get(1..).unwrap_or_default();
+        let empty = match &found {
+            Found::Missing | Found::Unset => true,
+            Found::Texts { texts, .. } => texts.is_empty() || (colon && texts.iter().all(String::is_empty)),
+        };
+        return match (kind, empty) {
+            ('+', true) => Some(Expansion::text(String::new(), Origin::Assigned)),
+            ('+', false) | ('-' | '=', true) => {
+                let text = evaluator.text(shell, word);
+                if kind == '=' {
+                    shell.set_text(reference.name, text.clone());
+                }
+                Some(Expansion::text(text, Origin::Assigned))
+            }
+            ('?', true) => None,
+            _ => match found {
+                Found::Texts { texts, list, origin } => Some(Expansion { texts, list, origin }),
+                _ => None,
+            },
+        };
+    }
+    let Found::Texts { texts, list, origin } = found else { return None };
+    if colon {
+        let first = i64::from(matches!(reference.name, "@" | "*"));
+        return slice(evaluator, shell, rest, Sliced { texts, list, origin, first });
+    }
+    let mut changed = Vec::with_capacity(texts.len());
+    for text in texts {
+        if !is_known(&text) || text.len() > LONGEST_TRIMMED {
+            return None;
+        }
+        changed.push(change(evaluator, shell, operator, &text)?);
+    }
+    Some(Expansion { texts: changed, list, origin })
+}
+
+fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &str) -> Option<String> {
+    let mut argument = |from: usize| {
+        let raw = operator.get(from..).unwrap_or_default();
+        let expanded = evaluator.text(shell, raw);
+        (is_known(&expanded) && expanded.len() <= LONGEST_TRIMMED)
+            .then(|| expanded.chars().collect::<Vec<char>>())
+    };
+    let chars: Vec<char> = text.chars().collect();
+    let from = |at: usize| chars.get(at..).unwrap_or_default().iter().collect::<String>();
+    let upto = |at: usize| chars.get(..at).unwrap_or_default().iter().collect::<String>();
+    if let Some(pattern) = operator.strip_prefix("##").map(|_| argument(2)) {
+        let pattern = pattern?;
+        let cut = (0..=chars.len())
+            .rev()
+            .find(|&at| pattern::matches(&pattern, chars.get(..at).unwrap_or_default()));
+        return Some(cut.map_or_else(|| text.to_owned(), from));
+    }
+    if operator.starts_with('#') {
+        let pattern = argument(1)?;
+        let cut =
+            (0..=chars.len()).find(|&at| pattern::matches(&pattern, chars.get(..at).unwrap_or_default()));
+        return Some(cut.map_or_else(|| text.to_owned(), from));
+    }
+    if operator.starts_with("%%") {
+        let pattern = argument(2)?;
+        let cut =
+            (0..=chars.len()).find(|&at| pattern::matches(&pattern, chars.get(at..).unwrap_or_default()));
+        return Some(cut.map_or_else(|| text.to_owned(), upto));
+    }
+    if operator.starts_with('%') {
+        let pattern = argument(1)?;
+        let cut = (0..=chars.len())
+            .rev()
+            .find(|&at| pattern::matches(&pattern, chars.get(at..).unwrap_or_default()));
+        return Some(cut.map_or_else(|| text.to_owned(), upto));
+    }
+    match operator {
+        "^^" | "@U" => return Some(text.to_uppercase()),
+        ",," | "@L" => return Some(text.to_lowercase()),
+        "^" | "@u" => return Some(first_letter(text, char::to_ascii_uppercase)),
+        "," => return Some(first_letter(text, char::to_ascii_lowercase)),
+        "@Q" => return Some(format!("'{}'", text.replace('\'', "'\\''"))),
+        "@E" | "@P" => return Some(text.to_owned()),
+        _ => {}
+    }
+    let replace = operator.strip_prefix('/')?;
+    let all = replace.starts_with('/');
+    let body = replace.trim_start_matches('/');
+    let (pattern, replacement) = body.split_once('/').unwrap_or((body, ""));
+    let pattern = evaluator.text(shell, pattern);
+    let replacement = evaluator.text(shell, replacement);
+    if pattern.contains(['*', '?', '[', '\\']) || pattern.is_empty() || !is_known(&pattern) {
+        return None;
+    }
+    if let Some(start) = pattern.strip_prefix('#').filter(|_| !all) {
+        return Some(
+            text.strip_prefix(start).map_or_else(|| text.to_owned(), |rest| format!("{replacement}{rest}")),
+        );
+    }
+    if let Some(end) = pattern.strip_prefix('%').filter(|_| !all) {
+        return Some(
+            text.strip_suffix(end).map_or_else(|| text.to_owned(), |rest| format!("{rest}{replacement}")),
+        );
+    }
+    Some(if all { text.replace(&pattern, &replacement) } else { text.replacen(&pattern, &replacement, 1) })
+}
+
+fn first_letter(text: &str, change: impl Fn(&char) -> char) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|c| change(&c)).into_iter().chain(chars).collect()
+}
+
+/// What is cut by `${NAME:offset:length}`; `first` is the number of the first element.
+struct Sliced {
+    texts: Vec<String>,
+    list: bool,
+    origin: Origin,
+    first: i64,
+}
+
+/// `${NAME:offset:length}`.
+fn slice(
+    evaluator: &mut Evaluator,
+    shell: &mut Shell,
+    rest: &str,
+    Sliced { texts, list, origin, first }: Sliced,
+) -> Option<Expansion> {
+    let numbers = evaluator.text(shell, rest);
+    let mut numbers = numbers.splitn(2, ':');
+    let offset = arithmetic::evaluate(numbers.next()?, shell)?;
+    let length = match numbers.next() {
+        Some(length) => Some(usize::try_from(arithmetic::evaluate(length, shell)?).ok()?),
+        None => None,
+    };
+    let start = |len: usize| {
+        let len = i64::try_from(len).unwrap_or(i64::MAX);
+        usize::try_from(if offset < 0 { len + offset } else { offset - first }).unwrap_or(0)
+    };
+    if list {
+        let start = start(texts.len());
+        let texts = texts.into_iter().skip(start).take(length.unwrap_or(usize::MAX)).collect();
+        return Some(Expansion { texts, list, origin });
+    }
+    let text = texts.first().filter(|text| is_known(text))?;
+    let start = start(text.chars().count());
+    let text = text.chars().skip(start).take(length.unwrap_or(usize::MAX)).collect();
+    Some(Expansion::text(text, origin))
+}

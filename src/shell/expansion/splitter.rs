@@ -1,0 +1,71 @@
+//! The results of expansions, and the fields into which they fall apart.
+
+use crate::shell::text::{Field, Origin};
+
+/// Builds the fields of one word.
+pub(crate) struct Splitter {
+    pub fields: Vec<Field>,
+    pub current: Option<String>,
+    pub origin: Origin,
+    /// What separates words, where it is not blanks.
+    pub separators: Option<String>,
+}
+
+impl Splitter {
+    pub fn push(&mut self, text: &str) {
+        self.current.get_or_insert_default().push_str(text);
+    }
+
+    pub fn finish_field(&mut self) {
+        if let Some(text) = self.current.take() {
+            self.fields.push(Field { text, origin: self.origin });
+        }
+    }
+
+    /// An unquoted expansion falls apart at blanks.
+    pub fn push_split(&mut self, text: &str) {
+        let separators = self.separators.clone();
+        let separates = |c: char| separators.as_ref().map_or(c.is_whitespace(), |own| own.contains(c));
+        if text.starts_with(separates) {
+            self.finish_field();
+        }
+        let mut first = true;
+        for part in text.split(separates).filter(|part| !part.is_empty()) {
+            if !first {
+                self.finish_field();
+            }
+            first = false;
+            self.push(part);
+        }
+        if text.ends_with(separates) {
+            self.finish_field();
+        }
+    }
+
+    pub fn came_from(&mut self, origin: Origin) {
+        if self.origin == Origin::Literal {
+            self.origin = origin;
+        }
+    }
+}
+
+/// The result of an expansion.
+#[derive(Debug)]
+pub(crate) struct Expansion {
+    /// Several for `$@` and arrays, otherwise one.
+    pub texts: Vec<String>,
+    /// True when each text is a word of its own even inside quotes (`"$@"`).
+    pub list: bool,
+    pub origin: Origin,
+}
+
+impl Expansion {
+    pub fn text(text: String, origin: Origin) -> Self {
+        Self { texts: vec![text], list: false, origin }
+    }
+
+    pub fn joined(self) -> String {
+        let mut texts = self.texts;
+        if texts.len() == 1 { texts.pop().unwrap_or_default() } else { texts.join(" ") }
+    }
+}

@@ -1,0 +1,456 @@
+//! Makes text easy on the grammar before it is parsed.
+//!
+//! The grammar's tokenizer loses itself in here-documents inside substitutions and in the lone brackets
+//! of `case` patterns there. So here-documents are lifted out and leave a here-string with their number,
+//! patterns get both brackets, and comments go. One pass, with a stack of its own.
+
+use super::here::{HereDocument, Pending, body, delimiter};
+use super::word::ansi_c;
+use crate::shell::marks::{APART, DOCUMENT};
+
+/// Where the scanner is.
+#[derive(Debug)]
+enum Frame {
+    /// Commands, up to the closing character.
+    Code { close: Option<char>, cases: Vec<Case> },
+    /// Double quotes.
+    Quotes,
+    /// `${…}`.
+    Parameter,
+    /// The body of a here-document.
+    Document,
+    /// A sum; so many brackets are open.
+    Sum(usize),
+}
+
+/// Where a `case` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Case {
+    /// Before `in`.
+    Word,
+    /// Before a pattern.
+    Start,
+    /// In a pattern.
+    Pattern,
+    /// In the commands after a pattern.
+    Body,
+}
+
+/// Lifts the here-documents of a script into `documents`; says in plain words what it refuses.
+pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+    lift_from(text, Frame::Code { close: None, cases: Vec::new() }, documents)
+}
+
+/// The same for the body of a here-document, in which there may be substitutions.
+pub(crate) fn lift_document(body: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+    lift_from(body, Frame::Document, documents)
+}
+
+fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+    let mut scanner = Scanner {
+        text,
+        at: 0,
+        out: String::with_capacity(text.len() + 16),
+        frames: vec![outermost],
+        pending: Vec::new(),
+        command_position: true,
+        word_start: true,
+    };
+    while let Some(c) = scanner.peek() {
+        match scanner.frames.last() {
+            Some(Frame::Code { .. }) => scanner.code(c, documents)?,
+            Some(Frame::Quotes) => scanner.quotes(c),
+            Some(Frame::Document) => scanner.document(c),
+            Some(Frame::Parameter) => scanner.parameter(c),
+            Some(Frame::Sum(_)) => scanner.sum(c),
+            None => break,
+        }
+        if scanner.frames.len() > 256 {
+            return Err("it nests too deeply".to_owned());
+        }
+    }
+    Ok(scanner.out)
+}
+
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    out: String,
+    frames: Vec<Frame>,
+    pending: Vec<Pending>,
+    command_position: bool,
+    word_start: bool,
+}
+
+impl<'a> Scanner<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// Copies so many bytes, with no two `<` side by side.
+    fn copy(&mut self, len: usize) {
+        let part = self.rest().get(..len).unwrap_or_else(|| self.rest());
+        self.at += part.len();
+        if part.contains('<') {
+            for c in part.chars() {
+                if c == '<' && self.out.ends_with('<') {
+                    self.out.push(APART);
+                }
+                self.out.push(c);
+            }
+        } else {
+            self.out.push_str(part);
+        }
+    }
+
+    fn copy_escaped(&mut self) {
+        let escaped = self.rest().get(1..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+        self.copy(1 + escaped);
+    }
+
+    fn cases(&mut self) -> Option<&mut Vec<Case>> {
+        match self.frames.last_mut() {
+            Some(Frame::Code { cases, .. }) => Some(cases),
+            _ => None,
+        }
+    }
+
+    fn case(&mut self) -> Option<Case> {
+        self.cases().and_then(|cases| cases.last().copied())
+    }
+
+    fn set_case(&mut self, to: Case) {
+        if let Some(case) = self.cases().and_then(|cases| cases.last_mut()) {
+            *case = to;
+        }
+    }
+
+    fn enter_code(&mut self, len: usize, close: char) {
+        self.copy(len);
+        self.frames.push(Frame::Code { close: Some(close), cases: Vec::new() });
+        self.command_position = true;
+        self.word_start = true;
+    }
+
+    /// At `$` or a backquote: enters what it opens; false when it opens nothing.
+    fn expansion(&mut self) -> bool {
+        let rest = self.rest();
+        if rest.starts_with("$((") {
+            self.copy(3);
+            self.frames.push(Frame::Sum(2));
+        } else if rest.starts_with("$(") {
+            self.enter_code(2, ')');
+        } else if rest.starts_with("${") {
+            self.copy(2);
+            self.frames.push(Frame::Parameter);
+        } else if rest.starts_with('`') {
+            if matches!(self.frames.last(), Some(Frame::Code { close: Some('`'), .. })) {
+                self.leave();
+            } else if self.frames.iter().any(|frame| matches!(frame, Frame::Code { close: Some('`'), .. })) {
+                // Backquotes do not nest: this one closes, whatever is left open inside.
+                while !matches!(self.frames.last(), Some(Frame::Code { close: Some('`'), .. })) {
+                    self.frames.pop();
+                }
+                self.leave();
+            } else {
+                self.enter_code(1, '`');
+            }
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn leave(&mut self) {
+        self.copy(1);
+        self.frames.pop();
+        self.command_position = false;
+        self.word_start = false;
+    }
+
+    fn quotes(&mut self, c: char) {
+        match c {
+            '"' => {
+                self.copy(1);
+                self.frames.pop();
+            }
+            '\\' => self.copy_escaped(),
+            '$' | '`' if self.expansion() => {}
+            _ => self.copy(c.len_utf8()),
+        }
+    }
+
+    fn document(&mut self, c: char) {
+        match c {
+            '\\' => self.copy_escaped(),
+            '$' | '`' if self.expansion() => {}
+            _ => self.copy(c.len_utf8()),
+        }
+    }
+
+    fn parameter(&mut self, c: char) {
+        let in_quotes = self.frames.len().checked_sub(2).and_then(|below| self.frames.get(below));
+        match c {
+            '}' => {
+                self.copy(1);
+                self.frames.pop();
+            }
+            '\\' => self.copy_escaped(),
+            '"' => {
+                self.copy(1);
+                self.frames.push(Frame::Quotes);
+            }
+            '\'' if !matches!(in_quotes, Some(Frame::Quotes | Frame::Document)) => self.single_quotes(0),
+            '$' | '`' if self.expansion() => {}
+            _ => self.copy(c.len_utf8()),
+        }
+    }
+
+    fn sum(&mut self, c: char) {
+        match c {
+            '(' | ')' => {
+                self.copy(1);
+                let Some(Frame::Sum(open)) = self.frames.last_mut() else { return };
+                *open = if c == '(' { *open + 1 } else { open.saturating_sub(1) };
+                if *open == 0 {
+                    self.frames.pop();
+                }
+            }
+            '\\' => self.copy_escaped(),
+            '"' => {
+                self.copy(1);
+                self.frames.push(Frame::Quotes);
+            }
+            '\'' => self.single_quotes(0),
+            '$' | '`' if self.expansion() => {}
+            _ => self.copy(c.len_utf8()),
+        }
+    }
+
+    /// At a quote after `before` more bytes.
+    fn single_quotes(&mut self, before: usize) {
+        let body = self.rest().get(before + 1..).unwrap_or_default();
+        let end = body.find('\'').map_or(body.len(), |end| end + 1);
+        self.copy(before + 1 + end);
+    }
+
+    fn code(&mut self, c: char, documents: &mut Vec<HereDocument>) -> Result<(), String> {
+        let rest = self.rest();
+        if self.case() == Some(Case::Start) && !c.is_whitespace() && c != '#' {
+            self.pattern_start(rest);
+            return Ok(());
+        }
+        let word_start = self.word_start;
+        self.word_start = false;
+        match c {
+            '\\' => {
+                self.copy_escaped();
+                self.command_position = false;
+            }
+            '\'' => self.single_quotes(0),
+            '$' if rest.starts_with("$'") => {
+                let len = ansi_c(rest).1;
+                self.copy(len);
+            }
+            '"' => {
+                self.copy(1);
+                self.frames.push(Frame::Quotes);
+                self.command_position = false;
+            }
+            '$' | '`' if self.expansion() => {}
+            '#' if word_start => self.at += rest.find('\n').unwrap_or(rest.len()),
+            ' ' | '\t' | '\r' => {
+                self.copy(1);
+                self.word_start = true;
+            }
+            '\n' => self.line_break(documents),
+            '(' if self.command_position && rest.starts_with("((") => {
+                self.copy(2);
+                self.frames.push(Frame::Sum(2));
+            }
+            '(' => self.enter_code(1, ')'),
+            ')' if self.case() == Some(Case::Pattern) => {
+                self.copy(1);
+                self.set_case(Case::Body);
+                self.command_position = true;
+                self.word_start = true;
+            }
+            ')' => {
+                if matches!(self.frames.last(), Some(Frame::Code { close: Some(')'), .. })) {
+                    self.leave();
+                } else {
+                    self.copy(1);
+                }
+                // `f() {` and `a() (`: a command may follow.
+                self.command_position = true;
+                self.word_start = true;
+            }
+            '<' if rest.starts_with("<<<") => {
+                // The one operator of that sort that is left; another `<` would be a mistake anyway.
+                if self.out.ends_with('<') {
+                    self.out.push(' ');
+                }
+                self.out.push_str("<<<");
+                self.at += 3;
+                self.word_start = true;
+            }
+            '<' if rest.starts_with("<<") => self.here_document(documents)?,
+            ';' | '&' | '|' | '<' | '>' => {
+                if c == ';'
+                    && (rest.starts_with(";;") || rest.starts_with(";&"))
+                    && self.case() == Some(Case::Body)
+                {
+                    let len = rest.find(|c| c != ';' && c != '&').unwrap_or(rest.len());
+                    self.copy(len);
+                    self.set_case(Case::Start);
+                } else {
+                    self.copy(1);
+                }
+                self.command_position = !matches!(c, '<' | '>');
+                self.word_start = true;
+            }
+            _ if word_start => self.word(rest),
+            _ => self.copy(c.len_utf8()),
+        }
+        Ok(())
+    }
+
+    /// Before a pattern: gives it the bracket that may be left out.
+    fn pattern_start(&mut self, rest: &str) {
+        let is_end = rest
+            .strip_prefix("esac")
+            .is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
+        if is_end {
+            self.copy(4);
+            if let Some(cases) = self.cases() {
+                cases.pop();
+            }
+            self.command_position = false;
+            self.word_start = false;
+            return;
+        }
+        if rest.starts_with('(') {
+            self.copy(1);
+        } else {
+            self.out.push('(');
+        }
+        self.set_case(Case::Pattern);
+        self.command_position = false;
+        self.word_start = false;
+    }
+
+    /// At the first character of a word.
+    fn word(&mut self, rest: &str) {
+        let ends = |c: char| {
+            c.is_whitespace()
+                || matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\'' | '"' | '\\' | '$' | '`')
+        };
+        let len = rest.find(ends).unwrap_or(rest.len()).max(1);
+        let word = rest.get(..len).unwrap_or_default();
+        // `case$x` is no keyword.
+        let whole = rest
+            .get(len..)
+            .and_then(|after| after.chars().next())
+            .is_none_or(|c| !matches!(c, '\'' | '"' | '\\' | '$' | '`'));
+        let command_position = std::mem::replace(&mut self.command_position, false);
+        if whole && command_position {
+            match word {
+                "case" => {
+                    if let Some(cases) = self.cases() {
+                        cases.push(Case::Word);
+                    }
+                }
+                "esac" => {
+                    if self.case() == Some(Case::Body)
+                        && let Some(cases) = self.cases()
+                    {
+                        cases.pop();
+                    }
+                }
+                "if" | "then" | "else" | "elif" | "while" | "until" | "do" | "{" | "!" | "time"
+                | "coproc" => {
+                    self.command_position = true;
+                }
+                _ => {}
+            }
+        } else if whole && word == "in" && self.case() == Some(Case::Word) {
+            self.set_case(Case::Start);
+        }
+        // `FOO=bar command`.
+        self.command_position |= command_position && word.contains('=') && !word.starts_with('=');
+        self.copy(len);
+    }
+
+    /// At `<<`, with or without a dash.
+    fn here_document(&mut self, documents: &mut Vec<HereDocument>) -> Result<(), String> {
+        let rest = self.rest().get(2..).unwrap_or_default();
+        let tabs = rest.starts_with('-');
+        let after = rest.get(usize::from(tabs)..).unwrap_or_default();
+        let word = after.trim_start_matches([' ', '\t']);
+        let (delimiter, len, quoted) = delimiter(word);
+        if len == 0 {
+            return Err("a here-document has no delimiter".to_owned());
+        }
+        self.at += 2 + usize::from(tabs) + (after.len() - word.len()) + len;
+        let number = documents.len();
+        documents.push(HereDocument { body: String::new(), expands: !quoted });
+        self.pending.push(Pending { number, delimiter, tabs });
+        if self.out.ends_with('<') {
+            self.out.push(' ');
+        }
+        self.out.extend(["<<<", &format!("{DOCUMENT}{number}{DOCUMENT}"), " "]);
+        self.word_start = true;
+        Ok(())
+    }
+
+    /// At a line break between commands: here-documents that wait for their bodies follow.
+    fn line_break(&mut self, documents: &mut [HereDocument]) {
+        self.copy(1);
+        self.command_position = true;
+        self.word_start = true;
+        let nested = self.frames.len() > 1;
+        for pending in std::mem::take(&mut self.pending) {
+            let (body, len) = body(self.rest(), &pending, nested);
+            self.at += len;
+            if let Some(document) = documents.get_mut(pending.number) {
+                document.body = body;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lift;
+
+    fn lifted(text: &str) -> (String, Vec<String>) {
+        let mut documents = Vec::new();
+        let text = lift(text, &mut documents).unwrap();
+        (text.replace(super::DOCUMENT, "@"), documents.into_iter().map(|document| document.body).collect())
+    }
+
+    #[test]
+    fn here_documents_leave_their_number() {
+        let (text, bodies) = lifted("a \"$(cat <<'E' | b\nit's (\nE\n)\" <<-F\nx\n\ty\n\tF\nc");
+        assert_eq!(text, "a \"$(cat <<<@0@  | b\n)\" <<<@1@ \nc");
+        assert_eq!(bodies, ["it's (\n", "x\ny\n"]);
+    }
+
+    #[test]
+    fn patterns_get_both_brackets() {
+        let (text, _) = lifted("x=$(case $1 in a|b) y;; (c) z ;; *) w; esac); case a in esac");
+        assert_eq!(text, "x=$(case $1 in (a|b) y;; (c) z ;; (*) w; esac); case a in esac");
+    }
+
+    #[test]
+    fn text_with_two_less_than_signs_is_no_here_document() {
+        let (text, bodies) = lifted("echo 'a <<E' $((1<<2)) \"<<F\" # <<G");
+        assert_eq!(text.replace(super::APART, ""), "echo 'a <<E' $((1<<2)) \"<<F\" ");
+        assert!(!text.contains("<<"));
+        assert!(bodies.is_empty());
+    }
+}

@@ -1,0 +1,132 @@
+//! Text → the grammar's tree, through `brush-parser`, with guards around what it does not bound.
+//!
+//! The parser descends recursively, tries some alternatives twice, and converts numbers unchecked. So
+//! the text and its tokens are looked over first, and what would run away is refused here.
+
+use brush_parser::ast::Program;
+use brush_parser::{ParseError, ParserOptions, Token, TokenizerError, TokenizerOptions};
+
+use super::here::HereDocument;
+use super::lift::lift;
+use super::prepare::prepare;
+
+/// Brackets nested deeper than this are not read.
+const DEEPEST_BRACKETS: usize = 24;
+/// More tokens than this are not read: 64 KiB of ordinary script hold a third of it.
+const MOST_TOKENS: usize = 20_000;
+
+/// Parses a script, or says in plain words why it cannot be read.
+pub(crate) fn parse(text: &str, documents: &mut Vec<HereDocument>) -> Result<Program, String> {
+    let text = lift(text, documents)?;
+    if too_deep(&text) {
+        return Err("it nests brackets too deeply".to_owned());
+    }
+    // A mistake in the parser must not be taken for a command without actions.
+    let parsed = std::panic::catch_unwind(|| {
+        let tokens = tokenize(&text).map_err(|error| error.to_string())?;
+        if tokens.len() > MOST_TOKENS {
+            return Err("it holds too many words".to_owned());
+        }
+        let tokens = prepare(tokens)?;
+        brush_parser::parse_tokens(&tokens, &ParserOptions::default()).map_err(|error| match error {
+            ParseError::ParsingNear(position) => {
+                format!("syntax error at line {}, column {}", position.line, position.column)
+            }
+            ParseError::ParsingAtEndOfInput => "it ends too early".to_owned(),
+            ParseError::Tokenizing { inner, .. } => inner.to_string(),
+        })
+    });
+    parsed.unwrap_or_else(|_| Err("the parser fails on it".to_owned()))
+}
+
+fn tokenize(text: &str) -> Result<Vec<Token>, TokenizerError> {
+    let options = TokenizerOptions { enable_extended_globbing: true, posix_mode: false, sh_mode: false };
+    brush_parser::uncached_tokenize_str(text, &options)
+}
+
+/// Counts brackets from the first `$(`, `${` or `$[` on, without minding quotes: what is in quotes inside a
+/// substitution is not told apart here, and the tokenizer descends with each of them.
+fn too_deep(text: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut before = 0;
+    for &byte in text.as_bytes() {
+        match byte {
+            b'(' | b'{' | b'[' if before == b'$' => depth += 1,
+            b'(' | b'{' if depth > 0 => depth += 1,
+            b')' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST_BRACKETS {
+            return true;
+        }
+        before = byte;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn nesting_ends_in_a_refusal_rather_than_a_crash() {
+        for (open, close) in [
+            ("$(", ")"),
+            ("(", ")"),
+            ("{ ", "; }"),
+            ("if ", "; then x; fi"),
+            ("${a:-", "}"),
+            ("\"$(", ")\""),
+            ("case x in a) ", " esac"),
+            ("while ", "; do x; done"),
+            ("((", "))"),
+            ("[[ ( ", " ) ]]"),
+            ("$((", "))"),
+            ("`", "`"),
+            ("'", "'"),
+            ("\"", "\""),
+            ("<(", ")"),
+            ("f() { ", "; }"),
+            ("a[$(", ")]=x"),
+            ("! ", ""),
+            ("$[", "]"),
+            ("@(", ")"),
+            ("\"a$(", ")b\""),
+            ("coproc ", ""),
+            ("time ", ""),
+        ] {
+            for depth in [3, 12, 15, 16, 23, 1000] {
+                for text in [
+                    format!("{}x{}", open.repeat(depth), close.repeat(depth)),
+                    open.repeat(depth),
+                    format!("{}x", open.repeat(depth)),
+                    close.repeat(depth),
+                ] {
+                    let start = std::time::Instant::now();
+                    let result = std::panic::catch_unwind(|| parse(&text, &mut Vec::new()).is_ok());
+                    assert!(result.is_ok(), "panicked on {text}");
+                    let took = start.elapsed();
+                    assert!(took.as_secs() < 2, "{open} x {depth}: {took:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_overlong_file_descriptor_is_read() {
+        assert!(parse("x 99999999999999999999>/dev/null", &mut Vec::new()).is_ok());
+    }
+
+    #[test]
+    fn select_and_an_unfinished_here_document_are_read() {
+        assert!(parse("select s in a b; do echo $s; done", &mut Vec::new()).is_ok());
+        assert!(parse("bash <<'EOF'\ndocker restart x", &mut Vec::new()).is_ok());
+        assert!(
+            parse(
+                "case x in esac; case y in\nesac; case z in a) ls; esac; case z in a) ls ;; b) ;; esac",
+                &mut Vec::new()
+            )
+            .is_ok()
+        );
+    }
+}

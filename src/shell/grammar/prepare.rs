@@ -1,0 +1,210 @@
+//! Looks tokens over before the grammar gets them: refuses what would run away there, and rewrites the
+//! few that it cannot handle.
+
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+use brush_parser::{Token, TokenLocation};
+
+use crate::shell::marks::{APART, SELECT};
+
+/// Compound commands nested deeper than this are not read.
+const DEEPEST_COMPOUNDS: usize = 16;
+/// As above, for `case`; a mistake inside is looked for twice in every one around it.
+const DEEPEST_CASES: usize = 4;
+
+/// What is open while the tokens are looked over.
+#[derive(PartialEq, Eq)]
+enum Open {
+    Bracket,
+    Case,
+    Compound,
+}
+
+/// The tokens as the grammar wants them, or why it does not get them.
+pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
+    let mut preparation = Preparation {
+        prepared: Vec::with_capacity(tokens.len() + 8),
+        rest: tokens.into_iter().peekable(),
+        open: Vec::new(),
+        command_position: true,
+        after_in: false,
+        after_case_end: false,
+        coprocesses: 0,
+        in_test: false,
+        select: false,
+        named_coprocess: false,
+    };
+    while let Some(token) = preparation.rest.next() {
+        match token {
+            Token::Operator(operator, place) => preparation.operator(operator, place),
+            Token::Word(word, place) if word.contains(APART) => {
+                preparation.word(word.replace(APART, ""), place)?;
+            }
+            Token::Word(word, place) => preparation.word(word, place)?,
+        }
+        if preparation.open.len() > DEEPEST_COMPOUNDS || preparation.coprocesses > DEEPEST_CASES {
+            return Err("it nests too deeply".to_owned());
+        }
+    }
+    if preparation.open.is_empty() {
+        Ok(preparation.prepared)
+    } else {
+        Err("a bracket or a compound command is never closed".to_owned())
+    }
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the place in the text")]
+struct Preparation {
+    prepared: Vec<Token>,
+    rest: Peekable<IntoIter<Token>>,
+    open: Vec<Open>,
+    command_position: bool,
+    /// After the `in` of a `case`, line breaks aside.
+    after_in: bool,
+    /// After `;;` and its kin, line breaks aside.
+    after_case_end: bool,
+    coprocesses: usize,
+    /// Between `[[` and `]]`.
+    in_test: bool,
+    /// After `select`.
+    select: bool,
+    /// After a `coproc` that stands in the prepared tokens already and wants a name.
+    named_coprocess: bool,
+}
+
+impl Preparation {
+    fn operator(&mut self, operator: String, place: TokenLocation) {
+        let apart = !self.in_test && self.follows_apart(&operator, &place);
+        match operator.as_str() {
+            "(" => {
+                // `( (` is two subshells; the grammar would take it for the start of a sum.
+                if apart {
+                    self.prepared.extend((0..2).map(|_| Token::Word("!".to_owned(), place.clone())));
+                }
+                self.open.push(Open::Bracket);
+            }
+            ")" if self.open.last() == Some(&Open::Bracket) => {
+                if apart {
+                    self.prepared.push(Token::Operator(";".to_owned(), place.clone()));
+                }
+                self.open.pop();
+            }
+            _ => {}
+        }
+        if operator != "\n" {
+            self.after_in = false;
+            self.after_case_end = operator.starts_with(";;") || operator == ";&";
+        }
+        self.command_position = !operator.starts_with(['<', '>']);
+        self.prepared.push(Token::Operator(operator, place));
+    }
+
+    /// True for a bracket after the same bracket with a blank between.
+    fn follows_apart(&self, operator: &str, place: &TokenLocation) -> bool {
+        matches!(self.prepared.last(), Some(Token::Operator(before, left))
+            if before == operator && left.end.index != place.start.index)
+    }
+
+    fn word(&mut self, word: String, place: TokenLocation) -> Result<(), String> {
+        self.in_test &= word != "]]";
+        let is_variable = std::mem::take(&mut self.select);
+        let selects = word == "select" && matches!(self.rest.peek(), Some(Token::Word(..)));
+        let mut stays_in_position = self.command_position && self.keyword(&word, selects, &place)?;
+        if !self.command_position && word == "in" && self.open.last() == Some(&Open::Case) {
+            self.after_in = true;
+            stays_in_position = true;
+        } else {
+            self.after_in = false;
+        }
+        let selects = selects && self.command_position;
+        self.after_case_end = false;
+        // A loop's `do` may follow its variable without an operator: `for x do`.
+        self.command_position =
+            stays_in_position || (word == "do" && self.open.last() == Some(&Open::Compound));
+        let overlong = word.len() > 9
+            && word.bytes().all(|b| b.is_ascii_digit())
+            && matches!(self.rest.peek(), Some(Token::Operator(o, _)) if o.starts_with(['<', '>']));
+        if runaway_index(&word) {
+            return Err("an array index is too involved".to_owned());
+        }
+        let word = if overlong {
+            // Too long for a file descriptor; the grammar would not check.
+            "999999999".to_owned()
+        } else if is_variable {
+            format!("{word}{SELECT}")
+        } else if std::mem::take(&mut self.named_coprocess) {
+            "COPROC".to_owned()
+        } else if selects {
+            // The grammar lacks it; its variable tells the loops apart.
+            self.select = true;
+            "for".to_owned()
+        } else {
+            word
+        };
+        self.prepared.push(Token::Word(word, place));
+        Ok(())
+    }
+
+    /// A word where a command starts; true when a command may start after it, too.
+    fn keyword(&mut self, word: &str, selects: bool, place: &TokenLocation) -> Result<bool, String> {
+        match word {
+            "case" => {
+                let nested = |kind: &Open| self.open.iter().filter(|o| *o == kind).count();
+                if nested(&Open::Bracket) > 6 || nested(&Open::Case) >= DEEPEST_CASES {
+                    return Err("it nests a case too deeply".to_owned());
+                }
+                self.open.push(Open::Case);
+                return Ok(false);
+            }
+            "if" | "while" | "until" | "{" => self.open.push(Open::Compound),
+            "for" => {
+                self.open.push(Open::Compound);
+                return Ok(false);
+            }
+            "select" if selects => {
+                self.open.push(Open::Compound);
+                return Ok(false);
+            }
+            "fi" | "done" | "}" => {
+                if self.open.last() == Some(&Open::Compound) {
+                    self.open.pop();
+                }
+            }
+            "esac" => {
+                if self.open.last() == Some(&Open::Case) {
+                    self.open.pop();
+                }
+                if !self.after_in && !self.after_case_end {
+                    // Without it the grammar reads every last case twice, and nested ones exponentially often.
+                    self.prepared.push(Token::Operator(";;".to_owned(), place.clone()));
+                }
+            }
+            "coproc" => {
+                self.coprocesses += 1;
+                let unnamed = match self.rest.peek() {
+                    Some(Token::Word(word, _)) => word == "{",
+                    Some(Token::Operator(operator, _)) => operator == "(",
+                    None => false,
+                };
+                if unnamed {
+                    // The grammar would take a brace for the name.
+                    self.prepared.push(Token::Word(word.to_owned(), place.clone()));
+                    self.named_coprocess = true;
+                }
+            }
+            "[[" => self.in_test = true,
+            "then" | "do" | "else" | "elif" | "!" | "time" => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// `name[…` with expansions nested in the index: the grammar would try every one of them twice.
+fn runaway_index(word: &str) -> bool {
+    let name = word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(word.len());
+    word.get(name..).is_some_and(|rest| rest.starts_with('['))
+        && name > 0
+        && word.bytes().filter(|b| matches!(b, b'$' | b'`' | b'(')).count() > 8
+}

@@ -1,0 +1,313 @@
+//! Programs that run a command once for each thing that they read or find.
+
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::invocation::Invocation;
+use crate::shell::host::host_of;
+use crate::shell::options::{Item, Scanner};
+use crate::shell::state::Shell;
+use crate::shell::text::{Field, Origin, Unknown, is_known};
+
+/// Runs beyond this are not told apart.
+const MOST_RUNS: usize = 256;
+
+const XARGS_VALUED: &[&str] = &[
+    "-a",
+    "--arg-file",
+    "-d",
+    "--delimiter",
+    "-E",
+    "-I",
+    "--replace",
+    "-L",
+    "--max-lines",
+    "-n",
+    "--max-args",
+    "-P",
+    "--max-procs",
+    "-s",
+    "--max-chars",
+    "--process-slot-var",
+];
+
+/// What is appended or put in place, item by item.
+enum Items {
+    Known(Vec<String>),
+    /// One mark for all of them.
+    Unknown(String),
+}
+
+fn items(evaluator: &mut Evaluator, text: Option<&str>, by_line: bool, delimiter: Option<&str>) -> Items {
+    let Some(text) = text else { return Items::Unknown(unknown_item(evaluator)) };
+    if !is_known(text) {
+        // Known words beside a mark stay words of their own.
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        return match words.as_slice() {
+            [only] => Items::Unknown(only.clone()),
+            _ => Items::Known(words),
+        };
+    }
+    let own = |part: &str| part.trim_matches(['\'', '"']).to_owned();
+    Items::Known(match delimiter {
+        Some("\\0" | "\0") => text.split('\0').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+        Some("\\n") => text.lines().map(str::to_owned).collect(),
+        Some(delimiter) if !delimiter.is_empty() => {
+            text.trim_end_matches('\n').split(delimiter).map(str::to_owned).collect()
+        }
+        _ if by_line => text.lines().map(|line| own(line.trim())).filter(|line| !line.is_empty()).collect(),
+        _ => text.split_whitespace().map(own).collect(),
+    })
+}
+
+fn unknown_item(evaluator: &mut Evaluator) -> String {
+    evaluator.unknowns.mark(Unknown { source: "{}".to_owned(), many: true, ..Unknown::default() })
+}
+
+pub(crate) fn xargs(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+    let texts = invocation.texts();
+    let mut replace: Option<String> = None;
+    let mut group: Option<usize> = None;
+    let mut delimiter = None;
+    let mut from_file = false;
+    let mut command = None;
+    for item in Scanner::new(&texts, 1, XARGS_VALUED) {
+        match item {
+            Item::Option(name, value) => {
+                let value = value.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+                if name.is_any(&["-I", "--replace", "-i"]) {
+                    replace = Some(value.unwrap_or("{}").to_owned());
+                } else if name.is_any(&["-n", "--max-args", "-L", "--max-lines"]) {
+                    group = value.and_then(|value| value.parse().ok());
+                } else if name.is_any(&["-d", "--delimiter"]) {
+                    delimiter = value;
+                } else if name.is_any(&["-a", "--arg-file"]) {
+                    from_file = true;
+                } else if name.is_any(&["-0", "--null"]) {
+                    delimiter = Some("\\0");
+                }
+            }
+            Item::Positional(index) => {
+                command = Some(index);
+                break;
+            }
+            Item::Dashes(index) => {
+                command = Some(index + 1);
+                break;
+            }
+        }
+    }
+    let base = command.and_then(|at| invocation.fields.get(at..)).unwrap_or_default();
+    let base = if base.is_empty() { vec![Field::literal("echo")] } else { base.to_vec() };
+    let stdin = invocation.stdin.as_deref().filter(|_| !from_file);
+    let items = items(evaluator, stdin, replace.is_some(), delimiter);
+    let mut inner = shell.clone().through("xargs");
+    inner.stdin = Some(String::new());
+    evaluator.through(shell, invocation, "xargs".to_owned(), |this| {
+        let runs: Vec<Vec<Field>> = match (&items, &replace) {
+            (Items::Unknown(mark), replace) => {
+                inner.repeats |= replace.is_some() || group.is_some();
+                vec![match replace {
+                    Some(replace) => put(&base, replace, mark),
+                    None => append(&base, std::slice::from_ref(mark)),
+                }]
+            }
+            (Items::Known(items), Some(replace)) => {
+                items.iter().take(MOST_RUNS).map(|item| put(&base, replace, item)).collect()
+            }
+            (Items::Known(items), None) if items.is_empty() => vec![base.clone()],
+            (Items::Known(items), None) => items
+                .chunks(group.filter(|size| *size > 0).unwrap_or(items.len().max(1)))
+                .take(MOST_RUNS)
+                .map(|chunk| append(&base, chunk))
+                .collect(),
+        };
+        if matches!(&items, Items::Known(items) if items.len() > MOST_RUNS && runs.len() == MOST_RUNS) {
+            this.complain("`xargs` runs more often than can be followed");
+            inner.repeats = true;
+        }
+        let mut printed = String::new();
+        for fields in runs {
+            if this.exhausted() {
+                break;
+            }
+            let one = Invocation { fields, redirections: Vec::new(), stdin: inner.stdin.clone() };
+            printed.push_str(&this.run_program(&inner, &one));
+        }
+        printed
+    })
+}
+
+fn append(base: &[Field], items: &[String]) -> Vec<Field> {
+    let items = items.iter().map(|text| Field { text: text.clone(), origin: Origin::Printed });
+    base.iter().cloned().chain(items).collect()
+}
+
+fn put(base: &[Field], replace: &str, item: &str) -> Vec<Field> {
+    let put = |field: &Field| Field { text: field.text.replace(replace, item), origin: field.origin };
+    base.iter().map(put).collect()
+}
+
+const PARALLEL_VALUED: &[&str] = &[
+    "-j",
+    "--jobs",
+    "-P",
+    "-I",
+    "-n",
+    "-N",
+    "-L",
+    "-d",
+    "--delimiter",
+    "--delay",
+    "--timeout",
+    "--retries",
+    "-S",
+    "--sshlogin",
+    "--sshloginfile",
+    "--joblog",
+    "--tmpdir",
+    "--results",
+    "-a",
+    "--arg-file",
+    "--colsep",
+    "-C",
+    "--halt",
+    "--env",
+    "--wd",
+    "--workdir",
+    "--memfree",
+    "--load",
+    "--nice",
+    "--tagstring",
+    "--basefile",
+];
+
+pub(crate) fn parallel(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+    let texts = invocation.texts();
+    let sources = texts.iter().position(|word| word.starts_with(":::")).unwrap_or(texts.len());
+    let own = texts.get(..sources).unwrap_or_default();
+    let mut inner = shell.clone().through("parallel").child();
+    let mut command = sources;
+    for item in Scanner::new(own, 1, PARALLEL_VALUED) {
+        match item {
+            Item::Option(name, Some(at)) if name.is_any(&["-S", "--sshlogin"]) => {
+                let login = own.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
+                if login != ":"
+                    && let Some(host) = host_of(login)
+                {
+                    inner = inner.on_host(evaluator.unknowns.show(&host));
+                }
+            }
+            Item::Positional(index) => {
+                command = index;
+                break;
+            }
+            Item::Dashes(index) => {
+                command = index + 1;
+                break;
+            }
+            Item::Option(..) => {}
+        }
+    }
+    let template = own.get(command..).unwrap_or_default().join(" ");
+    let lists: Vec<Vec<String>> = texts
+        .get(sources..)
+        .unwrap_or_default()
+        .split(|word| word.starts_with(":::"))
+        .skip(1)
+        .map(|list| list.iter().map(|word| (*word).to_owned()).collect())
+        .collect();
+    let unknown_file = texts.get(sources).is_some_and(|word| word.starts_with("::::"));
+    let rows = if lists.is_empty() || unknown_file {
+        match items(evaluator, invocation.stdin.as_deref().filter(|_| !unknown_file), true, None) {
+            Items::Known(items) => items.into_iter().map(|item| vec![item]).collect(),
+            Items::Unknown(mark) => {
+                inner.repeats = true;
+                vec![vec![mark]]
+            }
+        }
+    } else {
+        product(&lists)
+    };
+    evaluator.through(shell, invocation, "parallel".to_owned(), |this| {
+        let mut printed = String::new();
+        for row in rows.iter().take(MOST_RUNS) {
+            if this.exhausted() {
+                break;
+            }
+            let script = fill(&template, row);
+            printed.push_str(&this.run_text(&mut inner.clone(), &script));
+        }
+        printed
+    })
+}
+
+/// Every combination, the last list fastest.
+fn product(lists: &[Vec<String>]) -> Vec<Vec<String>> {
+    let mut rows = vec![Vec::new()];
+    for list in lists {
+        rows = rows
+            .iter()
+            .flat_map(|row: &Vec<String>| {
+                list.iter()
+                    .map(move |item| row.iter().cloned().chain(std::iter::once(item.clone())).collect())
+            })
+            .take(MOST_RUNS)
+            .collect();
+    }
+    rows
+}
+
+/// A template with the items in their places, or at the end where it has none.
+fn fill(template: &str, row: &[String]) -> String {
+    let all = row.join(" ");
+    if template.trim().is_empty() {
+        return all;
+    }
+    let mut script = template.replace("{}", &all);
+    for (index, item) in row.iter().enumerate() {
+        script = script.replace(&format!("{{{}}}", index + 1), item);
+    }
+    if script == template { format!("{template} {all}") } else { script }
+}
+
+/// `find … -exec command {} \;` and `fd -x command`.
+pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+    let texts = invocation.texts();
+    let is_fd = invocation.word(0).is_some_and(|name| !name.ends_with("find") || name.ends_with("fdfind"));
+    let mut runs: Vec<(Vec<Field>, bool, bool)> = Vec::new();
+    let mut at = 1;
+    while let Some(word) = texts.get(at) {
+        at += 1;
+        let each = match *word {
+            "-exec" | "-execdir" | "-ok" | "-okdir" if !is_fd => true,
+            "-x" | "--exec" if is_fd => true,
+            "-X" | "--exec-batch" if is_fd => false,
+            _ => continue,
+        };
+        let rest = invocation.fields.get(at..).unwrap_or_default();
+        let end = rest.iter().position(|f| f.text == ";" || (f.text == "+" && !is_fd)).unwrap_or(rest.len());
+        let batch = rest.get(end).is_some_and(|field| field.text == "+");
+        runs.push((rest.get(..end).unwrap_or_default().to_vec(), each && !batch, word.ends_with("dir")));
+        at += end + 1;
+    }
+    let source = format!("$({})", texts.first().copied().unwrap_or("find"));
+    let printed = evaluator.unknowns.mark(Unknown { source, many: true, ..Unknown::default() });
+    if runs.is_empty() {
+        evaluator.leaf(shell, invocation);
+        return printed;
+    }
+    evaluator.through(shell, invocation, "find".to_owned(), |this| {
+        for (fields, each, elsewhere) in runs {
+            let found = unknown_item(this);
+            let mut inner = shell.clone().through("find");
+            inner.repeats |= each;
+            if elsewhere {
+                inner.cwd = None;
+            }
+            inner.stdin = None;
+            let one =
+                Invocation { fields: put(&fields, "{}", &found), redirections: Vec::new(), stdin: None };
+            this.run_program(&inner, &one);
+        }
+        printed
+    })
+}

@@ -1,0 +1,170 @@
+//! Code in other languages: the commands that it hands to a shell or starts.
+
+use super::interpreter_calls::{Call, Part, find_calls};
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::output;
+use crate::shell::languages::language;
+use crate::shell::script::{Construct, Node};
+use crate::shell::state::Shell;
+use crate::shell::text::{Field, Origin};
+
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    program: &str,
+) -> String {
+    let awk = program.ends_with("awk");
+    let (code, loops) = code_of(invocation, awk, program);
+    let printed = output::of(
+        evaluator,
+        shell,
+        &Invocation { fields: invocation.fields.clone(), ..invocation.with(Vec::new()) },
+        program,
+    );
+    let code = match code {
+        Some(Code::Text(text)) => Some(text),
+        Some(Code::Stdin) => invocation.stdin.clone(),
+        Some(Code::File(path)) => evaluator.file(shell, &path),
+        None => None,
+    };
+    let Some(code) = code else {
+        evaluator.leaf(shell, invocation);
+        return printed;
+    };
+    evaluator.spend(code.len() / 64);
+    let calls = find_calls(&code, program);
+    if calls.is_empty() {
+        evaluator.leaf(shell, invocation);
+        return printed;
+    }
+    let mut inner = shell.clone().child().through(program);
+    inner.stdin = None;
+    inner.repeats |= loops;
+    let code_loops = code.contains("for ")
+        || code.contains("while ")
+        || code.contains(".each")
+        || code.contains("forEach");
+    let mut command = evaluator.finished(shell, invocation);
+    command.through = format!("{program} code");
+    let ((), nodes) = evaluator.apart(|this| {
+        for call in calls.into_iter().take(256) {
+            if this.exhausted() {
+                break;
+            }
+            let mut inner = inner.clone();
+            match call {
+                Call::Script(parts) => {
+                    let (text, whole) = this.assemble(&parts);
+                    inner.repeats |= !whole && code_loops;
+                    this.run_text(&mut inner, &text);
+                }
+                Call::Words(words) => {
+                    let mut fields = Vec::new();
+                    for parts in &words {
+                        let (text, whole) = this.assemble(parts);
+                        inner.repeats |= !whole && code_loops;
+                        fields.push(Field { text, origin: Origin::Literal });
+                    }
+                    let one = Invocation { fields, redirections: Vec::new(), stdin: None };
+                    this.run_program(&inner, &one);
+                }
+                Call::Unclear => {
+                    this.complain(format!("what the {program} code runs is not known"));
+                    this.unread(&inner, &code);
+                }
+            }
+        }
+    });
+    evaluator.push(Node::Group(Construct::Through(Box::new(command)), nodes));
+    printed
+}
+
+enum Code {
+    Text(String),
+    Stdin,
+    File(String),
+}
+
+/// The code that a command line holds, and whether it runs for each line of input.
+fn code_of(invocation: &Invocation, awk: bool, program: &str) -> (Option<Code>, bool) {
+    let language = language(program);
+    let (php, lua) = (language == "php", language == "lua");
+    let mut at = 1;
+    while let Some(word) = invocation.word(at) {
+        at += 1;
+        if word == "-" {
+            return (Some(Code::Stdin), false);
+        }
+        if word == "--" {
+            continue;
+        }
+        let Some(letters) = word.strip_prefix('-') else {
+            // awk's first word is its program; elsewhere it is a file, or `deno eval`.
+            if awk {
+                return (Some(Code::Text(word.to_owned())), !word.contains("BEGIN"));
+            }
+            if matches!(word, "eval" | "repl") && matches!(program, "deno" | "bun") {
+                continue;
+            }
+            if program == "deno" || program == "bun" {
+                return (Some(Code::Text(word.to_owned())), false);
+            }
+            return (Some(Code::File(word.to_owned())), false);
+        };
+        let next = || invocation.word(at).map(|text| Code::Text(text.to_owned()));
+        if awk {
+            at += usize::from(matches!(letters, "F" | "v" | "f"));
+            if letters == "f" {
+                return (None, false);
+            }
+            continue;
+        }
+        match letters {
+            "-eval" | "-print" => return (next(), false),
+            "m" => return (None, false),
+            "d" | "c" | "z" | "F" if php => at += 1,
+            "f" if php => return (invocation.word(at).map(|file| Code::File(file.to_owned())), false),
+            "l" | "W" if lua => at += 1,
+            "W" | "X" | "I" | "r" if !php => at += 1,
+            _ if letters.starts_with('-') => {}
+            _ => {
+                let flags: &[char] = match language {
+                    "python" | "pypy" => &['c'],
+                    "lua" => &['e'],
+                    "php" => &['r', 'R', 'B', 'E'],
+                    _ => &['e', 'E', 'r', 'p'],
+                };
+                let flag = letters.find(flags);
+                let loops = letters.contains(['n', 'p']) && !program.starts_with("node");
+                if let Some(flag) = flag {
+                    let after = letters.get(flag + 1..).unwrap_or_default();
+                    // `-pe code`, `-ecode`.
+                    if after.is_empty() || after.chars().all(|c| c.is_ascii_alphabetic()) && after.len() < 3 {
+                        return (next(), loops);
+                    }
+                    return (Some(Code::Text(after.to_owned())), loops);
+                }
+            }
+        }
+    }
+    (Some(Code::Stdin).filter(|_| !awk), false)
+}
+
+impl Evaluator {
+    fn assemble(&mut self, parts: &[Part]) -> (String, bool) {
+        let mut whole = true;
+        let text = parts
+            .iter()
+            .map(|part| match part {
+                Part::Known(text) => text.clone(),
+                Part::Unknown(source) => {
+                    whole = false;
+                    self.unknowns.plain(source.trim().to_owned())
+                }
+            })
+            .collect();
+        (text, whole)
+    }
+}

@@ -1,0 +1,9 @@
+//! Programs that run other programs: wrappers, shells, interpreters, `ssh`, `xargs`.
+
+mod batch;
+mod interpreter;
+mod interpreter_calls;
+mod remote;
+mod shell_program;
+mod start;
+mod wrapper;

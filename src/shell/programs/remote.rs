@@ -1,0 +1,171 @@
+//! `ssh` and its kin: the rest of the words is a script on another host.
+
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::invocation::Invocation;
+use crate::shell::host::host_of;
+use crate::shell::options::{Item, Scanner};
+use crate::shell::state::Shell;
+use crate::shell::text::join;
+
+/// Every option of OpenSSH's client that takes a value.
+const SSH_VALUED: &[&str] = &[
+    "-B", "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-P", "-p",
+    "-Q", "-R", "-S", "-W", "-w",
+];
+const AUTOSSH_VALUED: &[&str] = &[
+    "-M", "-B", "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-P",
+    "-p", "-Q", "-R", "-S", "-W", "-w",
+];
+const MOSH_VALUED: &[&str] = &["-p", "--port", "--ssh", "--client", "--server", "--predict", "--family"];
+
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    program: &str,
+) -> String {
+    let texts = invocation.texts();
+    let valued = match program {
+        "autossh" => AUTOSSH_VALUED,
+        "mosh" => MOSH_VALUED,
+        _ => SSH_VALUED,
+    };
+    let mut scanner = Scanner::new(&texts, 1, valued);
+    let mut host = None;
+    let mut command = None;
+    let mut asks_only = false;
+    for item in &mut scanner {
+        match item {
+            Item::Positional(index) if host.is_none() => host = texts.get(index).copied(),
+            Item::Positional(index) => {
+                command = Some(index);
+                break;
+            }
+            Item::Dashes(index) if host.is_some() => {
+                command = Some(index + 1);
+                break;
+            }
+            // Control commands, queries and pure forwarding run nothing there.
+            Item::Option(name, _) if name.is_any(&["-O", "-Q", "-V", "-G"]) => asks_only = true,
+            Item::Option(name, None) if name.is("-N") => asks_only = true,
+            _ => {}
+        }
+    }
+    let Some(host) = host.and_then(host_of) else {
+        evaluator.leaf(shell, invocation);
+        return String::new();
+    };
+    let host = evaluator.unknowns.show(&host);
+    let label = format!("{program} {host}");
+    let rest = command.and_then(|at| invocation.fields.get(at..)).unwrap_or_default();
+    let stdin = invocation.stdin.clone();
+    let mut inner = shell.elsewhere().through(program).on_host(host);
+    inner.stdin.clone_from(&stdin);
+    let script = if rest.is_empty() { stdin } else { Some(join(rest)) };
+    evaluator.through(shell, invocation, label, |this| match script {
+        _ if asks_only => String::new(),
+        Some(script) => {
+            if command.is_none() {
+                inner.stdin = None;
+            }
+            this.run_text(&mut inner, &script)
+        }
+        None => this.unknowns.plain("…"),
+    })
+}
+
+const ANSIBLE_VALUED: &[&str] = &[
+    "-a",
+    "--args",
+    "-m",
+    "--module-name",
+    "-i",
+    "--inventory",
+    "-l",
+    "--limit",
+    "-u",
+    "--user",
+    "-e",
+    "--extra-vars",
+    "-f",
+    "--forks",
+    "-c",
+    "--connection",
+    "-T",
+    "--timeout",
+    "-t",
+    "--tree",
+    "-B",
+    "--background",
+    "-P",
+    "--poll",
+    "--become-method",
+    "--become-user",
+    "--private-key",
+    "--key-file",
+    "-M",
+    "--module-path",
+    "--vault-id",
+    "--vault-password-file",
+    "--ssh-common-args",
+    "--ssh-extra-args",
+];
+
+/// `ansible HOST -m shell -a '…'`, and its modules that start and stop things.
+pub(crate) fn ansible(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+    let texts = invocation.texts();
+    let (mut pattern, mut module, mut arguments, mut quiet) = (None, "command", "", false);
+    for item in Scanner::new(&texts, 1, ANSIBLE_VALUED) {
+        match item {
+            Item::Positional(index) => pattern = pattern.or(texts.get(index).copied()),
+            Item::Option(name, Some(at)) => {
+                let value = texts.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
+                if name.is_any(&["-m", "--module-name"]) {
+                    module = value.rsplit('.').next().unwrap_or(value);
+                } else if name.is_any(&["-a", "--args"]) {
+                    arguments = value;
+                }
+            }
+            Item::Option(name, None) => {
+                quiet |= name.is_any(&["-C", "--check", "--list-hosts", "--version", "--help", "-h"]);
+            }
+            Item::Dashes(_) => {}
+        }
+    }
+    let Some(pattern) = pattern.filter(|_| !quiet) else {
+        evaluator.leaf(shell, invocation);
+        return String::new();
+    };
+    let said = |key: &str| {
+        arguments
+            .split_whitespace()
+            .find_map(|word| word.split_once('=').filter(|(name, _)| *name == key))
+            .map(|(_, value)| value)
+    };
+    let verb = match said("state") {
+        Some("restarted" | "reloaded") => "restart",
+        Some("stopped" | "absent") => "stop",
+        Some("started") => "start",
+        _ => "status",
+    };
+    let script = match module {
+        "shell" | "command" | "raw" => arguments.to_owned(),
+        "service" | "systemd" | "systemd_service" | "sysvinit" => {
+            format!("systemctl {verb} {}", said("name").unwrap_or("$name"))
+        }
+        "docker_container" | "podman_container" => {
+            format!("docker {verb} {}", said("name").unwrap_or("$name"))
+        }
+        _ => String::new(),
+    };
+    let mut inner = shell.elsewhere().through("ansible");
+    inner.stdin = None;
+    // A pattern is a host only where it is one plain name.
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '$');
+    let everywhere = pattern == "all" || !evaluator.unknowns.show(pattern).chars().all(plain);
+    let host = evaluator.unknowns.show(pattern);
+    if !everywhere && pattern != "localhost" {
+        inner = inner.on_host(host.clone());
+    }
+    evaluator.through(shell, invocation, format!("ansible {host}"), |this| this.run_text(&mut inner, &script))
+}

@@ -1,0 +1,118 @@
+//! Shells started as programs: a script in `-c`, on standard input or in a file.
+
+use std::rc::Rc;
+
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::output;
+use crate::shell::state::Shell;
+use crate::shell::text::Field;
+
+/// True for the programs whose `-c` is read as shell script.
+pub(crate) fn is_shell(program: &str) -> bool {
+    matches!(program, "sh" | "bash" | "dash" | "zsh" | "ash" | "ksh" | "mksh" | "rbash" | "fish")
+}
+
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    program: &str,
+) -> String {
+    let fields = &invocation.fields;
+    let mut at = 1;
+    let mut command = false;
+    let mut from_stdin = false;
+    let mut quiet = false;
+    while let Some(word) = invocation.word(at) {
+        if word == "--" || word == "-" {
+            at += 1;
+            break;
+        }
+        if let Some(long) = word.strip_prefix("--") {
+            quiet |= matches!(long, "help" | "version");
+            at += if matches!(long, "rcfile" | "init-file") { 2 } else { 1 };
+        } else if let Some(letters) = word.strip_prefix(['-', '+']) {
+            command |= letters.contains('c');
+            from_stdin |= letters.contains('s');
+            // `-n` reads without running.
+            quiet |= letters.contains('n') && word.starts_with('-');
+            at += if letters.ends_with(['o', 'O']) { 2 } else { 1 };
+        } else {
+            break;
+        }
+    }
+    let mut inner = shell.child().through(program);
+    inner.outlives_exec = fields.iter().take(at).any(|field| field.text == "execfail");
+    inner.stdin.clone_from(&invocation.stdin);
+    let label = if command { format!("{program} -c") } else { program.to_owned() };
+    if quiet {
+        evaluator.leaf(shell, invocation);
+        return String::new();
+    }
+    let rest = fields.get(at..).unwrap_or_default();
+    if command {
+        let Some(script) = rest.first() else {
+            evaluator.leaf(shell, invocation);
+            return String::new();
+        };
+        inner.name = rest.get(1).map(|field| Rc::from(field.text.as_str()));
+        inner.args = Rc::new(rest.get(2..).unwrap_or_default().to_vec());
+        return evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &script.text));
+    }
+    let file = rest.first().filter(|_| !from_stdin);
+    let script = match file {
+        None => invocation.stdin.clone(),
+        Some(Field { text, .. })
+            if matches!(text.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") =>
+        {
+            invocation.stdin.clone()
+        }
+        Some(Field { text, .. }) => {
+            let content = evaluator.file(shell, text);
+            if content.is_none() {
+                // A script in a file is a program like any other.
+                evaluator.leaf(shell, invocation);
+                return evaluator.unknowns.plain(format!("$({label} …)"));
+            }
+            content
+        }
+    };
+    inner.args = Rc::new(rest.get(usize::from(file.is_some())..).unwrap_or_default().to_vec());
+    if file.is_none() {
+        inner.stdin = None;
+    }
+    evaluator.through(shell, invocation, label, |this| match script {
+        Some(script) => this.run_text(&mut inner, &script),
+        None => String::new(),
+    })
+}
+
+/// `crontab -`: each line of standard input is run again and again.
+pub(crate) fn crontab(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+    let text = match invocation.texts().get(1..) {
+        Some(["-"] | ["-u", _, "-"]) => invocation.stdin.clone(),
+        Some([file] | ["-u", _, file]) if !file.starts_with('-') => evaluator.file(shell, file),
+        _ => None,
+    };
+    let Some(text) = text else {
+        evaluator.leaf(shell, invocation);
+        return output::of(evaluator, shell, invocation, "crontab");
+    };
+    let mut inner = shell.child().through("crontab");
+    inner.repeats = true;
+    inner.stdin = None;
+    inner.cwd = None;
+    evaluator.through(shell, invocation, "crontab".to_owned(), |this| {
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+            // Five fields or one name such as `@daily` say when.
+            let fields = if line.starts_with('@') { 1 } else { 5 };
+            let mut rest = line;
+            for _ in 0..fields {
+                rest = rest.split_once(char::is_whitespace).map_or("", |(_, rest)| rest).trim_start();
+            }
+            this.run_text(&mut inner.clone(), rest);
+        }
+        String::new()
+    })
+}
