@@ -5,9 +5,28 @@
 //! it the program is no longer at `target/release/opsctl`. So the linker is told here, for the program alone, where
 //! the static form of each library stands that rustc names.
 
+#[path = "src/catalogue"]
+mod catalogue {
+    pub mod entry;
+    pub mod program;
+}
+#[path = "src/model"]
+mod model {
+    pub mod effect;
+    pub mod verb;
+}
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Display;
+
+use catalogue::entry::Entries;
 use std::{env, fs, io};
+
+/// Where the descriptions of programs are.
+const CATALOGUE: &str = "src/catalogue";
 
 /// The shared libraries that rustc names, and the archives that take their place.
 const LIBRARIES: [(&str, &str); 3] = [
@@ -19,8 +38,46 @@ const LIBRARIES: [(&str, &str); 3] = [
 /// What the C toolchain must bring along; development packages of most distributions do.
 const NEEDED: [&str; 4] = ["libc.a", "libm.a", "libgcc_eh.a", "crt1.o"];
 
-fn main() -> io::Result<()> {
+fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
+    write_catalogue()?;
+    Ok(link_statically()?)
+}
+
+/// Turns the catalogue's YAML files into constants, with an index of all names.
+fn write_catalogue() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={CATALOGUE}");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(CATALOGUE)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    let (mut programs, mut names, mut globs) = (Vec::new(), BTreeMap::new(), Vec::new());
+    for file in files {
+        let place = |error: &dyn Display| format!("{}: {error}", file.display());
+        let Entries(entries) =
+            serde_saphyr::from_str(&fs::read_to_string(&file)?).map_err(|error| place(&error))?;
+        for (key, entry) in entries {
+            let program = entry.into_program(&key).map_err(|error| place(&format!("{key}: {error}")))?;
+            for name in program.names.iter().copied() {
+                if name.contains(['*', '?']) {
+                    globs.push((name, programs.len()));
+                } else if names.insert(name, programs.len()).is_some() {
+                    return Err(place(&format!("{key}: `{name}` is a name of two programs")).into());
+                }
+            }
+            programs.push(program);
+        }
+    }
+    let names: Vec<_> = names.into_iter().collect();
+    let text = format!(
+        "pub static PROGRAMS: &[Program] = &{programs:?};\n\
+         pub static NAMES: &[(&str, usize)] = &{names:?};\n\
+         pub static GLOBS: &[(&str, usize)] = &{globs:?};\n"
+    );
+    Ok(fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("catalogue.rs"), text)?)
+}
+
+fn link_statically() -> io::Result<()> {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     let feature = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
     let dynamic = is("CARGO_CFG_TARGET_OS", "linux")

@@ -1,6 +1,7 @@
 //! Guardrails for agents on real servers: see `ARCHITECTURE.md` for the flow.
 
 pub mod actions;
+pub mod catalogue;
 pub mod cli;
 pub mod context;
 pub mod doctor;

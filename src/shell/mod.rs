@@ -11,7 +11,6 @@ mod grammar;
 mod host;
 mod languages;
 mod marks;
-pub mod options;
 mod places;
 mod programs;
 mod script;
@@ -20,6 +19,7 @@ mod text;
 pub mod valued;
 mod wrappers;
 
+pub use crate::catalogue::options;
 pub use execution::run::read;
 pub use expansion::pattern::glob;
 pub use host::host_of;

@@ -1,0 +1,650 @@
+//! How a program is described in YAML, in the catalogue's own files and under `programs` in `hosts.yaml`.
+//!
+//! These types mirror the text and end at [`EntryWire::into_program`]. The build script uses this file, too.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use super::program::{
+    Denial, Does, FileHow, Files, Form, Guess, How, Language, List, OptionValues, Options, Part, Program, Recipients,
+    Runs, Target, TargetKind, VerbForm, Words,
+};
+use crate::model::effect::Effect;
+use crate::model::verb::Verb;
+
+/// Why a description is of no use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryError {
+    /// What is wrong, in plain words.
+    pub what: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+impl fmt::Display for EntryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.remedy)
+    }
+}
+
+fn wrong<T>(what: impl Into<String>, remedy: impl Into<String>) -> Result<T, EntryError> {
+    Err(EntryError { what: what.into(), remedy: remedy.into() })
+}
+
+/// A program, or one of its verbs; only an effect where the text is one word.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
+pub struct EntryWire(Box<Keys>);
+
+/// The keys of a program and of its verbs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Keys {
+    /// The program's names, without a folder; its key unless given. `mkfs.*` and `*/init.d/*` are globs.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub names: Texts,
+    /// Whether an unknown program name such as `$X` may be taken for it: `always`, `by_name` (the name of the variable holds the program's, the default), or `never`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guess: Option<GuessWire>,
+    /// Options whose value is the host that the program works on.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub host: Texts,
+    /// Environment variables that name that host.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub host_variables: Texts,
+    /// Subcommands by the words that select them; `a | b c` are two ways to write one, `*` stands for any word.
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub verbs: Entries,
+    /// Rules of `policy.never`, with patterns of the words after the program.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub never: BTreeMap<String, Texts>,
+    /// Examples that carry out the action, run the command or have the effect; checked when the file is read.
+    #[serde(skip_serializing)]
+    pub matches: Texts,
+    /// Examples that only read; checked, too.
+    #[serde(skip_serializing)]
+    pub differs: Texts,
+
+    /// Options that take a value: `-n`, `--namespace`. A verb without this key has those of the program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Texts>,
+    /// Options with which it changes nothing, such as `--help` and `--dry-run`.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub quiet: Texts,
+    /// Values of options with which it changes nothing.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub quiet_values: BTreeMap<String, Texts>,
+    /// `reads`, `changes` or `unknown`, which is the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<EffectWire>,
+
+    /// The action: `restart`, `stop`, `start`, `scale`, `deploy`, `rollback`, `uninstall`, `create` (a pull request), `send` (a message).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub does: Option<VerbWire>,
+    /// What the action is done to: a kind and a place, such as `service 1`, `container...`, `unit --unit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Options of which one must be given for the action to take place.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub needs: Texts,
+    /// Globs of which the first word must match one.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub first: Texts,
+    /// Options with which the action is done to everything at once, which is always denied.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub all: Texts,
+    /// Options that state the title of a pull request.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub title: Texts,
+    /// Who gets the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipients: Option<RecipientsWire>,
+
+    /// How it takes the command that it runs: `command`, `joined`, `typed`, or a way of its own such as `shell`, `ssh`, `code python`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<String>,
+    /// How many words stand before the command; `-1`: its words are never a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<i64>,
+    /// Options of which one must be given for the words to be a command.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub words_need: Texts,
+    /// Options whose value is a script.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub script: Texts,
+    /// Options whose value is words of the command.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub split: Texts,
+    /// Options after which the command follows at once.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub at_once: Texts,
+    /// Options with which the words are not joined.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub exact: Texts,
+    /// Options with which the words are keys for a shell that is there already.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub typed: Texts,
+    /// `NAME=value` words may come before the command.
+    #[serde(skip_serializing_if = "is_false")]
+    pub assigns: bool,
+    /// The command runs in a container, a virtual machine or another root.
+    #[serde(skip_serializing_if = "is_false")]
+    pub inside: bool,
+    /// The command gets the whole environment.
+    #[serde(skip_serializing_if = "is_false")]
+    pub environment: bool,
+    /// The command runs again and again.
+    #[serde(skip_serializing_if = "is_false")]
+    pub repeats: bool,
+    /// Options with which the command runs again and again.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub timers: Texts,
+    /// Options whose value is the command's directory.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub dir: Texts,
+    /// Standard input is a script where no command is given.
+    #[serde(skip_serializing_if = "is_false")]
+    pub stdin: bool,
+    /// Options with which standard input is a script where no command is given.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub stdin_with: Texts,
+
+    /// The program whose verbs follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub then: Option<String>,
+    /// It prints the names of everything that runs.
+    #[serde(skip_serializing_if = "is_false")]
+    pub lists: bool,
+
+    /// Words that are files which it reads, all of them unless given: `word...`, `word 2...`, `word 1`, `word last`, `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reads: Option<String>,
+    /// Words that are files which it writes, none unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<String>,
+    /// Options whose value is a file that it writes.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub outputs: Texts,
+    /// Options whose value is a key that it uses and does not show.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub keys: Texts,
+    /// Options of which one must be given for words to be written.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub writes_with: Texts,
+    /// Options with which everything below a word is written.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub deep: Texts,
+    /// Options with which the first word is a file, too.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    pub first_is_file: Texts,
+    /// A way of its own to name files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<FilesWire>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+/// Texts; a list within the list counts with its items, so that lists can be shared.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Texts(pub Vec<String>);
+
+impl Texts {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'de> Deserialize<'de> for Texts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Item {
+            One(String),
+            Several(Vec<String>),
+        }
+        let items = Vec::<Item>::deserialize(deserializer)?.into_iter();
+        Ok(Self(items.flat_map(|item| match item {
+            Item::One(text) => vec![text],
+            Item::Several(texts) => texts,
+        }).collect()))
+    }
+}
+
+/// See [`Guess`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GuessWire {
+    Always,
+    ByName,
+    Never,
+}
+
+/// See [`Effect`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectWire {
+    Reads,
+    Changes,
+    Unknown,
+}
+
+/// See [`Verb`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerbWire {
+    Restart,
+    Stop,
+    Start,
+    Scale,
+    Deploy,
+    Rollback,
+    Uninstall,
+    Create,
+    Send,
+    Loosen,
+}
+
+/// See [`FileHow`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FilesWire {
+    Copy,
+    Dd,
+    Archive,
+    Downloads,
+    Search,
+    Engine,
+    WorkingTree,
+    Sqlite,
+    InCode,
+}
+
+/// Who gets a message.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecipientsWire {
+    /// The operators.
+    pub operators: bool,
+    /// Words that are no options are recipients, and without one nothing is sent.
+    pub words: bool,
+    /// Options that name recipients.
+    pub options: Texts,
+    /// Options that hold a line of the message's head.
+    pub headers: Texts,
+    /// Options with which the recipients stand in the message.
+    pub in_message: Texts,
+    /// Options with which the recipients stand in a file.
+    pub in_file: Texts,
+}
+
+/// Entries in the order of the file: the first of two that fit equally well is taken.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entries(pub Vec<(String, EntryWire)>);
+
+impl Entries {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for Entries {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, entry)| (name, entry)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Entries;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map of names")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+                let mut verbs = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    verbs.push(entry);
+                }
+                Ok(Entries(verbs))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+impl<'de> Deserialize<'de> for EntryWire {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct WordOrMap;
+
+        impl<'de> Visitor<'de> for WordOrMap {
+            type Value = EntryWire;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`reads`, `changes`, `unknown`, or a map of keys")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<EntryWire, E> {
+                let effect = match word {
+                    "reads" => EffectWire::Reads,
+                    "changes" => EffectWire::Changes,
+                    "unknown" => EffectWire::Unknown,
+                    _ => return Err(E::invalid_value(serde::de::Unexpected::Str(word), &self)),
+                };
+                Ok(EntryWire(Box::new(Keys { effect: Some(effect), ..Keys::default() })))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<EntryWire, A::Error> {
+                Deserialize::deserialize(MapAccessDeserializer::new(map)).map(|keys| EntryWire(Box::new(keys)))
+            }
+        }
+
+        deserializer.deserialize_any(WordOrMap)
+    }
+}
+
+impl EntryWire {
+    /// The examples of the description: those that match, and those that differ.
+    pub fn examples(&self) -> (&[String], &[String]) {
+        (&self.0.matches.0, &self.0.differs.0)
+    }
+
+    /// The description as constants, kept for the life of the process.
+    pub fn into_program(self, key: &str) -> Result<Program, EntryError> {
+        let keys = *self.0;
+        let mut verbs = Vec::new();
+        for (words, entry) in &keys.verbs.0 {
+            verbs.push(verb(words, &entry.0)?);
+        }
+        Ok(Program {
+            key: text(key),
+            names: if keys.names.is_empty() { list(vec![text(key)]) } else { texts(&keys.names) },
+            guess: match keys.guess {
+                Some(GuessWire::Always) => Guess::Always,
+                Some(GuessWire::Never) => Guess::NotGuessed,
+                Some(GuessWire::ByName) | None => Guess::ByName,
+            },
+            value: keys.value.as_ref().map(options).transpose()?,
+            host: options(&keys.host)?,
+            host_variables: texts(&keys.host_variables),
+            never: list(
+                keys.never
+                    .iter()
+                    .map(|(rule, patterns)| Denial { rule: text(rule), patterns: texts(patterns) })
+                    .collect(),
+            ),
+            form: form(&keys)?,
+            verbs: list(verbs),
+        })
+    }
+}
+
+/// The constants are made once, at build time or when a process reads its policy.
+fn text(text: &str) -> &'static str {
+    String::leak(text.to_owned())
+}
+
+fn list<T>(items: Vec<T>) -> List<T> {
+    if items.is_empty() { List::EMPTY } else { List(Vec::leak(items)) }
+}
+
+fn part<T>(value: T) -> Part<T> {
+    Part(Box::leak(Box::new(value)))
+}
+
+fn texts(Texts(items): &Texts) -> List<&'static str> {
+    list(items.iter().map(|item| text(item)).collect())
+}
+
+fn options(items: &Texts) -> Result<Options, EntryError> {
+    match items.0.iter().find(|item| !item.starts_with('-') || item.len() < 2) {
+        Some(item) => wrong(format!("`{item}` is not an option"), "options begin with `-`"),
+        None => Ok(texts(items)),
+    }
+}
+
+fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
+    let program_keys = [
+        ("names", keys.names.is_empty()),
+        ("guess", keys.guess.is_none()),
+        ("host", keys.host.is_empty()),
+        ("host_variables", keys.host_variables.is_empty()),
+        ("verbs", keys.verbs.is_empty()),
+        ("never", keys.never.is_empty()),
+        ("matches", keys.matches.is_empty()),
+        ("differs", keys.differs.is_empty()),
+    ];
+    if let Some((key, _)) = program_keys.iter().find(|(_, absent)| !absent) {
+        return wrong(format!("`{key}` stands in the verb `{words}`"), "it is a key of the program; write it beside `verbs`");
+    }
+    let mut paths = Vec::new();
+    for way in words.split('|') {
+        let path: Vec<&'static str> = way.split_whitespace().map(text).collect();
+        if path.is_empty() || path.iter().any(|word| word.starts_with('-')) {
+            return wrong(format!("`{words}` is not a verb"), "write words such as `restart`, `rollout restart` or `stop | kill`");
+        }
+        paths.push(list(path));
+    }
+    Ok(VerbForm { paths: list(paths), form: form(keys)? })
+}
+
+fn form(keys: &Keys) -> Result<Form, EntryError> {
+    let quiet_values = keys
+        .quiet_values
+        .iter()
+        .map(|(option, values)| OptionValues { option: text(option), values: texts(values) });
+    Ok(Form {
+        value: keys.value.as_ref().map(options).transpose()?,
+        quiet: options(&keys.quiet)?,
+        quiet_values: list(quiet_values.collect()),
+        effect: match keys.effect {
+            Some(EffectWire::Reads) => Effect::Reads,
+            Some(EffectWire::Changes) => Effect::Changes,
+            Some(EffectWire::Unknown) | None => Effect::Unknown,
+        },
+        does: does(keys)?,
+        runs: runs(keys)?,
+        then: keys.then.as_deref().map(text),
+        files: files(keys)?,
+        lists: keys.lists,
+    })
+}
+
+fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
+    let Some(verb) = keys.does else {
+        let idle = keys.to.is_none() && keys.needs.is_empty() && keys.first.is_empty() && keys.recipients.is_none();
+        return if idle { Ok(None) } else { wrong("`to`, `needs`, `first` and `recipients` belong to an action", "add `does`") };
+    };
+    let verb = match verb {
+        VerbWire::Restart => Verb::Restart,
+        VerbWire::Stop => Verb::Stop,
+        VerbWire::Start => Verb::Start,
+        VerbWire::Scale => Verb::Scale,
+        VerbWire::Deploy => Verb::Deploy,
+        VerbWire::Rollback => Verb::Rollback,
+        VerbWire::Uninstall => Verb::Uninstall,
+        VerbWire::Create => Verb::Create,
+        VerbWire::Send => Verb::Send,
+        VerbWire::Loosen => Verb::Loosen,
+    };
+    let to = match (&keys.to, verb) {
+        (Some(to), _) => target(to)?,
+        (None, Verb::Create | Verb::Loosen) => Target { kind: TargetKind::NoTarget, at: Words::NoWords },
+        (None, Verb::Send) => Target { kind: TargetKind::People, at: Words::NoWords },
+        (None, _) => return wrong(format!("`does: {}` without `to`", verb.as_str()), "add the target, such as `to: service 1`"),
+    };
+    let recipients = keys.recipients.as_ref().map(|wire| {
+        Ok(part(Recipients {
+            operators: wire.operators,
+            words: wire.words,
+            options: options(&wire.options)?,
+            headers: options(&wire.headers)?,
+            in_message: options(&wire.in_message)?,
+            in_file: options(&wire.in_file)?,
+        }))
+    });
+    Ok(Some(part(Does {
+        verb,
+        to,
+        needs: options(&keys.needs)?,
+        first: texts(&keys.first),
+        all: options(&keys.all)?,
+        title: options(&keys.title)?,
+        recipients: recipients.transpose()?,
+    })))
+}
+
+fn target(written: &str) -> Result<Target, EntryError> {
+    let (kind, place) = kind_and_place(written);
+    let kind = match kind {
+        "service" => TargetKind::Service,
+        "container" => TargetKind::Container,
+        "compose" => TargetKind::Compose,
+        "project" => TargetKind::Project,
+        "unit" => TargetKind::Unit,
+        "workload" => TargetKind::Workload,
+        "release" => TargetKind::Release,
+        "playbook" => TargetKind::Playbook,
+        "recipients" => TargetKind::People,
+        "apprise" => TargetKind::Apprise,
+        "requests" => TargetKind::Requests,
+        "nothing" => TargetKind::NoTarget,
+        _ => {
+            return wrong(
+                format!("`{written}` is not a target"),
+                "write `service`, `container`, `compose`, `project`, `unit`, `workload`, `release` or `playbook` and a place, such as `service 1`",
+            );
+        }
+    };
+    Ok(Target { kind, at: words(place, written)? })
+}
+
+/// `container...` → `container`, `...`.
+fn kind_and_place(written: &str) -> (&str, &str) {
+    let end = written.find(|c: char| c.is_whitespace() || c == '.').unwrap_or(written.len());
+    let (kind, place) = written.split_at(end);
+    (kind, place.trim())
+}
+
+fn words(place: &str, written: &str) -> Result<Words, EntryError> {
+    let number = |text: &str| text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    Ok(match place {
+        "..." => Words::From(0),
+        "" => Words::NoWords,
+        "last" => Words::Last,
+        "*" => Words::Starred,
+        "name" => Words::OwnName,
+        _ if place.starts_with('-') => Words::ValueOf(text(place)),
+        _ => {
+            let (digits, all) = place.strip_suffix("...").map_or((place, false), |digits| (digits, true));
+            match number(digits) {
+                Some(number) if all => Words::From(number),
+                Some(number) => Words::Only(number),
+                None => {
+                    return wrong(
+                        format!("`{written}` names no words"),
+                        "write a place: `...` (every word), `2...`, `1`, `last`, or an option such as `--name`",
+                    );
+                }
+            }
+        }
+    })
+}
+
+fn runs(keys: &Keys) -> Result<Option<Part<Runs>>, EntryError> {
+    let Some(how) = &keys.runs else {
+        let idle = keys.after.is_none() && keys.script.is_empty() && !keys.stdin && keys.stdin_with.is_empty();
+        return if idle { Ok(None) } else { wrong("`after`, `script` and `stdin` belong to a program that runs a command", "add `runs`") };
+    };
+    let how = match how.as_str() {
+        "command" => How::Command,
+        "joined" => How::Joined,
+        "typed" => How::Typed,
+        "shell" => How::Shell,
+        "ssh" => How::Ssh,
+        "ansible" => How::Ansible,
+        "crontab" => How::Crontab,
+        "xargs" => How::Xargs,
+        "parallel" => How::Parallel,
+        "find" => How::Find,
+        "fd" => How::Fd,
+        "code python" => How::Code(Language::Python),
+        "code perl" => How::Code(Language::Perl),
+        "code ruby" => How::Code(Language::Ruby),
+        "code node" => How::Code(Language::Node),
+        "code deno" => How::Code(Language::Deno),
+        "code awk" => How::Code(Language::Awk),
+        "code php" => How::Code(Language::Php),
+        "code lua" => How::Code(Language::Lua),
+        _ => return wrong(format!("`runs: {how}` is not a way to run a command"), "write `runs: command` or `runs: joined`"),
+    };
+    Ok(Some(part(Runs {
+        how,
+        after: match keys.after {
+            None => Some(0),
+            Some(-1) => None,
+            Some(count) => match usize::try_from(count) {
+                Ok(count) => Some(count),
+                Err(_) => return wrong(format!("`after: {count}` is not a number of words"), "write 0 or more, or -1"),
+            },
+        },
+        words_need: options(&keys.words_need)?,
+        script: options(&keys.script)?,
+        split: options(&keys.split)?,
+        at_once: options(&keys.at_once)?,
+        exact: options(&keys.exact)?,
+        typed: options(&keys.typed)?,
+        assigns: keys.assigns,
+        inside: keys.inside,
+        environment: keys.environment,
+        repeats: keys.repeats,
+        timers: options(&keys.timers)?,
+        dir: options(&keys.dir)?,
+        stdin: keys.stdin,
+        stdin_with: options(&keys.stdin_with)?,
+    })))
+}
+
+fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
+    let file_words = |written: &Option<String>, otherwise: Words| match written.as_deref() {
+        None => Ok(otherwise),
+        Some("none") => Ok(Words::NoWords),
+        Some(written) => match kind_and_place(written) {
+            ("word", place) => words(place, written),
+            _ => wrong(format!("`{written}` names no words"), "write `word...`, `word 2...`, `word 1`, `word last` or `none`"),
+        },
+    };
+    let files = Files {
+        reads: file_words(&keys.reads, Words::From(0))?,
+        writes: file_words(&keys.writes, Words::NoWords)?,
+        outputs: options(&keys.outputs)?,
+        keys: options(&keys.keys)?,
+        writes_with: options(&keys.writes_with)?,
+        deep: options(&keys.deep)?,
+        first_is_file: options(&keys.first_is_file)?,
+        how: keys.files.map(|how| match how {
+            FilesWire::Copy => FileHow::Copy,
+            FilesWire::Dd => FileHow::Dd,
+            FilesWire::Archive => FileHow::Archive,
+            FilesWire::Downloads => FileHow::Downloads,
+            FilesWire::Search => FileHow::Search,
+            FilesWire::Engine => FileHow::Engine,
+            FilesWire::WorkingTree => FileHow::WorkingTree,
+            FilesWire::Sqlite => FileHow::Sqlite,
+            FilesWire::InCode => FileHow::InCode,
+        }),
+    };
+    Ok((files != Files::PLAIN).then(|| part(files)))
+}

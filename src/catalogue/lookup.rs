@@ -1,0 +1,125 @@
+//! Which form of a program a command line uses.
+
+use super::options::{Item, Scanner};
+use super::program::{Form, Options, Program, VerbForm};
+use super::{Catalogue, base_name};
+use crate::shell::glob;
+
+/// Words that a verb has at most, and a `*` before it.
+const LONGEST_VERB: usize = 3;
+
+/// A command line, read up to the end of its verb.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// The program; for `docker compose up` that is compose.
+    pub program: &'static Program,
+    /// What the program does in this form.
+    pub form: &'static Form,
+    /// The program before it and the index where its options end: docker for `docker compose up`.
+    pub before: Option<(&'static Program, usize)>,
+    /// Index of the word after the program, or after the verb that leads to it.
+    pub start: usize,
+    /// Indexes of the verb's own words.
+    pub verb: Vec<usize>,
+    /// Indexes of the words that `*` in the verb stands for.
+    pub starred: Vec<usize>,
+    /// Index of the word after the verb.
+    pub rest: usize,
+}
+
+impl Usage {
+    /// The options after the verb that take a value.
+    pub fn value(&self) -> Options {
+        self.form.value.or(self.program.value).unwrap_or(Options::EMPTY)
+    }
+
+    /// Whether options before the verb count as if they stood after it.
+    pub fn is_mixed(&self) -> bool {
+        self.form.value.is_none()
+    }
+}
+
+impl Catalogue {
+    /// Reads a command line up to the end of its verb; `None` for a program that is not listed.
+    ///
+    /// `unknown` tells which words are not known at all. They are taken for options where another word can be the verb;
+    /// an unknown verb is taken for the first one that acts.
+    pub fn usage(self, texts: &[&str], unknown: &dyn Fn(usize) -> bool) -> Option<Usage> {
+        let mut program = self.find(texts.first()?)?;
+        let mut start = 1;
+        let mut before = None;
+        loop {
+            let mut usage = Usage {
+                program,
+                form: &program.form,
+                before,
+                start,
+                verb: vec![],
+                starred: vec![],
+                rest: start,
+            };
+            if program.verbs.is_empty() {
+                return Some(usage);
+            }
+            select(&mut usage, texts, unknown);
+            let Some(next) = usage.form.then.and_then(|key| self.find(key)) else { return Some(usage) };
+            before = Some((program, usage.rest));
+            start = usage.rest;
+            program = next;
+        }
+    }
+}
+
+/// Finds the verb whose words come first on the command line, the longest one.
+fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
+    let program = usage.program;
+    let mut scanner = Scanner::new(texts, usage.start, program.value.as_deref().unwrap_or_default());
+    let mut words: Vec<(usize, usize)> = Vec::with_capacity(LONGEST_VERB);
+    let mut hidden = None;
+    while words.len() < LONGEST_VERB {
+        match scanner.next() {
+            Some(Item::Positional(index)) if words.is_empty() && unknown(index) => {
+                hidden = hidden.or(Some((index, scanner.position())));
+            }
+            Some(Item::Positional(index)) => words.push((index, scanner.position())),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let fits = |path: &[&str]| {
+        path.len() <= words.len()
+            && path.iter().zip(&words).all(|(wanted, (index, _))| {
+                texts.get(*index).is_some_and(|text| *wanted == "*" || wanted == text || is_glob(wanted, text))
+            })
+    };
+    let ways = program.verbs.iter().flat_map(|verb| verb.paths.iter().map(move |path| (verb, path)));
+    let mut found: Option<(&VerbForm, &[&str])> = None;
+    for (verb, path) in ways.filter(|(_, path)| fits(path)) {
+        if found.is_none_or(|(_, longest)| path.len() > longest.len()) {
+            found = Some((verb, path));
+        }
+    }
+    if let Some((verb, path)) = found {
+        usage.form = &verb.form;
+        for (wanted, (index, after)) in path.iter().zip(&words) {
+            usage.rest = *after;
+            if *wanted == "*" { usage.starred.push(*index) } else { usage.verb.push(*index) }
+        }
+    } else if let Some((index, after)) = hidden
+        && let Some(verb) = program.verbs.iter().find(|verb| verb.form.does.is_some())
+        && words.is_empty()
+    {
+        usage.form = &verb.form;
+        usage.verb.push(index);
+        usage.rest = after;
+    }
+}
+
+fn is_glob(wanted: &str, text: &str) -> bool {
+    wanted.contains('*') && glob(wanted, text)
+}
+
+/// The words of a command with the name of its program, without the folder.
+pub fn named<'a>(texts: &[&'a str]) -> &'a str {
+    texts.first().map_or("", |word| base_name(word))
+}

@@ -1,0 +1,69 @@
+//! What is known of programs: their names and options, the commands that they run, the files that they touch, what they
+//! do and to what. One place for all of it; whatever else needs such knowledge derives it from here.
+//!
+//! The built-in families are the YAML files beside this one, turned into constants by `build.rs`. `programs` in
+//! `hosts.yaml` adds an operator's own in the same terms ([`entry`]).
+
+pub mod entry;
+pub mod lookup;
+pub mod options;
+pub mod program;
+
+use crate::shell::glob;
+use program::Program;
+
+mod built_in {
+    //! The constants that `build.rs` writes from the YAML files.
+
+    use super::program::{FileHow::*, Guess::*, How::*, Language::*, TargetKind::*, Words::*, *};
+    use crate::model::effect::Effect::*;
+    use crate::model::verb::Verb::*;
+
+    include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
+}
+
+/// Programs by their names: the built-in ones, and those of one installation.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Catalogue {
+    own: &'static [Program],
+}
+
+impl Catalogue {
+    /// The built-in programs and those that `hosts.yaml` describes, which win.
+    pub const fn with(own: &'static [Program]) -> Self {
+        Self { own }
+    }
+
+    /// The program that a command's first word names, with or without its folder.
+    pub fn find(self, word: &str) -> Option<&'static Program> {
+        let name = base_name(word);
+        let own = self.own.iter().find(|program| program.names.iter().any(|known| *known == name));
+        own.or_else(|| built_in_named(name)).or_else(|| by_glob(word, name))
+    }
+
+    /// Every program.
+    pub fn programs(self) -> impl Iterator<Item = &'static Program> {
+        self.own.iter().chain(built_in::PROGRAMS)
+    }
+}
+
+/// A program's name without its folder.
+pub fn base_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+fn built_in_named(name: &str) -> Option<&'static Program> {
+    let at = built_in::NAMES.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
+    built_in::NAMES.get(at).and_then(|(_, index)| built_in::PROGRAMS.get(*index))
+}
+
+/// Few names are globs, such as `mkfs.*` and `*/init.d/*`.
+fn by_glob(word: &str, name: &str) -> Option<&'static Program> {
+    let fits = |pattern: &str| {
+        let text = if pattern.contains('/') { word } else { name };
+        // Hardly any begins as one of them does.
+        pattern.split(['*', '[']).next().is_some_and(|start| text.starts_with(start)) && glob(pattern, text)
+    };
+    let (_, index) = built_in::GLOBS.iter().find(|(pattern, _)| fits(pattern))?;
+    built_in::PROGRAMS.get(*index)
+}
