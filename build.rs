@@ -6,11 +6,13 @@
 //! the static form of each library stands that rustc names.
 
 #[path = "src/catalogue"]
+#[allow(dead_code, reason = "the program itself uses the rest")]
 mod catalogue {
     pub mod entry;
     pub mod program;
 }
 #[path = "src/model"]
+#[allow(dead_code, reason = "the program itself uses the rest")]
 mod model {
     pub mod effect;
     pub mod verb;

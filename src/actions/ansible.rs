@@ -1,59 +1,11 @@
 //! `ansible-playbook`.
 
-use crate::model::action::{Action, ActionKind, Family, Playbook, Target, Verb};
+use super::call::Call;
+use crate::catalogue::base_name;
+use crate::model::action::{Action, Family, Playbook, Target};
 use crate::shell::Word;
 
-use super::line::{Arguments, Line};
 
-const VALUED: &[&str] = &[
-    "-i",
-    "--inventory",
-    "--inventory-file",
-    "-l",
-    "--limit",
-    "-t",
-    "--tags",
-    "--skip-tags",
-    "-e",
-    "--extra-vars",
-    "-f",
-    "--forks",
-    "-u",
-    "--user",
-    "-c",
-    "--connection",
-    "-T",
-    "--timeout",
-    "--private-key",
-    "--key-file",
-    "--ssh-common-args",
-    "--sftp-extra-args",
-    "--scp-extra-args",
-    "--ssh-extra-args",
-    "--become-method",
-    "--become-user",
-    "--become-password-file",
-    "--become-pass-file",
-    "--connection-password-file",
-    "--conn-pass-file",
-    "--vault-id",
-    "--vault-password-file",
-    "--vault-pass-file",
-    "-M",
-    "--module-path",
-    "--start-at-task",
-];
-const QUIET: &[&str] = &[
-    "-C",
-    "--check",
-    "--syntax-check",
-    "--list-hosts",
-    "--list-tasks",
-    "--list-tags",
-    "-h",
-    "--help",
-    "--version",
-];
 /// Extra variables that name the service, in falling order of trust.
 const SERVICE_KEYS: [&str; 3] = ["service", "service_name", "app"];
 /// Words around a service's name in a playbook's.
@@ -61,24 +13,18 @@ const VERBS: [&str; 6] = ["redeploy", "deploy", "update", "upgrade", "install", 
 /// Stems that say nothing of a service.
 const GENERAL: [&str; 6] = ["site", "main", "playbook", "all", "deploy", "redeploy"];
 
-pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
-    let mut arguments = Arguments::default();
-    line.arguments(1, VALUED, &mut arguments);
-    if arguments.has(QUIET) {
-        return;
-    }
-    let told = arguments.values(&["-e", "--extra-vars"]).fold(None, |told, word| told_service(word).or(told));
-    let mut tags = arguments.values(&["-t", "--tags"]).flat_map(|tags| tags.text.split(','));
+pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
+    let options = &call.own;
+    let stated = options.values(&["-e", "--extra-vars"]).fold(None, |last, word| stated_service(word).or(last));
+    let mut tags = options.values(&["-t", "--tags"]).flat_map(|tags| tags.text.split(','));
     let tag = tags.next().filter(|tag| !tag.is_empty() && *tag != "all" && !tag.contains('$'));
     let tag = if tags.next().is_some() { None } else { tag };
-    for &index in &arguments.positionals {
-        let file = line.word(index).and_then(Word::known).map(|path| path.rsplit('/').next().unwrap_or(path));
+    for word in call.targets() {
+        let file = word.known().map(base_name);
         let guessed = file.and_then(guess).or_else(|| file.and(tag).map(str::to_owned));
-        let playbook = Playbook { file: file.map(str::to_owned), told: told.clone(), guessed };
-        let evidence =
-            file.map_or_else(|| "ansible-playbook".to_owned(), |file| format!("ansible-playbook {file}"));
-        let target = Target::Playbook(playbook);
-        actions.push(line.action(ActionKind::Redeployment, Verb::Deploy, Family::Ansible, target, evidence));
+        let evidence = file.map_or_else(|| call.words(), |file| call.evidence(file));
+        let playbook = Playbook { file: file.map(str::to_owned), stated: stated.clone(), guessed };
+        actions.push(call.action(Family::Ansible, Target::Playbook(playbook), evidence));
     }
 }
 
@@ -107,7 +53,7 @@ fn guess(file: &str) -> Option<String> {
 }
 
 /// The service in one `-e`: `a=b service=x`, JSON, or YAML in one line; not `@file`.
-fn told_service(word: &Word) -> Option<String> {
+fn stated_service(word: &Word) -> Option<String> {
     let text = word.text.trim();
     if text.starts_with('@') {
         return None;

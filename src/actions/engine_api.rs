@@ -3,10 +3,10 @@
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 use crate::shell::host_of;
 
-use super::line::Line;
+use super::call::Call;
 use super::request::Request;
 
-pub(super) fn find_actions(line: &Line<'_>, request: &Request<'_>, actions: &mut Vec<Action>) {
+pub(super) fn find_actions(call: &Call<'_>, request: &Request, actions: &mut Vec<Action>) {
     for url in &request.urls {
         let Some((_, path)) = url.text.split_once("/containers/") else { continue };
         let path = path.split(['?', '#']).next().unwrap_or(path);
@@ -20,8 +20,8 @@ pub(super) fn find_actions(line: &Line<'_>, request: &Request<'_>, actions: &mut
         let known = url.unknown.is_none() || !name.contains(['$', '`', '{']);
         let target = if known { Target::Container(name.to_owned()) } else { Target::Unknown };
         let evidence = format!("docker {operation} {name}");
-        let mut action = line.action(ActionKind::Restart, verb, Family::Container, target, evidence);
-        let socket = request.arguments.has(&["--unix-socket", "--abstract-unix-socket"]);
+        let mut action = call.line.action(ActionKind::Restart, verb, Family::Container, target, evidence);
+        let socket = call.own.has(&["--unix-socket", "--abstract-unix-socket"]);
         let host = host_of(&url.text)
             .filter(|host| !matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1" | "docker"));
         if let Some(host) = host.filter(|_| !socket) {

@@ -1,36 +1,20 @@
 //! The reading of last resort: what cannot be parsed may still be suspected. It raises actions, each
 //! beside a complaint, and never clears one.
 
-use std::sync::Arc;
-
 use crate::model::action::{Action, Target};
-use crate::shell::{Command, Unread, Word};
+use crate::shell::{Command, Suspicion, Unread, Word};
 
 use super::line::Line;
+use crate::catalogue::Catalogue;
+use crate::catalogue::program::{Guess, Program};
 
 /// Words of a suspected command that are looked at.
 const MOST_WORDS: usize = 24;
 /// Actions raised from one text; more would say nothing new.
 const MOST_ACTIONS: usize = 64;
 
-/// Programs that are tried for a name that is not known, with words that betray them in it.
-const GUESSES: &[(&str, &str)] = &[
-    ("compose", "docker-compose"),
-    ("docker", "docker"),
-    ("podman", "podman"),
-    ("nerdctl", "nerdctl"),
-    ("systemctl", "systemctl"),
-    ("kubectl", "kubectl"),
-    ("helm", "helm"),
-    ("ansible", "ansible-playbook"),
-    ("apprise", "apprise"),
-    ("sendmail", "sendmail"),
-    ("msmtp", "msmtp"),
-    ("mutt", "mutt"),
-    ("mail", "mail"),
-];
-/// Programs that are tried when the name betrays nothing.
-const BLIND_GUESSES: &[&str] = &["docker", "systemctl", "kubectl", "helm", "gh"];
+/// Letters that the name of a program must have to be looked for in the name of a variable.
+const SHORTEST_HINT: usize = 4;
 
 /// True for what can be a name; anything else is a scrap of the text.
 fn is_plain(target: &Target) -> bool {
@@ -48,9 +32,9 @@ fn is_plain(target: &Target) -> bool {
 }
 
 /// Looks for words that would act at any place of a text that could not be read.
-pub(super) fn find_actions(unread: &Unread, actions: &mut Vec<Action>) {
+pub(super) fn find_actions(unread: &Unread, catalogue: Catalogue, actions: &mut Vec<Action>) {
     let before = actions.len();
-    suspect(unread, actions);
+    suspect(unread, catalogue, actions);
     for action in actions.iter_mut().skip(before) {
         // The folder where the text starts says little of where one of its words runs.
         if !is_plain(&action.target) || matches!(action.target, Target::ComposeProject(_)) {
@@ -76,119 +60,80 @@ pub(super) fn find_actions(unread: &Unread, actions: &mut Vec<Action>) {
     }
 }
 
-fn suspect(unread: &Unread, actions: &mut Vec<Action>) {
+fn suspect(unread: &Unread, catalogue: Catalogue, actions: &mut Vec<Action>) {
     let before = actions.len();
-    let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
-    for part in unread.text.split(ends_command) {
-        if part.trim_start().starts_with('#') {
-            continue;
-        }
-        let between = |c: char| {
-            c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '[' | ']' | '{' | '}' | '<' | '>' | '\\')
-        };
-        let words: Vec<&str> = part.split(between).filter(|word| !word.is_empty()).collect();
-        let mut at = 0;
-        while let Some(word) = words.get(at) {
-            if !is_program(word) {
-                at += 1;
-                continue;
-            }
-            let upto = (at + MOST_WORDS).min(words.len());
-            let command = Command {
-                words: words
-                    .get(at..upto)
-                    .unwrap_or_default()
-                    .iter()
-                    .map(|word| guessed_word(word))
-                    .collect(),
-                hosts: Arc::clone(&unread.hosts),
-                via: Arc::clone(&unread.via),
-                cwd: unread.cwd.clone(),
-                repeats: unread.repeats,
-                ..Command::default()
-            };
+    unread.suspect(
+        |word| acts(catalogue, word),
+        |mut command| {
             let found = actions.len();
-            super::family(&Line::new(&command), actions);
+            super::act(&Line::new(&command, catalogue), actions);
             if actions.len() == found {
                 // What it acts on may be put in later.
-                let mut command = command.clone();
                 command.words.push(Word::unknown("$…"));
-                super::family(&Line::new(&command), actions);
+                super::act(&Line::new(&command, catalogue), actions);
             }
             if actions.len() - before >= MOST_ACTIONS {
                 actions.truncate(before + MOST_ACTIONS);
-                return;
+                Suspicion::Enough
+            } else if actions.len() > found {
+                Suspicion::Confirmed
+            } else {
+                Suspicion::Dropped
             }
-            // A suspected command ends where the part ends; without one the next word may start it.
-            at = if actions.len() > found { upto } else { at + 1 };
-        }
-    }
+        },
+    );
 }
 
-/// A word of text that could not be read: a dollar sign means that it is not known.
-fn guessed_word(text: &str) -> Word {
-    if text.contains('$') { Word::unknown(text) } else { Word::literal(text) }
+/// True for the name of a program that acts in some form.
+fn acts(catalogue: Catalogue, word: &str) -> bool {
+    catalogue.find(word).is_some_and(is_acting)
 }
 
-/// True for names that some family knows.
-fn is_program(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or(word);
-    matches!(
-        name,
-        "docker"
-            | "podman"
-            | "nerdctl"
-            | "docker-compose"
-            | "podman-compose"
-            | "ansible-playbook"
-            | "helm"
-            | "systemctl"
-            | "service"
-            | "rc-service"
-            | "kubectl"
-            | "oc"
-            | "gh"
-            | "tea"
-            | "glab"
-            | "apprise"
-            | "mailx"
-            | "s-nail"
-            | "mutt"
-            | "neomutt"
-            | "sendmail"
-            | "msmtp"
-            | "swaks"
-    )
+fn is_acting(program: &Program) -> bool {
+    let forms = program.verbs.iter().map(|verb| &verb.form).chain([&program.form]);
+    forms.into_iter().any(|form| form.does.is_some() || form.then.is_some())
 }
 
 /// A command whose program is not known: the rest of its words may tell.
-pub(super) fn dynamic_program(command: &Command, actions: &mut Vec<Action>) {
+pub(super) fn dynamic_program(command: &Command, catalogue: Catalogue, actions: &mut Vec<Action>) {
     let Some(program) = command.words.first() else { return };
     let before = actions.len();
     let mut tried = |words: Vec<Word>| {
         let guess = Command { words, ..command.clone() };
-        super::family(&Line::new(&guess), actions);
+        super::act(&Line::new(&guess, catalogue), actions);
         actions.len() > before
     };
     // `$SUDO docker restart x`.
-    let second = command.words.iter().take(MOST_WORDS).skip(1).position(|word| is_program(&word.text));
-    if let Some(at) = second
-        && tried(command.words.get(at + 1..).unwrap_or_default().to_vec())
-    {
-        return;
+    let words = command.words.iter().enumerate().take(MOST_WORDS).skip(1);
+    for (at, _) in words.filter(|(_, word)| acts(catalogue, &word.text)) {
+        if tried(command.words.get(at..).unwrap_or_default().to_vec()) {
+            return;
+        }
     }
     let rest = command.words.get(1..).unwrap_or_default();
-    // What is done must be told, at least.
+    // What is done must be known, at least.
     if rest.iter().find(|word| !word.text.starts_with('-')).is_none_or(|word| word.known().is_none()) {
         return;
     }
-    let name = program.text.to_ascii_lowercase();
-    let betrayed = GUESSES.iter().find(|(part, _)| name.contains(part)).map(|(_, program)| *program);
-    let guesses: &[&str] = betrayed.as_ref().map_or(BLIND_GUESSES, std::slice::from_ref);
-    for guess in guesses {
-        let words = std::iter::once(Word::literal(*guess)).chain(rest.iter().cloned()).collect();
+    for guess in guesses(catalogue, &program.text.to_ascii_lowercase()) {
+        let name = guess.names.first().copied().unwrap_or_default();
+        let words = std::iter::once(Word::literal(name)).chain(rest.iter().cloned()).collect();
         if tried(words) {
             return;
         }
+    }
+}
+
+/// The programs that a word may stand for: the one whose name it holds, else those that are always tried.
+fn guesses(catalogue: Catalogue, word: &str) -> Vec<&'static Program> {
+    let acting = || catalogue.programs().filter(|program| is_acting(program));
+    let named = acting().filter(|program| program.guess != Guess::NotGuessed).filter_map(|program| {
+        let names = program.names.iter().chain(program.hints.iter());
+        let held = names.filter(|name| name.len() >= SHORTEST_HINT && word.contains(&name.to_ascii_lowercase()));
+        held.map(|name| name.len()).max().map(|length| (length, program))
+    });
+    match named.max_by_key(|(length, _)| *length) {
+        Some((_, program)) => vec![program],
+        None => acting().filter(|program| program.guess == Guess::Always).collect(),
     }
 }

@@ -1,18 +1,22 @@
-//! A command line as the families read it.
+//! A command line as actions are read from it.
 
 use std::sync::Arc;
 
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::options::{At, Item, Name, Scanner};
+use crate::catalogue::program::Options;
+use crate::catalogue::{Catalogue, base_name};
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
-use crate::shell::options::{At, Item, Name, Scanner};
 use crate::shell::{Command, Listing, Word};
 
 /// A simple command with its words as plain text beside what is known of them.
 pub(super) struct Line<'a> {
     pub command: &'a Command,
+    pub catalogue: Catalogue,
     texts: Vec<&'a str>,
 }
 
-/// Options and the words that are none, after the point where a family starts to read.
+/// Options and the words that are none, of a part of a command line.
 #[derive(Default)]
 pub(super) struct Arguments<'a> {
     pub options: Vec<(Name<'a>, Option<Word>)>,
@@ -21,12 +25,18 @@ pub(super) struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// True when one of the options is given, `--x=false` aside.
-    pub fn has(&self, written: &[&str]) -> bool {
-        self.options.iter().any(|(name, value)| {
-            name.is_any(written)
-                && value.as_ref().is_none_or(|value| !matches!(value.text.as_str(), "false" | "none"))
+    /// The first of these options that is given, `--x=false` and `--x=none` aside.
+    pub fn first_of(&self, written: &[&'static str]) -> Option<&'static str> {
+        self.options.iter().find_map(|(name, value)| {
+            let off = |value: &Word| matches!(value.text.as_str(), "false" | "none");
+            let is_on = !value.as_ref().is_some_and(off);
+            written.iter().copied().find(|one| is_on && name.is(one))
         })
+    }
+
+    /// True when one of the options is given, `--x=false` and `--x=none` aside.
+    pub fn has(&self, written: &[&'static str]) -> bool {
+        self.first_of(written).is_some()
     }
 
     /// The value of an option, the last one given.
@@ -44,38 +54,29 @@ impl Arguments<'_> {
     }
 }
 
-/// A subcommand that acts, its options that take a value, and those without which it does nothing.
-pub(super) struct Subcommand {
-    pub name: &'static str,
-    pub verb: Verb,
-    pub valued: &'static [&'static str],
-    pub needs: &'static [&'static str],
-}
-
 /// What a word names.
 pub(super) enum Named<'a> {
     /// This one thing.
     One(&'a str),
     /// Everything that this command lists.
     Everything(&'a str),
-    /// It cannot be told.
+    /// It cannot be determined.
     Unknown,
 }
 
 impl<'a> Line<'a> {
-    pub fn new(command: &'a Command) -> Self {
-        Self { command, texts: command.words.iter().map(|word| word.text.as_str()).collect() }
+    pub fn new(command: &'a Command, catalogue: Catalogue) -> Self {
+        let texts = command.words.iter().map(|word| word.text.as_str()).collect();
+        Self { command, catalogue, texts }
     }
 
     /// The program's name without its folder.
     pub fn program(&self) -> &'a str {
-        let path = self.texts.first().copied().unwrap_or_default();
-        path.rsplit('/').next().unwrap_or(path)
+        self.texts.first().map_or("", |path| base_name(path))
     }
 
-    /// True for `/etc/init.d/NAME` and `/etc/rc.d/NAME`.
-    pub fn is_init_script(&self) -> bool {
-        self.texts.first().is_some_and(|path| path.contains("/init.d/") || path.contains("/rc.d/"))
+    pub fn texts(&self) -> &[&'a str] {
+        &self.texts
     }
 
     pub fn word(&self, index: usize) -> Option<&'a Word> {
@@ -86,63 +87,29 @@ impl<'a> Line<'a> {
         self.texts.get(index).copied().unwrap_or_default()
     }
 
+    /// Which form of its program the line uses; words of which nothing is known are taken for options.
+    pub fn usage(&self) -> Option<Usage> {
+        let unknown = |index| {
+            self.word(index).is_some_and(|word| word.prefix().is_empty() && word.unknown.is_some())
+        };
+        self.catalogue.usage(&self.texts, &unknown)
+    }
+
     fn value(&self, at: At) -> Option<Word> {
         self.word(at.index).map(|word| word.tail(at.offset))
     }
 
-    /// Reads options up to the first word that is none, which is a subcommand; where it stands.
-    /// Words that are not known at all are taken for options.
-    pub fn subcommand(
-        &'a self,
-        from: usize,
-        valued: &'a [&'a str],
-        into: &mut Arguments<'a>,
-    ) -> Option<usize> {
-        let mut scanner = Scanner::new(&self.texts, from, valued);
-        let mut unknown = None;
-        let mut found = None;
-        for item in &mut scanner {
+    /// Reads the options and words from one word up to another.
+    pub fn arguments(&'a self, from: usize, upto: usize, value: Options) -> Arguments<'a> {
+        let mut found = Arguments::default();
+        for item in Scanner::new(self.texts.get(..upto).unwrap_or(&self.texts), from, value.0) {
             match item {
-                Item::Option(name, at) => into.options.push((name, at.and_then(|at| self.value(at)))),
-                Item::Positional(index)
-                    if self
-                        .word(index)
-                        .is_some_and(|word| word.prefix().is_empty() && word.unknown.is_some()) =>
-                {
-                    unknown.get_or_insert(index);
-                }
-                Item::Positional(index) => {
-                    found = Some(index);
-                    break;
-                }
+                Item::Option(name, at) => found.options.push((name, at.and_then(|at| self.value(at)))),
+                Item::Positional(index) => found.positionals.push(index),
                 Item::Dashes(_) => {}
             }
         }
-        found.or(unknown)
-    }
-
-    /// Reads everything from a word on.
-    pub fn arguments(&'a self, from: usize, valued: &'a [&'a str], into: &mut Arguments<'a>) {
-        for item in Scanner::new(&self.texts, from, valued) {
-            match item {
-                Item::Option(name, at) => into.options.push((name, at.and_then(|at| self.value(at)))),
-                Item::Positional(index) => into.positionals.push(index),
-                Item::Dashes(_) => {}
-            }
-        }
-    }
-
-    /// What the word at `index` names.
-    pub fn named(&self, index: usize) -> Named<'a> {
-        let Some(word) = self.word(index) else { return Named::Unknown };
-        match &word.unknown {
-            None => Named::One(&word.text),
-            Some(unknown) => match &unknown.listing {
-                Some(Listing::Everything(command)) => Named::Everything(command),
-                Some(Listing::Named(name)) if word.prefix().is_empty() => Named::One(name),
-                _ => Named::Unknown,
-            },
-        }
+        found
     }
 
     /// An action of this command, on the host where the command runs.
@@ -166,9 +133,16 @@ impl<'a> Line<'a> {
             title: None,
         }
     }
+}
 
-    /// What is done to everything at once: nobody may.
-    pub fn forbidden(&self, verb: Verb, family: Family, words: &str, what: &str) -> Action {
-        self.action(ActionKind::Forbidden, verb, family, Target::Unknown, format!("{words} {what}"))
+/// What a word names.
+pub(super) fn named(word: &Word) -> Named<'_> {
+    match &word.unknown {
+        None => Named::One(&word.text),
+        Some(unknown) => match &unknown.listing {
+            Some(Listing::Everything(command)) => Named::Everything(command),
+            Some(Listing::Named(name)) if word.prefix().is_empty() => Named::One(name),
+            _ => Named::Unknown,
+        },
     }
 }

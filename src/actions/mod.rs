@@ -1,28 +1,26 @@
-//! Simple commands → actions. One file per family of programs; their words and options are data.
+//! Simple commands → actions. The catalogue says which form of a program acts, and on what; the files here read the
+//! names of targets from the words, one file for each way of naming them.
 
 mod ansible;
+mod call;
 mod compose;
-mod container;
 mod engine_api;
-mod forge;
 mod generous;
-mod guard;
-mod helm;
 mod kubectl;
 mod line;
 pub mod message;
 mod request;
-mod swarm;
-mod systemd;
 pub mod tool;
 
 use std::path::Path;
 
-use crate::model::action::Action;
+use crate::catalogue::Catalogue;
+use crate::catalogue::program::TargetKind;
+use crate::model::action::{Action, Family, Target};
 use crate::shell::{self, Command, Node, Script};
 
+use call::Call;
 use line::Line;
-use request::Request;
 
 /// Everything that one command text was found to do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,17 +33,25 @@ pub struct CommandReading {
     pub script: Script,
 }
 
-/// Reads bash text and lists the actions it holds. Never panics, never hangs; what it cannot read it
-/// complains about.
+/// Reads bash text with the built-in programs and lists the actions it holds. Never panics, never hangs; what it cannot
+/// read it complains about.
 ///
 /// `cwd` is the working directory in which the command would start, when that is known.
 pub fn read_command(text: &str, cwd: Option<&Path>) -> CommandReading {
-    let script = shell::read(text, cwd.and_then(Path::to_str));
+    read_command_with(text, cwd, Catalogue::default())
+}
+
+/// Reads bash text with these programs and lists the actions it holds. Never panics, never hangs; what it cannot read it
+/// complains about.
+///
+/// `cwd` is the working directory in which the command would start, when that is known.
+pub fn read_command_with(text: &str, cwd: Option<&Path>, catalogue: Catalogue) -> CommandReading {
+    let script = shell::read_with(text, cwd.and_then(Path::to_str), catalogue);
     let mut actions = Vec::new();
     let mut complaints = script.complaints.clone();
     script.visit(|node| match node {
-        Node::Command(command) => find_actions(command, &mut actions, &mut complaints),
-        Node::Unread(unread) => generous::find_actions(unread, &mut actions),
+        Node::Command(command) => find_actions(command, catalogue, &mut actions, &mut complaints),
+        Node::Unread(unread) => generous::find_actions(unread, catalogue, &mut actions),
         Node::Group(..) => {}
     });
     message::doubt(text, &script, &mut actions);
@@ -53,48 +59,83 @@ pub fn read_command(text: &str, cwd: Option<&Path>) -> CommandReading {
 }
 
 /// The actions of one simple command.
-fn find_actions(command: &Command, actions: &mut Vec<Action>, complaints: &mut Vec<String>) {
+fn find_actions(
+    command: &Command,
+    catalogue: Catalogue,
+    actions: &mut Vec<Action>,
+    complaints: &mut Vec<String>,
+) {
     let Some(program) = command.words.first() else { return };
     let before = actions.len();
     // `~/bin/tool` is a tool, wherever the folder is.
     let named = program.unknown.is_none() || program.suffix().contains('/');
-    if !family(&Line::new(command), actions) && !named {
-        generous::dynamic_program(command, actions);
+    if !act(&Line::new(command, catalogue), actions) && !named {
+        generous::dynamic_program(command, catalogue, actions);
         if actions.len() > before {
-            complaints.push(format!("which program `{}` is cannot be told", program.text));
+            complaints.push(format!("which program `{}` is cannot be determined", program.text));
         }
     }
 }
 
-/// Hands a command to its family; false when the program belongs to none.
-fn family(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
-    match line.program() {
-        "docker" | "podman" | "nerdctl" => container::find_actions(line, actions),
-        "docker-compose" | "podman-compose" | "nerdctl-compose" => {
-            compose::find_actions(line, 1, None, actions);
+/// Adds the actions of a command line; false when its program is not in the catalogue.
+fn act(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
+    let Some(usage) = line.usage() else { return false };
+    let Some(call) = Call::of(line, &usage) else { return true };
+    match call.does.to.kind {
+        TargetKind::Container if call.own.has(&call.does.all) => {
+            actions.push(call.on_everything(Family::Container, "--all"));
         }
-        "ansible-playbook" => ansible::find_actions(line, actions),
-        "helm" | "helm3" => helm::find_actions(line, actions),
-        "systemctl" => systemd::systemctl(line, actions),
-        "service" | "rc-service" | "invoke-rc.d" => systemd::service(line, actions),
-        "kubectl" | "oc" | "microk8s.kubectl" => kubectl::find_actions(line, actions),
-        "gh" | "tea" | "glab" | "hub" => forge::find_actions(line, actions),
-        "opsctl" => guard::find_actions(line, actions),
-        "claude" => guard::client(line, 1, actions),
-        "npx" | "pnpx" | "bunx" | "npm" | "pnpm" | "yarn" | "bun" => guard::fetched_client(line, actions),
-        "curl" | "wget" | "http" | "https" | "xh" | "xhs" | "curlie" => {
-            let valued = request::valued(line);
-            let request = Request::of(line, &valued);
-            engine_api::find_actions(line, &request, actions);
-            message::web(line, &request, actions);
+        TargetKind::Container => call.act_on_each(Family::Container, Target::Container, container, actions),
+        TargetKind::Service => call.act_on_each(Family::Program, Target::Service, whole, actions),
+        TargetKind::Project => call.act_on_each(Family::Container, Target::ComposeProject, whole, actions),
+        TargetKind::Unit => call.act_on_each(Family::Unit, Target::Unit, unit, actions),
+        TargetKind::Release if generates_name(&call) => {
+            actions.push(call.action(Family::Helm, Target::Unknown, call.words()));
         }
-        "apprise" => message::apprise(line, actions),
-        "mail" | "Mail" | "mailx" | "s-nail" | "bsd-mailx" | "heirloom-mailx" | "mail.mailutils" | "mutt"
-        | "neomutt" | "sendmail" | "exim" | "exim4" | "ssmtp" | "esmtp" | "msmtp" | "swaks" | "sendEmail"
-        | "sendemail" | "smtp-cli" | "telegram-send" | "matrix-commander" | "ntfy" | "gotify"
-        | "shoutrrr" | "signal-cli" => message::mail(line, actions),
-        _ if line.is_init_script() => systemd::init_script(line, actions),
-        _ => return false,
+        TargetKind::Release => call.act_on_each(Family::Helm, Target::Release, whole, actions),
+        TargetKind::Compose => compose::find_actions(&call, actions),
+        TargetKind::Workload => kubectl::find_actions(&call, actions),
+        TargetKind::Playbook => ansible::find_actions(&call, actions),
+        TargetKind::People => message::mail(&call, actions),
+        TargetKind::Apprise => message::apprise(&call, actions),
+        TargetKind::Requests => {
+            let request = request::Request::of(&call);
+            engine_api::find_actions(&call, &request, actions);
+            message::web(&call, &request, actions);
+        }
+        TargetKind::NoTarget => actions.push(without_target(&call)),
     }
     true
+}
+
+fn whole(name: &str) -> &str {
+    name
+}
+
+/// A container, or a swarm service that may be followed by `=` and a number of copies.
+fn container(name: &str) -> &str {
+    name.trim_start_matches('/').split('=').next().unwrap_or_default()
+}
+
+fn unit(name: &str) -> &str {
+    name.strip_suffix(".service").unwrap_or(name)
+}
+
+/// `helm install --generate-name CHART`: with a generated name the only word is the chart.
+fn generates_name(call: &Call<'_>) -> bool {
+    let installs = call.usage.verb.first().is_some_and(|index| call.line.text(*index) == "install");
+    installs && call.own.positionals.len() < 2 && !call.own.positionals.is_empty()
+}
+
+/// A pull request, the guard itself, or an operator's program that restarts something without a name.
+fn without_target(call: &Call<'_>) -> Action {
+    use crate::model::action::ActionKind::{Forbidden, PullRequest};
+    let mut action = call.action(Family::Program, Target::Unknown, call.words());
+    if matches!(action.kind, PullRequest | Forbidden) {
+        action.family = if action.kind == PullRequest { Family::Forge } else { Family::Guard };
+        action.target = Target::Nothing;
+        let title = call.own.value(&call.does.title);
+        action.title = title.and_then(shell::Word::known).map(str::to_owned);
+    }
+    action
 }

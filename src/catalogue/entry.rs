@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::program::{
     Denial, Does, FileHow, Files, Form, Guess, How, Language, List, OptionValues, Options, Part, Program, Recipients,
-    Runs, Target, TargetKind, VerbForm, Words,
+    Runs, Stdin, Target, TargetKind, VerbForm, Words,
 };
 use crate::model::effect::Effect;
 use crate::model::verb::Verb;
@@ -43,147 +43,153 @@ pub struct EntryWire(Box<Keys>);
 /// The keys of a program and of its verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Keys {
+struct Keys {
     /// The program's names, without a folder; its key unless given. `mkfs.*` and `*/init.d/*` are globs.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub names: Texts,
+    names: Texts,
     /// Whether an unknown program name such as `$X` may be taken for it: `always`, `by_name` (the name of the variable holds the program's, the default), or `never`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub guess: Option<GuessWire>,
+    guess: Option<GuessWire>,
+    /// Other words by which the name of such a variable tells the program: `compose`.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    hints: Texts,
     /// Options whose value is the host that the program works on.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub host: Texts,
+    host: Texts,
     /// Environment variables that name that host.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub host_variables: Texts,
+    host_variables: Texts,
     /// Subcommands by the words that select them; `a | b c` are two ways to write one, `*` stands for any word.
     #[serde(skip_serializing_if = "Entries::is_empty")]
-    pub verbs: Entries,
+    verbs: Entries,
     /// Rules of `policy.never`, with patterns of the words after the program.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub never: BTreeMap<String, Texts>,
+    never: BTreeMap<String, Texts>,
     /// Examples that carry out the action, run the command or have the effect; checked when the file is read.
     #[serde(skip_serializing)]
-    pub matches: Texts,
+    matches: Texts,
     /// Examples that only read; checked, too.
     #[serde(skip_serializing)]
-    pub differs: Texts,
+    differs: Texts,
 
     /// Options that take a value: `-n`, `--namespace`. A verb without this key has those of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<Texts>,
+    value: Option<Texts>,
     /// Options with which it changes nothing, such as `--help` and `--dry-run`.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub quiet: Texts,
+    quiet: Texts,
     /// Values of options with which it changes nothing.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub quiet_values: BTreeMap<String, Texts>,
+    quiet_values: BTreeMap<String, Texts>,
     /// `reads`, `changes` or `unknown`, which is the default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub effect: Option<EffectWire>,
+    effect: Option<EffectWire>,
 
     /// The action: `restart`, `stop`, `start`, `scale`, `deploy`, `rollback`, `uninstall`, `create` (a pull request), `send` (a message).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub does: Option<VerbWire>,
+    does: Option<VerbWire>,
     /// What the action is done to: a kind and a place, such as `service 1`, `container...`, `unit --unit`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
+    to: Option<String>,
     /// Options of which one must be given for the action to take place.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub needs: Texts,
+    needs: Texts,
     /// Globs of which the first word must match one.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub first: Texts,
+    first: Texts,
     /// Options with which the action is done to everything at once, which is always denied.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub all: Texts,
+    all: Texts,
     /// Options that state the title of a pull request.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub title: Texts,
+    title: Texts,
     /// Who gets the message.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub recipients: Option<RecipientsWire>,
+    recipients: Option<RecipientsWire>,
 
     /// How it takes the command that it runs: `command`, `joined`, `typed`, or a way of its own such as `shell`, `ssh`, `code python`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub runs: Option<String>,
+    runs: Option<String>,
     /// How many words stand before the command; `-1`: its words are never a command.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<i64>,
+    after: Option<i64>,
     /// Options of which one must be given for the words to be a command.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub words_need: Texts,
+    words_need: Texts,
     /// Options whose value is a script.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub script: Texts,
+    script: Texts,
     /// Options whose value is words of the command.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub split: Texts,
+    split: Texts,
     /// Options after which the command follows at once.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub at_once: Texts,
+    at_once: Texts,
     /// Options with which the words are not joined.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub exact: Texts,
+    exact: Texts,
     /// Options with which the words are keys for a shell that is there already.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub typed: Texts,
+    typed: Texts,
     /// `NAME=value` words may come before the command.
     #[serde(skip_serializing_if = "is_false")]
-    pub assigns: bool,
+    assigns: bool,
     /// The command runs in a container, a virtual machine or another root.
     #[serde(skip_serializing_if = "is_false")]
-    pub inside: bool,
+    inside: bool,
     /// The command gets the whole environment.
     #[serde(skip_serializing_if = "is_false")]
-    pub environment: bool,
+    environment: bool,
     /// The command runs again and again.
     #[serde(skip_serializing_if = "is_false")]
-    pub repeats: bool,
+    repeats: bool,
     /// Options with which the command runs again and again.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub timers: Texts,
+    timers: Texts,
     /// Options whose value is the command's directory.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub dir: Texts,
-    /// Standard input is a script where no command is given.
+    dir: Texts,
+    /// A `--` after the first word of the command does not belong to the command.
     #[serde(skip_serializing_if = "is_false")]
-    pub stdin: bool,
+    drops_dashes: bool,
     /// Options with which standard input is a script where no command is given.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub stdin_with: Texts,
+    stdin_with: Texts,
 
     /// The program whose verbs follow.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub then: Option<String>,
+    then: Option<String>,
+    /// What it does with standard input: `text` (the default), `script` (a shell script, where no command is given) or `statements` (SQL).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdin: Option<StdinWire>,
     /// It prints the names of everything that runs.
     #[serde(skip_serializing_if = "is_false")]
-    pub lists: bool,
+    lists: bool,
 
     /// Words that are files which it reads, all of them unless given: `word...`, `word 2...`, `word 1`, `word last`, `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reads: Option<String>,
+    reads: Option<String>,
     /// Words that are files which it writes, none unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub writes: Option<String>,
+    writes: Option<String>,
     /// Options whose value is a file that it writes.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub outputs: Texts,
+    outputs: Texts,
     /// Options whose value is a key that it uses and does not show.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub keys: Texts,
+    keys: Texts,
     /// Options of which one must be given for words to be written.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub writes_with: Texts,
+    writes_with: Texts,
     /// Options with which everything below a word is written.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub deep: Texts,
+    deep: Texts,
     /// Options with which the first word is a file, too.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    pub first_is_file: Texts,
+    first_is_file: Texts,
     /// A way of its own to name files.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub files: Option<FilesWire>,
+    files: Option<FilesWire>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -194,7 +200,7 @@ fn is_false(flag: &bool) -> bool {
 /// Texts; a list within the list counts with its items, so that lists can be shared.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
-pub struct Texts(pub Vec<String>);
+struct Texts(Vec<String>);
 
 impl Texts {
     fn is_empty(&self) -> bool {
@@ -221,7 +227,7 @@ impl<'de> Deserialize<'de> for Texts {
 /// See [`Guess`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum GuessWire {
+enum GuessWire {
     Always,
     ByName,
     Never,
@@ -230,7 +236,7 @@ pub enum GuessWire {
 /// See [`Effect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum EffectWire {
+enum EffectWire {
     Reads,
     Changes,
     Unknown,
@@ -239,7 +245,7 @@ pub enum EffectWire {
 /// See [`Verb`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum VerbWire {
+enum VerbWire {
     Restart,
     Stop,
     Start,
@@ -252,10 +258,19 @@ pub enum VerbWire {
     Loosen,
 }
 
+/// See [`Stdin`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum StdinWire {
+    Text,
+    Script,
+    Statements,
+}
+
 /// See [`FileHow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FilesWire {
+enum FilesWire {
     Copy,
     Dd,
     Archive,
@@ -270,19 +285,19 @@ pub enum FilesWire {
 /// Who gets a message.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct RecipientsWire {
+struct RecipientsWire {
     /// The operators.
-    pub operators: bool,
+    operators: bool,
     /// Words that are no options are recipients, and without one nothing is sent.
-    pub words: bool,
+    words: bool,
     /// Options that name recipients.
-    pub options: Texts,
+    options: Texts,
     /// Options that hold a line of the message's head.
-    pub headers: Texts,
+    headers: Texts,
     /// Options with which the recipients stand in the message.
-    pub in_message: Texts,
+    in_message: Texts,
     /// Options with which the recipients stand in a file.
-    pub in_file: Texts,
+    in_file: Texts,
 }
 
 /// Entries in the order of the file: the first of two that fit equally well is taken.
@@ -377,6 +392,7 @@ impl EntryWire {
                 Some(GuessWire::ByName) | None => Guess::ByName,
             },
             value: keys.value.as_ref().map(options).transpose()?,
+            hints: texts(&keys.hints),
             host: options(&keys.host)?,
             host_variables: texts(&keys.host_variables),
             never: list(
@@ -419,6 +435,7 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
     let program_keys = [
         ("names", keys.names.is_empty()),
         ("guess", keys.guess.is_none()),
+        ("hints", keys.hints.is_empty()),
         ("host", keys.host.is_empty()),
         ("host_variables", keys.host_variables.is_empty()),
         ("verbs", keys.verbs.is_empty()),
@@ -458,6 +475,11 @@ fn form(keys: &Keys) -> Result<Form, EntryError> {
         runs: runs(keys)?,
         then: keys.then.as_deref().map(text),
         files: files(keys)?,
+        stdin: match keys.stdin {
+            Some(StdinWire::Script) => Stdin::Script,
+            Some(StdinWire::Statements) => Stdin::Statements,
+            Some(StdinWire::Text) | None => Stdin::Text,
+        },
         lists: keys.lists,
     })
 }
@@ -565,8 +587,8 @@ fn words(place: &str, written: &str) -> Result<Words, EntryError> {
 
 fn runs(keys: &Keys) -> Result<Option<Part<Runs>>, EntryError> {
     let Some(how) = &keys.runs else {
-        let idle = keys.after.is_none() && keys.script.is_empty() && !keys.stdin && keys.stdin_with.is_empty();
-        return if idle { Ok(None) } else { wrong("`after`, `script` and `stdin` belong to a program that runs a command", "add `runs`") };
+        let idle = keys.after.is_none() && keys.script.is_empty() && keys.stdin_with.is_empty();
+        return if idle { Ok(None) } else { wrong("`after`, `script` and `stdin_with` belong to a program that runs a command", "add `runs`") };
     };
     let how = match how.as_str() {
         "command" => How::Command,
@@ -612,7 +634,7 @@ fn runs(keys: &Keys) -> Result<Option<Part<Runs>>, EntryError> {
         repeats: keys.repeats,
         timers: options(&keys.timers)?,
         dir: options(&keys.dir)?,
-        stdin: keys.stdin,
+        drops_dashes: keys.drops_dashes,
         stdin_with: options(&keys.stdin_with)?,
     })))
 }
@@ -646,5 +668,6 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
             FilesWire::InCode => FileHow::InCode,
         }),
     };
-    Ok((files != Files::PLAIN).then(|| part(files)))
+    // All words read, as stated by `reads: word...`, is more than nothing stated.
+    Ok((files != Files::PLAIN || keys.reads.is_some()).then(|| part(files)))
 }

@@ -19,7 +19,7 @@ pub struct Usage {
     pub before: Option<(&'static Program, usize)>,
     /// Index of the word after the program, or after the verb that leads to it.
     pub start: usize,
-    /// Indexes of the verb's own words.
+    /// Indexes of the verb's own words, `compose` among them.
     pub verb: Vec<usize>,
     /// Indexes of the words that `*` in the verb stands for.
     pub starred: Vec<usize>,
@@ -31,6 +31,29 @@ impl Usage {
     /// The options after the verb that take a value.
     pub fn value(&self) -> Options {
         self.form.value.or(self.program.value).unwrap_or(Options::EMPTY)
+    }
+
+    /// The host that options before the verb name, as written; the last one wins.
+    pub fn host<'t>(&self, texts: &[&'t str]) -> Option<&'t str> {
+        let outer = self.before.map(|(program, end)| (program, 1, end));
+        let mut host = None;
+        for (program, from, end) in outer.into_iter().chain([(self.program, self.start, self.rest)]) {
+            let words = texts.get(..end).unwrap_or_default();
+            for item in Scanner::new(words, from, program.value.as_deref().unwrap_or_default()) {
+                if let Item::Option(name, Some(at)) = item
+                    && name.is_any(&program.host)
+                {
+                    host = texts.get(at.index).and_then(|word| word.get(at.offset..));
+                }
+            }
+        }
+        host
+    }
+
+    /// The program and the verb as they are written: `docker compose exec`.
+    pub fn written(&self, texts: &[&str]) -> String {
+        let verb = self.verb.iter().filter_map(|index| texts.get(*index).copied());
+        std::iter::once(named(texts)).chain(verb).collect::<Vec<_>>().join(" ")
     }
 
     /// Whether options before the verb count as if they stood after it.
@@ -48,13 +71,14 @@ impl Catalogue {
         let mut program = self.find(texts.first()?)?;
         let mut start = 1;
         let mut before = None;
+        let mut verb = vec![];
         loop {
             let mut usage = Usage {
                 program,
                 form: &program.form,
                 before,
                 start,
-                verb: vec![],
+                verb,
                 starred: vec![],
                 rest: start,
             };
@@ -65,6 +89,7 @@ impl Catalogue {
             let Some(next) = usage.form.then.and_then(|key| self.find(key)) else { return Some(usage) };
             before = Some((program, usage.rest));
             start = usage.rest;
+            verb = usage.verb;
             program = next;
         }
     }

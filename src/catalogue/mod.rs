@@ -15,7 +15,7 @@ use program::Program;
 mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 
-    use super::program::{FileHow::*, Guess::*, How::*, Language::*, TargetKind::*, Words::*, *};
+    use super::program::{FileHow::*, Guess::*, How::*, Language::*, Stdin::*, TargetKind::*, Words::*, *};
     use crate::model::effect::Effect::*;
     use crate::model::verb::Verb::*;
 
@@ -23,7 +23,7 @@ mod built_in {
 }
 
 /// Programs by their names: the built-in ones, and those of one installation.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Catalogue {
     own: &'static [Program],
 }

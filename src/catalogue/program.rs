@@ -65,6 +65,8 @@ pub struct Program {
     pub names: List<&'static str>,
     /// Whether a program name that is not known may be taken for it.
     pub guess: Guess,
+    /// Other words by which such a name tells the program: `$COMPOSE`.
+    pub hints: List<&'static str>,
     /// Options that take a value, before the verb and after one that lists none; `None`: not known.
     pub value: Option<Options>,
     /// Options whose value is the host that it works on.
@@ -107,8 +109,21 @@ pub struct Form {
     pub then: Option<&'static str>,
     /// The files that it reads and writes.
     pub files: Option<Part<Files>>,
+    /// What it does with standard input.
+    pub stdin: Stdin,
     /// It prints the names of everything that runs.
     pub lists: bool,
+}
+
+/// What a program does with standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stdin {
+    /// It reads it as text or as data, or not at all.
+    Text,
+    /// It runs it as a shell script where no command is given.
+    Script,
+    /// It carries out its statements: SQL.
+    Statements,
 }
 
 /// An option and the values of it that are meant.
@@ -256,8 +271,8 @@ pub struct Runs {
     pub timers: Options,
     /// Options whose value is the directory in which it runs.
     pub dir: Options,
-    /// Standard input is a script when no command is given.
-    pub stdin: bool,
+    /// A `--` after the first word of the command is its own: `minikube kubectl -- get pods`.
+    pub drops_dashes: bool,
     /// Options with which standard input is a script when no command is given.
     pub stdin_with: Options,
 }

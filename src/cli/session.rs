@@ -58,7 +58,7 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     let session = Session {
         tier,
         model,
-        limits: client_arguments(policy, model, servers.as_deref()),
+        limits: client_arguments(policy, installation.policy.rules.catalogue, model, servers.as_deref()),
         prompt: prompt::complete(&of_tier, runner.dry_run, handoff.as_ref()),
         deadline: policy.deadline,
         environment: &environment,

@@ -4,7 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{Failure, OK, complain, print, print_json};
-use crate::model::policy::{Tier, TierPolicy};
+use crate::model::policy::{Policy, Tier, TierPolicy};
 use crate::policy::prefixes;
 use crate::render::prompts;
 use crate::render::tier_args::client_arguments;
@@ -51,7 +51,7 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     if args.args {
         let servers = environment.mcp_config();
         let servers = servers.is_file().then(|| servers.to_string_lossy().into_owned());
-        let arguments = client_arguments(tier_policy, model, servers.as_deref());
+        let arguments = client_arguments(tier_policy, policy.rules.catalogue, model, servers.as_deref());
         if args.json {
             return print_json(&arguments);
         }
@@ -61,7 +61,7 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     }
     let prompt = runner.prompt(tier, tier_policy);
     let prompt = prompt.map_or_else(|| prompts::path(tier).to_owned(), |file| file.display().to_string());
-    let view = TierWire::new(tier, tier_policy, model, &prompt);
+    let view = TierWire::new(tier, &policy, model, &prompt);
     if args.json {
         return print_json(&view);
     }
@@ -81,13 +81,15 @@ struct TierWire<'a> {
 }
 
 impl<'a> TierWire<'a> {
-    fn new(tier: Tier, policy: &'a TierPolicy, model: &'a str, prompt: &'a str) -> Self {
+    fn new(tier: Tier, policy: &'a Policy, model: &'a str, prompt: &'a str) -> Self {
+        let catalogue = policy.rules.catalogue;
+        let policy = policy.tier(tier);
         Self {
             tier: tier.number(),
             model,
             tools: &policy.tools,
             allow: policy.allow.iter().map(|kind| kind.as_str()).collect(),
-            deny: prefixes::denied(policy),
+            deny: prefixes::denied(policy, catalogue),
             deadline_seconds: policy.deadline.delta().num_seconds(),
             prompt,
         }

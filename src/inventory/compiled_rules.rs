@@ -124,6 +124,7 @@ impl RulesWire {
             to: rule.to,
         };
         Ok(Rules {
+            catalogue: crate::catalogue::Catalogue::default(),
             tools: self.tools.into_iter().map(tool).collect(),
             webhooks: self.webhooks,
             protect: self.protect.into_iter().map(path).collect(),

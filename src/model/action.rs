@@ -21,6 +21,17 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
+    /// The kind of operation that a verb is.
+    pub const fn of(verb: Verb) -> Self {
+        match verb {
+            Verb::Restart | Verb::Stop | Verb::Start | Verb::Scale => Self::Restart,
+            Verb::Deploy | Verb::Rollback | Verb::Uninstall => Self::Redeployment,
+            Verb::Create => Self::PullRequest,
+            Verb::Send => Self::Notification,
+            Verb::Loosen => Self::Forbidden,
+        }
+    }
+
     /// The name used in JSON, in the ledger and in `hosts.yaml`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -62,6 +73,8 @@ pub enum Family {
     Guard,
     /// A tool of an MCP server.
     Tool,
+    /// A program that `hosts.yaml` describes.
+    Program,
 }
 
 /// What the command names, before `hosts.yaml` maps it to a service. `None` inside: it could not be told.
@@ -97,7 +110,7 @@ pub struct Playbook {
     /// The file's name without its folder, e.g. `redeploy-jellyfin.yml`; `None` when it is not known.
     pub file: Option<String>,
     /// `service=`, `service_name=` or `app=` from the extra variables.
-    pub told: Option<String>,
+    pub stated: Option<String>,
     /// The file's stem without verbs, or the one tag where the stem says nothing.
     pub guessed: Option<String>,
 }

@@ -103,9 +103,9 @@ impl Inventory {
     /// `host` decides between services on different hosts that use the same name for a part.
     pub fn service_of(&self, target: &Target, host: Option<&str>) -> Option<String> {
         if let Target::Playbook(playbook) = target
-            && let Some(told) = &playbook.told
+            && let Some(stated) = &playbook.stated
         {
-            return Some(self.service_named(told));
+            return Some(self.service_named(stated));
         }
         if let Target::Service(name) = target {
             return Some(self.service_named(name));
@@ -202,19 +202,19 @@ mod tests {
     }
 
     #[test]
-    fn a_playbook_belongs_to_the_service_it_was_told_then_listed_then_guessed() {
+    fn a_playbook_belongs_to_the_service_that_is_stated_then_listed_then_guessed() {
         let inventory = inventory();
-        let playbook = |told: Option<&str>, guessed: &str| {
+        let playbook = |stated: Option<&str>, guessed: &str| {
             Target::Playbook(Playbook {
                 file: Some("redeploy-dns.yml".into()),
-                told: told.map(Into::into),
+                stated: stated.map(Into::into),
                 guessed: Some(guessed.into()),
             })
         };
         assert_eq!(inventory.service_of(&playbook(Some("plex"), "dns"), None).as_deref(), Some("plex"));
         assert_eq!(inventory.service_of(&playbook(None, "dns"), None).as_deref(), Some("adguard"));
         let unlisted =
-            Target::Playbook(Playbook { file: None, told: None, guessed: Some("jellyfin".into()) });
+            Target::Playbook(Playbook { file: None, stated: None, guessed: Some("jellyfin".into()) });
         assert_eq!(inventory.service_of(&unlisted, None).as_deref(), Some("jellyfin"));
     }
 

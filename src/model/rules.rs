@@ -1,11 +1,14 @@
 //! The rules of `hosts.yaml` about commands, files and tools, beside those that every installation has.
 
 use super::action::{ActionKind, Verb};
+use crate::catalogue::Catalogue;
 use super::policy::Tier;
 
 /// What an installation adds to the rules that come with this program, or takes from them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rules {
+    /// The programs that are known, those of `programs` among them.
+    pub catalogue: Catalogue,
     /// Commands that nobody runs. One with the name of a default takes its place.
     pub never: Vec<NeverRule>,
     /// Names of defaults that do not hold here.

@@ -16,8 +16,9 @@
 use crate::shell::Command;
 use crate::shell::Word;
 use crate::shell::glob;
-use crate::shell::options::{Item, Name, Scanner};
-use crate::shell::valued::{COMPOSE, ENGINE, KUBECTL};
+use crate::catalogue::options::{Item, Name, Scanner};
+use crate::catalogue::program::{Options, Program};
+use crate::catalogue::{Catalogue, base_name};
 
 use super::sql;
 
@@ -37,6 +38,7 @@ pub enum Kind {
 /// A pattern, ready to be held against commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern<'a> {
+    /// Names of the program; empty where the pattern begins behind it.
     program: &'a str,
     words: Vec<Token<'a>>,
     conditions: Vec<Condition<'a>>,
@@ -64,34 +66,6 @@ pub struct Found {
     pub evidence: String,
 }
 
-/// Git's options that take a value, before and after `push`.
-const GIT: &[&str] = &[
-    "-C",
-    "-c",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--exec-path",
-    "--config-env",
-    "-o",
-    "--push-option",
-    "--repo",
-    "--receive-pack",
-    "--exec",
-];
-
-/// The options of a program that take a value; `None` when they are not known.
-fn valued(program: &str) -> Option<&'static [&'static [&'static str]]> {
-    match program {
-        "docker" | "podman" | "nerdctl" => Some(&[ENGINE, COMPOSE]),
-        "docker-compose" | "podman-compose" | "nerdctl-compose" => Some(&[COMPOSE]),
-        "kubectl" | "oc" => Some(&[KUBECTL]),
-        "git" => Some(&[GIT]),
-        "rm" | "dd" | "kill" | "shred" => Some(&[]),
-        _ => None,
-    }
-}
-
 /// True when a pattern with this text is about this program. Parses nothing: most commands match no rule.
 pub fn concerns(pattern: &str, program: &str) -> bool {
     pattern.split(' ').next().is_some_and(|first| one_of(first, program))
@@ -114,6 +88,15 @@ impl<'a> Pattern<'a> {
         if program.starts_with(['-', '!', '{', '$']) || program == "..." {
             return Err("does not begin with a program".to_owned());
         }
+        Self::words_of(program, tokens)
+    }
+
+    /// Reads the pattern of the words behind a program; says in plain words what is wrong with one.
+    pub fn behind_program(text: &'a str) -> Result<Self, String> {
+        Self::words_of("", text.split_whitespace())
+    }
+
+    fn words_of(program: &'a str, tokens: impl Iterator<Item = &'a str>) -> Result<Self, String> {
         let mut pattern = Self { program, words: vec![], conditions: vec![] };
         for token in tokens {
             if pattern.words.last() == Some(&Token::End) && !token.starts_with(['-', '!']) && token != "{sql}"
@@ -152,19 +135,34 @@ impl<'a> Pattern<'a> {
         Ok(pattern)
     }
 
-    /// Holds a command against the pattern. `is` tells what kind a word is of.
-    pub fn find(&self, command: &Command, is: &dyn Fn(Kind, &Word) -> bool) -> Option<Found> {
-        let name = command.words.first()?.text.as_str();
-        let program = name.rsplit('/').next().unwrap_or(name);
-        if !one_of(self.program, program) {
+    /// Compares a command with the pattern. `is` tells what kind a word is of.
+    pub fn find(
+        &self,
+        command: &Command,
+        catalogue: Catalogue,
+        is: &dyn Fn(Kind, &Word) -> bool,
+    ) -> Option<Found> {
+        let name = base_name(&command.words.first()?.text);
+        if !one_of(self.program, name) {
             return None;
         }
+        let values = catalogue.find(name).map(|program| values(program, catalogue)).unwrap_or_default();
+        self.find_behind(command, Behind { name, start: 1, values: &values }, is)
+    }
+
+    /// Compares the words of a command behind its program with the pattern.
+    pub fn find_behind(
+        &self,
+        command: &Command,
+        behind: Behind<'_>,
+        is: &dyn Fn(Kind, &Word) -> bool,
+    ) -> Option<Found> {
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-        let valued = valued(program);
-        let mut evidence = vec![program.to_owned()];
+        let valued = Some(behind.values).filter(|values| !values.is_empty());
+        let mut evidence = vec![behind.name.to_owned()];
         let dashes = texts.iter().position(|text| *text == "--");
         let search = Search { pattern: self, command, texts: &texts, valued, is, dashes };
-        evidence.extend(search.run()?);
+        evidence.extend(search.run(behind.start)?);
         for condition in &self.conditions {
             match condition {
                 Condition::Has { names, value } => {
@@ -182,6 +180,24 @@ impl<'a> Pattern<'a> {
         }
         Some(Found { evidence: evidence.join(" ") })
     }
+}
+
+/// Where the words begin that a pattern is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Behind<'a> {
+    /// The program as denials name it: `docker compose`.
+    pub name: &'a str,
+    /// Index of the first word behind the program.
+    pub start: usize,
+    /// Options that take a value; none: not known.
+    pub values: &'a [Options],
+}
+
+/// The options of a program that take a value, and of those that it hands its words to; empty where they are not known.
+pub fn values(program: &Program, catalogue: Catalogue) -> Vec<Options> {
+    let next = program.verbs.iter().filter_map(|verb| verb.form.then);
+    let next = next.filter_map(|key| catalogue.find(key)).filter_map(|program| program.value);
+    program.value.into_iter().chain(next).collect()
 }
 
 fn options(names: &str) -> Result<(), String> {
@@ -219,7 +235,7 @@ struct Search<'s, 'a> {
     pattern: &'s Pattern<'a>,
     command: &'s Command,
     texts: &'s [&'s str],
-    valued: Option<&'static [&'static [&'static str]]>,
+    valued: Option<&'s [Options]>,
     is: &'s dyn Fn(Kind, &Word) -> bool,
     /// Where `--` stands: what follows are no options.
     dashes: Option<usize>,
@@ -237,10 +253,10 @@ struct Place {
 
 impl Search<'_, '_> {
     /// The words that match, in order. Each token is tried on each word once, so that the work is bounded.
-    fn run(&self) -> Option<Vec<String>> {
-        let width = self.texts.len() + 3;
+    fn run(&self, start: usize) -> Option<Vec<String>> {
+        let width = self.texts.len().max(start) + 3;
         let mut seen = vec![false; (self.pattern.words.len() + 1) * width];
-        let mut places = vec![Place { token: 0, at: 1, before: None, matched: None }];
+        let mut places = vec![Place { token: 0, at: start, before: None, matched: None }];
         let mut left = vec![0];
         while let Some(index) = left.pop() {
             let Place { token, at, .. } = places.get(index)?.clone();
@@ -322,7 +338,7 @@ fn has(
     texts: &[&str],
     names: &str,
     value: Option<&str>,
-    valued: Option<&'static [&'static [&'static str]]>,
+    valued: Option<&[Options]>,
 ) -> Option<String> {
     let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
     for (index, text) in texts.iter().enumerate().skip(1).take_while(|(_, text)| **text != "--") {

@@ -1,98 +1,65 @@
 //! Layer 2: the beginnings of commands that a tier never runs. The client matches them as they are typed;
-//! what it cannot see (ssh, `bash -c`, options in between) is held by the hook.
+//! what it cannot see (ssh, `bash -c`, options in between) is for the hook.
 
+use crate::catalogue::Catalogue;
+use crate::catalogue::program::{Does, Form, Program, TargetKind};
 use crate::model::action::ActionKind;
 use crate::model::policy::TierPolicy;
 
-/// The kinds whose usual commands are told by how they begin.
-const KINDS: [ActionKind; 4] =
-    [ActionKind::Restart, ActionKind::Redeployment, ActionKind::PullRequest, ActionKind::Notification];
-
-const ENGINES: [&str; 3] = ["docker", "podman", "nerdctl"];
-const ENGINE_VERBS: [&str; 5] = ["restart", "stop", "start", "kill", "rm"];
-const COMPOSE: [&str; 3] = ["docker compose", "docker-compose", "podman compose"];
-const COMPOSE_VERBS: [&str; 7] = ["up", "down", "restart", "stop", "start", "kill", "rm"];
-const UNIT_VERBS: [&str; 5] = ["restart", "try-restart", "reload-or-restart", "stop", "start"];
-const WORKLOADS: [&str; 4] =
-    ["kubectl rollout restart", "kubectl delete pod", "kubectl delete pods", "kubectl scale"];
-const REDEPLOYMENTS: [&str; 5] =
-    ["ansible-playbook", "helm upgrade", "helm install", "helm rollback", "helm uninstall"];
-const PULL_REQUESTS: [&str; 4] = ["gh pr create", "glab mr create", "tea pr create", "tea pulls create"];
-const NOTIFICATIONS: [&str; 1] = ["apprise"];
-
-/// What follows from the kinds that the tier may not carry out, then what `hosts.yaml` adds.
-pub fn denied(tier: &TierPolicy) -> Vec<String> {
-    let mut prefixes: Vec<String> =
-        KINDS.into_iter().filter(|kind| !tier.allow.contains(kind)).flat_map(of_kind).collect();
-    for prefix in &tier.deny {
-        if !prefixes.contains(prefix) {
-            prefixes.push(prefix.clone());
+/// The usual forms of commands whose kind of action the tier may not carry out, then what `hosts.yaml` adds.
+pub fn denied(tier: &TierPolicy, catalogue: Catalogue) -> Vec<String> {
+    let is_denied = |form: &Form| form.does.is_some_and(|does| is_denied(&does, tier));
+    let mut prefixes: Vec<String> = Vec::new();
+    let mut add = |prefix: String| {
+        if !prefixes.contains(&prefix) {
+            prefixes.push(prefix);
+        }
+    };
+    for program in catalogue.programs() {
+        let names = program.names.iter().filter(|name| !name.contains('*')).map(|name| (*name).to_owned());
+        for name in names.chain(by_other_programs(program, catalogue)) {
+            if is_denied(&program.form) {
+                add(name.clone());
+            }
+            for verb in program.verbs.iter().filter(|verb| is_denied(&verb.form)) {
+                let paths = verb.paths.iter().filter(|path| !path.iter().any(|word| word.contains('*')));
+                paths.for_each(|path| add(format!("{name} {}", path.join(" "))));
+            }
         }
     }
+    tier.deny.iter().cloned().for_each(add);
     prefixes
 }
 
-fn of_kind(kind: ActionKind) -> Vec<String> {
-    let pairs = |programs: &[&str], verbs: &[&str]| -> Vec<String> {
-        programs
-            .iter()
-            .flat_map(|program| verbs.iter().map(move |verb| format!("{program} {verb}")))
-            .collect()
-    };
-    let plain = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    match kind {
-        ActionKind::Restart => [
-            pairs(&ENGINES, &ENGINE_VERBS),
-            pairs(&COMPOSE, &COMPOSE_VERBS),
-            pairs(&["systemctl"], &UNIT_VERBS),
-            plain(&WORKLOADS),
-        ]
-        .concat(),
-        ActionKind::Redeployment => plain(&REDEPLOYMENTS),
-        ActionKind::PullRequest => plain(&PULL_REQUESTS),
-        ActionKind::Notification => plain(&NOTIFICATIONS),
-        ActionKind::Forbidden => vec![],
-    }
+/// The ways to reach a program through another: `docker compose`.
+fn by_other_programs(program: &'static Program, catalogue: Catalogue) -> impl Iterator<Item = String> {
+    let verbs = catalogue.programs().flat_map(|outer| outer.verbs.iter().map(move |verb| (outer, verb)));
+    verbs.filter(|(_, verb)| verb.form.then == Some(program.key)).flat_map(|(outer, verb)| {
+        let paths = move |name: &&str| verb.paths.iter().map(|path| format!("{name} {}", path.join(" "))).collect::<Vec<_>>();
+        outer.names.iter().flat_map(move |name| paths(name))
+    })
+}
+
+/// Whether a tier may not carry out an action. HTTP clients act by what they are given, not by how they begin.
+fn is_denied(does: &Does, tier: &TierPolicy) -> bool {
+    let kind = ActionKind::of(does.verb);
+    kind != ActionKind::Forbidden && does.to.kind != TargetKind::Requests && !tier.allow.contains(&kind)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actions::read_command;
     use crate::model::policy::Tier;
 
-    /// What stands behind a prefix for it to be a whole command.
-    fn completed(prefix: &str) -> String {
-        let rest = match prefix {
-            "ansible-playbook" => "redeploy-x.yml",
-            "docker rm" | "podman rm" | "nerdctl rm" => "-f x",
-            compose if compose.contains("compose") && compose.ends_with("rm") => "-s x",
-            "kubectl rollout restart" => "deployment/x",
-            "kubectl scale" => "deployment/x --replicas=0",
-            "helm upgrade" | "helm install" => "x ./chart",
-            "helm rollback" => "x 1",
-            "apprise" => "-b text json://x",
-            pull_request if PULL_REQUESTS.contains(&pull_request) => "--title x",
-            _ => "x",
-        };
-        format!("{prefix} {rest}")
-    }
-
     #[test]
-    fn every_prefix_begins_a_command_that_the_hook_reads_as_an_action_of_that_kind() {
-        for kind in KINDS {
-            for prefix in of_kind(kind) {
-                let actions = read_command(&completed(&prefix), None).actions;
-                assert!(actions.iter().any(|action| action.kind == kind), "{prefix}: {actions:?}");
-            }
+    fn a_tier_is_denied_the_usual_forms_of_the_kinds_that_it_may_not_carry_out() {
+        let of = |tier| denied(&TierPolicy::default_of(tier), Catalogue::default());
+        let [one, two, three] = Tier::ALL.map(of);
+        for prefix in ["docker restart", "podman compose up", "apprise", "gh pr create", "helm3 upgrade", "oc scale"] {
+            assert!(one.contains(&prefix.to_owned()), "{prefix}: {one:?}");
         }
-    }
-
-    #[test]
-    fn what_a_tier_may_do_is_not_among_its_prefixes() {
-        let [one, two, three] = Tier::ALL.map(|tier| denied(&TierPolicy::default_of(tier)));
-        assert!(one.contains(&"docker restart".to_owned()) && one.contains(&"apprise".to_owned()));
-        assert_eq!(two, REDEPLOYMENTS);
+        assert!(one.iter().all(|prefix| !prefix.contains('*') && !prefix.starts_with("curl")), "{one:?}");
+        assert!(two.contains(&"ansible-playbook".to_owned()) && !two.contains(&"docker restart".to_owned()));
         assert_eq!(three, [""; 0]);
     }
 
@@ -102,7 +69,8 @@ mod tests {
             deny: vec!["docker exec".into(), "helm install".into()],
             ..TierPolicy::default_of(Tier::Remediate)
         };
-        let expected = [REDEPLOYMENTS.as_slice(), &["docker exec"]].concat();
-        assert_eq!(denied(&tier), expected);
+        let found = denied(&tier, Catalogue::default());
+        assert_eq!(found.iter().filter(|prefix| *prefix == "helm install").count(), 1);
+        assert_eq!(found.last().map(String::as_str), Some("docker exec"));
     }
 }

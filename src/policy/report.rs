@@ -122,14 +122,14 @@ fn with_host(action: &Action, host: Option<&str>) -> String {
 
 /// What carries a message; people know the name that apprise's events have.
 fn channel(action: &Action) -> &str {
-    if matches!(action.evidence.as_str(), "apprise" | "opsctl notify") { "Apprise" } else { &action.evidence }
+    if matches!(action.evidence.as_str(), "apprise" | "opsctl") { "Apprise" } else { &action.evidence }
 }
 
 fn helm(action: &Action) -> &'static str {
     match action.verb {
         Verb::Rollback => "Helm rollback",
         Verb::Uninstall => "Helm uninstall",
-        _ if action.evidence.starts_with("helm install") => "Helm install",
+        _ if action.evidence.contains(" install") => "Helm install",
         _ => "Helm upgrade",
     }
 }
@@ -146,6 +146,7 @@ const fn noun(family: Family) -> &'static str {
         Family::Notifier => "Notification",
         Family::Guard => "Guard",
         Family::Tool => "Tool",
+        Family::Program => "Service",
     }
 }
 

@@ -11,7 +11,7 @@ use crate::policy::prefixes;
 /// files are for, and without one those that no tier runs.
 pub fn denied(compiled: &Compiled) -> Vec<String> {
     let policy = &compiled.installation.policy;
-    let of = |tier| prefixes::denied(policy.tier(tier));
+    let of = |tier| prefixes::denied(policy.tier(tier), policy.rules.catalogue);
     if let Some(tier) = compiled.tier {
         return of(tier);
     }

@@ -1,5 +1,6 @@
 //! Layers 1 and 2 as the client takes them: its arguments for a session of one tier.
 
+use crate::catalogue::Catalogue;
 use crate::model::policy::TierPolicy;
 use crate::policy::prefixes;
 
@@ -12,11 +13,16 @@ use crate::policy::prefixes;
 ///   left out.
 ///
 /// `mcp_config` is the file of the MCP servers, if there are any.
-pub fn client_arguments(tier: &TierPolicy, model: &str, mcp_config: Option<&str>) -> Vec<String> {
+pub fn client_arguments(
+    tier: &TierPolicy,
+    catalogue: Catalogue,
+    model: &str,
+    mcp_config: Option<&str>,
+) -> Vec<String> {
     let (servers, built_in): (Vec<&str>, Vec<&str>) =
         tier.tools.iter().map(String::as_str).partition(|tool| tool.starts_with("mcp__"));
     let denied: Vec<String> =
-        prefixes::denied(tier).into_iter().map(|prefix| permission_rule(&prefix)).collect();
+        prefixes::denied(tier, catalogue).into_iter().map(|prefix| permission_rule(&prefix)).collect();
     let mut arguments = vec![
         "--tools".to_owned(),
         built_in.join(","),
@@ -54,7 +60,7 @@ mod tests {
             tools: vec!["Bash".into(), "mcp__docker".into(), "Read".into()],
             ..TierPolicy::default_of(Tier::Full)
         };
-        let arguments = client_arguments(&tier, "opus", Some("/state/mcp.json"));
+        let arguments = client_arguments(&tier, Catalogue::default(), "opus", Some("/state/mcp.json"));
         assert_eq!(
             arguments,
             [
@@ -78,6 +84,6 @@ mod tests {
     #[test]
     fn a_tier_without_tools_has_none_and_not_the_default_ones() {
         let tier = TierPolicy { tools: vec![], ..TierPolicy::default_of(Tier::Observe) };
-        assert_eq!(client_arguments(&tier, "haiku", None).get(..2).unwrap(), ["--tools", ""]);
+        assert_eq!(client_arguments(&tier, Catalogue::default(), "haiku", None).get(..2).unwrap(), ["--tools", ""]);
     }
 }

@@ -9,6 +9,7 @@ use super::grammar::here::{HereDocument, restore};
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::Shell;
 use super::text::Unknowns;
+use crate::catalogue::Catalogue;
 
 /// Scripts inside scripts, calls and wrappers deeper than this are not followed.
 const DEEPEST: usize = 40;
@@ -33,6 +34,8 @@ pub(crate) type Ran = (String, Flow);
 /// One reading: what was found so far and what it may still cost.
 #[derive(Default)]
 pub(crate) struct Evaluator {
+    /// The programs that are known.
+    pub catalogue: Catalogue,
     pub unknowns: Unknowns,
     pub depth: usize,
     /// Here-documents, by the numbers that stand for them in texts.
@@ -52,13 +55,13 @@ pub(crate) struct Evaluator {
 }
 
 impl Evaluator {
-    pub fn new() -> Self {
-        Self { nodes: vec![Vec::new()], ..Self::default() }
+    pub fn new(catalogue: Catalogue) -> Self {
+        Self { catalogue, nodes: vec![Vec::new()], ..Self::default() }
     }
 
     /// The tree and the complaints, at the end of the reading.
     pub fn into_script(mut self) -> Script {
-        Script { nodes: self.nodes.pop().unwrap_or_default(), complaints: self.complaints }
+        Script { nodes: self.nodes.pop().unwrap_or_default(), complaints: self.complaints, catalogue: self.catalogue }
     }
 
     pub fn complain(&mut self, complaint: impl Into<String>) {

@@ -4,6 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::text::Word;
+use crate::catalogue::Catalogue;
+
+/// Words of a suspected command that are looked at.
+const MOST_SUSPECTED: usize = 24;
 
 /// Everything that one text would run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,6 +16,8 @@ pub struct Script {
     pub nodes: Vec<Node>,
     /// What could not be read, one plain sentence each.
     pub complaints: Vec<String>,
+    /// The programs that are known.
+    pub catalogue: Catalogue,
 }
 
 /// A part of the tree.
@@ -147,6 +153,55 @@ pub struct Unread {
     pub cwd: Option<String>,
     /// True where it may run any number of times.
     pub repeats: bool,
+}
+
+/// What is made of a suspected command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suspicion {
+    /// It is one: its words are not looked at again.
+    Confirmed,
+    /// It is none.
+    Dropped,
+    /// Enough was found.
+    Enough,
+}
+
+impl Unread {
+    /// Shows every place of the text that begins with a program's name as the command that it may be.
+    pub fn suspect(&self, is_program: impl Fn(&str) -> bool, mut see: impl FnMut(Command) -> Suspicion) {
+        let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
+        let between = |c: char| c.is_whitespace() || r#""',[]{}<>\"#.contains(c);
+        for part in self.text.split(ends_command).filter(|part| !part.trim_start().starts_with('#')) {
+            let words: Vec<&str> = part.split(between).filter(|word| !word.is_empty()).collect();
+            let mut at = 0;
+            while let Some(word) = words.get(at) {
+                let suspected = if is_program(word) {
+                    let end = (at + MOST_SUSPECTED).min(words.len());
+                    see(self.command(words.get(at..end).unwrap_or_default()))
+                } else {
+                    Suspicion::Dropped
+                };
+                match suspected {
+                    Suspicion::Confirmed => at += MOST_SUSPECTED,
+                    Suspicion::Dropped => at += 1,
+                    Suspicion::Enough => return,
+                }
+            }
+        }
+    }
+
+    /// A command of these words; a dollar sign means that a word is not known.
+    fn command(&self, words: &[&str]) -> Command {
+        let word = |text: &&str| if text.contains('$') { Word::unknown(*text) } else { Word::literal(*text) };
+        Command {
+            words: words.iter().map(word).collect(),
+            hosts: Arc::clone(&self.hosts),
+            via: Arc::clone(&self.via),
+            cwd: self.cwd.clone(),
+            repeats: self.repeats,
+            ..Command::default()
+        }
+    }
 }
 
 impl Script {

@@ -206,6 +206,11 @@ pub(crate) fn is_known(text: &str) -> bool {
     !text.contains(OPEN)
 }
 
+/// True when nothing is known of the text up to its end or its first known part.
+pub(crate) fn is_all_unknown(text: &str) -> bool {
+    text.starts_with(OPEN)
+}
+
 /// Cuts text at its marks.
 pub(crate) fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
     let mut rest = text;

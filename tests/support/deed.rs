@@ -42,7 +42,7 @@ impl Deed {
             | Target::Workload(name)
             | Target::Release(name)
             | Target::Service(name) => Some(name.as_str()),
-            Target::Playbook(playbook) => playbook.told.as_deref().or(playbook.guessed.as_deref()),
+            Target::Playbook(playbook) => playbook.stated.as_deref().or(playbook.guessed.as_deref()),
             Target::Recipients(_) | Target::Unknown | Target::Nothing => None,
         };
         let deed = Self::new(action.kind.as_str(), action.verb.as_str(), service, action.host.as_deref());

@@ -1,52 +1,21 @@
 //! `apprise`.
 
+use super::super::call::Call;
 use super::super::line::{Arguments, Line};
 use super::{IN_FILE, LATER, recipient, sent};
 use crate::model::action::Action;
 use crate::model::message::Recipient;
 
-const VALUED: &[&str] = &[
-    "-t",
-    "--title",
-    "-b",
-    "--body",
-    "-c",
-    "--config",
-    "-a",
-    "--attach",
-    "-g",
-    "--tag",
-    "-n",
-    "--notification-type",
-    "-i",
-    "--input-format",
-    "-T",
-    "--theme",
-    "-P",
-    "--plugin-path",
-    "-R",
-    "--recursion-depth",
-    "-S",
-    "--storage-path",
-    "-SPD",
-    "--storage-prune-days",
-];
-const QUIET: &[&str] = &["-V", "--version", "-h", "--help", "-d", "--dry-run", "-l", "--details"];
 /// Where it looks for URLs when it is given none.
 const URLS: &str = "APPRISE_URLS";
 /// What leads it to another configuration.
 const LEADING: &[&str] = &[URLS, "APPRISE_CONFIG_PATH", "APPRISE_CONFIG", "HOME", "XDG_CONFIG_HOME"];
 
-pub(in super::super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) {
-    let mut arguments = Arguments::default();
-    line.arguments(1, VALUED, &mut arguments);
-    // Managing what it has stored tells nobody anything.
-    let stores = arguments.positionals.first().is_some_and(|&index| line.text(index) == "storage");
-    let says_nothing = arguments.options.is_empty() && arguments.positionals.is_empty();
-    if arguments.has(QUIET) || stores || says_nothing {
-        return;
+pub(in super::super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
+    // Without arguments it prints its help.
+    if !call.own.options.is_empty() || !call.own.positionals.is_empty() {
+        actions.push(sent(call.line, recipients(call.line, &call.own), call.line.program().to_owned()));
     }
-    actions.push(sent(line, recipients(line, &arguments), "apprise".to_owned()));
 }
 
 fn recipients(line: &Line<'_>, arguments: &Arguments<'_>) -> Vec<Recipient> {

@@ -1,24 +1,27 @@
 //! `curl`, `wget` and their kin where they write to people: chat webhooks, and mail.
 
+use super::super::call::Call;
 use super::super::line::Line;
-use super::super::request::{Request, is_client, valued};
+use super::super::request::Request;
+use crate::catalogue::Catalogue;
+use crate::catalogue::program::TargetKind;
 use super::{IN_MESSAGE, chats, recipient, sent};
 use crate::model::action::Action;
 use crate::model::message::{Recipient, plain_url};
-use crate::shell::{Node, Script, Word};
+use crate::shell::{Command, Node, Script, Word};
 
-pub(in super::super) fn find_actions(line: &Line<'_>, request: &Request<'_>, actions: &mut Vec<Action>) {
+pub(in super::super) fn find_actions(call: &Call<'_>, request: &Request, actions: &mut Vec<Action>) {
     for url in &request.urls {
         let scheme = url.text.split("://").next().unwrap_or_default().to_ascii_lowercase();
         if matches!(scheme.as_str(), "smtp" | "smtps") {
             let mut recipients: Vec<Recipient> =
-                request.arguments.values(&["--mail-rcpt"]).map(recipient).collect();
+                call.own.values(&["--mail-rcpt"]).map(recipient).collect();
             if recipients.is_empty() {
                 recipients.push(Recipient::Unread(IN_MESSAGE));
             }
-            actions.push(sent(line, recipients, format!("{} to a mail server", line.program())));
-        } else if let Some(chat) = chat(url, request) {
-            actions.push(sent(line, vec![recipient(url)], format!("{} to {chat}", line.program())));
+            actions.push(sent(call.line, recipients, format!("{} to a mail server", call.line.program())));
+        } else if let Some(chat) = chat(url, call, request) {
+            actions.push(sent(call.line, vec![recipient(url)], format!("{} to {chat}", call.line.program())));
         }
     }
 }
@@ -26,8 +29,14 @@ pub(in super::super) fn find_actions(line: &Line<'_>, request: &Request<'_>, act
 /// Whether a command stands in the script that may write to such an address.
 pub fn may_be_listed(script: &Script) -> bool {
     let mut found = false;
-    script.visit(|node| found |= matches!(node, Node::Command(command) if is_client(&Line::new(command))));
+    script.visit(|node| found |= matches!(node, Node::Command(command) if is_client(command, script.catalogue)));
     found
+}
+
+/// True for the programs whose requests are looked at.
+fn is_client(command: &Command, catalogue: Catalogue) -> bool {
+    let program = command.words.first().and_then(|name| catalogue.find(&name.text));
+    program.and_then(|program| program.form.does).is_some_and(|does| does.to.kind == TargetKind::Requests)
 }
 
 /// The messages to addresses that `hosts.yaml` adds to those that are known.
@@ -35,14 +44,12 @@ pub fn listed(script: &Script, webhooks: &[String], actions: &mut Vec<Action>) {
     if webhooks.is_empty() {
         return;
     }
-    for command in script.commands() {
-        let line = Line::new(command);
-        if !is_client(&line) {
-            continue;
-        }
-        let valued = valued(&line);
-        let request = Request::of(&line, &valued);
-        for url in request.urls.iter().filter(|url| chat(url, &request).is_none()) {
+    for command in script.commands().into_iter().filter(|command| is_client(command, script.catalogue)) {
+        let line = Line::new(command, script.catalogue);
+        let Some(usage) = line.usage() else { continue };
+        let Some(call) = Call::of(&line, &usage) else { continue };
+        let request = Request::of(&call);
+        for url in request.urls.iter().filter(|url| chat(url, &call, &request).is_none()) {
             let begins = |webhook: &String| {
                 let (url, webhook) = (plain_url(&url.text), plain_url(webhook));
                 url.strip_prefix(webhook.as_str()).is_some_and(|rest| {
@@ -58,9 +65,9 @@ pub fn listed(script: &Script, webhooks: &[String], actions: &mut Vec<Action>) {
 }
 
 /// The chat that a URL leads to.
-fn chat(url: &Word, request: &Request<'_>) -> Option<&'static str> {
+fn chat(url: &Word, call: &Call<'_>, request: &Request) -> Option<&'static str> {
     let headers: Vec<&str> =
-        request.arguments.values(&["-H", "--header"]).map(|header| header.text.as_str()).collect();
+        call.own.values(&["-H", "--header"]).map(|header| header.text.as_str()).collect();
     let found = chats::named(&url.text, request.sends, &headers);
     let Some(unknown) = url.unknown.as_ref().filter(|_| found.is_none()) else { return found };
     let candidate = unknown.candidates.iter().find_map(|url| chats::named(url, request.sends, &headers));

@@ -16,6 +16,7 @@ use std::cell::OnceCell;
 use super::glob;
 use super::never::whereabouts;
 use super::place::{self, Meant, View};
+use crate::catalogue::Catalogue;
 use crate::model::rules::Rules;
 use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Mode, Node, Script, Word};
@@ -70,7 +71,7 @@ pub fn objections(
     script.visit(|node| {
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
         let inner = matches!(node, Node::Command(_));
-        for access in accesses(command, inner, view) {
+        for access in accesses(command, inner, script.catalogue, view) {
             let found = lists.objection(&access, command);
             reasons.extend(found.filter(|reason| !reasons.contains(reason)));
         }
@@ -92,7 +93,7 @@ pub fn tool_objections(
 }
 
 /// What a command touches. `inner` is false for the words of a wrapper.
-fn accesses(command: &Command, inner: bool, view: &dyn View) -> Vec<Access> {
+fn accesses(command: &Command, inner: bool, catalogue: Catalogue, view: &dyn View) -> Vec<Access> {
     let mut accesses = Vec::new();
     // The redirections of a wrapper stand beside it, those of a command are its own.
     for redirection in &command.redirections {
@@ -105,7 +106,7 @@ fn accesses(command: &Command, inner: bool, view: &dyn View) -> Vec<Access> {
         let touch = if redirection.mode == Mode::Read { Touch::Read } else { Touch::Write };
         accesses.push(Access::new(touch, &redirection.path));
     }
-    programs::accesses(command, inner, view, &mut accesses);
+    programs::accesses(command, inner, catalogue, view, &mut accesses);
     accesses
 }
 

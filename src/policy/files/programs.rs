@@ -1,297 +1,45 @@
-//! Which files a program touches, from its words.
+//! Which files a program touches, as the catalogue states it.
 
 use super::transfer::{engine, transfer};
 use super::{Access, Touch, code, remove, sqlite};
+use crate::catalogue::Catalogue;
+use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::program::{FileHow, Files, Words};
 use crate::policy::place::View;
-use crate::shell::options::{Item, Scanner};
-use crate::shell::{Command, Word, is_interpreter};
+use crate::shell::{Command, Word};
 
-/// Which of its words a program writes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Written {
-    /// All that are no options, from this one on.
-    From(usize),
-    /// The last one.
-    Last,
-    /// None of them: only what options name.
-    None,
-}
-
-/// A program that writes files.
-struct Writer {
-    names: &'static [&'static str],
-    written: Written,
-    /// Options that take a value.
-    valued: &'static [&'static str],
-    /// Options whose value is written.
-    outputs: &'static [&'static str],
-    /// Options without which it writes none of its words.
-    needs: &'static [&'static str],
-    /// Options with which all below is written, too.
-    deep: &'static [&'static str],
-}
-
-const PLAIN: Writer =
-    Writer { names: &[], written: Written::From(0), valued: &[], outputs: &[], needs: &[], deep: &[] };
-
-static WRITERS: &[Writer] = &[
-    Writer {
-        names: &[
-            "tee", "unlink", "sponge", "dos2unix", "unix2dos", "gzip", "gunzip", "bzip2", "bunzip2", "xz",
-            "unxz", "zstd", "ed", "ex", "vi", "vim", "nvim", "nano", "emacs", "micro", "pico", "patch",
-            "umount", "mknod", "mkfifo",
-        ],
-        ..PLAIN
-    },
-    Writer { names: &["truncate"], valued: &["-s", "--size", "-r", "--reference"], ..PLAIN },
-    Writer { names: &["touch"], valued: &["-d", "--date", "-t", "-r", "--reference"], ..PLAIN },
-    Writer { names: &["shred"], valued: &["-n", "--iterations", "-s", "--size"], ..PLAIN },
-    Writer { names: &["rm"], deep: &["-r", "-R", "--recursive"], ..PLAIN },
-    Writer {
-        names: &["chmod", "chown", "chgrp", "chattr"],
-        written: Written::From(1),
-        deep: &["-R", "--recursive"],
-        ..PLAIN
-    },
-    Writer { names: &["setfacl"], valued: &["-m", "-x", "-M", "-X"], deep: &["-R"], ..PLAIN },
-    Writer {
-        names: &["sed", "gsed"],
-        written: Written::From(1),
-        valued: &["-e", "--expression", "-f", "--file", "-l"],
-        needs: &["-i", "--in-place"],
-        ..PLAIN
-    },
-    Writer { names: &["perl", "ruby"], valued: &["-e", "-E"], needs: &["-i"], ..PLAIN },
-    Writer { names: &["yq"], written: Written::From(1), needs: &["-i", "--inplace"], ..PLAIN },
-    Writer {
-        names: &["gawk", "awk"],
-        written: Written::From(1),
-        valued: &["-i", "-v", "-F", "-f"],
-        needs: &["-i"],
-        ..PLAIN
-    },
-    Writer { names: &["crudini"], written: Written::From(0), needs: &["--set", "--del", "--merge"], ..PLAIN },
-    Writer {
-        names: &["mount"],
-        written: Written::Last,
-        valued: &["-t", "-o", "--types", "--options"],
-        ..PLAIN
-    },
-    Writer {
-        names: &["curl"],
-        written: Written::None,
-        outputs: &[
-            "-o",
-            "--output",
-            "-D",
-            "--dump-header",
-            "-c",
-            "--cookie-jar",
-            "--trace",
-            "--trace-ascii",
-            "--stderr",
-        ],
-        valued: CURL,
-        ..PLAIN
-    },
-    Writer {
-        names: &["wget"],
-        written: Written::None,
-        outputs: &["-O", "--output-document", "-o", "--output-file", "-a", "--append-output"],
-        ..PLAIN
-    },
-    Writer { names: &["sort", "shuf"], written: Written::None, outputs: &["-o", "--output"], ..PLAIN },
-    Writer { names: &["openssl"], written: Written::None, outputs: &["-out", "-keyout"], ..PLAIN },
-    Writer {
-        names: &["gpg", "age", "sops", "jsonnet"],
-        written: Written::None,
-        outputs: &["-o", "--output"],
-        ..PLAIN
-    },
-    Writer { names: &["opsctl"], written: Written::None, outputs: &["--html"], ..PLAIN },
-    Writer { names: &["ssh-keygen"], written: Written::None, outputs: &["-f"], ..PLAIN },
-    Writer { names: &["tcpdump", "strace"], written: Written::None, outputs: &["-w", "-o"], ..PLAIN },
-];
-
-const CURL: &[&str] = &[
-    "-X",
-    "--request",
-    "-H",
-    "--header",
-    "-d",
-    "--data",
-    "--data-raw",
-    "--data-binary",
-    "--data-urlencode",
-    "-F",
-    "--form",
-    "-u",
-    "--user",
-    "-A",
-    "--user-agent",
-    "-e",
-    "--referer",
-    "-b",
-    "--cookie",
-    "-m",
-    "--max-time",
-    "-w",
-    "--write-out",
-    "-T",
-    "--upload-file",
-    "-x",
-    "--proxy",
-    "--connect-timeout",
-    "--retry",
-    "--resolve",
-    "-K",
-    "--config",
-    "--key",
-    "--cert",
-    "-E",
-    "--cacert",
-    "--url",
-    "--unix-socket",
-];
-
-/// Programs whose words name files without their contents being read, or that read them for themselves alone.
-const MENTIONING: &[&str] = &[
-    "echo",
-    "printf",
-    "ls",
-    "ll",
-    "stat",
-    "test",
-    "[",
-    ":",
-    "true",
-    "false",
-    "mkdir",
-    "rmdir",
-    "touch",
-    "dirname",
-    "basename",
-    "realpath",
-    "readlink",
-    "which",
-    "type",
-    "cd",
-    "pushd",
-    "popd",
-    "export",
-    "declare",
-    "local",
-    "typeset",
-    "readonly",
-    "unset",
-    "read",
-    "ssh",
-    "autossh",
-    "mosh",
-    "ssh-add",
-    "ssh-keygen",
-    "ssh-copy-id",
-    "ssh-keyscan",
-    "docker-compose",
-    "podman-compose",
-    "kubectl",
-    "helm",
-    "gh",
-    "glab",
-    "tea",
-    "ansible",
-    "ansible-playbook",
-    "systemctl",
-    "service",
-    "apprise",
-    "opsctl",
-    "rm",
-    "unlink",
-    "chmod",
-    "chown",
-    "chgrp",
-    "kill",
-    "sleep",
-    "date",
-    "exit",
-    "return",
-    "alias",
-    "set",
-    "shift",
-    "trap",
-    "wait",
-    "df",
-    "du",
-    "mount",
-    "umount",
-    "sudo",
-    "find",
-    "fd",
-    "fdfind",
-    "shopt",
-    "exec",
-    "let",
-    "hash",
-    "ping",
-    "id",
-    "test",
-    "truncate",
-    "shred",
-];
-
-/// Programs whose first word is a text to look for or to run, not a file.
-const TEXT_FIRST: &[&str] =
-    &["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk", "mawk", "jq", "yq"];
-
-/// Options whose value is a key that the program uses and does not show.
-fn keys(program: &str) -> &'static [&'static str] {
-    match program {
-        "scp" | "sftp" | "sshfs" => &["-i", "-F", "-o"],
-        "rsync" => &["-e", "--rsh"],
-        "curl" => &["--key", "--cert", "-E", "--cacert", "--netrc-file", "-K"],
-        "wget" => &["--private-key", "--certificate", "--ca-certificate"],
-        _ => &[],
-    }
-}
-
-/// Adds what a command touches. `inner` is false for the words of a wrapper, which only its own are read of.
-pub fn accesses(command: &Command, inner: bool, view: &dyn View, into: &mut Vec<Access>) {
+/// Adds what a command touches. `inner` is false for a wrapper, of whose words only its own are looked at.
+pub fn accesses(command: &Command, inner: bool, catalogue: Catalogue, view: &dyn View, into: &mut Vec<Access>) {
     let Some(name) = command.words.first() else { return };
-    let program = name.text.rsplit('/').next().unwrap_or(&name.text);
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    match program {
-        "find" | "fd" | "fdfind" => return remove::find(command, &texts, into),
-        "docker" | "podman" | "nerdctl" => return engine(command, &texts, into),
-        _ if is_interpreter(program) => code::accesses(command, into),
+    let usage = catalogue.usage(&texts, &|_| false);
+    let files = usage.as_ref().and_then(|usage| usage.form.files.or(usage.program.form.files));
+    let files = files.map_or(Files::PLAIN, |files| *files);
+    match files.how {
+        Some(FileHow::Search) => return remove::find(command, &texts, into),
+        Some(FileHow::Engine) => return engine(command, &texts, into),
+        Some(FileHow::InCode) => code::accesses(command, into),
         _ => {}
     }
     if !inner {
         return;
     }
-    match program {
-        "sqlite3" | "sqlite" => return sqlite::accesses(command, into),
-        "cp" | "mv" | "ln" | "install" | "rsync" | "scp" => transfer(command, program, &texts, view, into),
-        "dd" => {
-            for word in &command.words {
-                let of = |prefix: &str, touch| {
-                    word.text.starts_with(prefix).then(|| Access::new(touch, &word.tail(prefix.len())))
-                };
-                into.extend(of("of=", Touch::Write));
-                into.extend(of("if=", Touch::Read));
-            }
-            return;
+    let program = crate::catalogue::base_name(&name.text);
+    match files.how {
+        Some(FileHow::Sqlite) => return sqlite::accesses(command, into),
+        Some(FileHow::Copy) => transfer(command, program, &texts, view, into),
+        Some(FileHow::Archive) => remove::unpack(command, program, &texts, into),
+        Some(FileHow::Dd) => copied_blocks(command, into),
+        Some(FileHow::Downloads) => downloaded(command, &texts, into),
+        Some(FileHow::WorkingTree) => {
+            into.push(Access { touch: Touch::WriteAll, path: ".".to_owned(), unknown: false });
         }
-        "tar" | "bsdtar" | "unzip" | "7z" | "7za" | "cpio" => remove::unpack(command, program, &texts, into),
-        "git" => return git(command, &texts, into),
-        _ => {
-            if let Some(writer) = WRITERS.iter().find(|writer| writer.names.contains(&program)) {
-                write(command, writer, &texts, into);
-            }
-        }
+        _ => {}
     }
-    if !MENTIONING.contains(&program) {
-        reads(command, program, &texts, into);
-    }
+    let rest = usage.as_ref().map_or(1, |usage| usage.rest);
+    let value = usage.as_ref().map(|usage| usage.value());
+    written(command, &files, (rest, value.as_deref().unwrap_or_default()), &texts, into);
+    read(command, &files, rest, &texts, into);
 }
 
 pub(super) fn positionals<'a>(
@@ -305,17 +53,59 @@ pub(super) fn positionals<'a>(
         .collect()
 }
 
-fn write(command: &Command, writer: &Writer, texts: &[&str], into: &mut Vec<Access>) {
-    let valued: Vec<&str> = writer.valued.iter().chain(writer.outputs).copied().collect();
-    let (mut needed, mut deep, mut script) = (writer.needs.is_empty(), false, false);
+/// `dd if=FILE of=FILE`.
+fn copied_blocks(command: &Command, into: &mut Vec<Access>) {
+    for word in &command.words {
+        let of = |prefix: &str, touch| {
+            word.text.starts_with(prefix).then(|| Access::new(touch, &word.tail(prefix.len())))
+        };
+        into.extend(of("of=", Touch::Write));
+        into.extend(of("if=", Touch::Read));
+    }
+}
+
+/// `curl -O ADDRESS`: the file has the address's last name, here or in `--output-dir`.
+fn downloaded(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
+    let named = |text: &&str| matches!(*text, "-O" | "--remote-name" | "-OJ" | "-LO" | "-sO" | "-sLO" | "-fsSLO");
+    if !texts.iter().any(named) {
+        return;
+    }
+    for word in command.words.iter().skip(1).filter(|word| !word.text.starts_with('-')) {
+        let last = word.text.rsplit('/').next().unwrap_or_default();
+        into.push(Access { touch: Touch::Write, path: last.to_owned(), unknown: word.unknown.is_some() });
+    }
+}
+
+/// The words of these that are meant.
+fn chosen<'w, T>(words: Words, items: &'w [T]) -> &'w [T] {
+    match words {
+        Words::From(first) => items.get(first..).unwrap_or_default(),
+        Words::Only(index) => items.get(index..=index).unwrap_or_default(),
+        Words::Last => items.last().map(std::slice::from_ref).unwrap_or_default(),
+        Words::NoWords | Words::Starred | Words::OwnName | Words::ValueOf(_) => &[],
+    }
+}
+
+/// The files that options and words name to be written.
+fn written(
+    command: &Command,
+    files: &Files,
+    (rest, value): (usize, &[&str]),
+    texts: &[&str],
+    into: &mut Vec<Access>,
+) {
+    if files.writes == Words::NoWords && files.outputs.is_empty() {
+        return;
+    }
+    let value: Vec<&str> = value.iter().chain(files.outputs.iter()).copied().collect();
+    let (mut needed, mut deep) = (files.writes_with.is_empty(), false);
     let mut words = Vec::new();
-    for item in Scanner::new(texts, 1, &valued) {
+    for item in Scanner::new(texts, rest, &value) {
         match item {
             Item::Option(name, at) => {
-                needed |= name.is_any(writer.needs);
-                deep |= name.is_any(writer.deep);
-                script |= name.is_any(&["-e", "-f", "--expression", "--file", "--reference"]);
-                if let Some(at) = at.filter(|_| name.is_any(writer.outputs))
+                needed |= name.is_any(&files.writes_with);
+                deep |= name.is_any(&files.deep);
+                if let Some(at) = at.filter(|_| name.is_any(&files.outputs))
                     && let Some(word) = command.words.get(at.index)
                 {
                     into.push(Access::new(Touch::Write, &word.tail(at.offset)));
@@ -330,82 +120,48 @@ fn write(command: &Command, writer: &Writer, texts: &[&str], into: &mut Vec<Acce
         if let [option, value] = pair
             && option.text.len() > 2
             && !option.text.starts_with("--")
-            && writer.outputs.contains(&option.text.as_str())
+            && files.outputs.contains(&option.text.as_str())
         {
             into.push(Access::new(Touch::Write, value));
         }
     }
-    if texts.first().is_some_and(|name| name.ends_with("curl"))
-        && texts
-            .iter()
-            .any(|text| matches!(*text, "-O" | "--remote-name" | "-OJ" | "-LO" | "-sO" | "-sLO" | "-fsSLO"))
-    {
-        // The file has the address's last name, here or in `--output-dir`.
-        for word in &words {
-            let last = word.text.rsplit('/').next().unwrap_or_default();
-            into.push(Access { touch: Touch::Write, path: last.to_owned(), unknown: word.unknown.is_some() });
-        }
+    if needed {
+        let touch = if deep { Touch::WriteAll } else { Touch::Write };
+        let meant = if first_is_file(files, texts) { &words } else { chosen(files.writes, &words) };
+        into.extend(meant.iter().map(|word| Access::new(touch, word)));
     }
-    if !needed {
-        return;
-    }
-    let touch = if deep { Touch::WriteAll } else { Touch::Write };
-    let skip = match writer.written {
-        Written::From(skip) if skip > 0 && script => 0,
-        Written::From(skip) => skip,
-        Written::Last => words.len().saturating_sub(1),
-        Written::None => return,
-    };
-    into.extend(words.into_iter().skip(skip).map(|word| Access::new(touch, word)));
 }
 
-/// Files that git itself changes in the working tree by name.
-fn git(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
-    let words = positionals(
-        command,
-        texts,
-        &["-C", "-c", "--git-dir", "--work-tree", "-m", "--message", "-F", "-s", "--source"],
-        1,
-    );
-    let Some((verb, rest)) = words.split_first() else { return };
-    match verb.text.as_str() {
-        "checkout" | "restore" | "rm" | "mv" | "apply" => {
-            into.extend(rest.iter().map(|word| Access::new(Touch::Write, word)));
-        }
-        "clean" => into.push(Access { touch: Touch::WriteAll, path: ".".to_owned(), unknown: false }),
-        "add" | "diff" | "show" | "blame" | "grep" | "hash-object" => {
-            into.extend(rest.iter().map(|word| Access::new(Touch::Read, word)));
-        }
-        _ => {}
-    }
+/// Whether an option says what the first word says otherwise: `sed -e SCRIPT FILE`.
+fn first_is_file(files: &Files, texts: &[&str]) -> bool {
+    let begins = |text: &&str| files.first_is_file.iter().any(|option| text.starts_with(option));
+    texts.iter().skip(1).any(|text| begins(&text))
 }
 
 /// Every word that may be a file which is read.
-fn reads(command: &Command, program: &str, texts: &[&str], into: &mut Vec<Access>) {
-    let keys = keys(program);
+fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mut Vec<Access>) {
+    if files.reads == Words::NoWords {
+        return;
+    }
     let mut skip_next = false;
-    let mut text_first = TEXT_FIRST.contains(&program)
-        && !texts
-            .iter()
-            .any(|text| text.starts_with("-e") || text.starts_with("-f") || text.starts_with("--regexp"));
-    for word in command.words.iter().skip(1) {
+    let mut words = Vec::new();
+    for word in command.words.iter().skip(rest) {
         let text = word.text.as_str();
         if std::mem::take(&mut skip_next) {
             continue;
         }
         if text.starts_with('-') && text.len() > 1 {
-            skip_next = keys.contains(&text);
-            let is_key = text.split_once('=').is_some_and(|(name, _)| keys.contains(&name));
+            skip_next = files.keys.contains(&text);
+            let is_key = text.split_once('=').is_some_and(|(name, _)| files.keys.contains(&name));
             if let Some(equals) = text.find('=').filter(|_| !is_key) {
                 into.push(read_of(&word.tail(equals + 1)));
             }
             continue;
         }
-        if std::mem::take(&mut text_first) {
-            continue;
-        }
-        into.push(read_of(word));
+        words.push(word);
     }
+    let meant = if first_is_file(files, texts) { &words } else { chosen(files.reads, &words) };
+    into.extend(meant.iter().map(|word| read_of(word)));
 }
 
 /// The file in `x`, `@x`, `name=@x`.

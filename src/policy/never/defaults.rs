@@ -1,4 +1,5 @@
-//! The commands that nobody runs, wherever this program guards. `hosts.yaml` may switch a rule off by its name.
+//! The rules of always-denied commands: their names, their reasons, and examples. Which words of which program they deny
+//! stands with the program in the catalogue. `hosts.yaml` may switch a rule off by its name.
 
 use crate::model::rules::Where;
 
@@ -7,8 +8,6 @@ use crate::model::rules::Where;
 pub struct DefaultRule {
     /// Its name, in denials and in `hosts.yaml`.
     pub name: &'static str,
-    /// See `policy::pattern`.
-    pub patterns: &'static [&'static str],
     /// Why not, and what to do instead.
     pub reason: &'static str,
     /// Where it holds.
@@ -21,18 +20,12 @@ pub struct DefaultRule {
 
 /// Holds everywhere; each row states the rest.
 const RULE: DefaultRule =
-    DefaultRule { name: "", patterns: &[], reason: "", place: Where::Any, matches: &[], differs: &[] };
+    DefaultRule { name: "", reason: "", place: Where::Any, matches: &[], differs: &[] };
 
 /// All of them, by family.
 pub static DEFAULTS: &[DefaultRule] = &[
     DefaultRule {
         name: "prune",
-        patterns: &[
-            "docker|podman|nerdctl system|volume|image|container|network|builder|buildx prune !--help",
-            "podman|docker pod prune !--help",
-            "docker|podman|nerdctl system reset !--help",
-            "crictl rmi --prune",
-        ],
         reason: "It removes whatever does not run at this moment, a stopped service's data included. Report the space in use (`docker system df`) and leave the cleaning to a person.",
         matches: &[
             "docker system prune -af --volumes",
@@ -43,7 +36,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "remove-volume",
-        patterns: &["docker|podman|nerdctl volume rm|remove !--help"],
         reason: "A volume is a service's data. Leave it in place and report what is wrong with it.",
         matches: &["docker volume rm jellyfin_config", "docker volume ls -q | xargs docker volume rm"],
         differs: &["docker volume ls", "docker volume inspect jellyfin_config"],
@@ -51,10 +43,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "compose-down-volumes",
-        patterns: &[
-            "docker|podman|nerdctl compose down -v|--volumes !--help",
-            "docker-compose|podman-compose|nerdctl-compose down -v|--volumes !--help",
-        ],
         reason: "It removes the project's data with its containers. Run `down` without it.",
         matches: &[
             "docker compose -f /opt/media/compose.yaml down -v",
@@ -65,14 +53,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "merge",
-        patterns: &[
-            "gh pr merge !--help",
-            "glab mr merge|accept !--help",
-            "tea pr|pr|pulls|pull merge|m !--help",
-            "gh|glab|tea api ... *pulls/*/merge|*merge_requests/*/merge|*/merges -X|--method=PUT|POST|put|post",
-            "gh api ... *mergePullRequest*|*enablePullRequestAutoMerge*",
-            "curl ... */pulls/*/merge|*/merge_requests/*/merge -X|--request=PUT|POST",
-        ],
         reason: "Changes are merged by a person. Leave the pull request open and say that it waits for review.",
         matches: &["gh pr merge 12 --squash", "gh api -X PUT repos/o/r/pulls/12/merge"],
         differs: &["gh pr create --title x --body y", "gh pr view 12", "gh api repos/o/r/pulls/12/merge"],
@@ -80,11 +60,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "push-to-main",
-        patterns: &[
-            "git push ... main|master|*:main|*:master|refs/heads/main|refs/heads/master|*:refs/heads/main|*:refs/heads/master !--dry-run !-n",
-            "git push --mirror|--all|--branches !--dry-run !-n",
-            "git send-pack ... *main|*master",
-        ],
         reason: "The main branch is changed by pull requests alone. Push a branch of your own and open one.",
         matches: &[
             "git push origin main",
@@ -101,11 +76,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "push-without-branch",
-        patterns: &[
-            "git push $ !--dry-run !-n !--tags !--mirror !--all !--branches",
-            "git push * $ !--dry-run !-n !--tags !--mirror !--all !--branches",
-            "git push ... HEAD|@|{unknown} !--dry-run !-n",
-        ],
         reason: "It does not say which branch is pushed, which may be the main one. Name it: `git push origin BRANCH`.",
         matches: &["git push", "git push -u origin HEAD", "git push origin \"$(git branch --show-current)\""],
         differs: &[
@@ -118,10 +88,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "force-push",
-        patterns: &[
-            "git push -f|--force|--force-with-lease|--force-if-includes !--dry-run !-n",
-            "git push * ... +*|*:+* !--dry-run !-n",
-        ],
         reason: "It rewrites what others have. Push a new commit or a new branch instead.",
         matches: &[
             "git push --force origin fix/dns",
@@ -133,11 +99,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "destroy-rows",
-        patterns: &[
-            "psql|mysql|mariadb|sqlite3|pgcli|mycli|litecli|usql|clickhouse-client|cockroach|duckdb {sql}",
-            "dropdb|dropuser !--help",
-            "mysqladmin|mariadb-admin ... drop",
-        ],
         reason: "Data in databases is not removed to repair a service. Report what you found and leave it to a person.",
         matches: &[
             "psql -U shop -c 'DROP TABLE orders'",
@@ -155,10 +116,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "remove-data",
-        patterns: &[
-            "rm -r|-R|--recursive ... {data} !--help",
-            "find {data} ... -delete !-name !-iname !-path !-regex",
-        ],
         reason: "That is where services keep their data. Name the one file that is in the way, or leave it to a person.",
         matches: &[
             "rm -rf /",
@@ -171,12 +128,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "kill-by-search",
-        patterns: &[
-            "pkill|killall|killall5 !--help !-l !--list",
-            "kill ... {pids}",
-            "fuser -k|--kill",
-            "skill",
-        ],
         reason: "A search for processes finds others than the one that is meant. Restart the service that owns it, or name one process id that you have looked at.",
         matches: &[
             "pkill -f jellyfin",
@@ -189,21 +140,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "destroy-disk",
-        patterns: &[
-            "mkfs|mkfs.*|mke2fs|mkswap|mkdosfs !--help",
-            "wipefs -a|--all|-o|--offset !-n !--no-act",
-            "dd ... {device}",
-            "shred ... {device}",
-            "blkdiscard",
-            "sgdisk -z|-Z|--zap|--zap-all|-o|--clear",
-            "parted ... mklabel|mktable|rm",
-            "zpool destroy|labelclear",
-            "zfs destroy !-n",
-            "lvremove|vgremove|pvremove",
-            "cryptsetup luksFormat|erase|luksErase",
-            "btrfs subvolume|subvol delete",
-            "mdadm --zero-superblock",
-        ],
         reason: "It destroys what is on a disk. No service needs that to be repaired; leave it to a person.",
         matches: &[
             "mkfs.ext4 /dev/sdb1",
@@ -220,13 +156,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "power",
-        patterns: &[
-            "shutdown !-c !--help",
-            "reboot|poweroff|halt|kexec !--help",
-            "systemctl reboot|poweroff|halt|kexec|soft-reboot|suspend|hibernate|hybrid-sleep|rescue|emergency",
-            "init|telinit 0|1|6|s|S",
-            "ansible -m|--module-name=reboot|*.reboot|*.shutdown",
-        ],
         reason: "A host takes all of its services down with it. Restart the one service that needs it, or ask for the reboot in the report.",
         matches: &[
             "ssh root@ie01 reboot",
@@ -238,7 +167,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "local-sudo",
-        patterns: &["sudo|doas|pkexec !--help !--version !-V"],
         reason: "This session has the rights that it needs on this machine. On a host, `ssh HOST sudo …` is fine.",
         place: Where::Local,
         matches: &["sudo docker restart jellyfin", "sudo -i", "bash -c 'sudo ls'"],
@@ -246,10 +174,6 @@ pub static DEFAULTS: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "destroy-cluster-data",
-        patterns: &[
-            "kubectl|oc delete namespace|namespaces|ns|pvc|persistentvolumeclaim|persistentvolumeclaims|pv|persistentvolume|persistentvolumes|crd|namespace/*|ns/*|pvc/*|pv/* !--help !--dry-run",
-            "terraform|tofu|terragrunt|pulumi destroy !--help",
-        ],
         reason: "It takes data and everything that depends on it along. Leave it to a person.",
         matches: &["kubectl -n media delete pvc jellyfin-config", "terraform destroy -auto-approve"],
         differs: &["kubectl get pvc", "kubectl delete pod jellyfin-0", "terraform plan -destroy"],

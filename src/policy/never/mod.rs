@@ -6,14 +6,16 @@
 pub mod bomb;
 pub mod defaults;
 mod disguise;
-mod suspect;
 
-use super::pattern::{self, Found, Kind, Pattern};
+use super::pattern::{self, Behind, Found, Kind, Pattern};
 use super::place::{self, Nowhere, View};
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::program::Program;
+use crate::catalogue::{Catalogue, base_name};
 use crate::model::policy::Tier;
-use crate::model::rules::{NeverRule, Rules, Where};
+use crate::model::rules::{NeverRule, Rules};
 use crate::model::verdict::Reason;
-use crate::shell::{Command, Construct, Node, Script, Word};
+use crate::shell::{Command, Construct, Node, Script, Suspicion, Word};
 use defaults::DEFAULTS;
 
 /// Folders with data; `hosts.yaml` may add to them. A folder means all below it where it ends in `/**`.
@@ -43,6 +45,9 @@ pub const DATA: &[&str] = &[
     "/state/**",
 ];
 
+/// Suspected commands that are judged in one text that could not be read; more would say nothing new.
+const MOST_SUSPECTED: usize = 64;
+
 /// Disks.
 const DEVICES: &[&str] = &[
     "/dev/sd*",
@@ -65,8 +70,6 @@ const DEVICES: &[&str] = &[
 struct Rule<'a> {
     name: &'a str,
     reason: &'a str,
-    place: Where,
-    tiers: &'a [Tier],
 }
 
 /// The objections to what a script would run, the first one of each rule.
@@ -80,12 +83,18 @@ pub fn objections(script: &Script, rules: &Rules, tier: Option<Tier>, view: &dyn
     script.visit(|node| match node {
         // A wrapper counts with its own words: `sudo` is one.
         Node::Command(command) | Node::Group(Construct::Through(command), _) => {
-            judge(command, rules, tier, view, &mut add);
+            judge(command, (rules, script.catalogue), tier, view, &mut add);
         }
         Node::Unread(unread) => {
-            for command in suspect::commands(unread, rules) {
-                judge(&command, rules, tier, view, &mut add);
-            }
+            let mut count = 0;
+            unread.suspect(
+                |word| has_rule(word, rules, script.catalogue),
+                |command| {
+                    judge(&command, (rules, script.catalogue), tier, view, &mut add);
+                    count += 1;
+                    if count < MOST_SUSPECTED { Suspicion::Dropped } else { Suspicion::Enough }
+                },
+            );
         }
         Node::Group(..) => {}
     });
@@ -96,6 +105,16 @@ pub fn objections(script: &Script, rules: &Rules, tier: Option<Tier>, view: &dyn
     reasons
 }
 
+/// Whether a rule may be about the program of this name.
+fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
+    let name = base_name(word);
+    let by_default = catalogue.find(word).is_some_and(|program| {
+        !program.never.is_empty() || program.verbs.iter().any(|verb| verb.form.then.is_some())
+    });
+    let mut own = rules.never.iter().flat_map(|rule| &rule.patterns);
+    by_default || own.any(|pattern| pattern::concerns(pattern, name))
+}
+
 /// Whether a default does not hold here, or another rule has its name.
 fn is_off(rules: &Rules, name: &str) -> bool {
     rules.off.iter().any(|off| off == name) || rules.never.iter().any(|rule| rule.name == name)
@@ -103,39 +122,70 @@ fn is_off(rules: &Rules, name: &str) -> bool {
 
 fn judge(
     command: &Command,
-    rules: &Rules,
+    (rules, catalogue): (&Rules, Catalogue),
     tier: Option<Tier>,
     view: &dyn View,
     add: &mut impl FnMut(Reason),
 ) {
-    let Some(program) = command.words.first() else { return };
-    let program = program.text.rsplit('/').next().unwrap_or(&program.text);
-    let mut hold = |patterns: &mut dyn Iterator<Item = &str>, rule: &Rule<'_>| {
-        if !rule.place.holds(command.host().is_some())
-            || !(rule.tiers.is_empty() || tier.is_some_and(|tier| rule.tiers.contains(&tier)))
-        {
-            return;
-        }
-        let found = patterns
-            .filter(|pattern| pattern::concerns(pattern, program))
-            .filter_map(|pattern| Pattern::parse(pattern).ok())
-            .find_map(|pattern| pattern.find(command, &|kind, word| is(kind, word, command, rules, view)));
-        if let Some(found) = found {
-            add(objection(rule, &found, command));
-        }
-    };
-    for rule in DEFAULTS {
-        if rule.patterns.iter().any(|pattern| pattern::concerns(pattern, program))
-            && !is_off(rules, rule.name)
-        {
-            let as_rule = Rule { name: rule.name, reason: rule.reason, place: rule.place, tiers: &[] };
-            hold(&mut rule.patterns.iter().copied(), &as_rule);
+    let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
+    let is = |kind, word: &Word| is(kind, word, command, rules, view);
+    let remote = command.host().is_some();
+    if let Some(program) = catalogue.find(name) {
+        by_default(command, program, (name, 1), (rules, catalogue), &is, add);
+        if let Some(usage) = next_program(command, program, catalogue) {
+            let name = format!("{name} {}", usage.program.hints.first().unwrap_or(&usage.program.key));
+            by_default(command, usage.program, (&name, usage.start), (rules, catalogue), &is, add);
         }
     }
     for rule in &rules.never {
-        let as_rule = Rule { name: &rule.name, reason: &rule.reason, place: rule.place, tiers: &rule.tiers };
-        hold(&mut rule.patterns.iter().map(String::as_str), &as_rule);
+        if !rule.place.holds(remote)
+            || !(rule.tiers.is_empty() || tier.is_some_and(|tier| rule.tiers.contains(&tier)))
+        {
+            continue;
+        }
+        let patterns = rule.patterns.iter().filter(|pattern| pattern::concerns(pattern, name));
+        let found = patterns
+            .filter_map(|pattern| Pattern::parse(pattern).ok())
+            .find_map(|pattern| pattern.find(command, catalogue, &is));
+        if let Some(found) = found {
+            add(objection(&Rule { name: &rule.name, reason: &rule.reason }, &found, command));
+        }
     }
+}
+
+/// The objections of the default rules, whose patterns stand with the program.
+fn by_default(
+    command: &Command,
+    program: &Program,
+    (name, start): (&str, usize),
+    (rules, catalogue): (&Rules, Catalogue),
+    is: &dyn Fn(Kind, &Word) -> bool,
+    add: &mut impl FnMut(Reason),
+) {
+    if program.never.is_empty() {
+        return;
+    }
+    let values = pattern::values(program, catalogue);
+    let behind = Behind { name, start, values: &values };
+    for rule in DEFAULTS.iter().filter(|rule| !is_off(rules, rule.name) && rule.place.holds(command.host().is_some())) {
+        let denials = program.never.iter().filter(|denial| denial.rule == rule.name);
+        let found = denials
+            .flat_map(|denial| denial.patterns.iter())
+            .filter_map(|pattern| Pattern::behind_program(pattern).ok())
+            .find_map(|pattern| pattern.find_behind(command, behind, is));
+        if let Some(found) = found {
+            add(objection(&Rule { name: rule.name, reason: rule.reason }, &found, command));
+        }
+    }
+}
+
+/// The program that the words are handed to: compose in `docker compose`.
+fn next_program(command: &Command, program: &Program, catalogue: Catalogue) -> Option<Usage> {
+    if !program.verbs.iter().any(|verb| verb.form.then.is_some()) {
+        return None;
+    }
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    catalogue.usage(&texts, &|_| false).filter(|usage| usage.before.is_some())
 }
 
 /// The words of a denial: the rule, the command, its place, and what to do instead.
@@ -226,6 +276,7 @@ fn is_data(word: &Word, command: &Command, rules: &Rules, view: &dyn View) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::rules::Where;
 
     fn rules_of(text: &str) -> Vec<String> {
         let script = crate::shell::read(text, Some("/app"));
@@ -236,9 +287,6 @@ mod tests {
     fn every_default_denies_its_own_examples_and_nothing_near_them() {
         for rule in DEFAULTS {
             assert!(!rule.matches.is_empty() && !rule.differs.is_empty(), "{} has no examples", rule.name);
-            for pattern in rule.patterns {
-                assert!(Pattern::parse(pattern).is_ok(), "{pattern}: {:?}", Pattern::parse(pattern));
-            }
             let named = format!("(rule {})", rule.name);
             for text in rule.matches {
                 let found = rules_of(text);
@@ -256,6 +304,23 @@ mod tests {
                     rule.name
                 );
             }
+        }
+    }
+
+    #[test]
+    fn denials_in_the_catalogue_name_default_rules_and_hold_patterns() {
+        for program in Catalogue::default().programs() {
+            for denial in program.never.iter() {
+                assert!(DEFAULTS.iter().any(|rule| rule.name == denial.rule), "{}: {}", program.key, denial.rule);
+                for pattern in denial.patterns.iter() {
+                    let parsed = Pattern::behind_program(pattern);
+                    assert!(parsed.is_ok(), "{}: {pattern}: {parsed:?}", program.key);
+                }
+            }
+        }
+        for rule in DEFAULTS {
+            let denies = |program: &Program| program.never.iter().any(|denial| denial.rule == rule.name);
+            assert!(Catalogue::default().programs().any(denies), "no program has the rule {}", rule.name);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A simple command after expansion, and its place in the tree.
 
+use crate::catalogue::program::{How, Part, Program, Runs, Stdin};
 use crate::shell::evaluator::Evaluator;
-use crate::shell::languages::is_interpreter;
 use crate::shell::script::{Command, Construct, Node, Redirection};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin, is_known};
@@ -39,7 +39,7 @@ impl Evaluator {
     /// The command as it will be read by rules and people.
     pub fn finished(&mut self, shell: &Shell, invocation: &Invocation) -> Command {
         let words = invocation.fields.iter().map(|field| self.unknowns.word(field)).collect();
-        let longest = if invocation.word(0).is_some_and(reads_statements) { 64 * 1024 } else { 4096 };
+        let longest = if invocation.word(0).and_then(|name| self.catalogue.find(name)).is_some_and(reads_statements) { 64 * 1024 } else { 4096 };
         let stdin = invocation.stdin.as_ref().filter(|text| text.len() < longest || !is_known(text));
         let stdin =
             stdin.map(|text| self.unknowns.word(&Field { text: text.clone(), origin: Origin::Printed }));
@@ -65,8 +65,8 @@ impl Evaluator {
     }
 }
 
-/// True for programs that do what their standard input says: rules look at all of it.
-fn reads_statements(name: &str) -> bool {
-    let program = name.rsplit('/').next().unwrap_or(name);
-    matches!(program, "sqlite3" | "psql" | "mysql" | "mariadb" | "duckdb") || is_interpreter(program)
+/// True for programs that do what their standard input states: rules look at all of it.
+fn reads_statements(program: &Program) -> bool {
+    let code = |runs: Part<Runs>| matches!(runs.how, How::Code(_));
+    program.form.stdin == Stdin::Statements || program.form.runs.is_some_and(code)
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::catalogue::Catalogue;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::grammar::parse::parse;
 use crate::shell::marks::without_marks;
@@ -12,10 +13,16 @@ use crate::shell::state::Shell;
 const MOST_SALVAGES: usize = 48;
 /// Lines that such a statement may have.
 const LONGEST_STATEMENT: usize = 12;
-/// Reads a text as the shell would. `cwd` is where it would start.
+
+/// Reads a text as the shell would, with the built-in programs. `cwd` is the directory in which it would start.
 pub fn read(text: &str, cwd: Option<&str>) -> Script {
+    read_with(text, cwd, Catalogue::default())
+}
+
+/// Reads a text as the shell would, with these programs. `cwd` is the directory in which it would start.
+pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script {
     let text = without_marks(text);
-    let mut evaluator = Evaluator::new();
+    let mut evaluator = Evaluator::new(catalogue);
     let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };
     // The client's shell expands aliases, although it is not interactive.
     shell.aliases.enabled = true;

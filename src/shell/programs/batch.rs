@@ -1,5 +1,6 @@
 //! Programs that run a command once for each thing that they read or find.
 
+use crate::catalogue::lookup::Usage;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::host::host_of;
@@ -9,25 +10,6 @@ use crate::shell::text::{Field, Origin, Unknown, is_known};
 
 /// Runs beyond this are not told apart.
 const MOST_RUNS: usize = 256;
-
-const XARGS_VALUED: &[&str] = &[
-    "-a",
-    "--arg-file",
-    "-d",
-    "--delimiter",
-    "-E",
-    "-I",
-    "--replace",
-    "-L",
-    "--max-lines",
-    "-n",
-    "--max-args",
-    "-P",
-    "--max-procs",
-    "-s",
-    "--max-chars",
-    "--process-slot-var",
-];
 
 /// What is appended or put in place, item by item.
 enum Items {
@@ -62,14 +44,20 @@ fn unknown_item(evaluator: &mut Evaluator) -> String {
     evaluator.unknowns.mark(Unknown { source: "{}".to_owned(), many: true, ..Unknown::default() })
 }
 
-pub(crate) fn xargs(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+pub(crate) fn xargs(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    usage: &Usage,
+) -> String {
     let texts = invocation.texts();
+    let value = usage.value();
     let mut replace: Option<String> = None;
     let mut group: Option<usize> = None;
     let mut delimiter = None;
     let mut from_file = false;
     let mut command = None;
-    for item in Scanner::new(&texts, 1, XARGS_VALUED) {
+    for item in Scanner::new(&texts, 1, &value) {
         match item {
             Item::Option(name, value) => {
                 let value = value.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
@@ -146,47 +134,19 @@ fn put(base: &[Field], replace: &str, item: &str) -> Vec<Field> {
     base.iter().map(put).collect()
 }
 
-const PARALLEL_VALUED: &[&str] = &[
-    "-j",
-    "--jobs",
-    "-P",
-    "-I",
-    "-n",
-    "-N",
-    "-L",
-    "-d",
-    "--delimiter",
-    "--delay",
-    "--timeout",
-    "--retries",
-    "-S",
-    "--sshlogin",
-    "--sshloginfile",
-    "--joblog",
-    "--tmpdir",
-    "--results",
-    "-a",
-    "--arg-file",
-    "--colsep",
-    "-C",
-    "--halt",
-    "--env",
-    "--wd",
-    "--workdir",
-    "--memfree",
-    "--load",
-    "--nice",
-    "--tagstring",
-    "--basefile",
-];
-
-pub(crate) fn parallel(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+pub(crate) fn parallel(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    usage: &Usage,
+) -> String {
     let texts = invocation.texts();
+    let value = usage.value();
     let sources = texts.iter().position(|word| word.starts_with(":::")).unwrap_or(texts.len());
     let own = texts.get(..sources).unwrap_or_default();
     let mut inner = shell.clone().through("parallel").child();
     let mut command = sources;
-    for item in Scanner::new(own, 1, PARALLEL_VALUED) {
+    for item in Scanner::new(own, 1, &value) {
         match item {
             Item::Option(name, Some(at)) if name.is_any(&["-S", "--sshlogin"]) => {
                 let login = own.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
@@ -270,9 +230,13 @@ fn fill(template: &str, row: &[String]) -> String {
 }
 
 /// `find … -exec command {} \;` and `fd -x command`.
-pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+pub(crate) fn find(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    is_fd: bool,
+) -> String {
     let texts = invocation.texts();
-    let is_fd = invocation.word(0).is_some_and(|name| !name.ends_with("find") || name.ends_with("fdfind"));
     let mut runs: Vec<(Vec<Field>, bool, bool)> = Vec::new();
     let mut at = 1;
     while let Some(word) = texts.get(at) {

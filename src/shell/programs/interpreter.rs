@@ -1,10 +1,10 @@
 //! Code in other languages: the commands that it hands to a shell or starts.
 
 use super::interpreter_calls::{Call, Part, find_calls};
+use crate::catalogue::program::Language;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::output;
-use crate::shell::languages::language;
 use crate::shell::script::{Construct, Node};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin};
@@ -13,10 +13,9 @@ pub(crate) fn run(
     evaluator: &mut Evaluator,
     shell: &Shell,
     invocation: &Invocation,
-    program: &str,
+    (program, language): (&str, Language),
 ) -> String {
-    let awk = program.ends_with("awk");
-    let (code, loops) = code_of(invocation, awk, program);
+    let (code, loops) = code_of(invocation, language);
     let printed = output::of(
         evaluator,
         shell,
@@ -34,7 +33,7 @@ pub(crate) fn run(
         return printed;
     };
     evaluator.spend(code.len() / 64);
-    let calls = find_calls(&code, program);
+    let calls = find_calls(&code, language);
     if calls.is_empty() {
         evaluator.leaf(shell, invocation);
         return printed;
@@ -88,9 +87,9 @@ enum Code {
 }
 
 /// The code that a command line holds, and whether it runs for each line of input.
-fn code_of(invocation: &Invocation, awk: bool, program: &str) -> (Option<Code>, bool) {
-    let language = language(program);
-    let (php, lua) = (language == "php", language == "lua");
+fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) {
+    let (php, lua) = (language == Language::Php, language == Language::Lua);
+    let (awk, deno) = (language == Language::Awk, language == Language::Deno);
     let mut at = 1;
     while let Some(word) = invocation.word(at) {
         at += 1;
@@ -105,10 +104,10 @@ fn code_of(invocation: &Invocation, awk: bool, program: &str) -> (Option<Code>, 
             if awk {
                 return (Some(Code::Text(word.to_owned())), !word.contains("BEGIN"));
             }
-            if matches!(word, "eval" | "repl") && matches!(program, "deno" | "bun") {
+            if matches!(word, "eval" | "repl") && deno {
                 continue;
             }
-            if program == "deno" || program == "bun" {
+            if deno {
                 return (Some(Code::Text(word.to_owned())), false);
             }
             return (Some(Code::File(word.to_owned())), false);
@@ -131,13 +130,13 @@ fn code_of(invocation: &Invocation, awk: bool, program: &str) -> (Option<Code>, 
             _ if letters.starts_with('-') => {}
             _ => {
                 let flags: &[char] = match language {
-                    "python" | "pypy" => &['c'],
-                    "lua" => &['e'],
-                    "php" => &['r', 'R', 'B', 'E'],
+                    Language::Python => &['c'],
+                    Language::Lua => &['e'],
+                    Language::Php => &['r', 'R', 'B', 'E'],
                     _ => &['e', 'E', 'r', 'p'],
                 };
                 let flag = letters.find(flags);
-                let loops = letters.contains(['n', 'p']) && !program.starts_with("node");
+                let loops = letters.contains(['n', 'p']) && language != Language::Node;
                 if let Some(flag) = flag {
                     let after = letters.get(flag + 1..).unwrap_or_default();
                     // `-pe code`, `-ecode`.

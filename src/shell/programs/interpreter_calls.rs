@@ -1,6 +1,6 @@
 //! Calls in code of other languages that start a program or a shell, and what they are handed.
 
-use crate::shell::languages::language;
+use crate::catalogue::program::Language;
 
 /// Names of calls that start a program or a shell, without what stands before the last dot.
 const CALLS: &[&str] = &[
@@ -85,9 +85,8 @@ enum Token {
 }
 
 /// The calls that start a program or a shell.
-pub(crate) fn find_calls(code: &str, program: &str) -> Vec<Call> {
-    let program = language(program);
-    let tokens = tokens(code, program);
+pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
+    let tokens = tokens(code, language);
     let mut calls = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -96,18 +95,18 @@ pub(crate) fn find_calls(code: &str, program: &str) -> Vec<Call> {
                 let parens = tokens.get(at + 1) == Some(&Token::Sign('('));
                 // perl, ruby and lua call without brackets, lua with one text only.
                 let bare =
-                    matches!(program, "perl" | "ruby") && matches!(tokens.get(at + 1), Some(Token::Text(_)));
-                if let (Some(Token::Text(parts)), "lua") = (tokens.get(at + 1), program) {
+                    matches!(language, Language::Perl | Language::Ruby) && matches!(tokens.get(at + 1), Some(Token::Text(_)));
+                if let (Some(Token::Text(parts)), Language::Lua) = (tokens.get(at + 1), language) {
                     calls.push(Call::Script(parts.clone()));
                 } else if parens || bare {
                     let from = if parens { at + 2 } else { at + 1 };
                     // What follows the command says how it is opened, or where its output goes.
-                    let script_first = matches!(program, "php" | "lua") || name == "popen";
+                    let script_first = matches!(language, Language::Php | Language::Lua) || name == "popen";
                     calls.push(arguments(&tokens, from, parens, script_first));
                 }
             }
             // awk: `"command" | getline`, `print … | "sh"`.
-            Token::Text(parts) if program.ends_with("awk") => {
+            Token::Text(parts) if language == Language::Awk => {
                 let before = at.checked_sub(1).and_then(|i| tokens.get(i));
                 let after = (tokens.get(at + 1), tokens.get(at + 2));
                 if matches!(after, (Some(Token::Sign('|')), Some(Token::Name(n))) if n == "getline") {
@@ -235,21 +234,21 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
     }
 }
 
-fn tokens(code: &str, program: &str) -> Vec<Token> {
+fn tokens(code: &str, language: Language) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = code;
-    let python = program.starts_with("py");
-    let script = matches!(program, "node" | "nodejs" | "deno" | "bun");
+    let python = language == Language::Python;
+    let script = matches!(language, Language::Node | Language::Deno);
     while let Some(c) = rest.chars().next() {
         let after = rest.get(c.len_utf8()..).unwrap_or_default();
         match c {
-            '#' if !script && program != "lua" => {
+            '#' if !script && language != Language::Lua => {
                 rest = rest.get(rest.find('\n').unwrap_or(rest.len())..).unwrap_or_default();
             }
-            '-' if program == "lua" && after.starts_with('-') && !after.starts_with("-[") => {
+            '-' if language == Language::Lua && after.starts_with('-') && !after.starts_with("-[") => {
                 rest = rest.get(rest.find('\n').unwrap_or(rest.len())..).unwrap_or_default();
             }
-            '[' if program == "lua" && after.starts_with(['[', '=']) => {
+            '[' if language == Language::Lua && after.starts_with(['[', '=']) => {
                 let (text, tail) = long_brackets(after);
                 tokens.push(Token::Text(vec![Part::Known(text.to_owned())]));
                 rest = tail;
@@ -262,12 +261,12 @@ fn tokens(code: &str, program: &str) -> Vec<Token> {
                 let body = rest.get(3..).unwrap_or_default();
                 let end = body.find(quote).unwrap_or(body.len());
                 let text = body.get(..end).unwrap_or_default();
-                tokens.push(text_token(text, interpolation(&tokens, c, program)));
+                tokens.push(text_token(text, interpolation(&tokens, c, language)));
                 rest = body.get((end + 3).min(body.len())..).unwrap_or_default();
             }
             '"' | '\'' => {
                 let (text, len) = quoted(after, c);
-                let token = text_token(&text, interpolation(&tokens, c, program));
+                let token = text_token(&text, interpolation(&tokens, c, language));
                 if matches!(token, Token::Text(_))
                     && matches!(tokens.last(), Some(Token::Name(n)) if matches!(n.as_str(), "f" | "b" | "r" | "rb" | "u") && python)
                 {
@@ -280,14 +279,14 @@ fn tokens(code: &str, program: &str) -> Vec<Token> {
                 let (text, len) = quoted(after, c);
                 let parts =
                     text_parts(&text, if script { Interpolation::Dollar } else { Interpolation::Hash });
-                tokens.push(if script || program.ends_with("awk") || python {
+                tokens.push(if script || language == Language::Awk || python {
                     Token::Text(parts)
                 } else {
                     Token::Shell(parts)
                 });
                 rest = after.get(len..).unwrap_or_default();
             }
-            '%' if program == "ruby"
+            '%' if language == Language::Ruby
                 && after.starts_with(['x', 'q', 'Q', 'w'])
                 && after.chars().nth(1).is_some_and(|c| "({[<|!/".contains(c)) =>
             {
@@ -302,7 +301,7 @@ fn tokens(code: &str, program: &str) -> Vec<Token> {
             _ if c.is_alphabetic() || c == '_' => {
                 let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
                 let (name, tail) = rest.split_at(end);
-                if let Some(after) = named_quotes(&mut tokens, name, tail, program) {
+                if let Some(after) = named_quotes(&mut tokens, name, tail, language) {
                     rest = after;
                 } else {
                     tokens.push(Token::Name(name.to_owned()));
@@ -318,7 +317,7 @@ fn tokens(code: &str, program: &str) -> Vec<Token> {
         }
     }
     // Line breaks only matter where brackets do not close a call.
-    if !matches!(program, "perl" | "ruby") {
+    if !matches!(language, Language::Perl | Language::Ruby) {
         tokens.retain(|token| *token != Token::Sign('\n'));
     }
     tokens
@@ -361,10 +360,10 @@ fn own_quotes(text: &str) -> (&str, &str) {
 }
 
 /// Perl's and ruby's quotes by name; `None` when the name is an ordinary one.
-fn named_quotes<'a>(tokens: &mut Vec<Token>, name: &str, tail: &'a str, program: &str) -> Option<&'a str> {
+fn named_quotes<'a>(tokens: &mut Vec<Token>, name: &str, tail: &'a str, language: Language) -> Option<&'a str> {
     let text = tail.trim_start();
     let first = text.chars().next()?;
-    if program != "perl" || first.is_alphanumeric() || matches!(first, '=' | ',' | ';' | ')') {
+    if language != Language::Perl || first.is_alphanumeric() || matches!(first, '=' | ',' | ';' | ')') {
         return None;
     }
     let (body, rest) = own_quotes(text);
@@ -418,8 +417,8 @@ enum Interpolation {
     Dollar,
 }
 
-fn interpolation(tokens: &[Token], quote: char, program: &str) -> Interpolation {
-    if program.starts_with("py") {
+fn interpolation(tokens: &[Token], quote: char, language: Language) -> Interpolation {
+    if language == Language::Python {
         return match tokens.last() {
             Some(Token::Name(prefix)) if matches!(prefix.as_str(), "f" | "rf" | "fr" | "F") => {
                 Interpolation::Braces
@@ -427,8 +426,8 @@ fn interpolation(tokens: &[Token], quote: char, program: &str) -> Interpolation 
             _ => Interpolation::Nothing,
         };
     }
-    match program {
-        "perl" | "ruby" | "php" if quote == '"' => Interpolation::Hash,
+    match language {
+        Language::Perl | Language::Ruby | Language::Php if quote == '"' => Interpolation::Hash,
         _ => Interpolation::Nothing,
     }
 }

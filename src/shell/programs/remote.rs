@@ -1,5 +1,6 @@
 //! `ssh` and its kin: the rest of the words is a script on another host.
 
+use crate::catalogue::lookup::Usage;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::host::host_of;
@@ -7,30 +8,15 @@ use crate::shell::options::{Item, Scanner};
 use crate::shell::state::Shell;
 use crate::shell::text::join;
 
-/// Every option of OpenSSH's client that takes a value.
-const SSH_VALUED: &[&str] = &[
-    "-B", "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-P", "-p",
-    "-Q", "-R", "-S", "-W", "-w",
-];
-const AUTOSSH_VALUED: &[&str] = &[
-    "-M", "-B", "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-P",
-    "-p", "-Q", "-R", "-S", "-W", "-w",
-];
-const MOSH_VALUED: &[&str] = &["-p", "--port", "--ssh", "--client", "--server", "--predict", "--family"];
-
 pub(crate) fn run(
     evaluator: &mut Evaluator,
     shell: &Shell,
     invocation: &Invocation,
-    program: &str,
+    (program, usage): (&str, &Usage),
 ) -> String {
     let texts = invocation.texts();
-    let valued = match program {
-        "autossh" => AUTOSSH_VALUED,
-        "mosh" => MOSH_VALUED,
-        _ => SSH_VALUED,
-    };
-    let mut scanner = Scanner::new(&texts, 1, valued);
+    let value = usage.value();
+    let mut scanner = Scanner::new(&texts, 1, &value);
     let mut host = None;
     let mut command = None;
     let mut asks_only = false;
@@ -74,48 +60,17 @@ pub(crate) fn run(
     })
 }
 
-const ANSIBLE_VALUED: &[&str] = &[
-    "-a",
-    "--args",
-    "-m",
-    "--module-name",
-    "-i",
-    "--inventory",
-    "-l",
-    "--limit",
-    "-u",
-    "--user",
-    "-e",
-    "--extra-vars",
-    "-f",
-    "--forks",
-    "-c",
-    "--connection",
-    "-T",
-    "--timeout",
-    "-t",
-    "--tree",
-    "-B",
-    "--background",
-    "-P",
-    "--poll",
-    "--become-method",
-    "--become-user",
-    "--private-key",
-    "--key-file",
-    "-M",
-    "--module-path",
-    "--vault-id",
-    "--vault-password-file",
-    "--ssh-common-args",
-    "--ssh-extra-args",
-];
-
 /// `ansible HOST -m shell -a '…'`, and its modules that start and stop things.
-pub(crate) fn ansible(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
+pub(crate) fn ansible(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    usage: &Usage,
+) -> String {
     let texts = invocation.texts();
+    let value = usage.value();
     let (mut pattern, mut module, mut arguments, mut quiet) = (None, "command", "", false);
-    for item in Scanner::new(&texts, 1, ANSIBLE_VALUED) {
+    for item in Scanner::new(&texts, 1, &value) {
         match item {
             Item::Positional(index) => pattern = pattern.or(texts.get(index).copied()),
             Item::Option(name, Some(at)) => {
@@ -127,7 +82,7 @@ pub(crate) fn ansible(evaluator: &mut Evaluator, shell: &Shell, invocation: &Inv
                 }
             }
             Item::Option(name, None) => {
-                quiet |= name.is_any(&["-C", "--check", "--list-hosts", "--version", "--help", "-h"]);
+                quiet |= name.is_any(&usage.form.quiet);
             }
             Item::Dashes(_) => {}
         }

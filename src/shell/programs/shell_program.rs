@@ -8,11 +8,6 @@ use crate::shell::execution::output;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;
 
-/// True for the programs whose `-c` is read as shell script.
-pub(crate) fn is_shell(program: &str) -> bool {
-    matches!(program, "sh" | "bash" | "dash" | "zsh" | "ash" | "ksh" | "mksh" | "rbash" | "fish")
-}
-
 pub(crate) fn run(
     evaluator: &mut Evaluator,
     shell: &Shell,

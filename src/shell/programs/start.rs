@@ -3,39 +3,46 @@
 use std::rc::Rc;
 
 use super::{batch, interpreter, remote, shell_program, wrapper};
+use crate::catalogue::base_name;
+use crate::catalogue::program::How;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::{builtins, output};
-use crate::shell::languages::is_interpreter;
 use crate::shell::state::Shell;
-use crate::shell::text::Field;
+use crate::shell::text::{Field, is_all_unknown};
 
 impl Evaluator {
     /// Starts a program rather than a function or a builtin.
     pub fn start(&mut self, shell: &Shell, invocation: &Invocation) -> Ran {
         let name = invocation.word(0).unwrap_or_default();
-        let program = name.rsplit('/').next().unwrap_or(name);
+        let program = base_name(name);
         if let Some(text) = self.file(shell, name).filter(|_| name.contains('/')) {
             return (self.run_file(shell, invocation, &text), Flow::On);
         }
-        let printed = match program {
-            _ if shell_program::is_shell(program) => shell_program::run(self, shell, invocation, program),
-            "ssh" | "autossh" | "slogin" | "mosh" => remote::run(self, shell, invocation, program),
-            "ansible" => remote::ansible(self, shell, invocation),
-            "crontab" => shell_program::crontab(self, shell, invocation),
-            "xargs" => batch::xargs(self, shell, invocation),
-            "parallel" => batch::parallel(self, shell, invocation),
-            "find" | "fd" | "fdfind" => batch::find(self, shell, invocation),
-            _ if is_interpreter(program) => interpreter::run(self, shell, invocation, program),
-            _ => {
-                if let Some(printed) = wrapper::run(self, shell, invocation, program) {
-                    printed
-                } else {
-                    self.leaf(shell, invocation);
-                    output::of(self, shell, invocation, program)
+        let texts = invocation.texts();
+        let usage = self.catalogue.usage(&texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)));
+        let runs = usage.as_ref().and_then(|usage| Some((usage, usage.form.runs.as_deref()?)));
+        let printed = match runs {
+            Some((usage, runs)) => match runs.how {
+                How::Shell => Some(shell_program::run(self, shell, invocation, program)),
+                How::Crontab => Some(shell_program::crontab(self, shell, invocation)),
+                How::Ssh => Some(remote::run(self, shell, invocation, (program, usage))),
+                How::Ansible => Some(remote::ansible(self, shell, invocation, usage)),
+                How::Xargs => Some(batch::xargs(self, shell, invocation, usage)),
+                How::Parallel => Some(batch::parallel(self, shell, invocation, usage)),
+                How::Find => Some(batch::find(self, shell, invocation, false)),
+                How::Fd => Some(batch::find(self, shell, invocation, true)),
+                How::Code(language) => Some(interpreter::run(self, shell, invocation, (program, language))),
+                How::Command | How::Joined | How::Typed => {
+                    wrapper::run(self, shell, invocation, (program, usage, runs))
                 }
-            }
+            },
+            None => None,
         };
+        let printed = printed.unwrap_or_else(|| {
+            self.leaf(shell, invocation);
+            output::of(self, shell, invocation, program)
+        });
         (printed, Flow::On)
     }
 
@@ -49,7 +56,8 @@ impl Evaluator {
         let first = text.lines().next().unwrap_or_default();
         if let Some(program) = first.strip_prefix("#!").and_then(|line| line.split_whitespace().last()) {
             let program = program.rsplit('/').next().unwrap_or(program);
-            if is_interpreter(program) {
+            let form = self.catalogue.find(program).map(|program| &program.form);
+            if form.and_then(|form| form.runs).is_some_and(|runs| matches!(runs.how, How::Code(_))) {
                 let stdin = Some(text.to_owned());
                 let one =
                     Invocation { fields: vec![Field::literal(program)], redirections: Vec::new(), stdin };

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::options::{At, Item, Scanner};
+use crate::catalogue::program::{How, Runs, Stdin};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::host::host_of;
-use crate::shell::options::{At, Item, Name, Scanner};
-use crate::shell::places::PLACES;
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_known, join};
-use crate::shell::wrappers::{WRAPPERS, Wrapper};
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a yes-or-no fact of its own")]
 /// What a wrapper's own words say.
@@ -21,7 +21,7 @@ struct Wrapped {
     host: Option<String>,
     /// The value of an option that takes a script.
     script: Option<String>,
-    /// The value of `env -S`.
+    /// The value of an option that takes words of the command, such as `env -S`.
     split: Option<String>,
     /// The words are not joined, against the wrapper's habit.
     exact: bool,
@@ -33,33 +33,28 @@ struct Wrapped {
     quiet: bool,
 }
 
-/// Runs what a wrapper wraps; `None` when the program is no wrapper or wraps nothing.
+/// Runs what a wrapper wraps; `None` when it wraps nothing.
 pub(crate) fn run(
     evaluator: &mut Evaluator,
     shell: &Shell,
     invocation: &Invocation,
-    program: &str,
+    (program, usage, runs): (&str, &Usage, &Runs),
 ) -> Option<String> {
     let texts = invocation.texts();
-    let (wrapper, start, host) =
-        WRAPPERS.iter().chain(PLACES).filter(|wrapper| wrapper.names.contains(&program)).find_map(|w| {
-            let (start, host) = after_path(w, &texts)?;
-            Some((w, start, host))
-        })?;
-    let mut found = own_words(evaluator, shell, &texts, (wrapper, program, start));
+    let mut found = own_words(evaluator, shell, &texts, (program, usage, runs));
     if found.quiet {
         evaluator.leaf(shell, invocation);
         return Some(String::new());
     }
     found.inner.stdin.clone_from(&invocation.stdin);
-    let host = found.host.or(host);
+    let host = found.host.as_deref().or_else(|| usage.host(&texts));
     let mut inner = found.inner;
-    if let Some(host) = host.as_deref().and_then(host_of) {
+    if let Some(host) = host.and_then(host_of) {
         inner = inner.on_host(evaluator.unknowns.show(&host));
     }
     let rest = found.command.and_then(|at| invocation.fields.get(at..)).unwrap_or_default();
     let rest = rest.strip_prefix([Field::literal("--")].as_slice()).unwrap_or(rest);
-    let label = label(program, wrapper.path);
+    let label = usage.written(&texts);
     let script = if found.typed {
         // Into a shell which is there already.
         inner = inner.elsewhere();
@@ -71,7 +66,7 @@ pub(crate) fn run(
     } else if rest.is_empty() {
         Some(invocation.stdin.clone().filter(|_| found.is_shell)?)
     } else {
-        (wrapper.joined && !found.exact).then(|| join(rest))
+        (runs.how == How::Joined && !found.exact).then(|| join(rest))
     };
     if let Some(text) = script {
         let mut inner = inner.child();
@@ -79,8 +74,7 @@ pub(crate) fn run(
         inner.args = Rc::new(rest.get(1..).unwrap_or_default().to_vec());
         return Some(evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text)));
     }
-    // `minikube kubectl -- get pods`: the dashes are minikube's.
-    let dashes = program == "minikube" && rest.get(1).is_some_and(|field| field.text == "--");
+    let dashes = runs.drops_dashes && rest.get(1).is_some_and(|field| field.text == "--");
     let words = rest.iter().filter(|field| !dashes || field.text != "--");
     let rest = invocation.with(words.cloned().collect());
     Some(evaluator.through(shell, invocation, label, |this| this.run_program(&inner, &rest)))
@@ -92,14 +86,14 @@ fn keys(fields: &[Field]) -> Vec<Field> {
     fields.iter().filter(|field| !is_key(&field.text)).cloned().collect()
 }
 
-/// Reads a wrapper's own words, from `start` on.
+/// Reads a wrapper's own words, after the verb that makes it one.
 fn own_words(
     evaluator: &mut Evaluator,
     shell: &Shell,
     texts: &[&str],
-    (wrapper, program, start): (&'static Wrapper, &str, usize),
+    (program, usage, runs): (&str, &Usage, &Runs),
 ) -> Wrapped {
-    let inner = if wrapper.inside { shell.elsewhere() } else { shell.clone() };
+    let inner = if runs.inside { shell.elsewhere() } else { shell.clone() };
     let mut found = Wrapped {
         inner: inner.through(program),
         command: None,
@@ -107,40 +101,44 @@ fn own_words(
         script: None,
         split: None,
         exact: false,
-        typed: wrapper.typed,
-        is_shell: wrapper.shell.contains(&""),
+        typed: runs.how == How::Typed,
+        is_shell: usage.form.stdin == Stdin::Script,
         quiet: false,
     };
-    found.inner.repeats |= wrapper.repeats;
-    // Without `-u`, `runuser` is `su`.
-    let runuser = program == "runuser"
-        && !texts.iter().any(|word| word.starts_with("-u") || word.starts_with("--user"));
-    let skip = if runuser { usize::MAX } else { wrapper.skip };
+    found.inner.repeats |= runs.repeats;
+    let valued = usage.value();
+    let skip = runs.after.filter(|_| has_any(texts, usage, &runs.words_need));
     let mut skipped = 0;
-    let mut scanner = Scanner::new(texts, start, wrapper.valued);
+    let mut scanner = Scanner::new(texts, usage.rest, &valued);
     let value = |at: At| texts.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
     while let Some(item) = scanner.next() {
         match item {
-            Item::Option(name, Some(at)) if name.is_any(wrapper.script) => {
+            Item::Option(name, Some(at)) if name.is_any(&runs.script) => {
                 found.script = Some(value(at).to_owned());
             }
-            Item::Option(name, Some(at)) if name.is_any(wrapper.dir) => {
+            Item::Option(name, Some(at)) if name.is_any(&runs.dir) => {
                 found.inner.cwd = if is_known(value(at)) { shell.follow(value(at)) } else { None };
             }
-            Item::Option(name, Some(at)) if name.is_any(wrapper.host) => {
+            Item::Option(name, Some(at)) if name.is_any(&usage.program.host) => {
                 found.host = Some(value(at).to_owned());
             }
             Item::Option(name, at) => {
-                if own_option(&mut found, program, name, at.map(value)) {
-                    // What follows belongs to the command.
+                if let Some(at) = at.filter(|_| name.is_any(&runs.split)) {
+                    found.split = Some(value(at).to_owned());
+                }
+                // What follows belongs to the command.
+                if found.split.is_some() || name.is_any(&runs.at_once) {
                     found.command = Some(scanner.position());
                     break;
                 }
-                found.is_shell |= name.is_any(wrapper.shell);
-                found.inner.repeats |= name.is_any(wrapper.timers);
+                found.exact |= name.is_any(&runs.exact);
+                found.typed |= name.is_any(&runs.typed);
+                found.quiet |= at.is_none() && name.is_any(&usage.form.quiet);
+                found.is_shell |= name.is_any(&runs.stdin_with);
+                found.inner.repeats |= name.is_any(&runs.timers);
             }
             // `kubectl exec pod -- command`: the dashes end the wrapper's own words.
-            Item::Dashes(index) if skip != usize::MAX && skipped >= skip => {
+            Item::Dashes(index) if skip.is_some_and(|skip| skipped >= skip) => {
                 found.command = Some(index + 1);
                 break;
             }
@@ -148,15 +146,15 @@ fn own_words(
             Item::Positional(index) => {
                 let word = texts.get(index).copied().unwrap_or_default();
                 // `env - command` is `env -i command`.
-                if wrapper.assigns && word == "-" {
+                if runs.assigns && word == "-" {
                     continue;
                 }
                 if let Some((name, text)) =
-                    word.split_once('=').filter(|_| wrapper.assigns && is_assignment(word))
+                    word.split_once('=').filter(|_| runs.assigns && is_assignment(word))
                 {
                     found.inner.set_text(name, text);
                     evaluator.export(&mut found.inner, name);
-                } else if skipped < skip {
+                } else if skip.is_none_or(|skip| skipped < skip) {
                     skipped += 1;
                 } else {
                     found.command = Some(index);
@@ -168,66 +166,11 @@ fn own_words(
     found
 }
 
-/// Options of single programs; true when the command follows at once.
-fn own_option(found: &mut Wrapped, program: &str, name: Name<'_>, value: Option<&str>) -> bool {
-    match (program, value) {
-        ("env", Some(value)) if name.is_any(&["-S", "--split-string"]) => {
-            found.split = Some(value.to_owned());
-            return true;
-        }
-        ("nix", None) if name.is_any(&["-c", "--command"]) => return true,
-        ("watch", None) if name.is_any(&["-x", "--exec"]) => found.exact = true,
-        ("screen", None) if name.is("-X") => found.typed = true,
-        (_, None) if asks_only(program, name) => found.quiet = true,
-        _ => {}
-    }
-    false
-}
-
-fn label(program: &str, path: &[&str]) -> String {
-    std::iter::once(program).chain(path.iter().copied()).collect::<Vec<_>>().join(" ")
-}
-
-/// The index after the wrapper's subcommands, and the host that its global options name.
-fn after_path(wrapper: &Wrapper, texts: &[&str]) -> Option<(usize, Option<String>)> {
-    let mut host = None;
-    if wrapper.path.is_empty() {
-        return Some((1, None));
-    }
-    let mut path = wrapper.path.iter();
-    let mut wanted = path.next();
-    let mut scanner = Scanner::new(texts, 1, wrapper.global);
-    while let Some(name) = wanted {
-        match scanner.next()? {
-            Item::Positional(index) if texts.get(index) == Some(name) => wanted = path.next(),
-            Item::Positional(_) => return None,
-            Item::Option(option, Some(at)) if option.is_any(wrapper.host) => {
-                host = texts.get(at.index).and_then(|word| word.get(at.offset..)).map(str::to_owned);
-            }
-            _ => {}
-        }
-    }
-    Some((scanner.position(), host))
-}
-
-/// Options with which the program runs nothing.
-fn asks_only(program: &str, name: Name<'_>) -> bool {
-    match program {
-        "sudo" => name.is_any(&[
-            "-l",
-            "--list",
-            "-v",
-            "--validate",
-            "-e",
-            "--edit",
-            "-V",
-            "--version",
-            "--help",
-            "-K",
-        ]),
-        "docker" | "podman" | "nerdctl" | "timeout" | "nohup" | "env" => name.is("--help"),
-        _ => false,
-    }
+/// True when one of the options is given, or none is asked for.
+fn has_any(texts: &[&str], usage: &Usage, options: &[&str]) -> bool {
+    let valued = usage.value();
+    let mut items = Scanner::new(texts, usage.rest, &valued);
+    options.is_empty() || items.any(|item| matches!(item, Item::Option(name, _) if name.is_any(options)))
 }
 
 /// `NAME=value`.

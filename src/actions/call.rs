@@ -1,0 +1,148 @@
+//! A command line in one form of its program: its options, its words, and the actions that follow from them.
+
+use super::line::{Arguments, Line, Named, named};
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::program::{Does, Options, Words};
+use crate::model::action::{Action, ActionKind, Family, Target};
+use crate::shell::{Word, host_of};
+
+/// A call of a program that acts.
+pub(super) struct Call<'a> {
+    pub line: &'a Line<'a>,
+    pub usage: &'a Usage,
+    pub does: &'static Does,
+    /// Options and words after the verb; where the program mixes them, also the options before it.
+    pub own: Arguments<'a>,
+    /// Options between the program and its verb.
+    pub global: Arguments<'a>,
+    /// Those before `compose` in `docker compose`.
+    outer: Arguments<'a>,
+    /// The option without which nothing would be done, as it is given.
+    needed: Option<&'static str>,
+}
+
+impl<'a> Call<'a> {
+    /// Reads the rest of a command line; `None` when this form of it does nothing.
+    pub fn of(line: &'a Line<'a>, usage: &'a Usage) -> Option<Self> {
+        let does = usage.form.does?.0;
+        let program = usage.program;
+        let value = |program: &crate::catalogue::program::Program| program.value.unwrap_or(Options::EMPTY);
+        let outer = usage
+            .before
+            .map(|(outer, end)| line.arguments(1, end, value(outer)))
+            .unwrap_or_default();
+        let global = line.arguments(usage.start, usage.rest, value(program));
+        let mut own = line.arguments(usage.rest, usize::MAX, usage.value());
+        if usage.is_mixed() {
+            own.options.splice(0..0, global.options.iter().cloned());
+        }
+        let outer_quiet = usage.before.is_some_and(|(outer_program, _)| outer.has(&outer_program.form.quiet));
+        let quiet = outer_quiet || global.has(&program.form.quiet) || own.has(&usage.form.quiet);
+        let ends_early = usage.form.quiet_values.iter().any(|quiet| {
+            let value = own.value(&[quiet.option]).and_then(Word::known);
+            value.is_some_and(|value| quiet.values.iter().any(|one| *one == value || *one == value.to_ascii_lowercase()))
+        });
+        let needed = own.first_of(&does.needs);
+        let mut call = Self { line, usage, does, own, global, outer, needed };
+        let first = call.own.positionals.first().map_or("", |index| line.text(*index));
+        let is_meant = does.first.is_empty() || does.first.iter().any(|glob| crate::shell::glob(glob, first));
+        if quiet || ends_early || !is_meant || (needed.is_none() && !does.needs.is_empty()) {
+            return None;
+        }
+        call.own.positionals.retain(|index| !call.usage.verb.contains(index));
+        Some(call)
+    }
+
+    /// The program and verb as they are written, with the option that is needed: `docker rm -f`.
+    pub fn words(&self) -> String {
+        let mut words = self.usage.written(self.line.texts());
+        words.extend(self.needed.iter().flat_map(|option| [" ", option]));
+        words
+    }
+
+    /// The words that the action is done to.
+    pub fn targets(&self) -> Vec<Word> {
+        let words = |indexes: &[usize]| indexes.iter().filter_map(|index| self.line.word(*index).cloned()).collect();
+        let positionals = self.own.positionals.as_slice();
+        match self.does.to.at {
+            Words::NoWords => vec![],
+            Words::From(first) => words(positionals.get(first..).unwrap_or_default()),
+            Words::Only(index) => words(positionals.get(index..=index).unwrap_or_default()),
+            Words::Last => words(positionals.last().map(std::slice::from_ref).unwrap_or_default()),
+            Words::Starred => words(&self.usage.starred),
+            Words::OwnName => vec![Word::literal(self.line.program())],
+            Words::ValueOf(option) => self.own.values(&[option]).cloned().collect(),
+        }
+    }
+
+    /// The host that the call itself names, by an option or a variable.
+    pub fn host(&self) -> Option<String> {
+        let host = self.usage.program.host;
+        let outer = self.usage.before.map_or(Options::EMPTY, |(program, _)| program.host);
+        let option = self.outer.value(&outer).or_else(|| self.own.value(&host).filter(|_| self.usage.is_mixed()));
+        if let Some(address) = option.or_else(|| self.global.value(&host)) {
+            return host_of(&address.text);
+        }
+        let variables = self.usage.program.host_variables;
+        let address = variables.iter().find_map(|name| self.line.command.variable(name))?;
+        host_of(&address.text)
+    }
+
+    /// An action on a target, in these words.
+    pub fn action(&self, family: Family, target: Target, evidence: String) -> Action {
+        let kind = ActionKind::of(self.does.verb);
+        let mut action = self.line.action(kind, self.does.verb, family, target, evidence);
+        if let Some(host) = self.host() {
+            action.host = Some(host);
+        }
+        action
+    }
+
+    /// What is done to everything at once, which is always denied.
+    pub fn on_everything(&self, family: Family, what: &str) -> Action {
+        let evidence = format!("{} {what}", self.words());
+        Action { kind: ActionKind::Forbidden, ..self.action(family, Target::Unknown, evidence) }
+    }
+
+    /// An action for each target that one word names. `clean` takes from a word what is not part of the name.
+    pub fn act_on_each(
+        &self,
+        family: Family,
+        target: fn(String) -> Target,
+        clean: fn(&str) -> &str,
+        actions: &mut Vec<Action>,
+    ) {
+        let mut everything = false;
+        for word in self.targets() {
+            let action = match named(&word) {
+                Named::Everything(_) if everything => continue,
+                Named::Everything(listing) => {
+                    everything = true;
+                    self.on_everything(family, &format!("$({listing})"))
+                }
+                Named::One(all @ ("*" | "*.service")) => self.on_everything(family, &format!("'{all}'")),
+                Named::One(written) => {
+                    let name = clean(written);
+                    let target = if name.is_empty() { Target::Unknown } else { target(name.to_owned()) };
+                    self.action(family, target, self.evidence(name))
+                }
+                Named::Unknown => self.action(family, Target::Unknown, self.evidence(&word.text)),
+            };
+            actions.push(action);
+        }
+    }
+
+    /// The words of the program and its verb, with a target in its place.
+    pub fn evidence(&self, target: &str) -> String {
+        match self.does.to.at {
+            Words::OwnName => format!("{} {}", self.line.text(0), self.verb()),
+            Words::Starred => format!("{} {target} {}", self.line.program(), self.verb()),
+            _ => format!("{} {target}", self.words()),
+        }
+    }
+
+    fn verb(&self) -> String {
+        let words = self.usage.verb.iter().map(|index| self.line.text(*index));
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
