@@ -18,11 +18,11 @@ mod model {
     pub mod verb;
 }
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use catalogue::entry::Entries;
 use std::{env, fs, io};

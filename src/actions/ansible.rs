@@ -5,7 +5,6 @@ use crate::catalogue::base_name;
 use crate::model::action::{Action, Family, Playbook, Target};
 use crate::shell::Word;
 
-
 /// Extra variables that name the service, in falling order of trust.
 const SERVICE_KEYS: [&str; 3] = ["service", "service_name", "app"];
 /// Words around a service's name in a playbook's.
@@ -15,7 +14,8 @@ const GENERAL: [&str; 6] = ["site", "main", "playbook", "all", "deploy", "redepl
 
 pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let options = &call.own;
-    let stated = options.values(&["-e", "--extra-vars"]).fold(None, |last, word| stated_service(word).or(last));
+    let stated =
+        options.values(&["-e", "--extra-vars"]).fold(None, |last, word| stated_service(word).or(last));
     let mut tags = options.values(&["-t", "--tags"]).flat_map(|tags| tags.text.split(','));
     let tag = tags.next().filter(|tag| !tag.is_empty() && *tag != "all" && !tag.contains('$'));
     let tag = if tags.next().is_some() { None } else { tag };

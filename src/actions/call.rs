@@ -27,10 +27,7 @@ impl<'a> Call<'a> {
         let does = usage.form.does?.0;
         let program = usage.program;
         let value = |program: &crate::catalogue::program::Program| program.value.unwrap_or(Options::EMPTY);
-        let outer = usage
-            .before
-            .map(|(outer, end)| line.arguments(1, end, value(outer)))
-            .unwrap_or_default();
+        let outer = usage.before.map(|(outer, end)| line.arguments(1, end, value(outer))).unwrap_or_default();
         let global = line.arguments(usage.start, usage.rest, value(program));
         let mut own = line.arguments(usage.rest, usize::MAX, usage.value());
         if usage.is_mixed() {
@@ -40,7 +37,9 @@ impl<'a> Call<'a> {
         let quiet = outer_quiet || global.has(&program.form.quiet) || own.has(&usage.form.quiet);
         let ends_early = usage.form.quiet_values.iter().any(|quiet| {
             let value = own.value(&[quiet.option]).and_then(Word::known);
-            value.is_some_and(|value| quiet.values.iter().any(|one| *one == value || *one == value.to_ascii_lowercase()))
+            value.is_some_and(|value| {
+                quiet.values.iter().any(|one| *one == value || *one == value.to_ascii_lowercase())
+            })
         });
         let needed = own.first_of(&does.needs);
         let mut call = Self { line, usage, does, own, global, outer, needed };
@@ -62,7 +61,8 @@ impl<'a> Call<'a> {
 
     /// The words that the action is done to.
     pub fn targets(&self) -> Vec<Word> {
-        let words = |indexes: &[usize]| indexes.iter().filter_map(|index| self.line.word(*index).cloned()).collect();
+        let words =
+            |indexes: &[usize]| indexes.iter().filter_map(|index| self.line.word(*index).cloned()).collect();
         let positionals = self.own.positionals.as_slice();
         match self.does.to.at {
             Words::NoWords => vec![],
@@ -79,7 +79,8 @@ impl<'a> Call<'a> {
     pub fn host(&self) -> Option<String> {
         let host = self.usage.program.host;
         let outer = self.usage.before.map_or(Options::EMPTY, |(program, _)| program.host);
-        let option = self.outer.value(&outer).or_else(|| self.own.value(&host).filter(|_| self.usage.is_mixed()));
+        let option =
+            self.outer.value(&outer).or_else(|| self.own.value(&host).filter(|_| self.usage.is_mixed()));
         if let Some(address) = option.or_else(|| self.global.value(&host)) {
             return host_of(&address.text);
         }

@@ -35,8 +35,7 @@ fn project(call: &Call<'_>) -> Option<String> {
         return folder(dir.known()?, cwd);
     }
     let file = arguments.values(&["-f", "--file"]).next();
-    if let Some(file) = file.or_else(|| command.variable("COMPOSE_FILE")).filter(|file| file.text != "-")
-    {
+    if let Some(file) = file.or_else(|| command.variable("COMPOSE_FILE")).filter(|file| file.text != "-") {
         let file = file.known()?;
         let file = file.split(':').next().unwrap_or(file);
         return folder(

@@ -129,7 +129,8 @@ fn guesses(catalogue: Catalogue, word: &str) -> Vec<&'static Program> {
     let acting = || catalogue.programs().filter(|program| is_acting(program));
     let named = acting().filter(|program| program.guess != Guess::NotGuessed).filter_map(|program| {
         let names = program.names.iter().chain(program.hints.iter());
-        let held = names.filter(|name| name.len() >= SHORTEST_HINT && word.contains(&name.to_ascii_lowercase()));
+        let held =
+            names.filter(|name| name.len() >= SHORTEST_HINT && word.contains(&name.to_ascii_lowercase()));
         held.map(|name| name.len()).max().map(|length| (length, program))
     });
     match named.max_by_key(|(length, _)| *length) {

@@ -89,9 +89,8 @@ impl<'a> Line<'a> {
 
     /// Which form of its program the line uses; words of which nothing is known are taken for options.
     pub fn usage(&self) -> Option<Usage> {
-        let unknown = |index| {
-            self.word(index).is_some_and(|word| word.prefix().is_empty() && word.unknown.is_some())
-        };
+        let unknown =
+            |index| self.word(index).is_some_and(|word| word.prefix().is_empty() && word.unknown.is_some());
         self.catalogue.usage(&self.texts, &unknown)
     }
 

@@ -10,8 +10,8 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::program::{
-    Denial, Does, FileHow, Files, Form, Guess, How, Language, List, OptionValues, Options, Part, Program, Recipients,
-    Runs, Stdin, Target, TargetKind, VerbForm, Words,
+    Denial, Does, FileHow, Files, Form, Guess, How, Language, List, Lists, OptionValues, Options, Part,
+    Program, Recipients, Runs, Stdin, Target, TargetKind, VerbForm, Words,
 };
 use crate::model::effect::Effect;
 use crate::model::verb::Verb;
@@ -162,9 +162,12 @@ struct Keys {
     /// What it does with standard input: `text` (the default), `script` (a shell script, where no command is given) or `statements` (SQL).
     #[serde(skip_serializing_if = "Option::is_none")]
     stdin: Option<StdinWire>,
-    /// It prints the names of everything that runs.
-    #[serde(skip_serializing_if = "is_false")]
-    lists: bool,
+    /// It prints the names of everything that runs when this many words follow the verb.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lists: Option<usize>,
+    /// Options of which one must be given for that.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    lists_with: Texts,
 
     /// Words that are files which it reads, all of them unless given: `word...`, `word 2...`, `word 1`, `word last`, `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,10 +220,14 @@ impl<'de> Deserialize<'de> for Texts {
             Several(Vec<String>),
         }
         let items = Vec::<Item>::deserialize(deserializer)?.into_iter();
-        Ok(Self(items.flat_map(|item| match item {
-            Item::One(text) => vec![text],
-            Item::Several(texts) => texts,
-        }).collect()))
+        Ok(Self(
+            items
+                .flat_map(|item| match item {
+                    Item::One(text) => vec![text],
+                    Item::Several(texts) => texts,
+                })
+                .collect(),
+        ))
     }
 }
 
@@ -362,7 +369,8 @@ impl<'de> Deserialize<'de> for EntryWire {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<EntryWire, A::Error> {
-                Deserialize::deserialize(MapAccessDeserializer::new(map)).map(|keys| EntryWire(Box::new(keys)))
+                Deserialize::deserialize(MapAccessDeserializer::new(map))
+                    .map(|keys| EntryWire(Box::new(keys)))
             }
         }
 
@@ -444,13 +452,19 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
         ("differs", keys.differs.is_empty()),
     ];
     if let Some((key, _)) = program_keys.iter().find(|(_, absent)| !absent) {
-        return wrong(format!("`{key}` stands in the verb `{words}`"), "it is a key of the program; write it beside `verbs`");
+        return wrong(
+            format!("`{key}` stands in the verb `{words}`"),
+            "it is a key of the program; write it beside `verbs`",
+        );
     }
     let mut paths = Vec::new();
     for way in words.split('|') {
         let path: Vec<&'static str> = way.split_whitespace().map(text).collect();
         if path.is_empty() || path.iter().any(|word| word.starts_with('-')) {
-            return wrong(format!("`{words}` is not a verb"), "write words such as `restart`, `rollout restart` or `stop | kill`");
+            return wrong(
+                format!("`{words}` is not a verb"),
+                "write words such as `restart`, `rollout restart` or `stop | kill`",
+            );
         }
         paths.push(list(path));
     }
@@ -480,14 +494,22 @@ fn form(keys: &Keys) -> Result<Form, EntryError> {
             Some(StdinWire::Statements) => Stdin::Statements,
             Some(StdinWire::Text) | None => Stdin::Text,
         },
-        lists: keys.lists,
+        lists: match keys.lists {
+            Some(words) => Some(Lists { words, with: options(&keys.lists_with)? }),
+            None => None,
+        },
     })
 }
 
 fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
     let Some(verb) = keys.does else {
-        let idle = keys.to.is_none() && keys.needs.is_empty() && keys.first.is_empty() && keys.recipients.is_none();
-        return if idle { Ok(None) } else { wrong("`to`, `needs`, `first` and `recipients` belong to an action", "add `does`") };
+        let idle =
+            keys.to.is_none() && keys.needs.is_empty() && keys.first.is_empty() && keys.recipients.is_none();
+        return if idle {
+            Ok(None)
+        } else {
+            wrong("`to`, `needs`, `first` and `recipients` belong to an action", "add `does`")
+        };
     };
     let verb = match verb {
         VerbWire::Restart => Verb::Restart,
@@ -505,7 +527,12 @@ fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
         (Some(to), _) => target(to)?,
         (None, Verb::Create | Verb::Loosen) => Target { kind: TargetKind::NoTarget, at: Words::NoWords },
         (None, Verb::Send) => Target { kind: TargetKind::People, at: Words::NoWords },
-        (None, _) => return wrong(format!("`does: {}` without `to`", verb.as_str()), "add the target, such as `to: service 1`"),
+        (None, _) => {
+            return wrong(
+                format!("`does: {}` without `to`", verb.as_str()),
+                "add the target, such as `to: service 1`",
+            );
+        }
     };
     let recipients = keys.recipients.as_ref().map(|wire| {
         Ok(part(Recipients {
@@ -588,7 +615,11 @@ fn words(place: &str, written: &str) -> Result<Words, EntryError> {
 fn runs(keys: &Keys) -> Result<Option<Part<Runs>>, EntryError> {
     let Some(how) = &keys.runs else {
         let idle = keys.after.is_none() && keys.script.is_empty() && keys.stdin_with.is_empty();
-        return if idle { Ok(None) } else { wrong("`after`, `script` and `stdin_with` belong to a program that runs a command", "add `runs`") };
+        return if idle {
+            Ok(None)
+        } else {
+            wrong("`after`, `script` and `stdin_with` belong to a program that runs a command", "add `runs`")
+        };
     };
     let how = match how.as_str() {
         "command" => How::Command,
@@ -610,7 +641,12 @@ fn runs(keys: &Keys) -> Result<Option<Part<Runs>>, EntryError> {
         "code awk" => How::Code(Language::Awk),
         "code php" => How::Code(Language::Php),
         "code lua" => How::Code(Language::Lua),
-        _ => return wrong(format!("`runs: {how}` is not a way to run a command"), "write `runs: command` or `runs: joined`"),
+        _ => {
+            return wrong(
+                format!("`runs: {how}` is not a way to run a command"),
+                "write `runs: command` or `runs: joined`",
+            );
+        }
     };
     Ok(Some(part(Runs {
         how,
@@ -619,7 +655,12 @@ fn runs(keys: &Keys) -> Result<Option<Part<Runs>>, EntryError> {
             Some(-1) => None,
             Some(count) => match usize::try_from(count) {
                 Ok(count) => Some(count),
-                Err(_) => return wrong(format!("`after: {count}` is not a number of words"), "write 0 or more, or -1"),
+                Err(_) => {
+                    return wrong(
+                        format!("`after: {count}` is not a number of words"),
+                        "write 0 or more, or -1",
+                    );
+                }
             },
         },
         words_need: options(&keys.words_need)?,
@@ -645,7 +686,10 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
         Some("none") => Ok(Words::NoWords),
         Some(written) => match kind_and_place(written) {
             ("word", place) => words(place, written),
-            _ => wrong(format!("`{written}` names no words"), "write `word...`, `word 2...`, `word 1`, `word last` or `none`"),
+            _ => wrong(
+                format!("`{written}` names no words"),
+                "write `word...`, `word 2...`, `word 1`, `word last` or `none`",
+            ),
         },
     };
     let files = Files {

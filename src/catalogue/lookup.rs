@@ -73,15 +73,8 @@ impl Catalogue {
         let mut before = None;
         let mut verb = vec![];
         loop {
-            let mut usage = Usage {
-                program,
-                form: &program.form,
-                before,
-                start,
-                verb,
-                starred: vec![],
-                rest: start,
-            };
+            let mut usage =
+                Usage { program, form: &program.form, before, start, verb, starred: vec![], rest: start };
             if program.verbs.is_empty() {
                 return Some(usage);
             }
@@ -114,7 +107,9 @@ fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
     let fits = |path: &[&str]| {
         path.len() <= words.len()
             && path.iter().zip(&words).all(|(wanted, (index, _))| {
-                texts.get(*index).is_some_and(|text| *wanted == "*" || wanted == text || is_glob(wanted, text))
+                texts
+                    .get(*index)
+                    .is_some_and(|text| *wanted == "*" || wanted == text || is_glob(wanted, text))
             })
     };
     let ways = program.verbs.iter().flat_map(|verb| verb.paths.iter().map(move |path| (verb, path)));

@@ -111,8 +111,17 @@ pub struct Form {
     pub files: Option<Part<Files>>,
     /// What it does with standard input.
     pub stdin: Stdin,
-    /// It prints the names of everything that runs.
-    pub lists: bool,
+    /// It prints the names of what runs.
+    pub lists: Option<Lists>,
+}
+
+/// How a program prints the names of everything that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lists {
+    /// With this many words behind the verb; with more it is asked for something.
+    pub words: usize,
+    /// With one of these options, where there are any.
+    pub with: Options,
 }
 
 /// What a program does with standard input.

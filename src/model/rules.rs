@@ -1,8 +1,8 @@
 //! The rules of `hosts.yaml` about commands, files and tools, beside those that every installation has.
 
 use super::action::{ActionKind, Verb};
-use crate::catalogue::Catalogue;
 use super::policy::Tier;
+use crate::catalogue::Catalogue;
 
 /// What an installation adds to the rules that come with this program, or takes from them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

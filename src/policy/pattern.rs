@@ -13,12 +13,12 @@
 //! | `{data}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
 
-use crate::shell::Command;
-use crate::shell::Word;
-use crate::shell::glob;
 use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{Options, Program};
 use crate::catalogue::{Catalogue, base_name};
+use crate::shell::Command;
+use crate::shell::Word;
+use crate::shell::glob;
 
 use super::sql;
 
@@ -334,12 +334,7 @@ fn shown(pattern: &str, text: &str) -> String {
 }
 
 /// The option as it was written, when one of the names is among the words and has one of the values.
-fn has(
-    texts: &[&str],
-    names: &str,
-    value: Option<&str>,
-    valued: Option<&[Options]>,
-) -> Option<String> {
+fn has(texts: &[&str], names: &str, value: Option<&str>, valued: Option<&[Options]>) -> Option<String> {
     let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
     for (index, text) in texts.iter().enumerate().skip(1).take_while(|(_, text)| **text != "--") {
         if !text.starts_with('-') {

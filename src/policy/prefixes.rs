@@ -35,7 +35,9 @@ pub fn denied(tier: &TierPolicy, catalogue: Catalogue) -> Vec<String> {
 fn by_other_programs(program: &'static Program, catalogue: Catalogue) -> impl Iterator<Item = String> {
     let verbs = catalogue.programs().flat_map(|outer| outer.verbs.iter().map(move |verb| (outer, verb)));
     verbs.filter(|(_, verb)| verb.form.then == Some(program.key)).flat_map(|(outer, verb)| {
-        let paths = move |name: &&str| verb.paths.iter().map(|path| format!("{name} {}", path.join(" "))).collect::<Vec<_>>();
+        let paths = move |name: &&str| {
+            verb.paths.iter().map(|path| format!("{name} {}", path.join(" "))).collect::<Vec<_>>()
+        };
         outer.names.iter().flat_map(move |name| paths(name))
     })
 }
@@ -55,7 +57,9 @@ mod tests {
     fn a_tier_is_denied_the_usual_forms_of_the_kinds_that_it_may_not_carry_out() {
         let of = |tier| denied(&TierPolicy::default_of(tier), Catalogue::default());
         let [one, two, three] = Tier::ALL.map(of);
-        for prefix in ["docker restart", "podman compose up", "apprise", "gh pr create", "helm3 upgrade", "oc scale"] {
+        for prefix in
+            ["docker restart", "podman compose up", "apprise", "gh pr create", "helm3 upgrade", "oc scale"]
+        {
             assert!(one.contains(&prefix.to_owned()), "{prefix}: {one:?}");
         }
         assert!(one.iter().all(|prefix| !prefix.contains('*') && !prefix.starts_with("curl")), "{one:?}");

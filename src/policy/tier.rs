@@ -51,7 +51,8 @@ fn prefix_of<'a>(script: &Script, prefixes: &'a [String]) -> Option<(&'a str, St
                 .iter()
                 .filter(|prefix| program.is_some_and(|program| pattern::concerns(prefix, program)))
                 .find(|prefix| {
-                    Pattern::parse(prefix).is_ok_and(|pattern| pattern.find(command, script.catalogue, &|_, _| false).is_some())
+                    Pattern::parse(prefix)
+                        .is_ok_and(|pattern| pattern.find(command, script.catalogue, &|_, _| false).is_some())
                 })
                 .map(|prefix| (prefix.as_str(), never::whereabouts(command)));
         }

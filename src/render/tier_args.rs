@@ -84,6 +84,9 @@ mod tests {
     #[test]
     fn a_tier_without_tools_has_none_and_not_the_default_ones() {
         let tier = TierPolicy { tools: vec![], ..TierPolicy::default_of(Tier::Observe) };
-        assert_eq!(client_arguments(&tier, Catalogue::default(), "haiku", None).get(..2).unwrap(), ["--tools", ""]);
+        assert_eq!(
+            client_arguments(&tier, Catalogue::default(), "haiku", None).get(..2).unwrap(),
+            ["--tools", ""]
+        );
     }
 }

@@ -61,7 +61,11 @@ impl Evaluator {
 
     /// The tree and the complaints, at the end of the reading.
     pub fn into_script(mut self) -> Script {
-        Script { nodes: self.nodes.pop().unwrap_or_default(), complaints: self.complaints, catalogue: self.catalogue }
+        Script {
+            nodes: self.nodes.pop().unwrap_or_default(),
+            complaints: self.complaints,
+            catalogue: self.catalogue,
+        }
     }
 
     pub fn complain(&mut self, complaint: impl Into<String>) {

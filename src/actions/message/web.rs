@@ -3,9 +3,9 @@
 use super::super::call::Call;
 use super::super::line::Line;
 use super::super::request::Request;
+use super::{IN_MESSAGE, chats, recipient, sent};
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::TargetKind;
-use super::{IN_MESSAGE, chats, recipient, sent};
 use crate::model::action::Action;
 use crate::model::message::{Recipient, plain_url};
 use crate::shell::{Command, Node, Script, Word};
@@ -14,8 +14,7 @@ pub(in super::super) fn find_actions(call: &Call<'_>, request: &Request, actions
     for url in &request.urls {
         let scheme = url.text.split("://").next().unwrap_or_default().to_ascii_lowercase();
         if matches!(scheme.as_str(), "smtp" | "smtps") {
-            let mut recipients: Vec<Recipient> =
-                call.own.values(&["--mail-rcpt"]).map(recipient).collect();
+            let mut recipients: Vec<Recipient> = call.own.values(&["--mail-rcpt"]).map(recipient).collect();
             if recipients.is_empty() {
                 recipients.push(Recipient::Unread(IN_MESSAGE));
             }
@@ -29,7 +28,9 @@ pub(in super::super) fn find_actions(call: &Call<'_>, request: &Request, actions
 /// Whether a command stands in the script that may write to such an address.
 pub fn may_be_listed(script: &Script) -> bool {
     let mut found = false;
-    script.visit(|node| found |= matches!(node, Node::Command(command) if is_client(command, script.catalogue)));
+    script.visit(|node| {
+        found |= matches!(node, Node::Command(command) if is_client(command, script.catalogue))
+    });
     found
 }
 

@@ -9,7 +9,13 @@ use crate::policy::place::View;
 use crate::shell::{Command, Word};
 
 /// Adds what a command touches. `inner` is false for a wrapper, of whose words only its own are looked at.
-pub fn accesses(command: &Command, inner: bool, catalogue: Catalogue, view: &dyn View, into: &mut Vec<Access>) {
+pub fn accesses(
+    command: &Command,
+    inner: bool,
+    catalogue: Catalogue,
+    view: &dyn View,
+    into: &mut Vec<Access>,
+) {
     let Some(name) = command.words.first() else { return };
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let usage = catalogue.usage(&texts, &|_| false);
@@ -66,7 +72,8 @@ fn copied_blocks(command: &Command, into: &mut Vec<Access>) {
 
 /// `curl -O ADDRESS`: the file has the address's last name, here or in `--output-dir`.
 fn downloaded(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
-    let named = |text: &&str| matches!(*text, "-O" | "--remote-name" | "-OJ" | "-LO" | "-sO" | "-sLO" | "-fsSLO");
+    let named =
+        |text: &&str| matches!(*text, "-O" | "--remote-name" | "-OJ" | "-LO" | "-sO" | "-sLO" | "-fsSLO");
     if !texts.iter().any(named) {
         return;
     }

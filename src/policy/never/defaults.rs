@@ -19,8 +19,7 @@ pub struct DefaultRule {
 }
 
 /// Holds everywhere; each row states the rest.
-const RULE: DefaultRule =
-    DefaultRule { name: "", reason: "", place: Where::Any, matches: &[], differs: &[] };
+const RULE: DefaultRule = DefaultRule { name: "", reason: "", place: Where::Any, matches: &[], differs: &[] };
 
 /// All of them, by family.
 pub static DEFAULTS: &[DefaultRule] = &[

@@ -1,15 +1,9 @@
 //! `opsctl` knows the session that asks it by the client's variables. Nobody changes them for it.
 
 use super::whereabouts;
+use crate::catalogue::Catalogue;
 use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Node, Script};
-
-/// Wrappers that hand every variable on.
-const TRANSPARENT: &[&str] = &[
-    "bash", "sh", "dash", "zsh", "ksh", "command", "exec", "eval", "time", "timeout", "gtimeout", "nice",
-    "ionice", "nohup", "stdbuf", "xargs", "find", "parallel", "watch", "flock", "env", "setsid", "source",
-    "strace", "builtin",
-];
 
 /// The objections to calls of `opsctl` in another environment than the client's own.
 pub fn objections(script: &Script) -> Vec<Reason> {
@@ -30,7 +24,7 @@ pub fn objections(script: &Script) -> Vec<Reason> {
                 return;
             }
             let set = command.env.iter().map(|(name, _)| name.as_str()).find(|name| is_ours(name));
-            let through = command.via.iter().find(|wrapper| !TRANSPARENT.contains(&wrapper.as_str()));
+            let through = command.via.iter().find(|wrapper| !hands_on(wrapper, script.catalogue));
             let how = match (set, &changed, through) {
                 (Some(name), _, _) => format!("`{name}` is set for it"),
                 (None, Some(how), _) => how.clone(),
@@ -48,6 +42,12 @@ pub fn objections(script: &Script) -> Vec<Reason> {
         _ => {}
     });
     reasons
+}
+
+/// Whether a wrapper hands the whole environment on.
+fn hands_on(wrapper: &str, catalogue: Catalogue) -> bool {
+    let program = catalogue.find(wrapper);
+    program.and_then(|program| program.form.runs).is_some_and(|runs| runs.environment)
 }
 
 /// Whether it does more than answer.

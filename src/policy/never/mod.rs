@@ -167,7 +167,9 @@ fn by_default(
     }
     let values = pattern::values(program, catalogue);
     let behind = Behind { name, start, values: &values };
-    for rule in DEFAULTS.iter().filter(|rule| !is_off(rules, rule.name) && rule.place.holds(command.host().is_some())) {
+    for rule in
+        DEFAULTS.iter().filter(|rule| !is_off(rules, rule.name) && rule.place.holds(command.host().is_some()))
+    {
         let denials = program.never.iter().filter(|denial| denial.rule == rule.name);
         let found = denials
             .flat_map(|denial| denial.patterns.iter())
@@ -311,7 +313,12 @@ mod tests {
     fn denials_in_the_catalogue_name_default_rules_and_hold_patterns() {
         for program in Catalogue::default().programs() {
             for denial in program.never.iter() {
-                assert!(DEFAULTS.iter().any(|rule| rule.name == denial.rule), "{}: {}", program.key, denial.rule);
+                assert!(
+                    DEFAULTS.iter().any(|rule| rule.name == denial.rule),
+                    "{}: {}",
+                    program.key,
+                    denial.rule
+                );
                 for pattern in denial.patterns.iter() {
                     let parsed = Pattern::behind_program(pattern);
                     assert!(parsed.is_ok(), "{}: {pattern}: {parsed:?}", program.key);

@@ -39,7 +39,12 @@ impl Evaluator {
     /// The command as it will be read by rules and people.
     pub fn finished(&mut self, shell: &Shell, invocation: &Invocation) -> Command {
         let words = invocation.fields.iter().map(|field| self.unknowns.word(field)).collect();
-        let longest = if invocation.word(0).and_then(|name| self.catalogue.find(name)).is_some_and(reads_statements) { 64 * 1024 } else { 4096 };
+        let longest =
+            if invocation.word(0).and_then(|name| self.catalogue.find(name)).is_some_and(reads_statements) {
+                64 * 1024
+            } else {
+                4096
+            };
         let stdin = invocation.stdin.as_ref().filter(|text| text.len() < longest || !is_known(text));
         let stdin =
             stdin.map(|text| self.unknowns.word(&Field { text: text.clone(), origin: Origin::Printed }));

@@ -1,88 +1,34 @@
 //! Commands that list what runs: what is done to all that they print is done to everything.
 
-use crate::shell::options::{Item, Scanner};
-use crate::shell::text::Listing;
+use crate::catalogue::Catalogue;
+use crate::catalogue::options::{Item, Scanner};
+use crate::shell::text::{Listing, is_all_unknown};
 
-const VALUED: &[&str] = &[
-    "-H",
-    "--host",
-    "--context",
-    "--config",
-    "-l",
-    "--log-level",
-    "-f",
-    "--filter",
-    "--format",
-    "-n",
-    "--last",
-    "--namespace",
-    "-p",
-    "--project-name",
-    "--project-directory",
-    "--profile",
-    "--env-file",
-    "-o",
-    "--output",
-    "--selector",
-    "--field-selector",
-    "--kubeconfig",
-    "-t",
-    "--type",
-    "--state",
-    "--status",
-    "--sort-by",
-    "-M",
-    "--template",
-    "--orderby",
-];
-const COMPOSE_VALUED: &[&str] = &[
-    "-H",
-    "--host",
-    "--context",
-    "-f",
-    "--file",
-    "--filter",
-    "--format",
-    "-p",
-    "--project-name",
-    "--project-directory",
-    "--profile",
-    "--env-file",
-    "--status",
-    "--orderby",
-];
-
-/// What a command lists, if it lists what an engine runs.
-pub(crate) fn of(texts: &[&str], program: &str) -> Option<Listing> {
-    let compose = matches!(program, "docker-compose" | "podman-compose")
-        || matches!(program, "docker" | "podman" | "nerdctl")
-            && texts.iter().take(8).any(|word| *word == "compose");
-    let valued = if compose { COMPOSE_VALUED } else { VALUED };
-    let mut words = Vec::new();
-    let mut filters = Vec::new();
-    for item in Scanner::new(texts, 1, valued) {
+/// What a command lists, if it lists what runs.
+pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
+    let usage = catalogue.usage(texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)))?;
+    let lists = usage.form.lists?;
+    let value = usage.value();
+    let (mut words, mut filters, mut is_asked) = (0, Vec::new(), lists.with.is_empty());
+    for item in Scanner::new(texts, usage.rest, &value) {
         match item {
-            Item::Positional(index) => words.extend(texts.get(index).copied()),
-            Item::Option(name, Some(at))
-                if name.is_any(&["-f", "--filter"]) && !(compose && name.is("-f")) =>
-            {
-                filters.extend(texts.get(at.index).and_then(|word| word.get(at.offset..)));
+            // `kubectl get pod/x` names one.
+            Item::Positional(index) if texts.get(index).is_some_and(|text| text.contains('/')) => {
+                return None;
             }
-            _ => {}
+            Item::Positional(_) => words += 1,
+            Item::Option(name, at) => {
+                is_asked |= name.is_any(&lists.with);
+                if let Some(at) = at.filter(|_| name.is_any(&["-f", "--filter"])) {
+                    filters.extend(texts.get(at.index).and_then(|word| word.get(at.offset..)));
+                }
+            }
+            Item::Dashes(_) => {}
         }
     }
-    let words = match (program, words.as_slice()) {
-        ("docker" | "podman" | "nerdctl", ["compose", rest @ ..])
-        | ("docker-compose" | "podman-compose", rest) => match rest {
-            ["ps" | "ls"] => &["compose ps"][..],
-            ["config"] if texts.contains(&"--services") => &["compose config"][..],
-            _ => return None,
-        },
-        ("docker" | "podman" | "nerdctl", ["ps"] | ["container", "ls" | "list" | "ps"]) => &["ps"][..],
-        ("kubectl" | "oc", ["get", kinds]) if !kinds.contains('/') => &["get"][..],
-        ("systemctl", ["list-units" | "list-unit-files"]) => &["list-units"][..],
-        _ => return None,
-    };
+    if words != lists.words || !is_asked {
+        return None;
+    }
     // One exact name is that one thing; anything else may still be everything.
     if let [filter] = filters.as_slice()
         && let Some(name) = filter.strip_prefix("name=")
@@ -92,8 +38,7 @@ pub(crate) fn of(texts: &[&str], program: &str) -> Option<Listing> {
             return Some(Listing::Named(name.to_owned()));
         }
     }
-    let command = std::iter::once(program).chain(words.iter().copied()).collect::<Vec<_>>().join(" ");
-    Some(Listing::Everything(command))
+    Some(Listing::Everything(usage.written(texts)))
 }
 
 /// True for a filter that lets everything through which it reads from a listing, at most cutting and

@@ -72,7 +72,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
 }
 
 fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], program: &str) -> String {
-    let mut listing = listing::of(texts, program);
+    let mut listing = listing::of(texts, evaluator.catalogue);
     if listing.is_none() && listing::keeps_everything(program, texts) {
         listing =
             invocation.stdin.iter().flat_map(|text| stretches(text)).find_map(|stretch| match stretch {

@@ -230,12 +230,7 @@ fn fill(template: &str, row: &[String]) -> String {
 }
 
 /// `find … -exec command {} \;` and `fd -x command`.
-pub(crate) fn find(
-    evaluator: &mut Evaluator,
-    shell: &Shell,
-    invocation: &Invocation,
-    is_fd: bool,
-) -> String {
+pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, is_fd: bool) -> String {
     let texts = invocation.texts();
     let mut runs: Vec<(Vec<Field>, bool, bool)> = Vec::new();
     let mut at = 1;

@@ -94,8 +94,8 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
             Token::Name(name) if CALLS.contains(&name.as_str()) && starts_something(&tokens, at, name) => {
                 let parens = tokens.get(at + 1) == Some(&Token::Sign('('));
                 // perl, ruby and lua call without brackets, lua with one text only.
-                let bare =
-                    matches!(language, Language::Perl | Language::Ruby) && matches!(tokens.get(at + 1), Some(Token::Text(_)));
+                let bare = matches!(language, Language::Perl | Language::Ruby)
+                    && matches!(tokens.get(at + 1), Some(Token::Text(_)));
                 if let (Some(Token::Text(parts)), Language::Lua) = (tokens.get(at + 1), language) {
                     calls.push(Call::Script(parts.clone()));
                 } else if parens || bare {
@@ -360,7 +360,12 @@ fn own_quotes(text: &str) -> (&str, &str) {
 }
 
 /// Perl's and ruby's quotes by name; `None` when the name is an ordinary one.
-fn named_quotes<'a>(tokens: &mut Vec<Token>, name: &str, tail: &'a str, language: Language) -> Option<&'a str> {
+fn named_quotes<'a>(
+    tokens: &mut Vec<Token>,
+    name: &str,
+    tail: &'a str,
+    language: Language,
+) -> Option<&'a str> {
     let text = tail.trim_start();
     let first = text.chars().next()?;
     if language != Language::Perl || first.is_alphanumeric() || matches!(first, '=' | ',' | ';' | ')') {

@@ -20,7 +20,8 @@ impl Evaluator {
             return (self.run_file(shell, invocation, &text), Flow::On);
         }
         let texts = invocation.texts();
-        let usage = self.catalogue.usage(&texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)));
+        let usage =
+            self.catalogue.usage(&texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)));
         let runs = usage.as_ref().and_then(|usage| Some((usage, usage.form.runs.as_deref()?)));
         let printed = match runs {
             Some((usage, runs)) => match runs.how {

@@ -1,0 +1,170 @@
+//! The catalogue, walked: whatever a program's entry states holds under each of its names, however the command is written.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use opsctl::actions::read_command;
+use opsctl::catalogue::Catalogue;
+use opsctl::catalogue::program::{Does, Form, How, Program, Runs, TargetKind, Words};
+use opsctl::model::action::{Action, Target};
+
+/// A form that acts, as one way of writing its verb.
+struct Acting {
+    program: &'static Program,
+    path: &'static [&'static str],
+    does: &'static Does,
+}
+
+fn acting() -> Vec<Acting> {
+    forms().filter_map(|(program, path, form)| Some(Acting { program, path, does: form.does?.0 })).collect()
+}
+
+/// Every form of every program, with each way of writing its verb.
+fn forms() -> impl Iterator<Item = (&'static Program, &'static [&'static str], &'static Form)> {
+    Catalogue::default().programs().flat_map(|program| {
+        let verbs = program.verbs.0.iter();
+        let verbs = verbs.flat_map(|verb| verb.paths.0.iter().map(|path| (path.0, &verb.form)));
+        let plain: &[&str] = &[];
+        verbs.chain([(plain, &program.form)]).map(move |(path, form)| (program, path, form))
+    })
+}
+
+/// A program's names as one would write them; a glob as one of those that it stands for.
+fn names(program: &Program) -> Vec<String> {
+    let written = |name: &&str| match *name {
+        "*/init.d/*" => "/etc/init.d/jellyfin".to_owned(),
+        "*/rc.d/*" => "/etc/rc.d/jellyfin".to_owned(),
+        name => name.replace("[0-9]*", "3").replace('*', "x"),
+    };
+    program.names.iter().map(written).collect()
+}
+
+impl Acting {
+    /// The command with what its target and its conditions need.
+    fn command(&self, name: &str) -> String {
+        let mut words: Vec<&str> = vec![name];
+        words.extend(self.path.iter().map(|word| if *word == "*" { "jellyfin" } else { word }));
+        words.extend(self.does.needs.first());
+        words.extend(self.does.first.first());
+        let target = match self.does.to.kind {
+            TargetKind::Workload if self.does.first.is_empty() => "deployment/jellyfin",
+            TargetKind::Playbook => "redeploy-jellyfin.yml",
+            TargetKind::People => "anna@example.net",
+            TargetKind::Apprise => "-b down json://localhost",
+            TargetKind::Requests if self.program.key == "httpie" => {
+                "POST https://hooks.slack.com/services/T0/B0/x"
+            }
+            TargetKind::Requests => "-d x https://hooks.slack.com/services/T0/B0/x",
+            TargetKind::NoTarget => "--title x",
+            _ => "jellyfin",
+        };
+        if !matches!(self.does.to.at, Words::Starred | Words::OwnName) {
+            words.push(target);
+            // The chart of a release, the revision of another.
+            words.extend((self.does.to.at == Words::Only(0)).then_some("./chart"));
+        }
+        words.join(" ").replace("--title x x", "--title x")
+    }
+}
+
+/// What an action is, apart from its surroundings.
+fn essence(action: &Action) -> (&'static str, &'static str, String) {
+    let target = match &action.target {
+        // In text that cannot be parsed the folder says little of the project.
+        Target::ComposeProject(_) => &Target::Unknown,
+        target => target,
+    };
+    (action.kind.as_str(), action.verb.as_str(), format!("{target:?}"))
+}
+
+fn found(command: &str) -> BTreeSet<(&'static str, &'static str, String)> {
+    read_command(command, Some(Path::new("/app"))).actions.iter().map(essence).collect()
+}
+
+#[test]
+fn every_name_gives_the_same_action_however_the_command_is_written() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for form in acting() {
+        for name in names(form.program) {
+            let plain = form.command(&name);
+            let expected = found(&plain);
+            if expected.is_empty() {
+                wrong.push(format!("{plain}: no action"));
+                continue;
+            }
+            let mut ways = vec![
+                format!("sudo {plain}"),
+                format!("$SUDO {plain}"),
+                format!("ssh root@ie01 {plain}"),
+                // An unclosed bracket and a lone `done`: bash reads no such text, nor does its grammar.
+                format!("for (( ; done; {plain}\n"),
+            ];
+            ways.extend((!name.contains('/')).then(|| format!("/usr/bin/{plain}")));
+            for way in ways {
+                count += 1;
+                let found = found(&way);
+                if found != expected {
+                    wrong.push(format!("{way}\n  found {found:?}\n  not {expected:?}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count > 800, "only {count} commands were tried");
+}
+
+#[test]
+fn every_program_that_runs_a_command_shows_it_under_each_name() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for (program, path, form) in forms() {
+        let Some(runs) = form.runs.filter(|runs| matches!(runs.how, How::Command | How::Joined)) else {
+            continue;
+        };
+        for name in names(program) {
+            count += 1;
+            let words = [name.as_str()].into_iter().chain(path.iter().copied()).collect::<Vec<_>>().join(" ");
+            let command = wrapped(&words, &runs);
+            let found = found(&command);
+            if !found.iter().any(|(kind, verb, _)| (*kind, *verb) == ("restart", "restart")) {
+                wrong.push(format!("{command}: {found:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count > 100, "only {count} programs were tried");
+}
+
+/// A restart behind a program and the words that must come before a command.
+fn wrapped(words: &str, runs: &Runs) -> String {
+    const RESTART: &str = "docker restart jellyfin";
+    let need = runs.words_need.first().map(|option| format!(" {option} root")).unwrap_or_default();
+    match (runs.after, runs.script.first(), runs.at_once.first()) {
+        (None, Some(script), _) => format!("{words} {script} '{RESTART}'"),
+        (None, _, Some(option)) => format!("{words} {option} {RESTART}"),
+        (None, None, None) => format!("echo {RESTART} | {words} now"),
+        (Some(count), ..) => format!("{words}{need} {} {RESTART}", "5 ".repeat(count).trim_end()),
+    }
+}
+
+#[test]
+fn no_name_belongs_to_two_programs() {
+    let mut seen = BTreeSet::new();
+    for program in Catalogue::default().programs() {
+        assert!(seen.insert(program.key), "{}", program.key);
+        for name in names(program) {
+            let found = Catalogue::default().find(&name).map(|found| found.key);
+            assert_eq!(found, Some(program.key), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_a_form_hands_its_words_to_is_a_program() {
+    for (program, path, form) in forms() {
+        let Some(next) = form.then else { continue };
+        let found = Catalogue::default().find(next);
+        assert!(found.is_some_and(|found| found.key == next), "{} {path:?}: `{next}`", program.key);
+    }
+}
