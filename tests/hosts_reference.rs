@@ -1,5 +1,5 @@
-//! `docs/hosts-yaml.md` is what the types of `hosts.yaml` say. `UPDATE_REFERENCE=1 cargo test --test hosts_reference`
-//! writes it anew.
+//! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and their doc comments.
+//! `UPDATE_REFERENCE=1 cargo test --test hosts_reference` writes it.
 #![cfg(test)]
 
 use std::collections::BTreeMap;
@@ -8,55 +8,55 @@ use std::path::{Path, PathBuf};
 
 use syn::{Attribute, Expr, Fields, GenericArgument, Item, Lit, Meta, PathArguments, Type};
 
-/// A map of keys.
+/// A map with fixed keys.
 struct Table {
-    says: String,
+    doc: String,
     keys: Vec<Key>,
     keys_have_defaults: bool,
 }
 
 struct Key {
     name: String,
-    says: String,
+    doc: String,
     type_: Type,
     has_default: bool,
 }
 
-/// Everything that stands in the sources of the shape.
+/// The types of the shape, by name.
 #[derive(Default)]
 struct Shape {
     tables: BTreeMap<String, Table>,
-    /// The words of a choice.
+    /// The words of each choice.
     choices: BTreeMap<String, Vec<String>>,
 }
 
 #[test]
-fn the_reference_of_hosts_yaml_is_what_its_types_say() {
+fn the_reference_is_up_to_date() {
     let reference = reference(&shape());
     let path = root().join("docs/hosts-yaml.md");
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
         std::fs::write(&path, &reference).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    let differing = reference.lines().zip(written.lines()).find(|(said, written)| said != written);
+    let differing = reference.lines().zip(written.lines()).find(|(generated, written)| generated != written);
     assert!(
         written == reference,
-        "docs/hosts-yaml.md has drifted, first at {differing:?}; \
+        "docs/hosts-yaml.md is out of date, first at {differing:?}; \
          run UPDATE_REFERENCE=1 cargo test --test hosts_reference"
     );
 }
 
 #[test]
-fn every_key_of_hosts_yaml_says_what_it_means() {
+fn every_key_has_a_doc_comment() {
     let shape = shape();
-    let mute: Vec<String> = shape
+    let undocumented: Vec<String> = shape
         .tables
         .iter()
         .flat_map(|(table, Table { keys, .. })| keys.iter().map(move |key| (table, key)))
-        .filter(|(_, key)| key.says.is_empty())
+        .filter(|(_, key)| key.doc.is_empty())
         .map(|(table, key)| format!("{table}.{}", key.name))
         .collect();
-    assert_eq!(mute, [""; 0]);
+    assert_eq!(undocumented, [""; 0]);
     assert!(shape.tables.len() >= 7, "{:?}", shape.tables.keys());
 }
 
@@ -65,16 +65,11 @@ fn root() -> PathBuf {
 }
 
 fn shape() -> Shape {
+    let inventory = root().join("src/inventory");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(inventory.join("yaml")).unwrap().map(|file| file.unwrap().path()).collect();
+    files.push(inventory.join("choices.rs"));
     let mut shape = Shape::default();
-    let mut files: Vec<PathBuf> = std::fs::read_dir(root().join("src/inventory"))
-        .unwrap()
-        .map(|file| file.unwrap().path())
-        .filter(|path| {
-            let name = path.file_name().unwrap().to_str().unwrap();
-            name.starts_with("wire") || name == "words.rs"
-        })
-        .collect();
-    files.sort();
     for file in files {
         for item in syn::parse_file(&std::fs::read_to_string(file).unwrap()).unwrap().items {
             shape.add(item);
@@ -92,10 +87,10 @@ impl Shape {
                         let camel = serde(&item.attrs).contains("camelCase");
                         fields.named.iter().map(|field| key(field, camel)).collect()
                     }
-                    _ => vec![],
+                    _ => return,
                 };
                 let table = Table {
-                    says: says(&item.attrs),
+                    doc: doc(&item.attrs),
                     keys,
                     keys_have_defaults: serde(&item.attrs).contains("default"),
                 };
@@ -107,22 +102,27 @@ impl Shape {
                     item.variants.iter().map(|variant| in_lower_case(&variant.ident.to_string(), snake));
                 self.choices.insert(item.ident.to_string(), words.collect());
             }
-            Item::Enum(item) => {
-                let table = Table { says: says(&item.attrs), keys: vec![], keys_have_defaults: false };
-                self.tables.insert(item.ident.to_string(), table);
+            // `choices! { WIRE => MODEL { Variant = "word", … } … }`
+            Item::Macro(item) if item.mac.path.is_ident("choices") => {
+                for choice in item.mac.tokens.to_string().split_terminator('}') {
+                    let (name, variants) = choice.split_once('{').unwrap();
+                    let name = name.split_whitespace().next().unwrap();
+                    let words = variants.split('"').skip(1).step_by(2).map(str::to_owned);
+                    self.choices.insert(name.to_owned(), words.collect());
+                }
             }
             _ => {}
         }
     }
 
-    /// What can be written there, and the table that tells more of it with the way to its keys.
-    fn written(&self, type_: &Type) -> (String, Option<(String, &'static str)>) {
+    /// The form of a value of this type; with the table of its keys and the path from the value to them, if any.
+    fn form(&self, type_: &Type) -> (String, Option<(String, String)>) {
         let Type::Path(path) = type_ else { panic!("an unexpected type") };
         let last = path.path.segments.last().unwrap();
         let name = last.ident.to_string();
         let inner = || match &last.arguments {
             PathArguments::AngleBracketed(arguments) => match arguments.args.first() {
-                Some(GenericArgument::Type(type_)) => self.written(type_),
+                Some(GenericArgument::Type(type_)) => self.form(type_),
                 _ => panic!("{name} of nothing"),
             },
             _ => panic!("{name} of nothing"),
@@ -130,22 +130,23 @@ impl Shape {
         match name.as_str() {
             "Option" | "Spanned" | "Box" => inner(),
             "Vec" => {
-                let (written, more) = inner();
-                (
-                    format!("list of {written}"),
-                    more.map(|(table, way)| (table, if way.is_empty() { "[]" } else { way })),
-                )
+                let (form, table) = inner();
+                (format!("list of {form}"), table.map(|(name, path)| (name, format!("[]{path}"))))
             }
             "Map" => ("map".to_owned(), None),
-            "Entries" => (String::from("map by name"), inner().1.map(|(table, _)| (table, ".NAME"))),
+            "Entries" => {
+                let (form, table) = inner();
+                (format!("map from name to {form}"), table.map(|(name, path)| (name, format!(".NAME{path}"))))
+            }
+            "TextOrMap" => ("text or map".to_owned(), inner().1),
+            "OneOrMore" => ("text or list of text".to_owned(), None),
             "String" => ("text".to_owned(), None),
             "bool" => ("`true` or `false`".to_owned(), None),
             "u8" | "u16" | "u32" => ("number".to_owned(), None),
             _ => match (self.choices.get(&name), self.tables.get(&name)) {
                 (Some(words), _) => (format!("`{}`", words.join("`, `")), None),
-                (None, Some(table)) if table.keys.is_empty() => (plain(&table.says), None),
-                (None, Some(_)) => ("map".to_owned(), Some((name, ""))),
-                (None, None) => panic!("{name} stands in no file of the shape"),
+                (None, Some(_)) => ("map".to_owned(), Some((name, String::new()))),
+                (None, None) => panic!("{name} is not defined in the shape"),
             },
         }
     }
@@ -153,43 +154,36 @@ impl Shape {
 
 fn reference(shape: &Shape) -> String {
     let mut text = "# hosts.yaml\n\n\
-        Every key, as the program reads it. This page is made from its types, and a test keeps it so.\n\n\
-        An unknown key, a host that is not listed, a bad address or duration ends `opsctl render` with one line that\n\
-        names the place and the nearest right word. Windows and durations are written `90s`, `30m`, `4h`, `1h30m`, `2d`.\n"
+        All keys of `hosts.yaml`. This page is generated from the source, and a test keeps it up to date.\n\n\
+        On a mistake, such as an unknown key, an unknown host or an invalid address, `opsctl render` fails with one line that\n\
+        states the position, the value and the fix. Durations are written `90s`, `30m`, `4h`, `1h30m`, `2d`.\n"
         .to_owned();
-    // A table may hang in several places; it is told once, with all of them.
-    let mut waiting: Vec<(String, Vec<String>)> = vec![("HostsFileWire".to_owned(), vec![String::new()])];
+    // A table that several keys have is printed once, with all its paths.
+    let mut pending: Vec<(String, Vec<String>)> = vec![("HostsFileWire".to_owned(), vec![])];
     let mut next = 0;
-    while let Some((name, ways)) = waiting.get(next).cloned() {
+    while let Some((name, paths)) = pending.get(next).cloned() {
         next += 1;
         let table = &shape.tables[&name];
         let heading =
-            if ways[0].is_empty() { "The file".to_owned() } else { format!("`{}`", ways.join("`, `")) };
-        write!(text, "\n## {heading}\n\n{}\n\n| key | what | meaning |\n|---|---|---|\n", table.says)
+            if paths.is_empty() { "Top level".to_owned() } else { format!("`{}`", paths.join("`, `")) };
+        write!(text, "\n## {heading}\n\n{}\n\n| key | value | meaning |\n|---|---|---|\n", table.doc)
             .unwrap();
         for key in &table.keys {
-            let (mut written, more) = shape.written(&key.type_);
+            let (mut form, keys) = shape.form(&key.type_);
             let optional = key.has_default || table.keys_have_defaults || is_option(&key.type_);
             if !optional {
-                written += ", required";
+                form += ", required";
             }
-            writeln!(
-                text,
-                "| `{}` | {} | {} |",
-                key.name,
-                written.replace('|', "\\|"),
-                key.says.replace('|', "\\|")
-            )
-            .unwrap();
-            let Some((table, way)) = more else { continue };
-            let way = format!(
-                "{}{}{way}",
-                ways[0],
-                if ways[0].is_empty() { key.name.clone() } else { format!(".{}", key.name) }
-            );
-            match waiting.iter_mut().find(|(known, _)| *known == table) {
-                Some((_, ways)) => ways.push(way),
-                None => waiting.push((table, vec![way])),
+            let [form, doc] = [&form, &key.doc].map(|text| text.replace('|', "\\|"));
+            writeln!(text, "| `{}` | {form} | {doc} |", key.name).unwrap();
+            let Some((name, path)) = keys else { continue };
+            let path = match paths.first() {
+                None => format!("{}{path}", key.name),
+                Some(parent) => format!("{parent}.{}{path}", key.name),
+            };
+            match pending.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, paths)) => paths.push(path),
+                None => pending.push((name, vec![path])),
             }
         }
     }
@@ -202,7 +196,7 @@ fn key(field: &syn::Field, camel: bool) -> Key {
     let name = field.ident.as_ref().unwrap().to_string().trim_start_matches("r#").to_owned();
     Key {
         name: renamed.map_or_else(|| if camel { in_camel_case(&name) } else { name }, str::to_owned),
-        says: says(&field.attrs),
+        doc: doc(&field.attrs),
         type_: field.ty.clone(),
         has_default: serde.contains("default"),
     }
@@ -219,14 +213,14 @@ fn derives_deserialize(attributes: &[Attribute]) -> bool {
         .any(|list| list.tokens.to_string().contains("Deserialize"))
 }
 
-/// What stands in `#[serde(…)]`.
+/// The arguments of `#[serde(…)]`.
 fn serde(attributes: &[Attribute]) -> String {
     let serde = attributes.iter().filter(|attribute| attribute.path().is_ident("serde"));
     serde.filter_map(|attribute| Some(attribute.meta.require_list().ok()?.tokens.to_string())).collect()
 }
 
 /// The doc comment, as one paragraph.
-fn says(attributes: &[Attribute]) -> String {
+fn doc(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(value) if value.path.is_ident("doc") => match &value.value {
             Expr::Lit(literal) => match &literal.lit {
@@ -238,12 +232,6 @@ fn says(attributes: &[Attribute]) -> String {
         _ => None,
     });
     lines.collect::<Vec<_>>().join(" ")
-}
-
-/// `A text or a list of texts.` → `a text or a list of texts`.
-fn plain(sentence: &str) -> String {
-    let mut letters = sentence.trim_end_matches('.').chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// `status_message` → `statusMessage`.

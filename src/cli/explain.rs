@@ -12,7 +12,7 @@ use super::{Failure, OK, complain, print, print_json};
 use crate::actions::{message, read_command};
 use crate::guard::acting::resolve;
 use crate::guard::{judge, screen};
-use crate::inventory::compiled::Head;
+use crate::inventory::compiled::PolicyHeader;
 use crate::model::verdict::{ResolvedAction, Verdict};
 use crate::policy::{dry_run, modes};
 use crate::runtime::installation;
@@ -51,8 +51,8 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     message::listed(&reading.script, &compiled.installation.policy.rules.webhooks, &mut reading.actions);
     let actions = resolve(reading.actions.clone(), &compiled.installation.inventory);
     let tier = environment.tier.or(compiled.tier);
-    let head = Head::from(compiled.clone());
-    let mut objections = screen::objections(&reading.script, &head, &environment);
+    let header = PolicyHeader::from(compiled.clone());
+    let mut objections = screen::objections(&reading.script, &header, &environment);
     objections.extend(modes::objections(&actions, &compiled.installation.policy, environment.mode));
     if environment.dry_run {
         objections.extend(dry_run::objections(&actions));

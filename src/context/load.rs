@@ -8,7 +8,7 @@ use super::find::{Walk, is_glob};
 use super::role;
 use super::text::{Reading, Skipped, TextFile, plain};
 use crate::guard::screen;
-use crate::inventory::compiled::{Compiled, Head};
+use crate::inventory::compiled::{Compiled, PolicyHeader};
 use crate::model::event::ToolFile;
 use crate::plain_file;
 use crate::policy::{file_entry, glob};
@@ -35,7 +35,7 @@ pub enum Trust {
 /// Reads files, and remembers which.
 pub struct Loader<'a> {
     environment: &'a Environment,
-    head: Head,
+    header: PolicyHeader,
     project: PathBuf,
     /// The folders that any entry may lead to, links resolved.
     roots: Vec<PathBuf>,
@@ -52,10 +52,10 @@ impl<'a> Loader<'a> {
             std::path::absolute(&environment.project_dir).unwrap_or_else(|_| environment.project_dir.clone());
         let named = std::env::var_os("PROJECT_PATH").map(PathBuf::from).filter(|path| path.is_absolute());
         let roots = [Some(project.clone()), named];
-        let head = Head::from(compiled.clone());
+        let header = PolicyHeader::from(compiled.clone());
         Self {
             environment,
-            head,
+            header,
             roots: roots.into_iter().flatten().filter_map(|root| root.canonicalize().ok()).collect(),
             project,
             seen: BTreeSet::new(),
@@ -182,7 +182,7 @@ impl<'a> Loader<'a> {
     /// Links resolved, too: whatever a path means counts.
     fn is_secret(&self, path: &str) -> bool {
         let file = ToolFile { path: path.to_owned(), writes: false };
-        !screen::file_objections(&file, Some(&self.project), &self.head, self.environment).is_empty()
+        !screen::file_objections(&file, Some(&self.project), &self.header, self.environment).is_empty()
     }
 
     /// The path as people know it: below the project without the project.

@@ -47,12 +47,12 @@ impl<'a> ActingCall<'a> {
             return None;
         }
         let cwd = call.cwd.as_deref();
-        let head = installation::head_in_force(environment);
+        let header = installation::header_in_force(environment);
         let mut reading = reading(call, tool);
-        add_listed(&mut reading, tool, &head.rules);
-        let mut objections = screen::objections(&reading.script, &head, environment);
+        add_listed(&mut reading, tool, &header.rules);
+        let mut objections = screen::objections(&reading.script, &header, environment);
         if let Some(file) = &tool.file {
-            objections.extend(screen::file_objections(file, cwd, &head, environment));
+            objections.extend(screen::file_objections(file, cwd, &header, environment));
         }
         let acting = Self::of(call, tool, reading, objections, environment, now, notes);
         acting.map(|mut acting| {
@@ -75,7 +75,7 @@ impl<'a> ActingCall<'a> {
     ) -> Option<Self> {
         let mut reading = reading(call, tool);
         if tool.mcp.is_some() || message::may_be_listed(&reading.script) {
-            add_listed(&mut reading, tool, &installation::head_in_force(environment).rules);
+            add_listed(&mut reading, tool, &installation::header_in_force(environment).rules);
         }
         Self::of(call, tool, reading, vec![], environment, now, notes)
     }

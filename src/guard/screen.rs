@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::inventory::compiled::Head;
+use crate::inventory::compiled::PolicyHeader;
 use crate::model::event::ToolFile;
 use crate::model::verdict::Reason;
 use crate::policy::files::guarded::Places;
@@ -15,11 +15,11 @@ use crate::runtime::machine::Machine;
 use crate::shell::Script;
 
 /// The objections to a command.
-pub fn objections(script: &Script, head: &Head, environment: &Environment) -> Vec<Reason> {
-    let tier = environment.tier.or(head.tier);
-    let mut reasons = never::objections(script, &head.rules, tier, &Machine::default());
-    reasons.extend(tier.and_then(|tier| tier::denied(script, &head.deny, tier)));
-    reasons.extend(files::objections(script, &head.rules, &|| places(environment), &Machine::default()));
+pub fn objections(script: &Script, header: &PolicyHeader, environment: &Environment) -> Vec<Reason> {
+    let tier = environment.tier.or(header.tier);
+    let mut reasons = never::objections(script, &header.rules, tier, &Machine::default());
+    reasons.extend(tier.and_then(|tier| tier::denied(script, &header.deny, tier)));
+    reasons.extend(files::objections(script, &header.rules, &|| places(environment), &Machine::default()));
     reasons
 }
 
@@ -27,14 +27,14 @@ pub fn objections(script: &Script, head: &Head, environment: &Environment) -> Ve
 pub fn file_objections(
     file: &ToolFile,
     cwd: Option<&Path>,
-    head: &Head,
+    header: &PolicyHeader,
     environment: &Environment,
 ) -> Vec<Reason> {
     let touch = if file.writes { Touch::Write } else { Touch::Read };
     let access = Access { touch, path: file.path.clone(), unknown: false };
     let cwd = cwd.and_then(Path::to_str);
     let mut reasons =
-        files::tool_objections(&[access], cwd, &head.rules, &|| places(environment), &Machine::default());
+        files::tool_objections(&[access], cwd, &header.rules, &|| places(environment), &Machine::default());
     if environment.dry_run && file.writes {
         reasons.push(dry_run::file_objection(&file.path));
     }

@@ -1,18 +1,18 @@
-//! What is wrong with `hosts.yaml`, where, and what to do about it: always one line.
+//! Mistakes in `hosts.yaml`: what is wrong, where, and how to fix it, on one line.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use serde_saphyr::{Error as YamlError, Location};
+use serde_saphyr::{Error as YamlError, Location, Spanned};
 
 use super::nearest::nearest;
 
-/// A place in the file, both counted from 1.
+/// A position in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// The line.
+    /// The line, from 1.
     pub line: u64,
-    /// The column, in characters.
+    /// The column in characters, from 1.
     pub column: u64,
 }
 
@@ -22,16 +22,16 @@ impl From<Location> for Place {
     }
 }
 
-/// A mistake in `hosts.yaml`.
+/// A mistake in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostsError {
     /// The file.
     pub file: PathBuf,
-    /// Where in it; `None` when the file could not be read at all.
+    /// The position of the mistake; `None` when it concerns the whole file.
     pub place: Option<Place>,
-    /// The thing that is wrong.
+    /// What is wrong.
     pub what: String,
-    /// What to write instead.
+    /// How to fix it; may be empty.
     pub remedy: String,
 }
 
@@ -50,30 +50,38 @@ impl fmt::Display for HostsError {
 
 impl std::error::Error for HostsError {}
 
-/// A mistake without its file, which the loader adds.
+/// A mistake in a text whose file is not known here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// Where.
+    /// The position of the mistake; `None` when it concerns the whole text.
     pub place: Option<Place>,
-    /// The thing that is wrong.
+    /// What is wrong.
     pub what: String,
-    /// What to write instead.
+    /// How to fix it; may be empty.
     pub remedy: String,
 }
 
+/// A checked value, or the mistake in it.
+pub type Checked<T> = Result<T, Mistake>;
+
 impl Mistake {
-    /// A mistake at a place.
-    pub fn at(location: Location, what: String, remedy: String) -> Self {
-        Self { place: Some(location.into()), what, remedy }
+    /// A mistake at a position.
+    pub fn at(location: Location, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { place: Some(location.into()), what: what.into(), remedy: remedy.into() }
     }
 
-    /// Names the file.
+    /// A mistake in a value: `what` follows the value, in backquotes.
+    pub fn of(value: &Spanned<String>, what: impl fmt::Display, remedy: impl Into<String>) -> Self {
+        Self::at(value.referenced, format!("`{}` {what}", value.value), remedy)
+    }
+
+    /// The mistake with its file.
     pub fn in_file(self, file: PathBuf) -> HostsError {
         HostsError { file, place: self.place, what: self.what, remedy: self.remedy }
     }
 }
 
-/// "did you mean `address`?", or the list of right words where none is near.
+/// "did you mean `address`?", or the list of valid words if none is similar.
 pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = nearest(word, candidates.clone()) {
         return format!("did you mean `{near}`?");
@@ -102,13 +110,15 @@ impl From<YamlError> for Mistake {
             }
             YamlError::DuplicateMappingKey { key, .. } => (
                 format!("duplicate key `{}`", key.as_deref().unwrap_or("?")),
-                "keep one of the two".to_owned(),
+                "remove one of the two".to_owned(),
             ),
             YamlError::MultipleDocuments { .. } => {
                 ("a second YAML document".to_owned(), "remove the line `---`".to_owned())
             }
-            YamlError::InvalidScalar { ty, .. } => (format!("not a number of type {ty}"), whole_number(ty)),
-            YamlError::Unexpected { expected, .. } => plain_words(expected),
+            YamlError::InvalidScalar { ty, .. } => {
+                ("a value that is not a valid number".to_owned(), whole_number(ty))
+            }
+            YamlError::Unexpected { expected, .. } => expected_form(expected),
             other => (first_line_without_place(&other.to_string()), String::new()),
         };
         Self { place, what, remedy }
@@ -124,16 +134,16 @@ fn whole_number(ty: &str) -> String {
     format!("write a whole number from 0 to {largest}")
 }
 
-fn plain_words(expected: &str) -> (String, String) {
+fn expected_form(expected: &str) -> (String, String) {
     match expected {
-        "mapping start" => ("a value that is not a map".into(), "write `key: value` pairs here".into()),
-        "sequence start" => ("a value that is not a list".into(), "write `[one, two]` here".into()),
-        "string scalar" => ("a value that is not text".into(), "write a plain word here".into()),
+        "mapping start" => ("a value that is not a map".into(), "write `key: value` pairs".into()),
+        "sequence start" => ("a value that is not a list".into(), "write `[one, two]`".into()),
+        "string scalar" => ("a value that is not text".into(), "write one word, or quote the text".into()),
         other => (format!("expected {other}"), String::new()),
     }
 }
 
-/// The parser's own words end in " at line L, column C", which the place already says.
+/// Messages of the parser end in " at line L, column C", which the position repeats.
 fn first_line_without_place(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     line.rsplit_once(" at line ").map_or(line, |(head, _)| head).to_owned()

@@ -7,9 +7,9 @@ use serde_saphyr::{Options, from_str_with_options};
 use super::Installation;
 use super::check::check;
 use super::error::{HostsError, Mistake};
-use super::wire::HostsFileWire;
+use super::yaml::file::HostsFileWire;
 
-/// The largest file that is read: an inventory of 10,000 services is well below it.
+/// The maximum size of the file in bytes; an inventory of 10,000 services is well below it.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Reads and checks the file.
@@ -26,7 +26,7 @@ pub fn load(file: &Path) -> Result<Installation, HostsError> {
         })?
         .len();
     if size > MAX_BYTES {
-        return Err(fail(format!("{size} bytes are too many for an inventory"), "16 MiB is the most"));
+        return Err(fail(format!("the inventory of {size} bytes is too large"), "the maximum is 16 MiB"));
     }
     let text = std::fs::read_to_string(file).map_err(|error| {
         fail(format!("cannot read the inventory ({error})"), "it must be a UTF-8 text file")

@@ -1,6 +1,6 @@
-//! "Did you mean": the nearest right word.
+//! "Did you mean": the valid word that is most similar to a mistyped one.
 
-/// The candidate that `word` was most likely meant to be, if any is close enough to be worth offering.
+/// The most similar candidate, if at least one is similar enough to be suggested.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     candidates
@@ -19,7 +19,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn a_typo_finds_its_word_and_nonsense_finds_none() {
+    fn suggests_a_similar_word_or_none() {
         let keys = ["address", "ssh", "containers", "playbooks"];
         assert_eq!(nearest("adress", keys), Some("address"));
         assert_eq!(nearest("SSH", keys), Some("ssh"));

@@ -5,7 +5,7 @@ use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
-use crate::inventory::compiled::{Compiled, Head, read_windows};
+use crate::inventory::compiled::{Compiled, PolicyHeader, read_windows};
 use crate::inventory::load;
 use crate::model::policy::Tier;
 
@@ -43,11 +43,11 @@ pub fn in_force(environment: &Environment, complaints: &mut Vec<String>) -> Comp
 /// The rules in force, without the inventory: what every command is held to has to be quick to read.
 ///
 /// It does not complain of a source that cannot be used. That is told where something acts, not for each `ls`.
-pub fn head_in_force(environment: &Environment) -> Head {
+pub fn header_in_force(environment: &Environment) -> PolicyHeader {
     match File::open(environment.project_dir.join(COMPILED_POLICY)) {
         Ok(file) => {
-            if let Some(head) = Head::read(BufReader::with_capacity(4096, file)) {
-                return head;
+            if let Some(header) = PolicyHeader::read(BufReader::with_capacity(4096, file)) {
+                return header;
             }
         }
         Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::NotADirectory => {
@@ -55,7 +55,7 @@ pub fn head_in_force(environment: &Environment) -> Head {
             let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
             let has_rules = |text: &String| RULE_KEYS.iter().any(|key| text.contains(key));
             if !text.is_some_and(|text| text.as_ref().is_ok_and(has_rules)) {
-                return Head::default();
+                return PolicyHeader::default();
             }
         }
         Err(_) => {}
@@ -65,7 +65,7 @@ pub fn head_in_force(environment: &Environment) -> Head {
 
 /// The tier of the session: the one that it was started with, else the one that its files were rendered for.
 pub fn tier_in_force(environment: &Environment) -> Option<Tier> {
-    environment.tier.or_else(|| head_in_force(environment).tier)
+    environment.tier.or_else(|| header_in_force(environment).tier)
 }
 
 /// The windows of models that the operator states. As with the rules, a source that cannot be used is told of elsewhere.

@@ -1,9 +1,9 @@
-//! Every file in `tests/hosts_yaml` says in its first line what is wrong with it.
+//! Every file in `tests/hosts_yaml` has one mistake; its first line is the expected message.
 
 use crate::sandbox::Sandbox;
 
 #[test]
-fn every_mistake_is_one_line_with_its_place_and_its_remedy() {
+fn reports_each_mistake_on_one_line_with_position_and_remedy() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts_yaml");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -14,7 +14,7 @@ fn every_mistake_is_one_line_with_its_place_and_its_remedy() {
             .next()
             .unwrap()
             .strip_prefix("# error: ")
-            .expect("the first line says what is wrong");
+            .expect("the first line is the expected message");
         let sandbox = Sandbox::new();
         sandbox.write("hosts.yaml", &text);
         let run = sandbox.opsctl(&["render", "--hosts", "hosts.yaml", "--out", "out"], b"");
@@ -27,7 +27,7 @@ fn every_mistake_is_one_line_with_its_place_and_its_remedy() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named_with_the_remedy() {
+fn names_a_missing_file_with_a_remedy() {
     let run = Sandbox::new().opsctl(&["render", "--hosts", "lab.yaml"], b"");
     assert_eq!(run.code, Some(1));
     assert_eq!(
@@ -37,7 +37,7 @@ fn a_file_that_is_not_there_is_named_with_the_remedy() {
 }
 
 #[test]
-fn the_least_file_is_enough() {
+fn accepts_an_empty_file_and_empty_keys() {
     for text in ["", "hosts:\n", "services:\n  jellyfin:\n", "policy:\n"] {
         let sandbox = Sandbox::new();
         sandbox.write("hosts.yaml", text);

@@ -1,28 +1,27 @@
-//! The contacts, the modes, and the addresses that take messages.
+//! Contacts, modes and webhooks.
 
 use serde_saphyr::Spanned;
 
-use super::names::check_name;
-use super::{Checked, entries, wrong};
-use crate::inventory::wire::Entries;
-use crate::inventory::wire_contacts::{ContactWire, ModesWire};
-use crate::inventory::words::ContactTagWire;
+use super::values::check_name;
+use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::yaml::contacts::{ContactTagWire, ContactWire, ModesWire};
+use crate::inventory::yaml::forms::{Entries, entries};
 use crate::model::message::{Contact, Modes, plain_url};
 
-/// Checks the contacts. An address belongs to one of them.
+/// Checks the contacts. An address belongs to one contact only.
 pub fn check(wires: Option<Entries<ContactWire>>) -> Checked<Vec<Contact>> {
     let mut contacts: Vec<Contact> = Vec::new();
     for (name, wire) in entries(wires) {
         if wire.addresses.is_empty() {
-            return Err(wrong(&name, "has no address", "add one to `addresses`"));
+            return Err(Mistake::of(&name, "has no address", "add one to `addresses`"));
         }
         let name = check_name(name)?;
         let mut addresses = Vec::new();
         for address in wire.addresses {
             check_address(&address)?;
             if let Some(other) = contacts.iter().find(|contact| contact.addresses.contains(&address.value)) {
-                let what = format!("is an address of {} and of {name}", other.name);
-                return Err(wrong(&address, &what, "keep one of the two"));
+                let what = format!("is an address of both `{}` and `{name}`", other.name);
+                return Err(Mistake::of(&address, what, "remove one of the two"));
             }
             addresses.push(address.value);
         }
@@ -36,7 +35,7 @@ pub fn check(wires: Option<Entries<ContactWire>>) -> Checked<Vec<Contact>> {
     Ok(contacts)
 }
 
-/// Fills in the default of every mode that is not stated.
+/// The audience of each mode; `default` for a missing key.
 pub fn check_modes(wire: Option<ModesWire>, default: Modes) -> Modes {
     let wire = wire.unwrap_or_default();
     Modes {
@@ -46,14 +45,14 @@ pub fn check_modes(wire: Option<ModesWire>, default: Modes) -> Modes {
     }
 }
 
-/// The addresses that take messages over HTTP: those that are stated, and those of the contacts.
+/// The URL prefixes of webhooks: those of `policy.webhooks` and those of the contacts.
 pub fn check_webhooks(stated: Option<Vec<Spanned<String>>>, contacts: &[Contact]) -> Checked<Vec<String>> {
     let mut webhooks = Vec::new();
     for url in stated.unwrap_or_default() {
         if !is_web(&url.value) || url.value.contains(char::is_whitespace) {
-            return Err(wrong(
+            return Err(Mistake::of(
                 &url,
-                "is not a URL of the web",
+                "is not an HTTP URL",
                 "write one such as `https://chat.lan/hooks/`",
             ));
         }
@@ -76,27 +75,35 @@ fn check_address(address: &Spanned<String>) -> Checked<()> {
         || text.len() > 512
         || text.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
     {
-        return Err(wrong(
+        return Err(Mistake::of(
             address,
-            "is not an address",
-            "write a mail address, a URL, `$VARIABLE`, or a name such as a tag of apprise",
+            "is not a contact address",
+            "write a mail address, a URL, `$VARIABLE`, or a name such as an apprise tag",
         ));
     }
     if let Some(name) = text.strip_prefix('$') {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(plain) {
-            return Err(wrong(address, "is not a variable", "write one such as `$FAMILY_URL`"));
+            return Err(Mistake::of(
+                address,
+                "is not an environment variable",
+                "write one such as `$FAMILY_URL`",
+            ));
         }
     }
     let Some((scheme, rest)) = text.split_once("://") else { return Ok(()) };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if scheme.is_empty() || authority.is_empty() || rest.contains("..") || rest.contains("://") {
-        return Err(wrong(address, "is not a URL", "write one such as `https://chat.lan/hooks/`"));
+        return Err(Mistake::of(address, "is not a URL", "write one such as `https://chat.lan/hooks/`"));
     }
-    // The file is rendered into what the agent can read.
+    // The agent can read the rendered files.
     if authority.split_once('@').is_some_and(|(user, _)| user.contains(':')) {
         let shown = Spanned { value: format!("{scheme}://…"), ..address.clone() };
-        return Err(wrong(&shown, "holds a password", "put the URL into a variable, and write `$VARIABLE`"));
+        return Err(Mistake::of(
+            &shown,
+            "contains a password",
+            "put the URL into an environment variable, and write `$VARIABLE`",
+        ));
     }
     Ok(())
 }

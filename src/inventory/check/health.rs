@@ -1,30 +1,32 @@
-//! How a service's health is asked for: over HTTP, by its name, by its ports.
+//! Health checks of a service: HTTP, DNS and TCP.
 
 use std::net::IpAddr;
 
 use serde_saphyr::{Location, Spanned};
 
-use super::names::is_dns_name;
-use super::policy::check_duration;
-use super::{Checked, wrong};
-use crate::inventory::error::Mistake;
-use crate::inventory::wire::HealthWire;
-use crate::inventory::wire_checks::{DnsFullWire, DnsWire};
+use super::values::{check_duration, is_dns_name, is_http_url};
+use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::yaml::checks::{DnsWire, HealthWire};
+use crate::inventory::yaml::forms::TextOrMap;
 use crate::model::checks::{DnsName, Health, TcpPort};
 use crate::model::inventory::Host;
 use crate::model::policy::Window;
 
-/// The longest time that one look may take, in seconds.
-const LONGEST_LOOK: i64 = 300;
+/// The maximum timeout of an HTTP health check, in seconds.
+const MAX_TIMEOUT: i64 = 300;
 
-/// The endpoint: stated, or derived from the domain, or none.
+/// The HTTP health check; `None` without a URL and without a domain to derive it from.
 pub fn check(wire: Option<HealthWire>, service: &str, domain: Option<&str>) -> Checked<Option<Health>> {
     let derived = domain.map(|domain| format!("https://{service}.{domain}/health"));
     let Some(wire) = wire else { return Ok(derived.map(Health::at)) };
     let url = match wire.url {
         Some(url) if is_http_url(&url.value) => Some(url.value),
         Some(url) => {
-            return Err(wrong(&url, "is not an HTTP address", "write one such as `https://nas.lan/health`"));
+            return Err(Mistake::of(
+                &url,
+                "is not an HTTP URL",
+                "write one such as `https://nas.lan/health`",
+            ));
         }
         None => derived,
     };
@@ -33,7 +35,7 @@ pub fn check(wire: Option<HealthWire>, service: &str, domain: Option<&str>) -> C
         return Err(Mistake::at(
             code.referenced,
             format!("`{}` is not an HTTP status code", code.value),
-            "write codes from 100 to 599".to_owned(),
+            "write codes from 100 to 599",
         ));
     }
     let timeout = wire.timeout.as_ref().map(check_timeout).transpose()?;
@@ -49,27 +51,15 @@ pub fn check(wire: Option<HealthWire>, service: &str, domain: Option<&str>) -> C
 
 fn check_timeout(text: &Spanned<String>) -> Checked<Window> {
     let window = check_duration(text)?;
-    if window.delta().num_seconds() > LONGEST_LOOK {
-        return Err(wrong(text, "is too long for one look", "write at most `5m`"));
+    if window.delta().num_seconds() > MAX_TIMEOUT {
+        return Err(Mistake::of(text, "exceeds the maximum timeout of a health check", "write at most `5m`"));
     }
     Ok(window)
 }
 
-/// Whether this is an address that may stand between quotes in a command.
-pub fn is_http_url(text: &str) -> bool {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    rest.is_some_and(|rest| {
-        !rest.is_empty()
-            && !rest.starts_with('/')
-            // It is written into commands of a prompt, between quotes.
-            && rest.chars().all(|c| c.is_ascii_graphic() && !"'\"`\\$<>".contains(c))
-            && url::Url::parse(text).is_ok()
-    })
-}
-
-/// The DNS name: stated, or derived from the domain, or none.
+/// The DNS check; `None` without a name and without a domain to derive it from.
 pub fn check_dns(
-    wire: Option<Spanned<DnsWire>>,
+    wire: Option<Spanned<TextOrMap<DnsWire>>>,
     service: &str,
     domain: Option<&str>,
     hosts: &[Host],
@@ -77,22 +67,21 @@ pub fn check_dns(
     let derived = domain.map(|domain| format!("{service}.{domain}"));
     let Some(wire) = wire else { return Ok(derived.map(DnsName::any)) };
     let place = wire.referenced;
-    let wire = match wire.value {
-        DnsWire::Name(name) => return dns_name(name, place).map(|name| Some(DnsName::any(name))),
-        DnsWire::Full(wire) => wire,
+    let DnsWire { name, address, server } = match wire.value {
+        TextOrMap::Text(name) => return dns_name(name, place).map(|name| Some(DnsName::any(name))),
+        TextOrMap::Map(wire) => wire,
     };
-    let DnsFullWire { name, address, server } = *wire;
     let name = match name {
         Some(name) => Some(dns_name(name.value, name.referenced)?),
         None => derived,
     };
     let Some(name) = name else {
-        return Err(Mistake::at(place, "`dns` without a name".to_owned(), "add `name:`".to_owned()));
+        return Err(Mistake::at(place, "`dns` without a name", "add `name:`"));
     };
     let address = address
         .map(|address| {
             let remedy = "write one such as `192.168.1.10` or `fd00::10`";
-            address.value.parse::<IpAddr>().map_err(|_| wrong(&address, "is not an IP address", remedy))
+            address.value.parse::<IpAddr>().map_err(|_| Mistake::of(&address, "is not an IP address", remedy))
         })
         .transpose()?;
     let server = server
@@ -101,10 +90,10 @@ pub fn check_dns(
             if known || server.value.parse::<IpAddr>().is_ok() {
                 Ok(server.value)
             } else {
-                Err(wrong(
+                Err(Mistake::of(
                     &server,
-                    "is neither an IP address nor a listed host",
-                    "write the address of the DNS server, or list it under `hosts`",
+                    "is neither an IP address nor one of `hosts`",
+                    "write the IP address of the DNS server, or add it to `hosts`",
                 ))
             }
         })
@@ -116,14 +105,10 @@ fn dns_name(name: String, place: Location) -> Checked<String> {
     if is_dns_name(&name) {
         return Ok(name);
     }
-    Err(Mistake::at(
-        place,
-        format!("`{name}` is not a DNS name"),
-        "write a name such as `jellyfin.example.net`".to_owned(),
-    ))
+    Err(Mistake::at(place, format!("`{name}` is not a DNS name"), "write one such as `jellyfin.example.net`"))
 }
 
-/// `8096` on the service's host, `nas.lan:8096`, `192.168.1.10:8096` or `[fd00::10]:8096`.
+/// The TCP check: `8096` on the service's host, `nas.lan:8096`, `192.168.1.10:8096` or `[fd00::10]:8096`.
 pub fn check_port(port: &Spanned<String>, has_host: bool) -> Checked<TcpPort> {
     let remedy = "write a port such as `8096`, or `nas.lan:8096`";
     let number = |text: &str| text.parse::<u16>().ok().filter(|number| *number > 0);
@@ -138,12 +123,12 @@ pub fn check_port(port: &Spanned<String>, has_host: bool) -> Checked<TcpPort> {
             (Some(bare.unwrap_or(host).to_owned()), number(text).filter(|_| is_host))
         }
     };
-    let Some(number) = number else { return Err(wrong(port, "is not a port", remedy)) };
+    let Some(number) = number else { return Err(Mistake::of(port, "is not a port", remedy)) };
     if host.is_none() && !has_host {
-        return Err(wrong(
+        return Err(Mistake::of(
             port,
             "is a port without a host",
-            "write `HOST:PORT`, or name the service's `host`",
+            "write `HOST:PORT`, or add `host:` to the service",
         ));
     }
     Ok(TcpPort { host, port: number })

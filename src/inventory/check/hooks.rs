@@ -1,31 +1,29 @@
-//! The hooks that an operator adds: each in the form in which the client takes it.
+//! Additional hooks of the operator, converted to groups of the client's settings.
 
 use serde_json::{Map, Value, json};
 use serde_saphyr::{Location, Spanned};
 
-use super::health::is_http_url;
-use super::{Checked, entries, wrong};
-use crate::inventory::error::{Mistake, suggestion};
-use crate::inventory::wire::Entries;
-use crate::inventory::wire_hooks::{HookTypeWire, HookWire};
+use super::values::{check_model, is_http_url};
+use crate::inventory::error::{Checked, Mistake, suggestion};
+use crate::inventory::yaml::forms::{Entries, entries};
+use crate::inventory::yaml::hooks::{HookTypeWire, HookWire};
 use crate::model::event::EVENT_NAMES;
 use crate::model::hooks::OwnHook;
-use crate::model::policy::is_model;
 
-/// The events of a tool call. Elsewhere there is nothing that `if` could be held against.
+/// The events of a tool call, which support `if`.
 const TOOL_EVENTS: [&str; 5] =
     ["PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied"];
 
-/// The longest that a hook may take, in seconds: an hour.
-const MOST_SECONDS: u32 = 3600;
+/// The maximum timeout of a hook, in seconds.
+const MAX_TIMEOUT: u32 = 3600;
 
-/// Checks the hooks, in their order.
+/// Checks the hooks, in the order of the file.
 pub fn check(wire: Option<Entries<Vec<Spanned<HookWire>>>>) -> Checked<Vec<OwnHook>> {
     let mut hooks = Vec::new();
     for (event, list) in entries(wire) {
         if !EVENT_NAMES.contains(&event.value.as_str()) {
             let near = suggestion(&event.value, EVENT_NAMES);
-            return Err(wrong(&event, "is not an event of the client", &near));
+            return Err(Mistake::of(&event, "is not a hook event", near));
         }
         for hook in list {
             let group = check_hook(&event.value, hook)?;
@@ -35,7 +33,7 @@ pub fn check(wire: Option<Entries<Vec<Spanned<HookWire>>>>) -> Checked<Vec<OwnHo
     Ok(hooks)
 }
 
-/// The keys that only some types have, and which of them this type needs.
+/// The word for a type of hook, the keys that this type requires, and its optional keys that other types do not have.
 const fn keys(kind: HookTypeWire) -> (&'static str, &'static [&'static str], &'static [&'static str]) {
     match kind {
         HookTypeWire::Command => ("command", &["command"], &["args", "async", "onFailure"]),
@@ -68,22 +66,17 @@ fn check_hook(event: &str, wire: Spanned<HookWire>) -> Checked<Value> {
         on_failure,
     } = wire.value;
     if let Some(url) = url.as_ref().filter(|url| !is_http_url(&url.value)) {
-        return Err(wrong(url, "is not an HTTP address", "write one such as `http://127.0.0.1:8080/hook`"));
+        return Err(Mistake::of(url, "is not an HTTP URL", "write one such as `http://127.0.0.1:8080/hook`"));
     }
-    if let Some(model) = model.as_ref().filter(|model| !is_model(&model.value)) {
-        return Err(wrong(model, "is not the name of a model", "write one such as `haiku`"));
-    }
+    model.as_ref().map(check_model).transpose()?;
     if let Some(condition) = r#if.as_ref().filter(|_| !TOOL_EVENTS.contains(&event)) {
-        let remedy = format!("`if` holds for {}", TOOL_EVENTS.join(", "));
-        return Err(wrong(
-            condition,
-            &format!("is a condition on a tool call, which {event} is not"),
-            &remedy,
-        ));
+        let what = format!("unsupported `if: {}` of a hook at `{event}`", condition.value);
+        let remedy = format!("`if` is supported at `{}`", TOOL_EVENTS.join("`, `"));
+        return Err(Mistake::at(condition.referenced, what, remedy));
     }
-    if let Some(timeout) = timeout.as_ref().filter(|timeout| !(1..=MOST_SECONDS).contains(&timeout.value)) {
-        let what = format!("`{}` is no time that a hook may take", timeout.value);
-        return Err(Mistake::at(timeout.referenced, what, "write seconds from 1 to 3600".to_owned()));
+    if let Some(timeout) = timeout.as_ref().filter(|timeout| !(1..=MAX_TIMEOUT).contains(&timeout.value)) {
+        let what = format!("`{}` is not a valid hook timeout", timeout.value);
+        return Err(Mistake::at(timeout.referenced, what, format!("write seconds from 1 to {MAX_TIMEOUT}")));
     }
     if let Some(headers) = &headers {
         check_headers(headers, allowed_env_vars.as_deref().unwrap_or_default(), place)?;
@@ -113,14 +106,14 @@ fn check_hook(event: &str, wire: Spanned<HookWire>) -> Checked<Value> {
         match value {
             Some(_) if !needed.contains(&key) && !optional.contains(&key) => {
                 let all = [needed, optional].concat();
-                let what = format!("`{key}` is no key of a hook of type `{kind}`");
-                return Err(Mistake::at(place, what, format!("its own keys are `{}`", all.join("`, `"))));
+                let what = format!("`{key}` is not supported by a hook of type `{kind}`");
+                return Err(Mistake::at(place, what, format!("this type supports `{}`", all.join("`, `"))));
             }
             Some(value) => {
                 hook.insert(key.to_owned(), value);
             }
             None if needed.contains(&key) => {
-                let what = format!("a hook of type `{kind}` without `{key}`");
+                let what = format!("missing key `{key}` of a hook of type `{kind}`");
                 return Err(Mistake::at(place, what, format!("add `{key}:`")));
             }
             None => {}
@@ -140,24 +133,31 @@ fn check_hook(event: &str, wire: Spanned<HookWire>) -> Checked<Value> {
 
 fn not_empty(text: Spanned<String>) -> Checked<String> {
     if text.value.trim().is_empty() || text.value.contains('\0') {
-        return Err(wrong(&text, "says nothing", "write it, or leave the key out"));
+        return Err(Mistake::of(
+            &text,
+            "is not valid text",
+            "write text that is not empty, or remove the key",
+        ));
     }
     Ok(text.value)
 }
 
-/// The client leaves the value of a variable empty that is not listed.
+/// The client expands only listed variables; others become empty.
 fn check_headers(headers: &Map<String, Value>, listed: &[String], place: Location) -> Checked<()> {
     for (name, value) in headers {
         let Value::String(value) = value else {
-            let what = format!("the header `{name}` is not text");
-            return Err(Mistake::at(place, what, "write it between quotes".to_owned()));
+            return Err(Mistake::at(
+                place,
+                format!("header `{name}` is not text"),
+                "put its value in quotes",
+            ));
         };
         for rest in value.split('$').skip(1) {
             let rest = rest.strip_prefix('{').unwrap_or(rest);
             let variable: String =
                 rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
             if !variable.is_empty() && !listed.contains(&variable) {
-                let what = format!("the header `{name}` uses `{variable}`, which would stay empty");
+                let what = format!("unlisted variable `{variable}` of header `{name}`");
                 return Err(Mistake::at(place, what, format!("add `allowedEnvVars: [{variable}]`")));
             }
         }

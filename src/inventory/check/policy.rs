@@ -1,28 +1,25 @@
-//! The limits.
+//! Budgets, tiers and verification.
 
 use serde_saphyr::Spanned;
 
-use super::{Checked, contacts, entries, rules, wrong};
-use crate::inventory::error::Mistake;
-use crate::inventory::wire::{BudgetWire, PolicyWire};
-use crate::inventory::wire_checks::VerifyWire;
+use super::values::{check_duration, tier_slot};
+use super::{contacts, rules, tier};
+use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::yaml::checks::VerifyWire;
+use crate::inventory::yaml::forms::entries;
+use crate::inventory::yaml::policy::{BudgetWire, PolicyWire};
 use crate::model::checks::Verification;
 use crate::model::message::Contact;
 use crate::model::policy::{Budget, Policy, Window};
 
-/// Fills in the default of everything that is not stated.
+/// Checks the policy and fills in the defaults.
 pub fn check(wire: PolicyWire, contacts: Vec<Contact>) -> Checked<Policy> {
     let defaults = Policy::default();
     let mut rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools)?;
     rules.webhooks = contacts::check_webhooks(wire.webhooks, &contacts)?;
     let mut tiers = defaults.tiers;
-    for (number, tier) in entries(wire.tiers) {
-        let Some(slot) =
-            number.value.parse().ok().and_then(|n: usize| n.checked_sub(1)).and_then(|n| tiers.get_mut(n))
-        else {
-            return Err(wrong(&number, "is not a tier", "the tiers are `1`, `2` and `3`"));
-        };
-        super::tier::check(slot, tier)?;
+    for (number, wire) in entries(wire.tiers) {
+        tier::check(tier_slot(&mut tiers, &number)?, wire)?;
     }
     Ok(Policy {
         restart: check_budget(wire.restart, defaults.restart)?,
@@ -53,9 +50,9 @@ fn check_verification(wire: VerifyWire, default: Verification) -> Checked<Verifi
         Some(attempts) => {
             return Err(Mistake::at(
                 attempts.referenced,
-                format!("`{}` attempts to verify", attempts.value),
+                format!("`{}` is not a valid number of attempts", attempts.value),
                 format!(
-                    "write a number from 1 to {}; the client itself ends a session that is held up nine times",
+                    "write a number from 1 to {}; the client ends a session at the ninth block in a row",
                     Verification::MOST_ATTEMPTS
                 ),
             ));
@@ -65,7 +62,7 @@ fn check_verification(wire: VerifyWire, default: Verification) -> Checked<Verifi
         None => Ok(default),
         Some(text) => match check_duration(&text)? {
             window if window.delta().num_seconds() <= Verification::LONGEST_DEADLINE => Ok(window),
-            _ => Err(wrong(&text, "is too long to hold up a session", "write at most `10m`")),
+            _ => Err(Mistake::of(&text, "exceeds the maximum duration of `verify`", "write at most `10m`")),
         },
     };
     Ok(Verification {
@@ -74,10 +71,4 @@ fn check_verification(wire: VerifyWire, default: Verification) -> Checked<Verifi
         grace: limited(wire.grace, default.grace)?,
         deadline: limited(wire.deadline, default.deadline)?,
     })
-}
-
-/// A length of time, as people write it.
-pub fn check_duration(text: &Spanned<String>) -> Checked<Window> {
-    Window::parse(&text.value)
-        .ok_or_else(|| wrong(text, "is not a duration", "write one such as `30m`, `4h`, `1h30m` or `2d`"))
 }

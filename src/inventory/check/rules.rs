@@ -1,13 +1,12 @@
-//! The rules about commands: each proves itself on its own examples.
+//! The rules about commands, files and MCP tools.
 
 use serde_saphyr::Spanned;
 
-use super::names::check_name;
-use super::{Checked, entries, wrong};
-use crate::inventory::error::{Mistake, suggestion};
-use crate::inventory::wire::Entries;
-use crate::inventory::wire_rules::{NeverWire, PathRuleWire, ToolRuleWire};
-use crate::inventory::words::ToolActionWire;
+use super::values::check_name;
+use crate::inventory::choices::ToolActionWire;
+use crate::inventory::error::{Checked, Mistake, suggestion};
+use crate::inventory::yaml::forms::{Entries, TextOrMap, entries};
+use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use crate::model::policy::Tier;
 use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
 use crate::policy::never::{self, bomb, defaults::DEFAULTS};
@@ -17,8 +16,8 @@ use crate::policy::pattern::Pattern;
 pub fn check(
     never: Option<Vec<NeverWire>>,
     data: Option<Vec<Spanned<String>>>,
-    protect: Option<Vec<Spanned<PathRuleWire>>>,
-    secret: Option<Vec<Spanned<PathRuleWire>>>,
+    protect: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
+    secret: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     tools: Option<Entries<ToolRuleWire>>,
 ) -> Checked<Rules> {
     let mut rules = Rules::default();
@@ -27,13 +26,13 @@ pub fn check(
         let known =
             rules.never.iter().map(|rule| &rule.name).chain(&rules.off).any(|known| *known == name.value);
         if known {
-            return Err(wrong(&name, "is the name of two rules", "give one of them another name"));
+            return Err(Mistake::of(&name, "is the name of two rules", "rename one of the two"));
         }
         if wire.off {
             let defaults = DEFAULTS.iter().map(|rule| rule.name).chain([bomb::NAME]);
             if !defaults.clone().any(|known| known == name.value) {
                 let remedy = suggestion(&name.value, defaults.collect::<Vec<_>>());
-                return Err(wrong(&name, "is not the name of a default rule", &remedy));
+                return Err(Mistake::of(&name, "is not a default rule", remedy));
             }
             rules.off.push(name.value);
         } else {
@@ -42,7 +41,7 @@ pub fn check(
     }
     for folder in data.unwrap_or_default() {
         if !folder.value.starts_with(['/', '~']) {
-            return Err(wrong(&folder, "is not an absolute path", "write one such as `/tank/**`"));
+            return Err(Mistake::of(&folder, "is not an absolute path", "write one such as `/tank/**`"));
         }
         rules.data.push(folder.value);
     }
@@ -58,29 +57,25 @@ fn check_tool(name: &Spanned<String>, wire: ToolRuleWire) -> Checked<ToolRule> {
     if !parts.is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
         || !name.value.chars().all(plain)
     {
-        return Err(wrong(
-            name,
-            "is not a tool of an MCP server",
-            "write its name as the client does: `mcp__SERVER__TOOL`",
-        ));
+        return Err(Mistake::of(name, "is not an MCP tool name", "write one such as `mcp__docker__restart`"));
     }
     let verb = match (wire.verb, wire.action) {
         (Some(_), action) if action != ToolActionWire::Restart => {
-            return Err(wrong(name, "has a `verb`, but is no restart", "remove `verb`"));
+            return Err(Mistake::of(name, "has a `verb`, but its action is not `restart`", "remove `verb`"));
         }
         (Some(verb), _) => verb.into(),
-        (None, action) => action.usual_verb(),
+        (None, action) => action.default_verb(),
     };
     if wire.service.is_none() && matches!(wire.action, ToolActionWire::Restart | ToolActionWire::Redeployment)
     {
-        return Err(wrong(
+        return Err(Mistake::of(
             name,
-            "does not say which argument names the service",
-            "add `service: ARGUMENT`, or a JSON pointer",
+            "has no `service`",
+            "add `service:` with the argument that names the service, or a JSON pointer to it",
         ));
     }
     if wire.to.is_some() && wire.action != ToolActionWire::Notification {
-        return Err(wrong(name, "has a `to`, but is no notification", "remove `to`"));
+        return Err(Mistake::of(name, "has a `to`, but its action is not `notification`", "remove `to`"));
     }
     Ok(ToolRule {
         tool: name.value.clone(),
@@ -92,20 +87,25 @@ fn check_tool(name: &Spanned<String>, wire: ToolRuleWire) -> Checked<ToolRule> {
     })
 }
 
-fn check_paths(wires: Option<Vec<Spanned<PathRuleWire>>>, default: Where) -> Checked<Vec<PathRule>> {
-    let check = |wire: Spanned<PathRuleWire>| {
-        let path = &wire.value.path;
-        let glob = path.strip_prefix('!').unwrap_or(path);
+fn check_paths(
+    wires: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
+    default: Where,
+) -> Checked<Vec<PathRule>> {
+    let check = |wire: Spanned<TextOrMap<PathRuleWire>>| {
+        let (path, place) = match wire.value {
+            TextOrMap::Text(path) => (path, None),
+            TextOrMap::Map(PathRuleWire { path, place }) => (path, place),
+        };
+        let glob = path.strip_prefix('!').unwrap_or(&path);
         let whole = glob.split('/').all(|name| name == "**" || !name.contains("**"));
         if glob.is_empty() || !whole || glob.split('/').any(|name| name == "..") {
             return Err(Mistake::at(
                 wire.referenced,
-                format!("`{path}` is not a glob of paths"),
-                "write one such as `/srv/**`, `~/keys/*`, `**/*.key`, or `!/srv/public/**` to except"
-                    .to_owned(),
+                format!("`{path}` is not a path glob"),
+                "write one such as `/srv/**`, `~/keys/*`, `**/*.key`, or the exception `!/srv/public/**`",
             ));
         }
-        Ok(PathRule { glob: path.clone(), place: wire.value.place.map_or(default, Into::into) })
+        Ok(PathRule { glob: path, place: place.map_or(default, Into::into) })
     };
     wires.unwrap_or_default().into_iter().map(check).collect()
 }
@@ -113,23 +113,21 @@ fn check_paths(wires: Option<Vec<Spanned<PathRuleWire>>>, default: Where) -> Che
 fn check_never(wire: NeverWire) -> Checked<NeverRule> {
     let place = wire.name.referenced;
     let name = check_name(wire.name)?;
-    let missing = |key: &str, remedy: &str| {
-        Mistake::at(place, format!("missing key `{key}` of the rule `{name}`"), remedy.to_owned())
-    };
+    let missing =
+        |key: &str, remedy: &str| Mistake::at(place, format!("missing key `{key}` of rule `{name}`"), remedy);
     let argv = wire.argv.ok_or_else(|| missing("argv", "add a pattern such as `argv: terraform destroy`"))?;
     for text in &argv.value.0 {
         if let Err(problem) = Pattern::parse(text) {
             return Err(Mistake::at(
                 argv.referenced,
                 format!("the pattern `{text}` {problem}"),
-                "write the program and its words, as docs/policy.md shows".to_owned(),
+                "docs/policy.md describes patterns",
             ));
         }
     }
-    let reason = wire
-        .reason
-        .filter(|reason| !reason.value.trim().is_empty())
-        .ok_or_else(|| missing("reason", "say why not, and what to do instead: the agent reads it"))?;
+    let reason = wire.reason.filter(|reason| !reason.value.trim().is_empty()).ok_or_else(|| {
+        missing("reason", "state why the command is denied and what to do instead; the agent reads it")
+    })?;
     let tiers = wire
         .tiers
         .into_iter()
@@ -138,7 +136,7 @@ fn check_never(wire: NeverWire) -> Checked<NeverRule> {
                 Mistake::at(
                     tier.referenced,
                     format!("`{}` is not a tier", tier.value),
-                    "the tiers are `1`, `2` and `3`".to_owned(),
+                    "the tiers are `1`, `2` and `3`",
                 )
             })
         })
@@ -158,14 +156,14 @@ fn check_never(wire: NeverWire) -> Checked<NeverRule> {
     }
     for example in wire.matches {
         if !never::denies(&rule, &example.value) {
-            let what = format!("does not match the rule `{name}`, whose example it is");
-            return Err(wrong(&example, &what, "mend `argv`, or move it to `differs`"));
+            let what = format!("is listed under `matches`, but does not match rule `{name}`");
+            return Err(Mistake::of(&example, what, "fix `argv`, or move the example to `differs`"));
         }
     }
     for example in wire.differs {
         if never::denies(&rule, &example.value) {
-            let what = format!("matches the rule `{name}`, but stands under `differs`");
-            return Err(wrong(&example, &what, "mend `argv`, or move it to `matches`"));
+            let what = format!("is listed under `differs`, but matches rule `{name}`");
+            return Err(Mistake::of(&example, what, "fix `argv`, or move the example to `matches`"));
         }
     }
     Ok(rule)

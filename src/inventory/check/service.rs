@@ -1,20 +1,20 @@
-//! One service: the names of its parts, and how its health is asked for.
+//! A service: the names of its parts, and its health checks.
 
 use serde_saphyr::Spanned;
 
-use super::names::check_name;
-use super::{Checked, health};
-use crate::inventory::error::{Mistake, suggestion};
-use crate::inventory::wire::ServiceWire;
+use super::health;
+use super::values::check_name;
+use crate::inventory::error::{Checked, Mistake, suggestion};
+use crate::inventory::yaml::file::ServiceWire;
 use crate::model::inventory::{Host, Service};
 
-/// A name under which commands speak of a service, with its place for the error message.
+/// A name that commands use for a service, with its position in the file.
 pub struct Part {
     list: &'static str,
     name: Spanned<String>,
 }
 
-/// Checks a service, and gives the names of its parts with their places.
+/// Checks a service; returns it with its parts.
 pub fn check(
     name: Spanned<String>,
     wire: ServiceWire,
@@ -29,10 +29,10 @@ pub fn check(
                 Ok(host.value)
             } else {
                 let remedy = suggestion(&host.value, hosts.iter().map(|known| known.name.as_str()));
-                let remedy = if remedy.is_empty() { "list it under `hosts`".to_owned() } else { remedy };
+                let remedy = if remedy.is_empty() { "add it to `hosts`".to_owned() } else { remedy };
                 Err(Mistake::at(
                     host.referenced,
-                    format!("service `{name}` is on host `{}`, which is not listed", host.value),
+                    format!("unknown host `{}` of service `{name}`", host.value),
                     remedy,
                 ))
             }
@@ -79,7 +79,7 @@ pub fn check(
     Ok((service, parts))
 }
 
-/// A container that two services of one host list would be counted against whichever comes first.
+/// Checks that no two services of one host list the same part: an action on it would count against the first one only.
 pub fn one_owner_per_part(services: &[Service], parts: &[Vec<Part>]) -> Checked<()> {
     for (index, (service, own)) in services.iter().zip(parts).enumerate() {
         for part in own {
@@ -93,10 +93,10 @@ pub fn one_owner_per_part(services: &[Service], parts: &[Vec<Part>]) -> Checked<
                 return Err(Mistake::at(
                     part.name.referenced,
                     format!(
-                        "`{}` under `{}` of both `{}` and `{}`",
+                        "`{}` is listed under `{}` of both `{}` and `{}`",
                         part.name.value, part.list, owner.name, service.name
                     ),
-                    "list it under the one service whose budget it shares".to_owned(),
+                    "list it under the service whose budget applies",
                 ));
             }
         }

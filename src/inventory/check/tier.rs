@@ -1,18 +1,19 @@
-//! One tier: who runs it, with what, and for how long.
+//! The rights of a tier.
 
 use std::path::PathBuf;
 
 use serde_saphyr::Spanned;
 
-use super::policy::check_duration;
-use super::{Checked, wrong};
-use crate::inventory::wire::TierWire;
-use crate::model::policy::{TierPolicy, is_model};
+use super::values::{check_duration, check_model};
+use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::yaml::policy::TierWire;
+use crate::model::policy::TierPolicy;
 
-/// Puts what is stated in the place of the defaults in `slot`.
+/// Checks a tier and replaces the defaults in `slot`.
 pub fn check(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
     if let Some(model) = wire.model {
-        slot.model = check_model(model)?;
+        check_model(&model)?;
+        slot.model = model.value;
     }
     if let Some(tools) = wire.tools {
         slot.tools = tools.into_iter().map(check_tool).collect::<Checked<_>>()?;
@@ -28,42 +29,30 @@ pub fn check(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
     Ok(())
 }
 
-fn check_model(model: Spanned<String>) -> Checked<String> {
-    if !is_model(&model.value) {
-        return Err(wrong(
-            &model,
-            "is not the name of a model",
-            "write one such as `haiku` or `claude-opus-4-1`",
-        ));
-    }
-    Ok(model.value)
-}
-
-/// The tool of an MCP server is written `mcp__SERVER__TOOL`, all of its tools `mcp__SERVER`. The client
-/// takes a list that is separated by commas, and would read a specifier such as `Bash(git:*)` as a limit
-/// that its other layers do not know of.
+/// A tool of the client, of an MCP server (`mcp__SERVER__TOOL`), or all tools of a server (`mcp__SERVER`). Specifiers such
+/// as `Bash(git:*)` are refused: the client would apply them, opsctl would not.
 fn check_tool(tool: Spanned<String>) -> Checked<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let begins = tool.value.starts_with(|c: char| c.is_ascii_alphabetic());
     if !begins || tool.value.len() > 128 || !tool.value.chars().all(plain) {
-        return Err(wrong(
+        return Err(Mistake::of(
             &tool,
-            "is not the name of a tool",
-            "write one such as `Bash`, `Read` or `mcp__docker__list`; limits to commands go under `deny`",
+            "is not a tool name",
+            "write one such as `Bash`, `Read` or `mcp__docker__list`; put command prefixes under `deny`",
         ));
     }
     Ok(tool.value)
 }
 
-/// It stands in a list of the client's, between brackets.
+/// A command prefix, which is rendered into a permission rule of the client, in parentheses.
 fn check_prefix(prefix: &Spanned<String>) -> Checked<String> {
     let plain = |c: char| c.is_ascii_graphic() && !"(),:*\"'\\`$;|&<>".contains(c);
     let words: Vec<&str> = prefix.value.split_whitespace().collect();
     if words.is_empty() || !words.iter().all(|word| word.chars().all(plain)) {
-        return Err(wrong(
+        return Err(Mistake::of(
             prefix,
-            "is not the beginning of a command",
-            "write its first words as they are typed, such as `docker exec`",
+            "is not a command prefix",
+            "write the first words of the command, such as `docker exec`",
         ));
     }
     Ok(words.join(" "))
@@ -71,7 +60,7 @@ fn check_prefix(prefix: &Spanned<String>) -> Checked<String> {
 
 fn check_prompt(prompt: Spanned<String>) -> Checked<PathBuf> {
     if prompt.value.trim().is_empty() || prompt.value.contains('\0') {
-        return Err(wrong(&prompt, "is not a path", "write one such as `/app/prompts/tier1.md`"));
+        return Err(Mistake::of(&prompt, "is not a path", "write one such as `/app/prompts/tier1.md`"));
     }
     Ok(PathBuf::from(prompt.value))
 }

@@ -1,0 +1,104 @@
+//! The header of a compiled policy: the first lines, which hooks read without the rest.
+
+use std::io::BufRead;
+
+use super::file::{Compiled, FORMAT, tier};
+use super::rules::RulesWire;
+use crate::model::policy::Tier;
+use crate::model::rules::Rules;
+
+/// The most lines that a header has.
+const MOST_LINES: usize = 8;
+
+/// The key of the first line after the header.
+const END: &str = "\"domain\"";
+
+/// The part of a compiled policy that is enforced on every command, including those without an action.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PolicyHeader {
+    /// The tier that the files are rendered for, if any.
+    pub tier: Option<Tier>,
+    /// The rules about commands, files and tools.
+    pub rules: Rules,
+    /// Command prefixes that are denied at tiers 1, 2 and 3, in this order.
+    pub deny: [Vec<String>; 3],
+}
+
+impl From<Compiled> for PolicyHeader {
+    fn from(compiled: Compiled) -> Self {
+        let Compiled { installation, tier } = compiled;
+        Self { tier, rules: installation.policy.rules, deny: installation.policy.tiers.map(|tier| tier.deny) }
+    }
+}
+
+impl PolicyHeader {
+    /// Reads the header of a file with the text of [`Compiled::to_json`]; `None` for any other text.
+    pub fn read(file: impl BufRead) -> Option<Self> {
+        let mut header = Self::default();
+        let mut rules = None;
+        for line in lines(file) {
+            match key_and_value(&line) {
+                ("\"format\"", value) if value.parse() != Ok(FORMAT) => return None,
+                ("\"tier\"", value) => header.tier = tier(serde_json::from_str(value).ok()?).ok()?,
+                ("\"rules\"", value) => rules = Some(serde_json::from_str::<RulesWire>(value).ok()?),
+                _ => {}
+            }
+        }
+        let mut rules = rules?;
+        header.deny = std::mem::take(&mut rules.deny);
+        header.rules = rules.into_rules().ok()?;
+        Some(header)
+    }
+}
+
+/// Reads the context windows of models, in tokens by model name or prefix; empty if the header states none.
+pub fn read_windows(file: impl BufRead) -> Vec<(String, u32)> {
+    let windows = lines(file).find_map(|line| match key_and_value(&line) {
+        ("\"windows\"", value) => serde_json::from_str(value).ok(),
+        _ => None,
+    });
+    windows.unwrap_or_default()
+}
+
+fn lines(file: impl BufRead) -> impl Iterator<Item = String> {
+    let lines = file.lines().map_while(Result::ok).take(MOST_LINES);
+    lines.take_while(|line| key_and_value(line).0 != END)
+}
+
+fn key_and_value(line: &str) -> (&str, &str) {
+    let line = line.trim();
+    let (key, value) = line.split_once(": ").unwrap_or((line, ""));
+    (key, value.trim_end_matches(','))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::load;
+
+    #[test]
+    fn a_compiled_policy_and_its_header_are_read_back_unchanged() {
+        let context = "context:\n  files: [a.md, b/**]\n  tiers: {2: [c.md]}\n  roles: {chief: {file: CHIEF.md, files: [d.md]}}\n  \
+                       role_folder: roles\n  windows: {local: 32768, claude-x: 500000}\n";
+        for context in ["", context] {
+            let text = format!("{}\n{context}", include_str!("../../../hosts.yaml"));
+            let compiled =
+                Compiled { installation: load::parse(&text).unwrap(), tier: Some(Tier::Remediate) };
+            let json = compiled.to_json().unwrap();
+            assert_eq!(Compiled::from_json(json.as_bytes()).unwrap(), compiled);
+            assert_eq!(read_windows(json.as_bytes()), compiled.installation.context.windows);
+            assert_eq!(PolicyHeader::read(json.as_bytes()), Some(compiled.into()));
+        }
+    }
+
+    #[test]
+    fn a_header_of_another_format_or_without_rules_is_not_read() {
+        let json = Compiled::default().to_json().unwrap();
+        assert!(PolicyHeader::read(json.as_bytes()).is_some());
+        for other in
+            [json.replace("\"format\": 1", "\"format\": 2"), json.replace("rules", "rows"), String::new()]
+        {
+            assert_eq!(PolicyHeader::read(other.as_bytes()), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The hosts and services in the compiled policy.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::{DnsWire, HealthWire, PortWire};
+use super::error::CompiledError;
+use super::mirrors::{each, mirrors};
+use crate::inventory::choices::EngineWire;
+use crate::model::inventory::{Host, Service};
+
+mirrors! {
+    HostWire <=> Host { name: String, address: String, ssh: Option<String> }
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct ServiceWire {
+    name: String,
+    host: Option<String>,
+    containers: Vec<String>,
+    projects: Vec<String>,
+    units: Vec<String>,
+    workloads: Vec<String>,
+    releases: Vec<String>,
+    playbooks: Vec<String>,
+    health: Option<HealthWire>,
+    dns: Option<DnsWire>,
+    tcp: Vec<PortWire>,
+    engine: EngineWire,
+}
+
+impl From<Service> for ServiceWire {
+    fn from(service: Service) -> Self {
+        Self {
+            name: service.name,
+            host: service.host,
+            containers: service.containers,
+            projects: service.projects,
+            units: service.units,
+            workloads: service.workloads,
+            releases: service.releases,
+            playbooks: service.playbooks,
+            health: service.health.map(Into::into),
+            dns: service.dns.map(Into::into),
+            tcp: each(service.tcp),
+            engine: service.engine.into(),
+        }
+    }
+}
+
+impl ServiceWire {
+    pub fn into_service(self) -> Result<Service, CompiledError> {
+        Ok(Service {
+            name: self.name,
+            host: self.host,
+            containers: self.containers,
+            projects: self.projects,
+            units: self.units,
+            workloads: self.workloads,
+            releases: self.releases,
+            playbooks: self.playbooks,
+            health: self.health.map(HealthWire::into_health).transpose()?,
+            dns: self.dns.map(Into::into),
+            tcp: each(self.tcp),
+            engine: self.engine.into(),
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! Budgets, tiers, contacts and modes in the compiled policy. The rules stand in the header.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::checks::VerifyWire;
+use super::contacts::{ContactWire, ModesWire};
+use super::error::{CompiledError, window};
+use super::mirrors::each;
+use crate::inventory::choices::{KindWire, OnFailureWire, UnresolvedWire};
+use crate::model::policy::{Budget, Policy, TierPolicy};
+use crate::model::rules::Rules;
+
+#[derive(Serialize, Deserialize)]
+pub struct PolicyWire {
+    restart: BudgetWire,
+    redeployment: BudgetWire,
+    unresolved: UnresolvedWire,
+    on_failure: OnFailureWire,
+    verify: VerifyWire,
+    tiers: [TierWire; 3],
+    #[serde(default)]
+    modes: ModesWire,
+    #[serde(default)]
+    contacts: Vec<ContactWire>,
+}
+
+impl From<Policy> for PolicyWire {
+    fn from(policy: Policy) -> Self {
+        Self {
+            restart: policy.restart.into(),
+            redeployment: policy.redeployment.into(),
+            unresolved: policy.unresolved.into(),
+            on_failure: policy.on_failure.into(),
+            verify: policy.verify.into(),
+            tiers: policy.tiers.map(Into::into),
+            modes: policy.modes.into(),
+            contacts: each(policy.contacts),
+        }
+    }
+}
+
+impl PolicyWire {
+    pub fn into_policy(self, rules: Rules) -> Result<Policy, CompiledError> {
+        let [one, two, three] = self.tiers;
+        Ok(Policy {
+            restart: self.restart.into_budget()?,
+            redeployment: self.redeployment.into_budget()?,
+            unresolved: self.unresolved.into(),
+            on_failure: self.on_failure.into(),
+            tiers: [one.into_tier()?, two.into_tier()?, three.into_tier()?],
+            verify: self.verify.into_verification()?,
+            rules,
+            modes: self.modes.into(),
+            contacts: each(self.contacts),
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct BudgetWire {
+    limit: u32,
+    window_seconds: i64,
+}
+
+impl From<Budget> for BudgetWire {
+    fn from(Budget { limit, window }: Budget) -> Self {
+        Self { limit, window_seconds: window.delta().num_seconds() }
+    }
+}
+
+impl BudgetWire {
+    fn into_budget(self) -> Result<Budget, CompiledError> {
+        Ok(Budget { limit: self.limit, window: window(self.window_seconds, "window_seconds")? })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct TierWire {
+    model: String,
+    tools: Vec<String>,
+    allow: Vec<KindWire>,
+    deny: Vec<String>,
+    deadline_seconds: i64,
+    prompt: Option<PathBuf>,
+}
+
+impl From<TierPolicy> for TierWire {
+    fn from(TierPolicy { model, tools, allow, deny, deadline, prompt }: TierPolicy) -> Self {
+        let allow = allow.into_iter().filter_map(KindWire::of).collect();
+        Self { model, tools, allow, deny, deadline_seconds: deadline.delta().num_seconds(), prompt }
+    }
+}
+
+impl TierWire {
+    fn into_tier(self) -> Result<TierPolicy, CompiledError> {
+        let Self { model, tools, allow, deny, deadline_seconds, prompt } = self;
+        let deadline = window(deadline_seconds, "deadline_seconds")?;
+        Ok(TierPolicy { model, tools, allow: each(allow), deny, deadline, prompt })
+    }
+}

@@ -1,0 +1,76 @@
+//! The shape of the top level, of hosts and of services.
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::checks::{DnsWire, HealthWire};
+use super::contacts::ContactWire;
+use super::context::ContextWire;
+use super::forms::{Entries, TextOrMap};
+use super::hooks::HookWire;
+use super::policy::PolicyWire;
+use crate::inventory::choices::EngineWire;
+
+/// Every key is optional; an empty file is valid.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostsFileWire {
+    /// DNS domain of the services. By default, a service has the DNS name SERVICE.DOMAIN and the health endpoint `https://SERVICE.DOMAIN/health`.
+    pub domain: Option<Spanned<String>>,
+    /// Hosts, by name.
+    #[serde(default)]
+    pub hosts: Option<Entries<HostWire>>,
+    /// Services, by the name under which budgets and events are recorded.
+    #[serde(default)]
+    pub services: Option<Entries<Option<ServiceWire>>>,
+    /// Budgets, tiers and rules.
+    #[serde(default)]
+    pub policy: Option<PolicyWire>,
+    /// Recipients of messages, by name; see [modes.md](modes.md).
+    #[serde(default)]
+    pub contacts: Option<Entries<ContactWire>>,
+    /// Additional hooks, by event of the client; see [hooks.md](hooks.md).
+    #[serde(default)]
+    pub hooks: Option<Entries<Vec<Spanned<HookWire>>>>,
+    /// Files that sessions load when they start; see [context.md](context.md).
+    #[serde(default)]
+    pub context: Option<ContextWire>,
+}
+
+/// A host.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostWire {
+    /// IPv4 address, IPv6 address or DNS name.
+    pub address: Spanned<String>,
+    /// SSH destination, such as `root@ie01`. Without it, the host is not accessible over SSH.
+    pub ssh: Option<Spanned<String>>,
+}
+
+/// A service. Every key is optional.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServiceWire {
+    /// Host that the service runs on, one of `hosts`.
+    pub host: Option<Spanned<String>>,
+    /// Names of its containers and compose services. Default: the name of the service.
+    pub containers: Vec<Spanned<String>>,
+    /// Names of its compose projects.
+    pub projects: Vec<Spanned<String>>,
+    /// Names of its systemd or init units.
+    pub units: Vec<Spanned<String>>,
+    /// Names of its Kubernetes workloads.
+    pub workloads: Vec<Spanned<String>>,
+    /// Names of its Helm releases.
+    pub releases: Vec<Spanned<String>>,
+    /// File names of the Ansible playbooks that deploy it.
+    pub playbooks: Vec<Spanned<String>>,
+    /// HTTP health check. Default: `https://SERVICE.DOMAIN/health`, if `domain` is set.
+    pub health: Option<HealthWire>,
+    /// DNS name that must resolve. Default: SERVICE.DOMAIN, if `domain` is set.
+    pub dns: Option<Spanned<TextOrMap<DnsWire>>>,
+    /// Ports that must accept connections: `8096` on the service's host, or `nas.lan:8096`.
+    pub tcp: Vec<Spanned<String>>,
+    /// Container engine. Default: `docker`.
+    pub engine: Option<EngineWire>,
+}

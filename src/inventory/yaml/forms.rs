@@ -1,0 +1,105 @@
+//! The forms of a value that serde does not provide: a map that keeps its order, and values with a short form.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+
+/// A map with names as keys, in the order of the file and with the position of each name.
+#[derive(Debug)]
+pub struct Entries<T>(pub Vec<(Spanned<String>, T)>);
+
+/// Text, or a list of texts.
+#[derive(Debug)]
+pub struct OneOrMore(pub Vec<String>);
+
+/// Text as the short form of a map.
+#[derive(Debug)]
+pub enum TextOrMap<M> {
+    Text(String),
+    Map(M),
+}
+
+/// The entries of a map that may be missing from the file.
+pub fn entries<T>(map: Option<Entries<T>>) -> impl Iterator<Item = (Spanned<String>, T)> {
+    map.into_iter().flat_map(|entries| entries.0)
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EntriesVisitor<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for EntriesVisitor<T> {
+            type Value = Entries<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map of names")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+
+        deserializer.deserialize_map(EntriesVisitor(PhantomData))
+    }
+}
+
+impl<'de> Deserialize<'de> for OneOrMore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMoreVisitor;
+
+        impl<'de> Visitor<'de> for OneOrMoreVisitor {
+            type Value = OneOrMore;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text or a list of texts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<OneOrMore, E> {
+                Ok(OneOrMore(vec![text.to_owned()]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
+                let mut texts = Vec::new();
+                while let Some(text) = list.next_element()? {
+                    texts.push(text);
+                }
+                Ok(OneOrMore(texts))
+            }
+        }
+
+        deserializer.deserialize_any(OneOrMoreVisitor)
+    }
+}
+
+impl<'de, M: Deserialize<'de>> Deserialize<'de> for TextOrMap<M> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrMapVisitor<M>(PhantomData<M>);
+
+        impl<'de, M: Deserialize<'de>> Visitor<'de> for TextOrMapVisitor<M> {
+            type Value = TextOrMap<M>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text or a map")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(TextOrMap::Text(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                M::deserialize(MapAccessDeserializer::new(map)).map(TextOrMap::Map)
+            }
+        }
+
+        deserializer.deserialize_any(TextOrMapVisitor(PhantomData))
+    }
+}

@@ -1,0 +1,71 @@
+//! The shape of `policy`: budgets, tiers, and the keys of the rules.
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::checks::VerifyWire;
+use super::contacts::ModesWire;
+use super::forms::{Entries, TextOrMap};
+use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
+use crate::inventory::choices::{KindWire, OnFailureWire, UnresolvedWire};
+
+/// Budgets, tiers and rules. A missing key keeps its default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PolicyWire {
+    /// Budget of stops, starts and restarts, per service. Default: 2 in `4h`.
+    pub restart: Option<BudgetWire>,
+    /// Budget of redeployments with playbooks and charts, per service. Default: 1 in `24h`.
+    pub redeployment: Option<BudgetWire>,
+    /// An action whose target service cannot be determined is counted against a separate budget (`budget`), allowed (`allow`) or denied (`deny`). Default: `budget`.
+    pub unresolved: Option<UnresolvedWire>,
+    /// While the ledger, the database of past actions, cannot be used, an action is allowed and reported (`open`) or denied (`closed`). Default: `open`.
+    pub on_failure: Option<OnFailureWire>,
+    /// Rights of the tiers `1`, `2` and `3`.
+    pub tiers: Option<Entries<TierWire>>,
+    /// Verification of services before a session ends; see [verify.md](verify.md).
+    pub verify: Option<VerifyWire>,
+    /// Commands that are always denied, in addition to the defaults; see [policy.md](policy.md).
+    pub never: Option<Vec<NeverWire>>,
+    /// Globs of data folders that must not be removed, in addition to the defaults.
+    pub data: Option<Vec<Spanned<String>>>,
+    /// Globs of files that the agent must not write, in addition to the defaults.
+    pub protect: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
+    /// Globs of files that the agent must not read, in addition to the defaults.
+    pub secret: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
+    /// Actions of MCP tools, by tool name (`mcp__SERVER__TOOL`). They count against budgets.
+    pub tools: Option<Entries<ToolRuleWire>>,
+    /// Recipients that sessions may write to, by session mode.
+    pub modes: Option<ModesWire>,
+    /// URL prefixes of webhooks that deliver messages, in addition to those of common chat services and of `contacts`.
+    pub webhooks: Option<Vec<Spanned<String>>>,
+}
+
+/// A limit on actions within a sliding window. A missing key keeps its default.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetWire {
+    /// Maximum number of actions within one window. `0` denies every action.
+    pub limit: Option<u32>,
+    /// Length of the sliding window.
+    pub window: Option<Spanned<String>>,
+}
+
+/// Rights of a tier. A missing key keeps its default.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TierWire {
+    /// Model of the session. Defaults of tiers 1, 2 and 3: `haiku`, `sonnet`, `opus`.
+    pub model: Option<Spanned<String>>,
+    /// Tools of the client that are available; tools of MCP servers as `mcp__SERVER` or `mcp__SERVER__TOOL`.
+    pub tools: Option<Vec<Spanned<String>>>,
+    /// Kinds of action that are allowed.
+    pub allow: Option<Vec<KindWire>>,
+    /// Command prefixes that are denied, in addition to those that follow from `allow`.
+    #[serde(default)]
+    pub deny: Vec<Spanned<String>>,
+    /// Maximum duration of a session. Defaults of tiers 1, 2 and 3: `30m`, `45m`, `1h`.
+    pub deadline: Option<Spanned<String>>,
+    /// Prompt file that replaces the rendered one.
+    pub prompt: Option<Spanned<String>>,
+}

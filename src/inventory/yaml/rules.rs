@@ -1,0 +1,61 @@
+//! The shape of the rules about commands, files and MCP tools.
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use super::forms::OneOrMore;
+use crate::inventory::choices::{ToolActionWire, ToolVerbWire, WhereWire};
+
+/// A command that is always denied, or a default rule that is disabled.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NeverWire {
+    /// Name of the rule. A rule with the name of a default rule replaces it.
+    pub name: Spanned<String>,
+    /// Whether the default rule with this name is disabled. Default: `false`.
+    #[serde(default)]
+    pub off: bool,
+    /// Patterns of the denied commands. Required, unless `off` is `true`.
+    pub argv: Option<Spanned<OneOrMore>>,
+    /// Why the command is denied and what to do instead; the agent reads it. Required, unless `off` is `true`.
+    pub reason: Option<Spanned<String>>,
+    /// Machines that the rule applies to: the agent's own (`local`), other hosts (`remote`) or `any`. Default: `any`.
+    #[serde(rename = "where")]
+    pub place: Option<WhereWire>,
+    /// Tiers that the rule applies to. Default: all tiers, and sessions without a tier.
+    #[serde(default)]
+    pub tiers: Vec<Spanned<u8>>,
+    /// Examples that the rule must deny, checked when the file is loaded. Required, unless `off` is `true`.
+    #[serde(default)]
+    pub matches: Vec<Spanned<String>>,
+    /// Examples that the rule must not deny, checked when the file is loaded.
+    #[serde(default)]
+    pub differs: Vec<Spanned<String>>,
+}
+
+/// Files that match a glob.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathRuleWire {
+    /// Glob, absolute or relative to the project; plain text sets only this key. A leading `!` makes an exception.
+    pub path: String,
+    /// Machines that the rule applies to: the agent's own (`local`), other hosts (`remote`) or `any`. Default: `local` in `protect`, `any` in `secret`.
+    #[serde(rename = "where")]
+    pub place: Option<WhereWire>,
+}
+
+/// Action of a tool of an MCP server.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolRuleWire {
+    /// Kind of action. `never` denies every call.
+    pub action: ToolActionWire,
+    /// Kind of restart, for action `restart`. Default: `restart`.
+    pub verb: Option<ToolVerbWire>,
+    /// Argument that names the service, or a JSON pointer to it. Required for actions `restart` and `redeployment`.
+    pub service: Option<Spanned<String>>,
+    /// Argument that names the host, or a JSON pointer to it.
+    pub host: Option<Spanned<String>>,
+    /// Argument that names the recipients, or a JSON pointer to it, for action `notification`.
+    pub to: Option<Spanned<String>>,
+}
