@@ -65,7 +65,7 @@ impl<'a> Call<'a> {
             |indexes: &[usize]| indexes.iter().filter_map(|index| self.line.word(*index).cloned()).collect();
         let positionals = self.own.positionals.as_slice();
         match self.does.to.at {
-            Words::NoWords => vec![],
+            Words::Nowhere => vec![],
             Words::From(first) => words(positionals.get(first..).unwrap_or_default()),
             Words::Only(index) => words(positionals.get(index..=index).unwrap_or_default()),
             Words::Last => words(positionals.last().map(std::slice::from_ref).unwrap_or_default()),

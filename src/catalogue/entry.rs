@@ -43,6 +43,7 @@ pub struct EntryWire(Box<Keys>);
 /// The keys of a program and of its verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 struct Keys {
     /// The program's names, without a folder; its key unless given. `mkfs.*` and `*/init.d/*` are globs.
     #[serde(skip_serializing_if = "Texts::is_empty")]
@@ -180,7 +181,8 @@ struct Keys {
     outputs: Texts,
     /// Options whose value is a key that it uses and does not show.
     #[serde(skip_serializing_if = "Texts::is_empty")]
-    keys: Texts,
+    #[serde(rename = "keys")]
+    secrets: Texts,
     /// Options of which one must be given for words to be written.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     writes_with: Texts,
@@ -525,8 +527,8 @@ fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
     };
     let to = match (&keys.to, verb) {
         (Some(to), _) => target(to)?,
-        (None, Verb::Create | Verb::Loosen) => Target { kind: TargetKind::NoTarget, at: Words::NoWords },
-        (None, Verb::Send) => Target { kind: TargetKind::People, at: Words::NoWords },
+        (None, Verb::Create | Verb::Loosen) => Target { kind: TargetKind::NoTarget, at: Words::Nowhere },
+        (None, Verb::Send) => Target { kind: TargetKind::People, at: Words::Nowhere },
         (None, _) => {
             return wrong(
                 format!("`does: {}` without `to`", verb.as_str()),
@@ -591,7 +593,7 @@ fn words(place: &str, written: &str) -> Result<Words, EntryError> {
     let number = |text: &str| text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     Ok(match place {
         "..." => Words::From(0),
-        "" => Words::NoWords,
+        "" => Words::Nowhere,
         "last" => Words::Last,
         "*" => Words::Starred,
         "name" => Words::OwnName,
@@ -683,7 +685,7 @@ fn runs(keys: &Keys) -> Result<Option<Part<Runs>>, EntryError> {
 fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
     let file_words = |written: &Option<String>, otherwise: Words| match written.as_deref() {
         None => Ok(otherwise),
-        Some("none") => Ok(Words::NoWords),
+        Some("none") => Ok(Words::Nowhere),
         Some(written) => match kind_and_place(written) {
             ("word", place) => words(place, written),
             _ => wrong(
@@ -694,9 +696,9 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
     };
     let files = Files {
         reads: file_words(&keys.reads, Words::From(0))?,
-        writes: file_words(&keys.writes, Words::NoWords)?,
+        writes: file_words(&keys.writes, Words::Nowhere)?,
         outputs: options(&keys.outputs)?,
-        keys: options(&keys.keys)?,
+        keys: options(&keys.secrets)?,
         writes_with: options(&keys.writes_with)?,
         deep: options(&keys.deep)?,
         first_is_file: options(&keys.first_is_file)?,

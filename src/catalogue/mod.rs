@@ -12,6 +12,7 @@ pub mod program;
 use crate::shell::glob;
 use program::Program;
 
+#[expect(clippy::enum_glob_use, clippy::wildcard_imports, reason = "the build script writes bare names")]
 mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 
@@ -37,7 +38,7 @@ impl Catalogue {
     /// The program that a command's first word names, with or without its folder.
     pub fn find(self, word: &str) -> Option<&'static Program> {
         let name = base_name(word);
-        let own = self.own.iter().find(|program| program.names.iter().any(|known| *known == name));
+        let own = self.own.iter().find(|program| program.names.contains(&name));
         own.or_else(|| built_in_named(name)).or_else(|| by_glob(word, name))
     }
 

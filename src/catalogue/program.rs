@@ -216,7 +216,7 @@ pub enum TargetKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
     /// None.
-    NoWords,
+    Nowhere,
     /// All from this one on, counted from 0.
     From(usize),
     /// This one, counted from 0.
@@ -361,7 +361,7 @@ impl Files {
     /// Every word may be a file that is read, and nothing is written.
     pub const PLAIN: Self = Self {
         reads: Words::From(0),
-        writes: Words::NoWords,
+        writes: Words::Nowhere,
         outputs: List::EMPTY,
         keys: List::EMPTY,
         writes_with: List::EMPTY,

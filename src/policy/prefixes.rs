@@ -38,7 +38,7 @@ fn by_other_programs(program: &'static Program, catalogue: Catalogue) -> impl It
         let paths = move |name: &&str| {
             verb.paths.iter().map(|path| format!("{name} {}", path.join(" "))).collect::<Vec<_>>()
         };
-        outer.names.iter().flat_map(move |name| paths(name))
+        outer.names.iter().flat_map(paths)
     })
 }
 

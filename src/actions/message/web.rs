@@ -29,7 +29,7 @@ pub(in super::super) fn find_actions(call: &Call<'_>, request: &Request, actions
 pub fn may_be_listed(script: &Script) -> bool {
     let mut found = false;
     script.visit(|node| {
-        found |= matches!(node, Node::Command(command) if is_client(command, script.catalogue))
+        found |= matches!(node, Node::Command(command) if is_client(command, script.catalogue));
     });
     found
 }

@@ -43,7 +43,7 @@ pub fn accesses(
         _ => {}
     }
     let rest = usage.as_ref().map_or(1, |usage| usage.rest);
-    let value = usage.as_ref().map(|usage| usage.value());
+    let value = usage.as_ref().map(crate::catalogue::lookup::Usage::value);
     written(command, &files, (rest, value.as_deref().unwrap_or_default()), &texts, into);
     read(command, &files, rest, &texts, into);
 }
@@ -84,12 +84,12 @@ fn downloaded(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
 }
 
 /// The words of these that are meant.
-fn chosen<'w, T>(words: Words, items: &'w [T]) -> &'w [T] {
+fn chosen<T>(words: Words, items: &[T]) -> &[T] {
     match words {
         Words::From(first) => items.get(first..).unwrap_or_default(),
         Words::Only(index) => items.get(index..=index).unwrap_or_default(),
         Words::Last => items.last().map(std::slice::from_ref).unwrap_or_default(),
-        Words::NoWords | Words::Starred | Words::OwnName | Words::ValueOf(_) => &[],
+        Words::Nowhere | Words::Starred | Words::OwnName | Words::ValueOf(_) => &[],
     }
 }
 
@@ -101,7 +101,7 @@ fn written(
     texts: &[&str],
     into: &mut Vec<Access>,
 ) {
-    if files.writes == Words::NoWords && files.outputs.is_empty() {
+    if files.writes == Words::Nowhere && files.outputs.is_empty() {
         return;
     }
     let value: Vec<&str> = value.iter().chain(files.outputs.iter()).copied().collect();
@@ -142,12 +142,12 @@ fn written(
 /// Whether an option says what the first word says otherwise: `sed -e SCRIPT FILE`.
 fn first_is_file(files: &Files, texts: &[&str]) -> bool {
     let begins = |text: &&str| files.first_is_file.iter().any(|option| text.starts_with(option));
-    texts.iter().skip(1).any(|text| begins(&text))
+    texts.iter().skip(1).any(begins)
 }
 
 /// Every word that may be a file which is read.
 fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mut Vec<Access>) {
-    if files.reads == Words::NoWords {
+    if files.reads == Words::Nowhere {
         return;
     }
     let mut skip_next = false;
