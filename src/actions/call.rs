@@ -2,9 +2,9 @@
 
 use super::line::{Arguments, Line, Named, named};
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::program::{Does, Options, Words};
+use crate::catalogue::program::{Does, Options, Program, Words};
 use crate::model::action::{Action, ActionKind, Family, Target};
-use crate::shell::{Word, host_of};
+use crate::shell::{Word, glob, host_of};
 
 /// A call of a program that acts.
 pub(super) struct Call<'a> {
@@ -21,12 +21,20 @@ pub(super) struct Call<'a> {
     needed: Option<&'static str>,
 }
 
+/// Why a command line carries out no action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Idle {
+    /// An option makes it only look: `--help`, `--dry-run`.
+    Quiet,
+    /// This form of the program is none that acts.
+    NoAction,
+}
+
 impl<'a> Call<'a> {
-    /// Reads the rest of a command line; `None` when this form of it does nothing.
-    pub fn of(line: &'a Line<'a>, usage: &'a Usage) -> Option<Self> {
-        let does = usage.form.does?.0;
+    /// Reads the rest of a command line.
+    pub fn of(line: &'a Line<'a>, usage: &'a Usage) -> Result<Self, Idle> {
         let program = usage.program;
-        let value = |program: &crate::catalogue::program::Program| program.value.unwrap_or(Options::EMPTY);
+        let value = |program: &Program| program.value.unwrap_or(Options::EMPTY);
         let outer = usage.before.map(|(outer, end)| line.arguments(1, end, value(outer))).unwrap_or_default();
         let global = line.arguments(usage.start, usage.rest, value(program));
         let mut own = line.arguments(usage.rest, usize::MAX, usage.value());
@@ -34,22 +42,24 @@ impl<'a> Call<'a> {
             own.options.splice(0..0, global.options.iter().cloned());
         }
         let outer_quiet = usage.before.is_some_and(|(outer_program, _)| outer.has(&outer_program.form.quiet));
-        let quiet = outer_quiet || global.has(&program.form.quiet) || own.has(&usage.form.quiet);
         let ends_early = usage.form.quiet_values.iter().any(|quiet| {
             let value = own.value(&[quiet.option]).and_then(Word::known);
             value.is_some_and(|value| {
                 quiet.values.iter().any(|one| *one == value || *one == value.to_ascii_lowercase())
             })
         });
-        let needed = own.first_of(&does.needs);
-        let mut call = Self { line, usage, does, own, global, outer, needed };
-        let first = call.own.positionals.first().map_or("", |index| line.text(*index));
-        let is_meant = does.first.is_empty() || does.first.iter().any(|glob| crate::shell::glob(glob, first));
-        if quiet || ends_early || !is_meant || (needed.is_none() && !does.needs.is_empty()) {
-            return None;
+        if outer_quiet || ends_early || global.has(&program.form.quiet) || own.has(&usage.form.quiet) {
+            return Err(Idle::Quiet);
         }
-        call.own.positionals.retain(|index| !call.usage.verb.contains(index));
-        Some(call)
+        let does = usage.form.does.ok_or(Idle::NoAction)?.0;
+        let needed = own.first_of(&does.needs);
+        let first = own.positionals.first().map_or("", |index| line.text(*index));
+        let is_meant = does.first.is_empty() || does.first.iter().any(|wanted| glob(wanted, first));
+        if !is_meant || (needed.is_none() && !does.needs.is_empty()) {
+            return Err(Idle::NoAction);
+        }
+        own.positionals.retain(|index| !usage.verb.contains(index));
+        Ok(Self { line, usage, does, own, global, outer, needed })
     }
 
     /// The program and verb as they are written, with the option that is needed: `docker rm -f`.

@@ -4,6 +4,7 @@
 mod ansible;
 mod call;
 mod compose;
+pub mod effect;
 mod engine_api;
 mod generous;
 mod kubectl;
@@ -80,7 +81,14 @@ fn find_actions(
 /// Adds the actions of a command line; false when its program is not in the catalogue.
 fn act(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
     let Some(usage) = line.usage() else { return false };
-    let Some(call) = Call::of(line, &usage) else { return true };
+    if let Ok(call) = Call::of(line, &usage) {
+        act_on(&call, actions);
+    }
+    true
+}
+
+/// Adds the actions of a call.
+fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
     match call.does.to.kind {
         TargetKind::Container if call.own.has(&call.does.all) => {
             actions.push(call.on_everything(Family::Container, "--all"));
@@ -89,23 +97,22 @@ fn act(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
         TargetKind::Service => call.act_on_each(Family::Program, Target::Service, whole, actions),
         TargetKind::Project => call.act_on_each(Family::Container, Target::ComposeProject, whole, actions),
         TargetKind::Unit => call.act_on_each(Family::Unit, Target::Unit, unit, actions),
-        TargetKind::Release if generates_name(&call) => {
+        TargetKind::Release if generates_name(call) => {
             actions.push(call.action(Family::Helm, Target::Unknown, call.words()));
         }
         TargetKind::Release => call.act_on_each(Family::Helm, Target::Release, whole, actions),
-        TargetKind::Compose => compose::find_actions(&call, actions),
-        TargetKind::Workload => kubectl::find_actions(&call, actions),
-        TargetKind::Playbook => ansible::find_actions(&call, actions),
-        TargetKind::People => message::mail(&call, actions),
-        TargetKind::Apprise => message::apprise(&call, actions),
+        TargetKind::Compose => compose::find_actions(call, actions),
+        TargetKind::Workload => kubectl::find_actions(call, actions),
+        TargetKind::Playbook => ansible::find_actions(call, actions),
+        TargetKind::People => message::mail(call, actions),
+        TargetKind::Apprise => message::apprise(call, actions),
         TargetKind::Requests => {
-            let request = request::Request::of(&call);
-            engine_api::find_actions(&call, &request, actions);
-            message::web(&call, &request, actions);
+            let request = request::Request::of(call);
+            engine_api::find_actions(call, &request, actions);
+            message::web(call, &request, actions);
         }
-        TargetKind::NoTarget => actions.push(without_target(&call)),
+        TargetKind::NoTarget => actions.push(without_target(call)),
     }
-    true
 }
 
 fn whole(name: &str) -> &str {

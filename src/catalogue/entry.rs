@@ -31,6 +31,8 @@ impl fmt::Display for EntryError {
     }
 }
 
+impl std::error::Error for EntryError {}
+
 fn wrong<T>(what: impl Into<String>, remedy: impl Into<String>) -> Result<T, EntryError> {
     Err(EntryError { what: what.into(), remedy: remedy.into() })
 }
@@ -66,10 +68,10 @@ struct Keys {
     /// Rules of `policy.never`, with patterns of the words after the program.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     never: BTreeMap<String, Texts>,
-    /// Examples that carry out the action, run the command or have the effect; checked when the file is read.
+    /// Commands that carry out an action or run another command through this program; of a program that does neither, commands that only read. Checked when the file is read.
     #[serde(skip_serializing)]
     matches: Texts,
-    /// Examples that only read; checked, too.
+    /// Commands of which that is not true; checked, too.
     #[serde(skip_serializing)]
     differs: Texts,
 
@@ -82,7 +84,7 @@ struct Keys {
     /// Values of options with which it changes nothing.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     quiet_values: BTreeMap<String, Texts>,
-    /// `reads`, `changes` or `unknown`, which is the default.
+    /// What it does to the world where it carries out no action: `reads`, `changes` or `unknown`. Default: that of the command that it runs, else `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     effect: Option<EffectWire>,
 
@@ -386,6 +388,12 @@ impl EntryWire {
         (&self.0.matches.0, &self.0.differs.0)
     }
 
+    /// Whether it states an action or a command that is run, for one form at least.
+    pub fn acts(&self) -> bool {
+        let acts = |keys: &Keys| keys.does.is_some() || keys.runs.is_some() || keys.then.is_some();
+        acts(&self.0) || self.0.verbs.0.iter().any(|(_, entry)| acts(&entry.0))
+    }
+
     /// The description as constants, kept for the life of the process.
     pub fn into_program(self, key: &str) -> Result<Program, EntryError> {
         let keys = *self.0;
@@ -482,11 +490,11 @@ fn form(keys: &Keys) -> Result<Form, EntryError> {
         value: keys.value.as_ref().map(options).transpose()?,
         quiet: options(&keys.quiet)?,
         quiet_values: list(quiet_values.collect()),
-        effect: match keys.effect {
-            Some(EffectWire::Reads) => Effect::Reads,
-            Some(EffectWire::Changes) => Effect::Changes,
-            Some(EffectWire::Unknown) | None => Effect::Unknown,
-        },
+        effect: keys.effect.map(|effect| match effect {
+            EffectWire::Reads => Effect::Reads,
+            EffectWire::Changes => Effect::Changes,
+            EffectWire::Unknown => Effect::Unknown,
+        }),
         does: does(keys)?,
         runs: runs(keys)?,
         then: keys.then.as_deref().map(text),

@@ -10,6 +10,7 @@ pub mod options;
 pub mod program;
 
 use crate::shell::glob;
+use entry::{Entries, EntryError};
 use program::Program;
 
 #[expect(clippy::enum_glob_use, clippy::wildcard_imports, reason = "the build script writes bare names")]
@@ -33,6 +34,12 @@ impl Catalogue {
     /// The built-in programs and those that `hosts.yaml` describes, which win.
     pub const fn with(own: &'static [Program]) -> Self {
         Self { own }
+    }
+
+    /// The built-in programs and those of these descriptions, kept for the life of the process.
+    pub fn describing(entries: &Entries) -> Result<Self, EntryError> {
+        let programs = entries.0.iter().map(|(key, entry)| entry.clone().into_program(key));
+        Ok(Self::with(Vec::leak(programs.collect::<Result<_, _>>()?)))
     }
 
     /// The program that a command's first word names, with or without its folder.

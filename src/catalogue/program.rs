@@ -99,8 +99,8 @@ pub struct Form {
     pub quiet: Options,
     /// Values of options with which it changes nothing.
     pub quiet_values: List<OptionValues>,
-    /// What it does to the world, where it carries out no action and runs no other command.
-    pub effect: Effect,
+    /// What it does to the world where it carries out no action; `None`: what the command does that it runs, else unknown.
+    pub effect: Option<Effect>,
     /// The action that it carries out.
     pub does: Option<Part<Does>>,
     /// The command that it runs.

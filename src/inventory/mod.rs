@@ -8,6 +8,7 @@ pub mod load;
 pub mod nearest;
 mod yaml;
 
+use crate::catalogue::entry::Entries;
 use crate::model::context::ContextPolicy;
 use crate::model::hooks::OwnHook;
 use crate::model::inventory::Inventory;
@@ -24,4 +25,6 @@ pub struct Installation {
     pub hooks: Vec<OwnHook>,
     /// The files that sessions load when they start.
     pub context: ContextPolicy,
+    /// The descriptions of the operator's own programs; the catalogue of the rules holds what they state.
+    pub programs: Entries,
 }

@@ -82,8 +82,8 @@ pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
 }
 
 /// The keys of `hosts.yaml` that state rules.
-const RULE_KEYS: [&str; 9] =
-    ["never", "data", "deny", "protect", "secret", "tools", "webhooks", "contacts", "role"];
+const RULE_KEYS: [&str; 10] =
+    ["programs", "never", "data", "deny", "protect", "secret", "tools", "webhooks", "contacts", "role"];
 
 /// The inventory file: the one that is named, else the first usual place that has one.
 pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {

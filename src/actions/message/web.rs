@@ -48,7 +48,7 @@ pub fn listed(script: &Script, webhooks: &[String], actions: &mut Vec<Action>) {
     for command in script.commands().into_iter().filter(|command| is_client(command, script.catalogue)) {
         let line = Line::new(command, script.catalogue);
         let Some(usage) = line.usage() else { continue };
-        let Some(call) = Call::of(&line, &usage) else { continue };
+        let Ok(call) = Call::of(&line, &usage) else { continue };
         let request = Request::of(&call);
         for url in request.urls.iter().filter(|url| chat(url, &call, &request).is_none()) {
             let begins = |webhook: &String| {

@@ -7,6 +7,7 @@ mod context;
 mod health;
 mod hooks;
 mod policy;
+mod programs;
 mod rules;
 mod service;
 mod tier;
@@ -44,13 +45,15 @@ pub fn check(file: HostsFileWire) -> Checked<Installation> {
     let (services, parts): (Vec<Service>, Vec<Vec<service::Part>>) = services.into_iter().unzip();
     service::one_owner_per_part(&services, &parts)?;
     let contacts = contacts::check(file.contacts)?;
+    let (programs, catalogue) = programs::check(file.programs)?;
     let mut policy = policy::check(file.policy.unwrap_or_default(), contacts)?;
+    policy.rules.catalogue = catalogue;
     let hooks = hooks::check(file.hooks)?;
     let context = context::check(file.context.unwrap_or_default())?;
     let roles = context.role_globs().into_iter().map(|glob| PathRule { glob, place: Where::Local });
     // In front of the operator's rules, whose exceptions then apply to role files, too.
     policy.rules.protect.splice(0..0, roles);
-    Ok(Installation { inventory: Inventory { domain, hosts, services }, policy, hooks, context })
+    Ok(Installation { inventory: Inventory { domain, hosts, services }, policy, hooks, context, programs })
 }
 
 fn check_host(name: Spanned<String>, host: HostWire) -> Checked<Host> {

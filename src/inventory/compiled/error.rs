@@ -1,5 +1,6 @@
 //! Why a compiled policy cannot be used.
 
+use crate::catalogue::entry::EntryError;
 use crate::model::policy::{Tier, Window};
 
 /// Why a compiled policy cannot be used.
@@ -16,6 +17,9 @@ pub enum CompiledError {
         /// The only format that this release reads.
         expected: u32,
     },
+    /// A program's description states what cannot be.
+    #[error("compiled policy with a program that cannot be read: {0}")]
+    Program(#[from] EntryError),
     /// A duration or a tier is out of range.
     #[error("compiled policy with `{0}` out of range")]
     Range(&'static str),

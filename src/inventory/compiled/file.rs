@@ -10,6 +10,8 @@ use super::inventory::{HostWire, ServiceWire};
 use super::mirrors::{each, mirrors};
 use super::policy::PolicyWire;
 use super::rules::RulesWire;
+use crate::catalogue::Catalogue;
+use crate::catalogue::entry::Entries;
 use crate::inventory::Installation;
 use crate::model::hooks::OwnHook;
 use crate::model::inventory::Inventory;
@@ -54,6 +56,8 @@ struct CompiledWire {
     rules: Option<Box<RawValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     windows: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    programs: Option<Box<RawValue>>,
     // The header ends here.
     domain: Option<String>,
     hosts: Vec<HostWire>,
@@ -67,13 +71,15 @@ struct CompiledWire {
 
 impl CompiledWire {
     fn of(compiled: Compiled) -> Result<Self, CompiledError> {
-        let Compiled { installation: Installation { inventory, policy, hooks, context }, tier } = compiled;
+        let Compiled { installation: Installation { inventory, policy, hooks, context, programs }, tier } =
+            compiled;
         let windows = &context.windows;
         Ok(Self {
             format: FORMAT,
             tier: tier.map(Tier::number),
             rules: Some(to_raw_value(&RulesWire::from(&policy))?),
             windows: if windows.is_empty() { None } else { Some(to_raw_value(windows)?) },
+            programs: if programs == Entries::default() { None } else { Some(to_raw_value(&programs)?) },
             domain: inventory.domain,
             hosts: each(inventory.hosts),
             services: each(inventory.services),
@@ -87,13 +93,16 @@ impl CompiledWire {
         if self.format != FORMAT {
             return Err(CompiledError::Format { found: self.format, expected: FORMAT });
         }
-        let rules = parsed::<RulesWire>(self.rules)?.into_rules()?;
+        let mut rules = parsed::<RulesWire>(self.rules)?.into_rules()?;
+        let programs = parsed::<Entries>(self.programs)?;
+        rules.catalogue = Catalogue::describing(&programs)?;
         let services = self.services.into_iter().map(ServiceWire::into_service).collect::<Result<_, _>>()?;
         let installation = Installation {
             inventory: Inventory { domain: self.domain, hosts: each(self.hosts), services },
             policy: self.policy.into_policy(rules)?,
             hooks: each(self.hooks),
             context: self.context.into_policy(parsed(self.windows)?),
+            programs,
         };
         Ok(Compiled { installation, tier: tier(self.tier)? })
     }

@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use super::file::{Compiled, FORMAT, tier};
 use super::rules::RulesWire;
+use crate::catalogue::Catalogue;
 use crate::model::policy::Tier;
 use crate::model::rules::Rules;
 
@@ -35,18 +36,22 @@ impl PolicyHeader {
     /// Reads the header of a file with the text of [`Compiled::to_json`]; `None` for any other text.
     pub fn read(file: impl BufRead) -> Option<Self> {
         let mut header = Self::default();
-        let mut rules = None;
+        let (mut rules, mut catalogue) = (None, Catalogue::default());
         for line in lines(file) {
             match key_and_value(&line) {
                 ("\"format\"", value) if value.parse() != Ok(FORMAT) => return None,
                 ("\"tier\"", value) => header.tier = tier(serde_json::from_str(value).ok()?).ok()?,
                 ("\"rules\"", value) => rules = Some(serde_json::from_str::<RulesWire>(value).ok()?),
+                ("\"programs\"", value) => {
+                    catalogue = Catalogue::describing(&serde_json::from_str(value).ok()?).ok()?;
+                }
                 _ => {}
             }
         }
         let mut rules = rules?;
         header.deny = std::mem::take(&mut rules.deny);
         header.rules = rules.into_rules().ok()?;
+        header.rules.catalogue = catalogue;
         Some(header)
     }
 }
@@ -80,7 +85,9 @@ mod tests {
     fn a_compiled_policy_and_its_header_are_read_back_unchanged() {
         let context = "context:\n  files: [a.md, b/**]\n  tiers: {2: [c.md]}\n  roles: {chief: {file: CHIEF.md, files: [d.md]}}\n  \
                        role_folder: roles\n  windows: {local: 32768, claude-x: 500000}\n";
-        for context in ["", context] {
+        let programs = "programs:\n  restart-svc: {does: restart, to: service 1, matches: [restart-svc jellyfin]}\n  \
+                        lab: {verbs: {status: reads, wipe: {effect: changes}}, matches: [lab status]}\n";
+        for context in ["", context, programs] {
             let text = format!("{}\n{context}", include_str!("../../../hosts.yaml"));
             let compiled =
                 Compiled { installation: load::parse(&text).unwrap(), tier: Some(Tier::Remediate) };

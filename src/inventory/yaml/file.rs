@@ -9,6 +9,7 @@ use super::context::ContextWire;
 use super::forms::{Entries, TextOrMap};
 use super::hooks::HookWire;
 use super::policy::PolicyWire;
+use crate::catalogue::entry::EntryWire;
 use crate::inventory::choices::EngineWire;
 
 /// Every key is optional; an empty file is valid.
@@ -26,6 +27,9 @@ pub struct HostsFileWire {
     /// Budgets, tiers and rules.
     #[serde(default)]
     pub policy: Option<PolicyWire>,
+    /// Programs of your own and what they do, by name; see [programs.md](programs.md).
+    #[serde(default)]
+    pub programs: Option<Entries<EntryWire>>,
     /// Recipients of messages, by name; see [modes.md](modes.md).
     #[serde(default)]
     pub contacts: Option<Entries<ContactWire>>,

@@ -1,0 +1,100 @@
+//! Programs of the operator's own: each proves its description on its examples.
+
+use serde_saphyr::Spanned;
+
+use crate::actions::{effect, read_command_with};
+use crate::catalogue::Catalogue;
+use crate::catalogue::entry::{self, EntryWire};
+use crate::catalogue::program::Program;
+use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::yaml::forms::{Entries, entries};
+use crate::model::effect::Effect;
+
+/// Checks the descriptions; the catalogue holds the built-in programs and these.
+pub fn check(wires: Option<Entries<EntryWire>>) -> Checked<(entry::Entries, Catalogue)> {
+    let wires: Vec<(Spanned<String>, EntryWire)> = entries(wires).collect();
+    let mut programs: Vec<Program> = Vec::new();
+    for (name, wire) in &wires {
+        let program = wire.clone().into_program(&name.value).map_err(|error| {
+            Mistake::at(name.referenced, format!("program `{}`: {}", name.value, error.what), error.remedy)
+        })?;
+        for own in program.names.iter() {
+            check_name(name, own)?;
+            if programs.iter().any(|other| other.names.contains(own)) {
+                return Err(Mistake::of(
+                    name,
+                    format!("has the name `{own}` of another program"),
+                    "rename one of the two",
+                ));
+            }
+        }
+        programs.push(program);
+    }
+    let catalogue = Catalogue::with(Vec::leak(programs));
+    for (name, wire) in &wires {
+        check_examples(name, wire, catalogue)?;
+    }
+    let wires = wires.into_iter().map(|(name, wire)| (name.value, wire)).collect();
+    Ok((entry::Entries(wires), catalogue))
+}
+
+/// A name without a folder that is not a built-in program which opsctl guards.
+fn check_name(key: &Spanned<String>, name: &str) -> Checked<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+@-".contains(c);
+    if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
+        let what = format!("has the name `{name}`, which is not the name of a program");
+        return Err(Mistake::of(key, what, "write it without folder and blanks, such as `restart-svc`"));
+    }
+    let guarded = Catalogue::default().find(name).is_some_and(|program| {
+        let forms = || program.verbs.iter().map(|verb| &verb.form).chain([&program.form]);
+        !program.never.is_empty()
+            || forms().any(|form| form.does.is_some() || form.runs.is_some() || form.then.is_some())
+    });
+    if guarded {
+        let what = format!("describes `{name}`, which opsctl knows to act or to run other programs");
+        return Err(Mistake::of(
+            key,
+            what,
+            "remove it; `policy.never` and `policy.tiers` state what is denied",
+        ));
+    }
+    Ok(())
+}
+
+fn check_examples(name: &Spanned<String>, wire: &EntryWire, catalogue: Catalogue) -> Checked<()> {
+    let (matches, differs) = wire.examples();
+    let statement = if wire.acts() { "carries out an action or runs another command" } else { "only reads" };
+    if matches.is_empty() {
+        let remedy = format!("add a command that {statement}, such as `matches: [{} …]`", name.value);
+        return Err(Mistake::of(name, "has no `matches`", remedy));
+    }
+    for (examples, expected) in [(matches, true), (differs, false)] {
+        for example in examples {
+            if holds(example, wire.acts(), catalogue) != expected {
+                let (list, other) = if expected { ("matches", "differs") } else { ("differs", "matches") };
+                let not = if expected { "not " } else { "" };
+                let what =
+                    format!("lists `{example}` under `{list}`, but it is {not}a command that {statement}");
+                return Err(Mistake::of(
+                    name,
+                    what,
+                    format!("fix the description, or move the example to `{other}`"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the description applies to an example.
+fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
+    let reading = read_command_with(example, None, catalogue);
+    if !acts {
+        return effect::of_script(&reading.script) == Effect::Reads;
+    }
+    let mut runs = false;
+    reading
+        .script
+        .visit(|node| runs |= matches!(node, crate::shell::Node::Group(_, inner) if !inner.is_empty()));
+    runs || !reading.actions.is_empty()
+}
