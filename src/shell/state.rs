@@ -7,9 +7,13 @@ use std::sync::Arc;
 use brush_parser::ast;
 
 use super::text::{Field, Origin, Word, is_known};
+use crate::path::fold;
 
 /// Only so many exported variables are carried along to commands.
 const MOST_EXPORTED: usize = 64;
+
+/// Levels below `/` beyond which a folder is not followed: only a loop of `cd a` gets there.
+const DEEPEST_FOLDER: usize = 64;
 
 /// What a variable holds; texts may have marks in them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,23 +160,11 @@ impl Shell {
         self
     }
 
-    /// Follows a directory name from where this shell is.
+    /// The absolute path of a folder named from where this shell is; `None` where that is not known or the
+    /// folder lies more than [`DEEPEST_FOLDER`] levels deep.
     pub fn follow(&self, dir: &str) -> Option<String> {
-        let mut parts: Vec<&str> = Vec::new();
         let start = if dir.starts_with('/') { "" } else { self.cwd.as_deref()? };
-        for part in start.split('/').chain(dir.split('/')) {
-            // Nobody works that deep; a loop of `cd a` would.
-            if parts.len() > 64 {
-                return None;
-            }
-            match part {
-                "" | "." => {}
-                ".." => {
-                    parts.pop();
-                }
-                name => parts.push(name),
-            }
-        }
-        Some(format!("/{}", parts.join("/")))
+        let names = fold(start, dir);
+        (names.len() <= DEEPEST_FOLDER).then(|| format!("/{}", names.join("/")))
     }
 }
