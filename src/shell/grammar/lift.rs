@@ -4,6 +4,7 @@
 //! of `case` patterns there. So here-documents are lifted out and leave a here-string with their number,
 //! patterns get both brackets, and comments go. One pass, with a stack of its own.
 
+use super::error::SyntaxError;
 use super::here::{HereDocument, Pending, body, delimiter};
 use super::word::ansi_c;
 use crate::shell::marks::{APART, DOCUMENT};
@@ -37,16 +38,16 @@ enum Case {
 }
 
 /// Lifts the here-documents of a script into `documents`; says in plain words what it refuses.
-pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
     lift_from(text, Frame::Code { close: None, cases: Vec::new() }, documents)
 }
 
 /// The same for the body of a here-document, in which there may be substitutions.
-pub(crate) fn lift_document(body: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+pub(crate) fn lift_document(body: &str, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
     lift_from(body, Frame::Document, documents)
 }
 
-fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
     let mut scanner = Scanner {
         text,
         at: 0,
@@ -66,7 +67,7 @@ fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) ->
             None => break,
         }
         if scanner.frames.len() > 256 {
-            return Err("it nests too deeply".to_owned());
+            return Err(SyntaxError::TooDeep);
         }
     }
     Ok(scanner.out)
@@ -238,7 +239,7 @@ impl<'a> Scanner<'a> {
         self.copy(before + 1 + end);
     }
 
-    fn code(&mut self, c: char, documents: &mut Vec<HereDocument>) -> Result<(), String> {
+    fn code(&mut self, c: char, documents: &mut Vec<HereDocument>) -> Result<(), SyntaxError> {
         let rest = self.rest();
         if self.case() == Some(Case::Start) && !c.is_whitespace() && c != '#' {
             self.pattern_start(rest);
@@ -386,14 +387,14 @@ impl<'a> Scanner<'a> {
     }
 
     /// At `<<`, with or without a dash.
-    fn here_document(&mut self, documents: &mut Vec<HereDocument>) -> Result<(), String> {
+    fn here_document(&mut self, documents: &mut Vec<HereDocument>) -> Result<(), SyntaxError> {
         let rest = self.rest().get(2..).unwrap_or_default();
         let tabs = rest.starts_with('-');
         let after = rest.get(usize::from(tabs)..).unwrap_or_default();
         let word = after.trim_start_matches([' ', '\t']);
         let (delimiter, len, quoted) = delimiter(word);
         if len == 0 {
-            return Err("a here-document has no delimiter".to_owned());
+            return Err(SyntaxError::NoDelimiter);
         }
         self.at += 2 + usize::from(tabs) + (after.len() - word.len()) + len;
         let number = documents.len();

@@ -4,8 +4,9 @@
 //! the text and its tokens are looked over first, and what would run away is refused here.
 
 use brush_parser::ast::Program;
-use brush_parser::{ParseError, ParserOptions, Token, TokenizerError, TokenizerOptions};
+use brush_parser::{ParserOptions, Token, TokenizerError, TokenizerOptions};
 
+use super::error::SyntaxError;
 use super::here::HereDocument;
 use super::lift::lift;
 use super::prepare::prepare;
@@ -15,28 +16,22 @@ const DEEPEST_BRACKETS: usize = 24;
 /// More tokens than this are not read: 64 KiB of ordinary script hold a third of it.
 const MOST_TOKENS: usize = 20_000;
 
-/// Parses a script, or says in plain words why it cannot be read.
-pub(crate) fn parse(text: &str, documents: &mut Vec<HereDocument>) -> Result<Program, String> {
+/// Parses a script, whose here-documents are added to `documents`.
+pub(crate) fn parse(text: &str, documents: &mut Vec<HereDocument>) -> Result<Program, SyntaxError> {
     let text = lift(text, documents)?;
     if too_deep(&text) {
-        return Err("it nests brackets too deeply".to_owned());
+        return Err(SyntaxError::BracketsTooDeep);
     }
     // A mistake in the parser must not be taken for a command without actions.
     let parsed = std::panic::catch_unwind(|| {
-        let tokens = tokenize(&text).map_err(|error| error.to_string())?;
+        let tokens = tokenize(&text)?;
         if tokens.len() > MOST_TOKENS {
-            return Err("it holds too many words".to_owned());
+            return Err(SyntaxError::TooManyWords);
         }
         let tokens = prepare(tokens)?;
-        brush_parser::parse_tokens(&tokens, &ParserOptions::default()).map_err(|error| match error {
-            ParseError::ParsingNear(position) => {
-                format!("syntax error at line {}, column {}", position.line, position.column)
-            }
-            ParseError::ParsingAtEndOfInput => "it ends too early".to_owned(),
-            ParseError::Tokenizing { inner, .. } => inner.to_string(),
-        })
+        Ok(brush_parser::parse_tokens(&tokens, &ParserOptions::default())?)
     });
-    parsed.unwrap_or_else(|_| Err("the parser fails on it".to_owned()))
+    parsed.unwrap_or(Err(SyntaxError::ParserPanic))
 }
 
 fn tokenize(text: &str) -> Result<Vec<Token>, TokenizerError> {

@@ -6,6 +6,7 @@ use std::vec::IntoIter;
 
 use brush_parser::{Token, TokenLocation};
 
+use super::error::SyntaxError;
 use crate::shell::marks::{APART, SELECT};
 
 /// Compound commands nested deeper than this are not read.
@@ -22,7 +23,7 @@ enum Open {
 }
 
 /// The tokens as the grammar wants them, or why it does not get them.
-pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
+pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, SyntaxError> {
     let mut preparation = Preparation {
         prepared: Vec::with_capacity(tokens.len() + 8),
         rest: tokens.into_iter().peekable(),
@@ -44,13 +45,13 @@ pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
             Token::Word(word, place) => preparation.word(word, place)?,
         }
         if preparation.open.len() > DEEPEST_COMPOUNDS || preparation.coprocesses > DEEPEST_CASES {
-            return Err("it nests too deeply".to_owned());
+            return Err(SyntaxError::TooDeep);
         }
     }
     if preparation.open.is_empty() {
         Ok(preparation.prepared)
     } else {
-        Err("a bracket or a compound command is never closed".to_owned())
+        Err(SyntaxError::NeverClosed)
     }
 }
 
@@ -106,7 +107,7 @@ impl Preparation {
             if before == operator && left.end.index != place.start.index)
     }
 
-    fn word(&mut self, word: String, place: TokenLocation) -> Result<(), String> {
+    fn word(&mut self, word: String, place: TokenLocation) -> Result<(), SyntaxError> {
         self.in_test &= word != "]]";
         let is_variable = std::mem::take(&mut self.select);
         let selects = word == "select" && matches!(self.rest.peek(), Some(Token::Word(..)));
@@ -126,7 +127,7 @@ impl Preparation {
             && word.bytes().all(|b| b.is_ascii_digit())
             && matches!(self.rest.peek(), Some(Token::Operator(o, _)) if o.starts_with(['<', '>']));
         if runaway_index(&word) {
-            return Err("an array index is too involved".to_owned());
+            return Err(SyntaxError::InvolvedIndex);
         }
         let word = if overlong {
             // Too long for a file descriptor; the grammar would not check.
@@ -147,12 +148,12 @@ impl Preparation {
     }
 
     /// A word where a command starts; true when a command may start after it, too.
-    fn keyword(&mut self, word: &str, selects: bool, place: &TokenLocation) -> Result<bool, String> {
+    fn keyword(&mut self, word: &str, selects: bool, place: &TokenLocation) -> Result<bool, SyntaxError> {
         match word {
             "case" => {
                 let nested = |kind: &Open| self.open.iter().filter(|o| *o == kind).count();
                 if nested(&Open::Bracket) > 6 || nested(&Open::Case) >= DEEPEST_CASES {
-                    return Err("it nests a case too deeply".to_owned());
+                    return Err(SyntaxError::CasesTooDeep);
                 }
                 self.open.push(Open::Case);
                 return Ok(false);
