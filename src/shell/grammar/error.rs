@@ -1,9 +1,9 @@
-//! Why a text cannot be read.
+//! Errors of the grammar phase.
 
 use brush_parser::{ParseError, TokenizerError};
 use thiserror::Error;
 
-/// Why a text has no syntax tree; each reads on from "cannot read `…`: ".
+/// Why a text has no syntax tree. The texts continue "cannot read `…`: ".
 #[derive(Debug, Error)]
 pub(crate) enum SyntaxError {
     #[error("it nests too deeply")]
