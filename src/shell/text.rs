@@ -206,7 +206,7 @@ pub(crate) fn is_known(text: &str) -> bool {
     !text.contains(OPEN)
 }
 
-/// True when nothing is known of the text up to its end or its first known part.
+/// True when the text starts with an unknown stretch.
 pub(crate) fn is_all_unknown(text: &str) -> bool {
     text.starts_with(OPEN)
 }
