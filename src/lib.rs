@@ -10,6 +10,7 @@ pub mod hook;
 pub mod inventory;
 pub mod ledger;
 pub mod model;
+pub mod path;
 pub mod plain_file;
 pub mod policy;
 pub mod probe;

@@ -1,4 +1,4 @@
-//! Reading a file that others write, without being held up or filled up by what they put in its place.
+//! Reads files that others write. Never blocks, and never reads more than a limit.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
@@ -7,22 +7,23 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug)]
 pub enum Content {
-    /// All of it.
+    /// The whole content.
     Bytes(Vec<u8>),
-    /// It is larger than what is read; so many bytes it has.
+    /// The file exceeds the limit; holds its size in bytes.
     TooLarge(u64),
 }
 
-/// Reads a regular file of at most `limit` bytes. A pipe would keep its reader waiting, and a device may
-/// have no end, so neither is read.
+/// Reads a regular file of at most `limit` bytes and follows symbolic links. Pipes, which may block, and
+/// devices, which may be endless, are errors.
 pub fn read(path: &Path, limit: u64) -> io::Result<Content> {
     open_and_read(path, OFlags::empty(), limit)
 }
 
-/// As [`read`], and a symbolic link is not followed: who may put a link there may not choose what is read.
+/// Reads a regular file of at most `limit` bytes. A symbolic link is an error: it could point to a file that
+/// its creator cannot read.
 pub fn read_no_link(path: &Path, limit: u64) -> io::Result<Content> {
     open_and_read(path, OFlags::NOFOLLOW, limit).map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::LOOP) => io::Error::new(ErrorKind::InvalidInput, "a symbolic link"),
@@ -30,7 +31,8 @@ pub fn read_no_link(path: &Path, limit: u64) -> io::Result<Content> {
     })
 }
 
-/// The first bytes of a regular file, at most `limit`, and how many it has. A symbolic link is not followed.
+/// Reads at most `limit` bytes from the start of a regular file; also returns its size in bytes. A symbolic
+/// link is an error.
 pub fn read_head(path: &Path, limit: u64) -> io::Result<(Vec<u8>, u64)> {
     let (file, size) = open(path, OFlags::NOFOLLOW)?;
     let mut bytes = Vec::new();
@@ -38,12 +40,12 @@ pub fn read_head(path: &Path, limit: u64) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, size))
 }
 
-/// The last bytes of a regular file, at most `limit`.
+/// Reads at most `limit` bytes from the end of a regular file and follows symbolic links.
 pub fn read_tail(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let (mut file, size) = open(path, OFlags::empty())?;
     file.seek(SeekFrom::Start(size.saturating_sub(limit)))?;
     let mut bytes = Vec::new();
-    // What is written in the meantime is left to the next reader.
+    // Bytes that are appended in the meantime are not read.
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -58,7 +60,7 @@ fn open_and_read(path: &Path, flags: OFlags, limit: u64) -> io::Result<Content> 
     Ok(Content::Bytes(bytes))
 }
 
-/// A regular file and its size.
+/// Opens a regular file; also returns its size in bytes.
 fn open(path: &Path, flags: OFlags) -> io::Result<(File, u64)> {
     let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);

@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::line::{Named, named};
 use crate::model::action::{Action, Family, Target};
+use crate::path::fold;
 
 pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     if call.own.positionals.is_empty() {
@@ -46,18 +47,9 @@ fn project(call: &Call<'_>) -> Option<String> {
     folder(".", cwd)
 }
 
-/// The name of a folder, which may be written from where the command runs.
+/// The name of a folder that is written from `cwd`; `None` for the root and for names that are not known.
 fn folder(dir: &str, cwd: Option<&str>) -> Option<String> {
-    let mut parts: Vec<&str> = Vec::new();
     let start = if dir.starts_with(['/', '~']) { "" } else { cwd.unwrap_or_default() };
-    for part in start.split('/').chain(dir.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            name => parts.push(name),
-        }
-    }
-    parts.last().filter(|name| !name.contains(['$', '~'])).map(|name| (*name).to_owned())
+    let names = fold(start, dir);
+    names.last().filter(|name| !name.contains(['$', '~'])).map(|name| (*name).to_owned())
 }

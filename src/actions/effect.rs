@@ -52,7 +52,7 @@ fn of_words(command: &Command, runs: bool, catalogue: Catalogue) -> Effect {
         Err(Idle::NoAction) => {}
         Ok(call) => {
             let mut actions = Vec::new();
-            super::act_on(&call, &mut actions);
+            super::targets::act_on(&call, &mut actions);
             if !actions.is_empty() {
                 return Effect::Acts;
             }

@@ -5,6 +5,7 @@ use crate::model::action::{Action, Target};
 use crate::shell::{Command, Suspicion, Unread, Word};
 
 use super::line::Line;
+use super::targets;
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{Guess, Program};
 
@@ -66,11 +67,11 @@ fn suspect(unread: &Unread, catalogue: Catalogue, actions: &mut Vec<Action>) {
         |word| acts(catalogue, word),
         |mut command| {
             let found = actions.len();
-            super::act(&Line::new(&command, catalogue), actions);
+            targets::find_actions(&Line::new(&command, catalogue), actions);
             if actions.len() == found {
                 // What it acts on may be put in later.
                 command.words.push(Word::unknown("$…"));
-                super::act(&Line::new(&command, catalogue), actions);
+                targets::find_actions(&Line::new(&command, catalogue), actions);
             }
             if actions.len() - before >= MOST_ACTIONS {
                 actions.truncate(before + MOST_ACTIONS);
@@ -100,7 +101,7 @@ pub(super) fn dynamic_program(command: &Command, catalogue: Catalogue, actions: 
     let before = actions.len();
     let mut tried = |words: Vec<Word>| {
         let guess = Command { words, ..command.clone() };
-        super::act(&Line::new(&guess, catalogue), actions);
+        targets::find_actions(&Line::new(&guess, catalogue), actions);
         actions.len() > before
     };
     // `$SUDO docker restart x`.

@@ -1,5 +1,6 @@
 //! Which file a word of a command means.
 
+use crate::path::fold;
 use crate::shell::{Command, Word};
 
 /// What is known of the machine where the agent runs. The rules ask; they open nothing themselves.
@@ -146,20 +147,8 @@ fn known_end(text: &str) -> Option<String> {
 
 /// The path without `.`, `..`, doubled and trailing slashes.
 pub fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    match parts.first() {
-        Some(first) if first.starts_with('~') && path.starts_with('~') => parts.join("/"),
-        _ => format!("/{}", parts.join("/")),
-    }
+    let names = fold("", path).join("/");
+    if path.starts_with('~') && names.starts_with('~') { names } else { format!("/{names}") }
 }
 
 #[cfg(test)]

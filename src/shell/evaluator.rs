@@ -1,6 +1,6 @@
-//! One reading of a text: what was found so far, and what the reading may still cost.
+//! The state of one reading: the commands found, the complaints, and the limits on depth and work.
 //!
-//! The files above add to [`Evaluator`] what walks the grammar's tree.
+//! The methods that walk the syntax tree are in `expansion`, `execution` and `programs`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::state::Shell;
 use super::text::Unknowns;
 use crate::catalogue::Catalogue;
 
-/// Scripts inside scripts, calls and wrappers deeper than this are not followed.
+/// Maximum nesting of scripts, function calls and wrappers; deeper ones are kept as unread text.
 const DEEPEST: usize = 40;
-/// Work beyond this, about one unit a command or 64 bytes, is not done: an expansion bomb.
+/// Upper bound on work, in units of about one command or 64 bytes of text; an expansion bomb exceeds it.
 const MOST_WORK: usize = 14_000;
-/// Script text beyond this, counted again at every level at which it is read, is not read.
+/// Upper bound on script text in bytes; a text nested in another counts at both levels.
 const MOST_TEXT: usize = 200 * 1024;
 
-/// Where the flow goes after a command.
+/// How control flow continues after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     On,
@@ -28,29 +28,29 @@ pub(crate) enum Flow {
     Exit,
 }
 
-/// What a part of a script printed, and where the flow goes.
+/// The output of a part of a script, and how control flow continues after it.
 pub(crate) type Ran = (String, Flow);
 
-/// One reading: what was found so far and what it may still cost.
+/// The state of one reading.
 #[derive(Default)]
 pub(crate) struct Evaluator {
-    /// The programs that are known.
+    /// The known programs.
     pub catalogue: Catalogue,
     pub unknowns: Unknowns,
     pub depth: usize,
-    /// Here-documents, by the numbers that stand for them in texts.
+    /// Here-documents, at the indexes that replace them in the text.
     pub documents: Vec<HereDocument>,
-    /// Texts of files that the script writes and may run, by host and path.
+    /// Contents of files that the script writes, by host and path.
     pub files: BTreeMap<String, String>,
     nodes: Vec<Vec<Node>>,
     complaints: Vec<String>,
     work: usize,
     text: usize,
-    /// Functions being called, with their arguments.
+    /// The function calls in progress, outermost first, with their arguments.
     pub calls: Vec<(String, Vec<String>)>,
-    /// How many calls there were.
-    pub called: usize,
-    /// Set when a call was not followed because the same one is under way.
+    /// Function calls so far.
+    pub call_count: usize,
+    /// True after a call was not followed because it recurses.
     pub recursed: bool,
 }
 
@@ -59,7 +59,7 @@ impl Evaluator {
         Self { catalogue, nodes: vec![Vec::new()], ..Self::default() }
     }
 
-    /// The tree and the complaints, at the end of the reading.
+    /// Ends the reading.
     pub fn into_script(mut self) -> Script {
         Script {
             nodes: self.nodes.pop().unwrap_or_default(),
@@ -83,7 +83,7 @@ impl Evaluator {
         self.work > MOST_WORK
     }
 
-    /// Counts text that is read as a script; false when it is more than is read.
+    /// Counts `len` bytes of script text; false when [`MOST_TEXT`] is exceeded.
     pub fn admits_text(&mut self, len: usize) -> bool {
         self.text = self.text.saturating_add(len);
         self.text <= MOST_TEXT
@@ -103,23 +103,23 @@ impl Evaluator {
         }
     }
 
-    /// Collects what `run` finds under a construct of its own; nothing found leaves no trace.
+    /// Groups the nodes that `run` finds under `construct`; without nodes there is no group.
     pub fn inside<T>(&mut self, construct: Construct, run: impl FnOnce(&mut Self) -> T) -> T {
-        let (result, nodes) = self.apart(run);
+        let (result, nodes) = self.collected(run);
         if !nodes.is_empty() {
             self.push(Node::Group(construct, nodes));
         }
         result
     }
 
-    /// Runs and hands back what was found instead of keeping it.
-    pub fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> (T, Vec<Node>) {
+    /// Returns the nodes that `run` finds instead of adding them to the tree.
+    pub fn collected<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> (T, Vec<Node>) {
         self.nodes.push(Vec::new());
         let result = run(self);
         (result, self.nodes.pop().unwrap_or_default())
     }
 
-    /// A command with the surroundings that the shell gives it.
+    /// A command without words, with the host, directory and environment of the shell.
     pub fn command_in(shell: &Shell) -> Command {
         Command {
             hosts: Arc::clone(&shell.hosts),
@@ -131,12 +131,12 @@ impl Evaluator {
         }
     }
 
-    /// Keeps a text that would run and could not be read.
+    /// Adds a text that would run but cannot be read.
     pub fn unread(&mut self, shell: &Shell, text: &str) {
         self.unread_text(shell, text, false);
     }
 
-    /// Keeps what makes a text that would run and is not known.
+    /// Adds the command whose unknown output would run.
     pub fn unread_maker(&mut self, shell: &Shell, text: &str) {
         self.unread_text(shell, text, true);
     }

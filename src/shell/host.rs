@@ -1,6 +1,7 @@
-//! Hosts in addresses.
+//! Host names in addresses.
 
-/// The host in `user@host`, `ssh://user@host:port`, `[::1]:22`; `None` for sockets and local engines.
+/// The host in an address such as `user@host`, `ssh://user@host:port` or `[::1]:22`; `None` for a local
+/// socket.
 pub fn host_of(address: &str) -> Option<String> {
     let (scheme, rest) =
         address.split_once("://").map_or((None, address), |(scheme, rest)| (Some(scheme), rest));

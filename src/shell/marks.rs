@@ -1,33 +1,34 @@
-//! The private-use characters with which texts are marked while they are read.
+//! Private-use characters that carry information inside script text from one phase to a later one.
 //!
-//! A text passes through several phases as a plain string: it is lifted, cut into tokens, expanded, joined
-//! and perhaps parsed again (`eval`, `bash -c`, `ssh host …`). What one phase has to tell a later one
-//! travels inside the text, as characters that no script needs:
+//! Between the phases a script is a plain string, which may be expanded, joined and parsed again (`eval`,
+//! `bash -c`, `ssh host …`). Whatever has to survive that is encoded in the string:
 //!
-//! | character | written by | read by | meaning |
-//! |---|---|---|---|
-//! | [`OPEN`] … [`CLOSE`] | [`Unknowns::mark`](super::text::Unknowns::mark) | expansion and all after it | between them stands the index of a stretch that is not known |
-//! | [`SELECT`] | `grammar/prepare` | `execution/loops` | ends the variable of a `select`, which the grammar is given as a `for` |
-//! | [`DOCUMENT`] … [`DOCUMENT`] | `grammar/lift` | `execution/redirect` | between them stands the number of a here-document that was lifted out |
-//! | [`APART`] | `grammar/lift` | `grammar/prepare` | keeps two `<` apart that are no operator; dropped from words once they are tokens |
+//! - [`OPEN`] index [`CLOSE`]: a stretch of unknown text, as an index into
+//!   [`Unknowns`](super::text::Unknowns). Written by `text`, read by every phase after the grammar.
+//! - name [`SELECT`]: the variable of a `select`, which the parser receives as a `for`. Written by
+//!   `grammar/prepare`, read by `execution/loops`.
+//! - [`DOCUMENT`] index [`DOCUMENT`]: a here-document that is stored outside the text. Written by
+//!   `grammar/lift`, read by `execution/redirect`.
+//! - `<` [`APART`] `<`: two `<` that are not an operator. Written by `grammar/lift`, removed by
+//!   `grammar/prepare`, and by `expansion/expand` in here-documents.
 //!
-//! Input cannot bring characters of its own from this range: [`without_marks`] replaces them before
-//! anything is read.
+//! [`without_marks`] replaces characters of this range in the input before it is read.
 
 use std::borrow::Cow;
 
-/// Opens a stretch that is not known.
+/// Starts the index of an unknown stretch.
 pub(crate) const OPEN: char = '\u{E000}';
-/// Closes a stretch that is not known.
+/// Ends the index of an unknown stretch.
 pub(crate) const CLOSE: char = '\u{E001}';
-/// Ends the variable's name in a `select`.
+/// Follows the variable name of a `select`.
 pub(crate) const SELECT: char = '\u{E002}';
-/// Stands before and after the number of a here-document that was lifted out.
+/// Encloses the index of a here-document that is stored outside the text.
 pub(crate) const DOCUMENT: char = '\u{E003}';
-/// Keeps two `<` apart that are no operator.
+/// Separates two `<` that are not an operator.
 pub(crate) const APART: char = '\u{E004}';
 
-/// The text without characters that could be taken for marks, and without NUL, which no argument can hold.
+/// Replaces the characters that are reserved for marks with U+FFFD, and removes NUL, which no argument can
+/// contain.
 pub(crate) fn without_marks(text: &str) -> Cow<'_, str> {
     let reserved = |c: char| ('\u{E000}'..='\u{E00F}').contains(&c);
     if text.contains(|c| reserved(c) || c == '\0') {

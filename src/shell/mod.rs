@@ -1,8 +1,9 @@
-//! Bash text → the simple commands that it would really run.
+//! Reads bash text without running it and returns the simple commands that it would run.
 //!
-//! A text passes through `grammar` (text → syntax tree), `expansion` (words as written → words as a program
-//! gets them), `execution` (the shell itself: lists, loops, functions, builtins) and `programs` (programs
-//! that run other programs). Each folder builds on those before it; the [`Script`] is what comes out.
+//! Four phases, each built on those before it: `grammar` turns text into a syntax tree, `expansion` turns
+//! words as written into words as a program receives them, `execution` follows what the shell does itself
+//! (lists, loops, functions, builtins), and `programs` follows programs that run other programs. The result
+//! is a [`Script`].
 
 mod evaluator;
 mod execution;

@@ -1,4 +1,4 @@
-//! What a text runs: a tree of constructs with the simple commands as leaves.
+//! The result of a reading: a tree of constructs with simple commands as leaves.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ const MOST_SUSPECTED: usize = 24;
 /// Everything that one text would run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Script {
-    /// In the order of the text.
+    /// The top level, in the order of the text.
     pub nodes: Vec<Node>,
-    /// What could not be read, one plain sentence each.
+    /// What could not be read, one sentence each.
     pub complaints: Vec<String>,
     /// The programs that are known.
     pub catalogue: Catalogue,
@@ -23,15 +23,15 @@ pub struct Script {
 /// A part of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// Something that holds other parts.
+    /// A construct and what it contains.
     Group(Construct, Vec<Self>),
     /// A simple command that would run.
     Command(Box<Command>),
-    /// Text that would run and could not be read.
+    /// Text that would run but cannot be read.
     Unread(Unread),
 }
 
-/// What holds other parts.
+/// What a group of nodes stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Construct {
     /// `a | b`.
@@ -46,15 +46,15 @@ pub enum Construct {
     Case,
     /// One way through an `if` or a `case`, or what follows `&&` or `||`.
     Branch(&'static str),
-    /// A loop, with a few words on its rounds.
+    /// A loop, with a note on its rounds.
     Loop(String),
     /// A call of the function of this name.
     Call(String),
     /// `$( … )` or backquotes.
     Substitution,
-    /// `<( … )`.
+    /// `<( … )` or `>( … )`.
     ProcessSubstitution,
-    /// A trap, run later.
+    /// A trap, with its signals.
     Trap(String),
     /// A command that runs what is below it: `sudo`, `ssh host`, `bash -c`.
     Through(Box<Command>),
@@ -95,61 +95,61 @@ pub enum Mode {
 /// A file that the shell opens for a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirection {
-    /// How.
+    /// How it is opened.
     pub mode: Mode,
-    /// Which, as written.
+    /// Its path as written.
     pub path: Word,
-    /// The same with marks, for the evaluation.
+    /// Its path with marks.
     pub(crate) marked: String,
 }
 
-/// A simple command that would run, with all that is known of its surroundings.
+/// A simple command that would run, with its host, directory and environment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Command {
     /// Program and arguments.
     pub words: Vec<Word>,
-    /// Hosts from the outermost to the one where it runs; empty is here.
+    /// Hosts from the outermost to the one where it runs; empty for this machine.
     pub hosts: Arc<Vec<String>>,
-    /// Wrappers from the outermost in.
+    /// Names of the wrappers that run it, outermost first.
     pub via: Arc<Vec<String>>,
-    /// Working directory, when it is known.
+    /// Working directory; `None` when it is unknown.
     pub cwd: Option<String>,
     /// Variables set for this command alone, or exported earlier in the text.
     pub env: Arc<Vec<(String, Word)>>,
     /// Files that the shell opens for it.
     pub redirections: Vec<Redirection>,
-    /// What it reads from its standard input, when that is in the text or comes from a listing.
+    /// Its standard input, when that is part of the text or the output of a listing program.
     pub stdin: Option<Word>,
     /// True where it may run any number of times.
     pub repeats: bool,
-    /// For a wrapper: its name and what matters of it, e.g. `ssh ie01`. Empty for others.
+    /// For a wrapper: its label in the tree, such as `ssh ie01`. Empty for other commands.
     pub through: String,
 }
 
 impl Command {
-    /// The host where it runs, as written; `None` is here.
+    /// The host where it runs, as written; `None` for this machine.
     pub fn host(&self) -> Option<&str> {
         self.hosts.last().map(String::as_str)
     }
 
-    /// The value of a variable in the command's environment, the last one set.
+    /// The value of a variable in the environment of the command.
     pub fn variable(&self, name: &str) -> Option<&Word> {
         self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 }
 
-/// Text that would run as a script and could not be read.
+/// Text that would run as a script but cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unread {
     /// The text.
     pub text: String,
-    /// True when the text is not what runs but what makes it: `awk … | sh`.
+    /// True when the text is a command whose unknown output would run: `awk … | sh`.
     pub maker: bool,
-    /// Hosts, as for a command.
+    /// Hosts from the outermost to the one where it runs; empty for this machine.
     pub hosts: Arc<Vec<String>>,
-    /// Wrappers, as for a command.
+    /// Names of the wrappers that run it, outermost first.
     pub via: Arc<Vec<String>>,
-    /// Working directory, when it is known.
+    /// Working directory; `None` when it is unknown.
     pub cwd: Option<String>,
     /// True where it may run any number of times.
     pub repeats: bool,
@@ -207,7 +207,7 @@ impl Unread {
 impl Script {
     /// Visits every node, parents before children, in the order of the text.
     pub fn visit<'a>(&'a self, mut see: impl FnMut(&'a Node)) {
-        // A list of its own rather than recursion: the tree may be deep.
+        // Not recursive: the tree may be deep.
         let mut left: Vec<&Node> = self.nodes.iter().rev().collect();
         while let Some(node) = left.pop() {
             see(node);
@@ -217,7 +217,7 @@ impl Script {
         }
     }
 
-    /// The simple commands, wrappers left out, in the order of the text.
+    /// The simple commands without wrappers, in the order of the text.
     pub fn commands(&self) -> Vec<&Command> {
         let mut found: Vec<&Command> = Vec::new();
         self.visit(|node| {
@@ -228,7 +228,7 @@ impl Script {
         found
     }
 
-    /// The tree for people: one line a node, two blanks a level.
+    /// The tree as text: one line for each node, indented by two blanks for each level.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut left: Vec<(usize, &Node)> = self.nodes.iter().rev().map(|node| (0, node)).collect();
@@ -249,7 +249,7 @@ impl Script {
     }
 }
 
-/// A command on one line, with where it runs.
+/// A command and its host on one line.
 fn describe(command: &Command) -> String {
     let words: Vec<String> = command.words.iter().map(|word| one_line(&word.text)).collect();
     let mut line = words.join(" ");
@@ -271,7 +271,7 @@ fn describe(command: &Command) -> String {
     line
 }
 
-/// Line breaks and length would spoil the tree.
+/// The text without line breaks, cut to 120 characters.
 fn one_line(text: &str) -> String {
     const LONGEST: usize = 120;
     let mut line: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();

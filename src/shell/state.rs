@@ -1,4 +1,4 @@
-//! What a shell knows at one point of a script: variables, functions, directory, host.
+//! The state of a shell at one point of a script: variables, functions, directory, host.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,22 +7,26 @@ use std::sync::Arc;
 use brush_parser::ast;
 
 use super::text::{Field, Origin, Word, is_known};
+use crate::path::fold;
 
-/// Only so many exported variables are carried along to commands.
+/// Upper bound on exported variables passed to commands.
 const MOST_EXPORTED: usize = 64;
 
-/// What a variable holds; texts may have marks in them.
+/// Maximum number of names in a path that is followed; a loop of `cd a` exceeds it.
+const DEEPEST_FOLDER: usize = 64;
+
+/// The value of a variable. Texts may contain marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// Unset by the script.
+    /// Unset in the script.
     Unset,
     Scalar(String),
-    /// Keys and values; the keys of a plain array count from 0.
+    /// Keys and values; the keys of an indexed array count from 0.
     Array(Vec<(String, String)>),
 }
 
 impl Value {
-    /// True when no part of the value is in doubt.
+    /// True when the value contains no marks.
     pub fn is_known(&self) -> bool {
         match self {
             Self::Unset => true,
@@ -39,7 +43,7 @@ pub(crate) struct Variable {
     pub exported: bool,
 }
 
-/// Aliases: a line is read before it runs, so those that it defines count from the next line on.
+/// Aliases. The shell reads a whole line before it runs it, so a definition takes effect on the next line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aliases {
     pub enabled: bool,
@@ -47,20 +51,20 @@ pub(crate) struct Aliases {
     pub active: Rc<BTreeMap<String, String>>,
 }
 
-/// The state of one shell. Cheap to clone: subshells and branches are copies.
+/// The state of one shell. Cheap to clone: subshells and branches are clones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shell {
     pub variables: Rc<BTreeMap<String, Variable>>,
     pub functions: Rc<BTreeMap<String, Rc<ast::FunctionBody>>>,
-    /// Exported variables as commands see them.
+    /// Exported variables, as commands receive them.
     pub env: Arc<Vec<(String, Word)>>,
-    /// `$1` and so on.
+    /// The positional parameters, `$1` first.
     pub args: Rc<Vec<Field>>,
-    /// True where nothing is known of the arguments.
+    /// True when the positional parameters are unknown.
     pub args_unknown: bool,
-    /// `$0`, where it is not the shell's name.
+    /// `$0`; `None` for the shell's own name.
     pub name: Option<Rc<str>>,
-    /// Functions that shells started from here have too.
+    /// Names of functions that child shells inherit.
     pub exported_functions: Rc<Vec<String>>,
     pub aliases: Aliases,
     pub cwd: Option<String>,
@@ -68,9 +72,9 @@ pub(crate) struct Shell {
     pub hosts: Arc<Vec<String>>,
     pub via: Arc<Vec<String>>,
     pub repeats: bool,
-    /// `execfail`: the script goes on where `exec` finds no program.
+    /// `execfail`: the script continues when `exec` fails.
     pub outlives_exec: bool,
-    /// What is left to read on standard input, where that is in the text.
+    /// The rest of standard input; `None` when it is not part of the text.
     pub stdin: Option<String>,
 }
 
@@ -88,13 +92,13 @@ impl Shell {
         self.set(name, Value::Scalar(text.into()), Origin::Assigned);
     }
 
-    /// Takes the value out, to be changed and set again without a copy.
+    /// Moves the value out and leaves the variable unset.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let variables = Rc::make_mut(&mut self.variables);
         variables.get_mut(name).map(|variable| std::mem::replace(&mut variable.value, Value::Unset))
     }
 
-    /// Gives a variable back the value that it has in another shell.
+    /// Resets a variable to its state in another shell.
     pub fn restore(&mut self, name: &str, from: &Self) {
         let variables = Rc::make_mut(&mut self.variables);
         match from.get(name) {
@@ -103,7 +107,7 @@ impl Shell {
         };
     }
 
-    /// Marks as exported; the caller refreshes `env`.
+    /// Marks a variable as exported. Does not update `env`.
     pub fn export(&mut self, name: &str) {
         if let Some(variable) = Rc::make_mut(&mut self.variables).get_mut(name) {
             variable.exported = true;
@@ -118,7 +122,7 @@ impl Shell {
         }
     }
 
-    /// A shell started by a program: functions, arguments and variables that are not exported are gone.
+    /// A child process of this shell: inherits only what is exported.
     pub fn child(&self) -> Self {
         let functions = self.functions.iter().filter(|(name, _)| self.exported_functions.contains(name));
         let exported = self.variables.iter().filter(|(_, v)| v.exported);
@@ -133,7 +137,7 @@ impl Shell {
         }
     }
 
-    /// A shell somewhere else: nothing of this one is known there.
+    /// A shell on another machine or in a container: inherits no variables, functions or directory.
     pub fn elsewhere(&self) -> Self {
         Self {
             hosts: Arc::clone(&self.hosts),
@@ -156,23 +160,11 @@ impl Shell {
         self
     }
 
-    /// Follows a directory name from where this shell is.
+    /// The absolute path of `dir`, relative to the working directory; `None` when that is unknown or the path
+    /// has more than [`DEEPEST_FOLDER`] names.
     pub fn follow(&self, dir: &str) -> Option<String> {
-        let mut parts: Vec<&str> = Vec::new();
         let start = if dir.starts_with('/') { "" } else { self.cwd.as_deref()? };
-        for part in start.split('/').chain(dir.split('/')) {
-            // Nobody works that deep; a loop of `cd a` would.
-            if parts.len() > 64 {
-                return None;
-            }
-            match part {
-                "" | "." => {}
-                ".." => {
-                    parts.pop();
-                }
-                name => parts.push(name),
-            }
-        }
-        Some(format!("/{}", parts.join("/")))
+        let names = fold(start, dir);
+        (names.len() <= DEEPEST_FOLDER).then(|| format!("/{}", names.join("/")))
     }
 }

@@ -1,8 +1,8 @@
-//! Text in which some stretches are not known.
+//! Text with unknown stretches.
 //!
-//! While a script is evaluated, a stretch that cannot be known (an unset variable, the output of a
-//! program) is a mark inside the text. Marks survive quoting, joining and parsing again, so that
-//! `ssh host "docker restart $NAME"` still knows on the far side what it does not know.
+//! A stretch that cannot be determined without running the script (an unset variable, the output of a
+//! program) is replaced by a mark. Marks survive quoting, joining and repeated parsing: in
+//! `ssh host "docker restart $NAME"`, the script on the host still contains the mark of `$NAME`.
 
 use super::grammar::here::restore;
 use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
@@ -10,80 +10,80 @@ use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
 /// Where a word's text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Origin {
-    /// Written out in the command.
+    /// Written in the command itself.
     #[default]
     Literal,
     /// From a variable assigned earlier in the same text.
     Assigned,
     /// From the list of a loop.
     Listed,
-    /// From text that another command prints.
+    /// From the output of another command.
     Printed,
 }
 
-/// What a program that lists running things was asked for.
+/// What a program lists, such as `docker ps`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listing {
-    /// Everything there is, by this command.
+    /// Everything; holds the command.
     Everything(String),
-    /// The one thing with this name.
+    /// One container, service or unit; holds its name.
     Named(String),
 }
 
-/// Why a stretch of text is not known, and what is known of it nevertheless.
+/// A stretch of unknown text and what can be determined about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unknown {
     /// As written in the command, e.g. `$NAME` or `$(docker ps -q)`.
     pub source: String,
-    /// Set when the text is what an engine lists.
+    /// Set when the text is the output of a listing program.
     pub listing: Option<Listing>,
-    /// The texts that it can be, where branches of the script assign different ones.
+    /// The possible texts, when branches of the script assign different ones.
     pub(crate) candidates: Vec<String>,
-    /// What a reader finds in the file of this name, for process substitution.
+    /// For a process substitution: the content of the file that the text names.
     pub(crate) content: Option<String>,
-    /// What the program that prints it reads, where that is known.
+    /// The input of the program that prints the text, when that is known.
     pub(crate) made_from: Option<String>,
-    /// True when it may be any number of words.
+    /// True when the text may be any number of words.
     pub(crate) many: bool,
 }
 
-/// One word of a command and what is known of it.
+/// One word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// The word; a stretch that is not known reads as it is written in the command.
+    /// The word; unknown stretches appear as they are written in the command.
     pub text: String,
     /// Where it comes from.
     pub origin: Origin,
-    /// The first stretch that is not known.
+    /// The first unknown stretch.
     pub unknown: Option<Unknown>,
     known_prefix: usize,
     known_suffix: usize,
 }
 
 impl Word {
-    /// The whole word, when all of it is known.
+    /// The whole word; `None` when a stretch of it is unknown.
     pub fn known(&self) -> Option<&str> {
         self.unknown.is_none().then_some(self.text.as_str())
     }
 
-    /// The known text before the first stretch that is not known; the whole word when it is known.
+    /// The text before the first unknown stretch; the whole word when all of it is known.
     pub fn prefix(&self) -> &str {
         self.text.get(..self.known_prefix).unwrap_or(&self.text)
     }
 
-    /// The known text after the last stretch that is not known; the whole word when it is known.
+    /// The text after the last unknown stretch; the whole word when all of it is known.
     pub fn suffix(&self) -> &str {
         self.text.get(self.text.len() - self.known_suffix.min(self.text.len())..).unwrap_or_default()
     }
 
-    /// A word that is known and written out.
+    /// A known word that is written in the command itself.
     pub fn literal(text: impl Into<String>) -> Self {
         let text = text.into();
         let known_prefix = text.len();
         Self { text, origin: Origin::Literal, unknown: None, known_prefix, known_suffix: known_prefix }
     }
 
-    /// A word of which only is known how it is written.
+    /// A wholly unknown word that is written as `source`.
     pub fn unknown(source: impl Into<String>) -> Self {
         let text = source.into();
         let unknown = Unknown { source: text.clone(), ..Unknown::default() };
@@ -103,7 +103,7 @@ impl Word {
     }
 }
 
-/// A word during evaluation: text with marks.
+/// A word during expansion: text with marks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Field {
     pub text: String,
@@ -116,7 +116,7 @@ impl Field {
     }
 }
 
-/// All stretches of one reading that are not known; marks are indexes into it.
+/// The unknown stretches of one reading. A mark is an index into them.
 #[derive(Debug, Default)]
 pub(crate) struct Unknowns(Vec<Unknown>);
 
@@ -128,7 +128,7 @@ pub(crate) enum Stretch<'a> {
 }
 
 impl Unknowns {
-    /// Adds a stretch and returns its mark.
+    /// Adds an unknown stretch and returns its mark.
     pub fn mark(&mut self, mut unknown: Unknown) -> String {
         if unknown.source.contains([DOCUMENT, APART]) {
             unknown.source = restore(&unknown.source, &[]);
@@ -138,7 +138,7 @@ impl Unknowns {
         format!("{OPEN}{index}{CLOSE}")
     }
 
-    /// A mark of which nothing more is known than how it was written.
+    /// Adds an unknown stretch that is written as `source` and returns its mark.
     pub fn plain(&mut self, source: impl Into<String>) -> String {
         self.mark(Unknown { source: source.into(), ..Unknown::default() })
     }
@@ -147,12 +147,12 @@ impl Unknowns {
         self.0.get(index)
     }
 
-    /// The mark of a stretch that is known already.
-    pub fn again(index: usize) -> String {
+    /// The mark of the stretch at `index`.
+    pub fn mark_of(index: usize) -> String {
         format!("{OPEN}{index}{CLOSE}")
     }
 
-    /// What the text is marked with, when one mark is all of it (blanks aside).
+    /// The unknown stretch that makes up the whole text, apart from blanks.
     pub fn only_mark(&self, text: &str) -> Option<&Unknown> {
         let mut found = None;
         for stretch in stretches(text) {
@@ -165,7 +165,7 @@ impl Unknowns {
         found
     }
 
-    /// The text for people: marks read as written in the command.
+    /// The text with each mark replaced by how the stretch is written in the command.
     pub fn show(&self, text: &str) -> String {
         if is_known(text) {
             return text.to_owned();
@@ -180,7 +180,7 @@ impl Unknowns {
         shown
     }
 
-    /// The finished word.
+    /// Converts an expanded field into a word of a command.
     pub fn word(&self, field: &Field) -> Word {
         let text = self.show(&field.text);
         let Some(at) = field.text.find(OPEN) else {
@@ -201,17 +201,17 @@ impl Unknowns {
     }
 }
 
-/// True when the text holds no mark.
+/// True when the text contains no mark of an unknown stretch.
 pub(crate) fn is_known(text: &str) -> bool {
     !text.contains(OPEN)
 }
 
-/// True when nothing is known of the text up to its end or its first known part.
+/// True when the text starts with an unknown stretch.
 pub(crate) fn is_all_unknown(text: &str) -> bool {
     text.starts_with(OPEN)
 }
 
-/// Cuts text at its marks.
+/// Splits text at its marks.
 pub(crate) fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -235,7 +235,7 @@ pub(crate) fn stretches(text: &str) -> impl Iterator<Item = Stretch<'_>> {
     })
 }
 
-/// The words with blanks between, as `eval` and `ssh` join them.
+/// The words separated by single blanks, as `eval` and `ssh` join them.
 pub(crate) fn join(fields: &[Field]) -> String {
     fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ")
 }

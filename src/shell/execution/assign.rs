@@ -7,11 +7,11 @@ use crate::shell::expansion::arithmetic;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, Unknown};
 
-/// Longer arrays are not followed.
+/// Maximum number of elements in an array.
 const MOST_ITEMS: usize = 4096;
 
 impl Evaluator {
-    /// Sets what one assignment says.
+    /// Performs one assignment.
     pub fn assign(&mut self, shell: &mut Shell, assignment: &Assignment) {
         let (name, key) = match &assignment.name {
             AssignmentName::VariableName(name) => (name, None),
@@ -75,7 +75,7 @@ impl Evaluator {
         }
     }
 
-    /// Neither does an array, element by element.
+    /// Replaces an array of more than [`MOST_ITEMS`] elements with an unknown value.
     fn bounded_array(&mut self, value: Value) -> Value {
         match value {
             Value::Array(items) if items.len() > MOST_ITEMS => {
@@ -87,7 +87,7 @@ impl Evaluator {
         }
     }
 
-    /// A value that doubles itself does not grow for ever.
+    /// Replaces a text of more than 64 KiB with an unknown one.
     fn bounded(&mut self, text: String) -> String {
         const LONGEST: usize = 64 * 1024;
         if text.len() <= LONGEST {
@@ -97,7 +97,7 @@ impl Evaluator {
         self.unknowns.plain("…")
     }
 
-    /// Exports a variable and shows it to the commands that follow.
+    /// Exports a variable to the commands that follow.
     pub fn export(&mut self, shell: &mut Shell, name: &str) {
         shell.export(name);
         if let Some(text) = Self::variable_text(shell, name) {
@@ -109,7 +109,7 @@ impl Evaluator {
 
 /// Sets one element of an array.
 fn put(items: &mut Vec<(String, String)>, key: String, text: String) {
-    // Only the last ones are looked at: scripts set elements in order, and long arrays stay cheap.
+    // Only the last 64 keys are compared: scripts set elements in order, and the time stays linear.
     let from = items.len().saturating_sub(64);
     let found = items.get_mut(from..).and_then(|last| last.iter_mut().find(|(k, _)| *k == key));
     match found {

@@ -1,4 +1,4 @@
-//! Commands of the shell itself that change what later commands mean.
+//! Builtins, as far as they run other commands or change the state of the shell.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::shell::text::{Field, Origin, Unknown, is_known, join};
 /// Builtins whose arguments are assignments.
 pub(crate) const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
-/// Runs a builtin; `None` when the command is none of them.
+/// Runs a builtin; `None` for any other command.
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?;
     let quiet = Some((String::new(), Flow::On));
@@ -47,7 +47,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         }
         "let" => {
             for field in invocation.fields.iter().skip(1) {
-                evaluator.forget_sum(shell, &field.text);
+                evaluator.forget_assigned(shell, &field.text);
             }
         }
         "set" => set(shell, invocation),
@@ -135,7 +135,7 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
         Some("-") => shell.old_cwd.clone(),
         Some(dir) if is_known(dir) => shell.follow(dir),
         Some(dir) => {
-            // `cd "$DIR/jellyfin"` still says where it ends.
+            // The last name in `cd "$DIR/jellyfin"` is known.
             let last = dir.rsplit('/').next().unwrap_or_default();
             let keeps_name = dir.contains('/') && !last.is_empty() && is_known(last) && last != "..";
             keeps_name.then(|| evaluator.unknowns.show(dir))
@@ -233,7 +233,7 @@ fn read(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     let only_mark = evaluator.unknowns.only_mark(&line).is_some();
     for (index, name) in names.iter().enumerate() {
         if only_mark && index > 0 {
-            // Fields of a line that is not known.
+            // The fields of an unknown line.
             let mark = evaluator.unknowns.plain(format!("${name}"));
             shell.set(name, Value::Scalar(mark), Origin::Printed);
             continue;
@@ -287,7 +287,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     let file = invocation.word(1).unwrap_or_default();
     let content = match file {
         "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-" => invocation.stdin.clone(),
-        _ => evaluator.file(shell, file),
+        _ => evaluator.file_content(shell, file),
     };
     let Some(content) = content else {
         evaluator.leaf(shell, invocation);
@@ -326,7 +326,7 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
     let texts = invocation.texts();
     let mut scanner = Scanner::new(&texts, 1, &["-a"]);
     let first = scanner.find_map(|item| match item {
-        // `exec {NAME}<file` opens a file, and the script goes on.
+        // `exec {NAME}<file` opens a file and runs nothing.
         Item::Positional(i) if !texts.get(i).is_some_and(|word| is_descriptor(word)) => Some(i),
         _ => None,
     });
@@ -337,18 +337,18 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
     let rest = invocation.with(invocation.fields.get(first..).unwrap_or_default().to_vec());
     let inner = shell.clone().through("exec");
     let printed = evaluator.through(shell, invocation, "exec".to_owned(), |this| this.start(&inner, &rest).0);
-    // Whether it finds a program only the run knows.
+    // With `execfail`, the script continues when `exec` fails.
     (printed, if shell.outlives_exec { Flow::On } else { Flow::Exit })
 }
 
-/// `{NAME}` before a redirection: the variable that takes the number of the file.
+/// True for the `{NAME}` before a redirection, the variable that receives the file descriptor.
 fn is_descriptor(word: &str) -> bool {
     let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// `command name …` and `builtin name …`: the name is no function.
+/// Runs `command name …` or `builtin name …`, which skip functions.
 fn through_command(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?.to_owned();
     let first =

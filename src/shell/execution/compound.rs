@@ -33,13 +33,13 @@ impl Evaluator {
                     [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten()
                 {
                     self.here_document(shell, &expression.value);
-                    self.forget_sum(shell, &expression.value);
+                    self.forget_assigned(shell, &expression.value);
                 }
                 self.many_rounds(shell, None, &clause.body.list)
             }
             ast::CompoundCommand::Arithmetic(command) => {
                 self.here_document(shell, &command.expr.value);
-                self.forget_sum(shell, &command.expr.value);
+                self.forget_assigned(shell, &command.expr.value);
                 (String::new(), Flow::On)
             }
             ast::CompoundCommand::Coprocess(coprocess) => {
@@ -51,8 +51,8 @@ impl Evaluator {
         }
     }
 
-    /// Variables that a sum changes are no longer known.
-    pub fn forget_sum(&mut self, shell: &mut Shell, expression: &str) {
+    /// Makes the variables that an arithmetic expression changes unknown.
+    pub fn forget_assigned(&mut self, shell: &mut Shell, expression: &str) {
         let mut rest = expression;
         while let Some(start) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_') {
             let word = rest.get(start..).unwrap_or_default();
@@ -135,7 +135,7 @@ impl Evaluator {
         (printed, self.after_branches(shell, branches, &flows))
     }
 
-    /// The state after branches, and where the flow goes when all of them agree on leaving.
+    /// Merges the branches that continue into `shell`; when none continues, the flow is that of the first.
     fn after_branches(&mut self, shell: &mut Shell, branches: Vec<Shell>, flows: &[Flow]) -> Flow {
         let mut branches = branches.into_iter();
         if let Some(first) = branches.next() {

@@ -1,4 +1,4 @@
-//! Calls of functions; a recursion that does not end is cut and repeats.
+//! Function calls. A recursion is followed once and marked as repeating.
 
 use std::rc::Rc;
 
@@ -9,10 +9,10 @@ use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Construct, Node};
 use crate::shell::state::Shell;
 
-/// Calls nested deeper than this are taken for endless.
+/// Maximum nesting of calls; deeper ones count as endless recursion.
 const DEEPEST_CALLS: usize = 12;
 
-/// More calls than this are not followed: two calls of itself in a function double at every level.
+/// Maximum number of calls in one reading: a function that calls itself twice doubles them at every level.
 const MOST_CALLS: usize = 512;
 
 impl Evaluator {
@@ -25,13 +25,13 @@ impl Evaluator {
     ) -> Ran {
         let args: Vec<String> = invocation.fields.iter().skip(1).map(|field| field.text.clone()).collect();
         let same = self.calls.iter().any(|(called, with)| called == name && *with == args);
-        self.called += 1;
-        if self.called == MOST_CALLS {
+        self.call_count += 1;
+        if self.call_count == MOST_CALLS {
             self.complain("it calls more functions than can be followed");
         }
-        if same || self.calls.len() >= DEEPEST_CALLS || self.called > MOST_CALLS {
+        if same || self.calls.len() >= DEEPEST_CALLS || self.call_count > MOST_CALLS {
             self.recursed = true;
-            // Left empty: it is where the reading ends.
+            // An empty group: the call is not followed.
             self.push(Node::Group(Construct::Call(name.to_owned()), Vec::new()));
             return (self.unknowns.plain(format!("$({name})")), Flow::On);
         }
@@ -43,7 +43,7 @@ impl Evaluator {
         let stdin = std::mem::replace(&mut shell.stdin, invocation.stdin.clone());
         let recursed = std::mem::take(&mut self.recursed);
         let ((printed, flow), mut nodes) =
-            self.apart(|this| this.redirected(shell, &body.0, body.1.as_ref()));
+            self.collected(|this| this.redirected(shell, &body.0, body.1.as_ref()));
         if self.recursed {
             repeat(&mut nodes);
         }
@@ -61,7 +61,7 @@ impl Evaluator {
     }
 }
 
-/// What an endless recursion does, it does any number of times.
+/// Marks all commands in `nodes` as repeating.
 fn repeat(nodes: &mut [Node]) {
     for node in nodes {
         match node {

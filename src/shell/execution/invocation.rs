@@ -1,4 +1,4 @@
-//! A simple command after expansion, and its place in the tree.
+//! Simple commands after expansion, and how they enter the tree.
 
 use crate::catalogue::program::{How, Part, Program, Runs, Stdin};
 use crate::shell::evaluator::Evaluator;
@@ -15,7 +15,7 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
-    /// The same surroundings with other words.
+    /// An invocation of other words with this standard input and without redirections.
     pub fn with(&self, fields: Vec<Field>) -> Self {
         Self { fields, redirections: Vec::new(), stdin: self.stdin.clone() }
     }
@@ -30,14 +30,14 @@ impl Invocation {
 }
 
 impl Evaluator {
-    /// Keeps a command as a leaf of the tree.
+    /// Adds a command to the tree.
     pub fn leaf(&mut self, shell: &Shell, invocation: &Invocation) {
-        let command = self.finished(shell, invocation);
+        let command = self.command_of(shell, invocation);
         self.push(Node::Command(Box::new(command)));
     }
 
-    /// The command as it will be read by rules and people.
-    pub fn finished(&mut self, shell: &Shell, invocation: &Invocation) -> Command {
+    /// Converts an invocation into a command of the tree.
+    pub fn command_of(&mut self, shell: &Shell, invocation: &Invocation) -> Command {
         let words = invocation.fields.iter().map(|field| self.unknowns.word(field)).collect();
         let longest =
             if invocation.word(0).and_then(|name| self.catalogue.find(name)).is_some_and(reads_statements) {
@@ -51,7 +51,7 @@ impl Evaluator {
         Command { words, stdin, redirections: invocation.redirections.clone(), ..Self::command_in(shell) }
     }
 
-    /// Collects what a wrapper runs under the wrapper's own command.
+    /// Adds a wrapper to the tree, with the nodes that `run` finds below it, and returns the output of `run`.
     pub fn through(
         &mut self,
         shell: &Shell,
@@ -59,18 +59,18 @@ impl Evaluator {
         label: String,
         run: impl FnOnce(&mut Self) -> String,
     ) -> String {
-        // The words are copied for every wrapper in a chain.
+        // A chain of wrappers copies the words once for each of them.
         self.spend(invocation.fields.len() / 8 * 4);
-        let mut command = self.finished(shell, invocation);
+        let mut command = self.command_of(shell, invocation);
         command.through = label;
-        let (printed, nodes) = self.apart(run);
-        // A wrapper counts even with nothing below it: rules look at its words.
+        let (printed, nodes) = self.collected(run);
+        // A wrapper is added even without nodes below it: rules match its words.
         self.push(Node::Group(Construct::Through(Box::new(command)), nodes));
         printed
     }
 }
 
-/// True for programs that do what their standard input states: rules look at all of it.
+/// True for programs that run their standard input, all of which rules have to see.
 fn reads_statements(program: &Program) -> bool {
     let code = |runs: Part<Runs>| matches!(runs.how, How::Code(_));
     program.form.stdin == Stdin::Statements || program.form.runs.is_some_and(code)

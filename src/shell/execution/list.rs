@@ -1,4 +1,4 @@
-//! Lists, chains and pipelines of commands.
+//! Lists (`a; b`), chains (`a && b`) and pipelines (`a | b`).
 
 use std::rc::Rc;
 
@@ -44,7 +44,7 @@ impl Evaluator {
                     if flow == Flow::On {
                         let cwd = branch.cwd.clone();
                         self.merge(shell, vec![branch]);
-                        // The usual chain succeeds: `cd there && …`.
+                        // Assumes success: in `cd there && …`, the directory changes.
                         shell.cwd = cwd;
                     }
                 }
@@ -110,7 +110,7 @@ impl Evaluator {
         ran
     }
 
-    /// A test runs nothing itself, but its words may hold command substitutions.
+    /// Expands the words of a `[[ … ]]`, which may contain command substitutions.
     fn extended_test(&mut self, shell: &mut Shell, test: &ast::ExtendedTestExpr) {
         match test {
             ast::ExtendedTestExpr::And(left, right) | ast::ExtendedTestExpr::Or(left, right) => {
@@ -130,7 +130,7 @@ impl Evaluator {
         }
     }
 
-    /// A compound command with its redirections.
+    /// Runs a compound command with its redirections.
     pub fn redirected(
         &mut self,
         shell: &mut Shell,
@@ -140,7 +140,7 @@ impl Evaluator {
         let Some(redirects) = redirects else { return self.compound(shell, compound) };
         let redirected = self.redirections(shell, &redirects.0);
         if !redirected.files.is_empty() {
-            // The files that are opened for all of it, as a command without words.
+            // A command without words stands for the files that are opened.
             let files = redirected.files.clone();
             self.push(Node::Command(Box::new(Command { redirections: files, ..Self::command_in(shell) })));
         }
@@ -150,7 +150,7 @@ impl Evaluator {
         }
         let (printed, flow) = self.compound(shell, compound);
         shell.stdin = before;
-        self.written(shell, &redirected, &printed);
+        self.store_output(shell, &redirected, &printed);
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 }

@@ -1,10 +1,10 @@
-//! Commands that list what runs: what is done to all that they print is done to everything.
+//! Programs that list containers, services or units: an action on all of their output affects everything.
 
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
 use crate::shell::text::{Listing, is_all_unknown};
 
-/// What a command lists, if it lists what runs.
+/// What a command lists; `None` for any other command.
 pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
     let usage = catalogue.usage(texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)))?;
     let lists = usage.form.lists?;
@@ -29,7 +29,7 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
     if words != lists.words || !is_asked {
         return None;
     }
-    // One exact name is that one thing; anything else may still be everything.
+    // A filter by an exact name selects one; any other filter may select everything.
     if let [filter] = filters.as_slice()
         && let Some(name) = filter.strip_prefix("name=")
     {
@@ -41,8 +41,7 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
     Some(Listing::Everything(usage.written(texts)))
 }
 
-/// True for a filter that lets everything through which it reads from a listing, at most cutting and
-/// ordering the lines.
+/// True for a filter that keeps every line of a listing; it may cut and sort lines.
 pub(crate) fn keeps_everything(program: &str, texts: &[&str]) -> bool {
     match program {
         "cat" | "sort" | "uniq" | "tac" | "cut" | "tr" | "tee" | "column" | "paste" | "rev" | "nl"

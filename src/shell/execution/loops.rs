@@ -1,4 +1,4 @@
-//! Loops: unrolled where their words are known, otherwise run any number of times.
+//! Loops: unrolled when their words are known, otherwise run once and marked as repeating.
 
 use brush_parser::ast;
 
@@ -8,7 +8,7 @@ use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
 
-/// Loops over more words than this are not unrolled.
+/// Maximum number of rounds that are unrolled.
 const MOST_ROUNDS: usize = 256;
 
 impl Evaluator {
@@ -31,7 +31,7 @@ impl Evaluator {
             None => self.fields(shell, "\"$@\""),
         };
         if select {
-            // Whoever is asked may choose again and again.
+            // `select` asks again after every choice.
             let candidates = fields.into_iter().map(|field| field.text).filter(|text| is_known(text)).take(8);
             let unknown = Unknown {
                 source: format!("${name}"),
@@ -55,7 +55,7 @@ impl Evaluator {
                 }
                 let many = this.is_many(&field);
                 let ran = if many {
-                    // A pattern stands for files that are not known.
+                    // A glob matches an unknown number of files.
                     let text =
                         if is_known(&field.text) { this.unknowns.plain(field.text) } else { field.text };
                     this.many_rounds(shell, Some((name, text)), &clause.body.list)
@@ -75,7 +75,7 @@ impl Evaluator {
         (printed, flow)
     }
 
-    /// True when the field may stand for any number of words, file names included.
+    /// True when the field may expand to any number of words or file names.
     fn is_many(&self, field: &Field) -> bool {
         stretches(&field.text).any(|stretch| match stretch {
             Stretch::Mark(index) => self.unknowns.get(index).is_some_and(|u| u.many),
@@ -129,7 +129,7 @@ impl Evaluator {
         (printed, flow)
     }
 
-    /// A body that runs any number of times.
+    /// Runs a body once and marks it as repeating.
     pub fn many_rounds(
         &mut self,
         shell: &mut Shell,
@@ -139,7 +139,7 @@ impl Evaluator {
         let mut changed = Vec::new();
         assigned_names(body, &mut changed, 0);
         for name in changed {
-            // Known values would only hold in the first round.
+            // The current value applies to the first round only.
             if shell.get(&name).is_some_and(|v| v.value.is_known()) {
                 let mark = self.unknowns.mark(Unknown { source: format!("${name}"), ..Unknown::default() });
                 shell.set_text(&name, mark);
@@ -157,7 +157,7 @@ impl Evaluator {
         } else {
             self.unknowns.mark(Unknown { source: "…".to_owned(), many: true, ..Unknown::default() })
         };
-        // It may run no round at all, so leaving from within is not certain.
+        // There may be no round at all, so `exit` inside is not certain.
         (printed, if matches!(flow, Flow::Exit | Flow::Return) { Flow::On } else { leave_loop(flow) })
     }
 }
@@ -169,7 +169,7 @@ fn leave_loop(flow: Flow) -> Flow {
     }
 }
 
-/// True when a loop's condition takes a line from standard input.
+/// True when the condition of a loop reads a line from standard input.
 fn reads(condition: &ast::CompoundList) -> bool {
     condition
         .0
@@ -189,7 +189,7 @@ fn command_name(command: &ast::Command) -> Option<&str> {
     }
 }
 
-/// The variables that a body sets, as far as it says so plainly.
+/// Adds the variables that a body assigns, down to eight levels of nesting.
 fn assigned_names(list: &ast::CompoundList, names: &mut Vec<String>, depth: usize) {
     if depth > 8 || names.len() > 256 {
         return;

@@ -1,4 +1,4 @@
-//! The state of a shell after branches.
+//! Merges the states of a shell after branches.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Origin, Unknown, is_known};
 
 impl Evaluator {
-    /// After branches: what differs between them may be any of it.
+    /// Merges the states of `branches` into `shell`: a variable that differs may have any of the values.
     pub fn merge(&mut self, shell: &mut Shell, branches: Vec<Shell>) {
         for branch in branches {
             if !Rc::ptr_eq(&branch.variables, &shell.variables) {
@@ -62,7 +62,7 @@ impl Evaluator {
         }
     }
 
-    /// The texts that a value can be.
+    /// The possible texts of a value.
     fn candidates(&self, value: &Value) -> Vec<String> {
         match value {
             Value::Unset => vec![String::new()],

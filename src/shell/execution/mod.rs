@@ -1,4 +1,4 @@
-//! What the shell does itself: lists, compound commands, functions, builtins, redirections.
+//! Follows what the shell does itself: lists, compound commands, functions, builtins, redirections.
 
 mod assign;
 pub(crate) mod builtins;

@@ -1,4 +1,4 @@
-//! What a program prints, where that can be told from its words and its input.
+//! The output of programs, as far as it follows from their words and their input.
 
 use super::invocation::Invocation;
 use super::listing;
@@ -8,7 +8,7 @@ use crate::shell::marks::without_marks;
 use crate::shell::state::Shell;
 use crate::shell::text::{Stretch, Unknown, is_known, stretches};
 
-/// The text on standard output; a mark where it is not known.
+/// The standard output of a program, with marks for unknown stretches.
 pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> String {
     let texts = invocation.texts();
     let args = texts.get(1..).unwrap_or_default();
@@ -19,7 +19,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             if let Some(text) = &invocation.stdin {
                 let append = args.iter().any(|arg| matches!(*arg, "-a" | "--append"));
                 for file in args.iter().filter(|arg| !arg.starts_with('-')) {
-                    evaluator.write_file(shell, file, text, append);
+                    evaluator.store_file(shell, file, text, append);
                 }
             }
             invocation.stdin.clone()
@@ -123,7 +123,7 @@ fn unescape(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();
     }
-    // A quote would end the text early, and marks hold none.
+    // An unescaped quote would end the text early.
     let guarded = format!("$'{}'", text.replace("\\'", "\\\\'").replace('\'', "\\'").replace("\\0", "\\"));
     ansi_c(&guarded).0
 }
@@ -189,7 +189,7 @@ fn cat(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, program: &
     for file in files {
         let content = match file {
             "-" | "/dev/stdin" => invocation.stdin.clone(),
-            _ => evaluator.file(shell, file),
+            _ => evaluator.file_content(shell, file),
         };
         text.push_str(&content?);
     }
@@ -214,11 +214,11 @@ fn seq(args: &[&str]) -> Option<String> {
         text.push('\n');
         number = number.checked_add(step)?;
     }
-    // Too many to spell out.
+    // Too many numbers.
     None
 }
 
-/// `which docker`, `command -v docker`, `type -P docker` print where the program is; its name will do.
+/// The output of `which docker`, `command -v docker` or `type -P docker`: the names instead of the paths.
 pub(crate) fn located(invocation: &Invocation) -> String {
     let names = invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-'));
     names.flat_map(|field| [field.text.as_str(), "\n"]).collect()

@@ -1,4 +1,4 @@
-//! Redirections: files that are opened, and what standard input holds.
+//! Redirections: the files that are opened, and the content of standard input.
 
 use brush_parser::ast::{self, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
 
@@ -8,12 +8,12 @@ use crate::shell::script::{Construct, Mode, Redirection};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Unknown};
 
-/// What redirections do.
+/// The effect of the redirections of one command.
 #[derive(Default)]
 pub(crate) struct Redirected {
     pub files: Vec<Redirection>,
     pub stdin: Option<String>,
-    /// True when nothing is printed to where the command stands.
+    /// True when standard output goes elsewhere.
     pub silent: bool,
 }
 
@@ -65,7 +65,7 @@ impl Evaluator {
         result
     }
 
-    /// A here-string, or the here-document that was lifted out and has left its number.
+    /// The content of a here-string, or of the here-document that its word replaces.
     fn here_string(&mut self, shell: &mut Shell, word: &str) -> String {
         let document = number(word).and_then(|number| self.documents.get(number)).cloned();
         match document {
@@ -116,7 +116,7 @@ impl Evaluator {
         };
         match mode {
             Mode::Read | Mode::ReadWrite if fd.is_none_or(|fd| fd == 0) => {
-                let content = self.file(shell, &text);
+                let content = self.file_content(shell, &text);
                 result.stdin = Some(match content {
                     Some(content) => content,
                     None if text == "/dev/null" => String::new(),

@@ -1,4 +1,4 @@
-//! Runs a text as a script, the way a shell would, without starting anything.
+//! Reads a text as a script. "Run" means to follow what a shell would do; no program is started.
 
 use std::rc::Rc;
 
@@ -9,17 +9,19 @@ use crate::shell::marks::without_marks;
 use crate::shell::script::Script;
 use crate::shell::state::Shell;
 
-/// Tries to find statements in a text that cannot be read as a whole.
+/// Maximum number of attempts to parse parts of a text that cannot be parsed as a whole.
 const MOST_SALVAGES: usize = 48;
-/// Lines that such a statement may have.
+/// Maximum number of lines in a part that is parsed on its own.
 const LONGEST_STATEMENT: usize = 12;
 
-/// Reads a text as the shell would, with the built-in programs. `cwd` is the directory in which it would start.
+/// Reads a script with the built-in catalogue. `cwd` is the working directory in which it would start; `None`
+/// when it is unknown.
 pub fn read(text: &str, cwd: Option<&str>) -> Script {
     read_with(text, cwd, Catalogue::default())
 }
 
-/// Reads a text as the shell would, with these programs. `cwd` is the directory in which it would start.
+/// Reads a script with the given catalogue. `cwd` is the working directory in which it would start; `None`
+/// when it is unknown.
 pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script {
     let text = without_marks(text);
     let mut evaluator = Evaluator::new(catalogue);
@@ -35,7 +37,7 @@ pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script 
 }
 
 impl Evaluator {
-    /// Runs a text as a script in the given shell and returns what it prints.
+    /// Runs a text as a script in the given shell and returns its output.
     pub fn run_text(&mut self, shell: &mut Shell, text: &str) -> String {
         self.run_script(shell, text).0
     }
@@ -88,7 +90,7 @@ impl Evaluator {
         ran
     }
 
-    /// Reads the lines of a broken text that can be read by themselves, and keeps the others.
+    /// Runs the lines of a broken text that can be parsed on their own, and adds the others as unread text.
     fn salvage(&mut self, shell: &mut Shell, text: &str) {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut from = 0;
@@ -119,7 +121,7 @@ impl Evaluator {
     }
 }
 
-/// The beginning of a text, for complaints: never all of it, which may hold secrets.
+/// At most 40 characters of a text for a complaint; the whole text may contain secrets.
 fn short(text: &str) -> String {
     const LONGEST: usize = 40;
     let line = text.trim().lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One simple command: assignments, redirections, and what its name leads to.
+//! Simple commands: assignments, redirections, and the lookup of the name.
 
 use brush_parser::ast::{self, Assignment, AssignmentName, CommandPrefixOrSuffixItem};
 
@@ -92,7 +92,7 @@ impl Evaluator {
                 }
             }
             let ran = self.run_each(&mut inner, &invocation);
-            // The assignments are gone afterwards; what `cd` or `read` did is not.
+            // The assignments end with the command; what `cd` or `read` changed remains.
             for assignment in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
                 if let CommandPrefixOrSuffixItem::AssignmentWord(Assignment { name, .. }, _) = assignment
                     && let AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) =
@@ -105,11 +105,11 @@ impl Evaluator {
             *shell = inner;
             ran
         };
-        self.written(shell, &redirected, &printed);
+        self.store_output(shell, &redirected, &printed);
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 
-    /// Runs the command once for each text that a branch-dependent variable can have.
+    /// Runs the command once for each possible text of a variable that branches set differently.
     fn run_each(&mut self, shell: &mut Shell, invocation: &Invocation) -> Ran {
         let choice =
             invocation.fields.iter().flat_map(|field| stretches(&field.text)).find_map(|s| match s {
@@ -131,12 +131,12 @@ impl Evaluator {
                 let text: String = stretches(&field.text)
                     .map(|s| match s {
                         Stretch::Mark(at) if at == index => candidate.clone(),
-                        Stretch::Mark(at) => Unknowns::again(at),
+                        Stretch::Mark(at) => Unknowns::mark_of(at),
                         Stretch::Known(text) => text.to_owned(),
                     })
                     .collect();
                 if text == candidate {
-                    // Most are written without quotes: they fall apart, or vanish.
+                    // Assumes that the variable is not quoted: it splits, or disappears when it is empty.
                     let words = text.split_whitespace().map(str::to_owned);
                     fields.extend(words.map(|text| Field { text, origin: field.origin }));
                 } else {
@@ -149,7 +149,7 @@ impl Evaluator {
         ran
     }
 
-    /// Runs words as a command: functions, builtins, wrappers, or a program.
+    /// Runs words as a command: a function, a builtin or a program.
     pub fn run(&mut self, shell: &mut Shell, invocation: &Invocation) -> Ran {
         self.spend(1);
         let Some(name) = invocation.word(0) else { return (String::new(), Flow::On) };
@@ -178,7 +178,7 @@ impl Evaluator {
     }
 }
 
-/// The text that stands for a command whose name is an alias.
+/// The text that replaces a command whose name is an alias; `None` for any other command.
 fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
     let name = simple.word_or_name.as_ref().filter(|_| shell.aliases.enabled)?;
     let alias = shell.aliases.active.get(&name.value)?;
@@ -189,7 +189,7 @@ fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
                 text.push(' ');
                 text.push_str(&word.value);
             }
-            // What is redirected runs all the same.
+            // Redirections do not change what runs.
             _ => {}
         }
     }

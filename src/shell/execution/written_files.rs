@@ -1,4 +1,4 @@
-//! Files that a script writes and then runs: their texts are remembered.
+//! The contents of files that a script writes, in case it runs them later.
 
 use super::invocation::Invocation;
 use super::redirect::Redirected;
@@ -8,20 +8,20 @@ use crate::shell::script::Mode;
 use crate::shell::state::Shell;
 use crate::shell::text::is_known;
 
-/// Files beyond this are not remembered.
+/// Maximum number of files.
 const MOST_FILES: usize = 64;
-/// Longer texts are not remembered.
+/// Maximum size of a file in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// A path as the shell at this place means it.
+/// The key of a file: hosts and absolute path.
 fn key(shell: &Shell, path: &str) -> String {
     let path = shell.follow(path).unwrap_or_else(|| path.trim_start_matches("./").to_owned());
     format!("{}:{path}", shell.hosts.join(","))
 }
 
 impl Evaluator {
-    /// What a reader finds in a file: what was written to it before, or a process substitution.
-    pub fn file(&self, shell: &Shell, path: &str) -> Option<String> {
+    /// The content of a file that the script wrote, or of a process substitution; `None` when it is unknown.
+    pub fn file_content(&self, shell: &Shell, path: &str) -> Option<String> {
         if self.files.is_empty() && is_known(path) {
             return None;
         }
@@ -29,8 +29,8 @@ impl Evaluator {
         content.or_else(|| self.files.get(&key(shell, path)).cloned())
     }
 
-    /// Remembers the text of a file.
-    pub fn write_file(&mut self, shell: &Shell, path: &str, text: &str, append: bool) {
+    /// Stores or appends the content of a file.
+    pub fn store_file(&mut self, shell: &Shell, path: &str, text: &str, append: bool) {
         let key = key(shell, path);
         if text.len() > LONGEST || (self.files.len() >= MOST_FILES && !self.files.contains_key(&key)) {
             self.files.remove(&key);
@@ -46,8 +46,8 @@ impl Evaluator {
         }
     }
 
-    /// Remembers what a command printed into files.
-    pub fn written(&mut self, shell: &Shell, redirected: &Redirected, printed: &str) {
+    /// Stores the output of a command in the files to which it is redirected.
+    pub fn store_output(&mut self, shell: &Shell, redirected: &Redirected, printed: &str) {
         if !redirected.silent || printed.is_empty() {
             return;
         }
@@ -55,12 +55,12 @@ impl Evaluator {
             if matches!(redirection.mode, Mode::Write | Mode::Append) && redirection.path.text != "/dev/null"
             {
                 let append = redirection.mode == Mode::Append;
-                self.write_file(shell, &redirection.marked, printed, append);
+                self.store_file(shell, &redirection.marked, printed, append);
             }
         }
     }
 
-    /// `cp` and `mv` of files that are known, `scp` of them to another host.
+    /// Follows `cp`, `mv`, `install` and `scp` of files whose content is known.
     pub fn copy_files(&mut self, shell: &Shell, invocation: &Invocation, program: &str) {
         let paths: Vec<&str> = invocation
             .fields
@@ -78,10 +78,10 @@ impl Evaluator {
             None => (shell.clone(), *target),
         };
         for source in sources {
-            let Some(text) = self.file(shell, source) else { continue };
+            let Some(text) = self.file_content(shell, source) else { continue };
             let name = source.rsplit('/').next().unwrap_or(source);
-            self.write_file(&there, target, &text, false);
-            self.write_file(&there, &format!("{}/{name}", target.trim_end_matches('/')), &text, false);
+            self.store_file(&there, target, &text, false);
+            self.store_file(&there, &format!("{}/{name}", target.trim_end_matches('/')), &text, false);
         }
     }
 }

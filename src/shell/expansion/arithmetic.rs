@@ -1,23 +1,23 @@
-//! Sums over whole numbers that are known; anything else is left unknown.
+//! Arithmetic over known integers.
 
 use crate::shell::state::{Shell, Value};
 
-/// The value of an expression of numbers, variables, brackets and `+ - * / %`.
+/// The value of an expression of numbers, variables, brackets and `+ - * / %`; `None` for any other one.
 pub(crate) fn evaluate(expression: &str, shell: &Shell) -> Option<i64> {
-    let mut sum = Sum { text: expression.as_bytes(), at: 0, shell, depth: 0 };
-    let value = sum.terms()?;
-    sum.blanks();
-    (sum.at == sum.text.len()).then_some(value)
+    let mut parser = Parser { text: expression.as_bytes(), at: 0, shell, depth: 0 };
+    let value = parser.terms()?;
+    parser.blanks();
+    (parser.at == parser.text.len()).then_some(value)
 }
 
-struct Sum<'a> {
+struct Parser<'a> {
     text: &'a [u8],
     at: usize,
     shell: &'a Shell,
     depth: usize,
 }
 
-impl Sum<'_> {
+impl Parser<'_> {
     fn blanks(&mut self) {
         while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
             self.at += 1;
@@ -27,7 +27,7 @@ impl Sum<'_> {
     fn operator(&mut self, among: &[u8]) -> Option<u8> {
         self.blanks();
         let byte = *self.text.get(self.at)?;
-        // `++`, `+=` and the like are more than a sum.
+        // `++` and `+=` assign, which is not supported.
         let next = self.text.get(self.at + 1).copied();
         if among.contains(&byte) && next != Some(b'=') && next != Some(byte) {
             self.at += 1;

@@ -2,20 +2,20 @@
 
 use crate::shell::grammar::word::{ansi_c, skip_expansion};
 
-/// More words than this from one word is an expansion bomb.
+/// Maximum number of words from one word.
 const MOST_WORDS: usize = 1024;
 
-/// As above, for all of their text together.
+/// Maximum size in bytes of all words from one word.
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// More than one word asks for too many.
+/// A word expands to more than [`MOST_WORDS`] words or [`MOST_BYTES`] bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
-/// The raw words that one raw word stands for.
+/// The words that a word expands to, all of them as written.
 pub(crate) fn expand(raw: &str) -> Result<Vec<String>, TooMany> {
     let mut done = Vec::new();
-    // Words still to be looked at, last first, each with the byte up to which it is settled.
+    // Words still to be expanded, last first, each with the byte up to which it is expanded.
     let mut left = vec![(raw.to_owned(), 0)];
     let mut bytes = 0;
     while let Some((word, settled)) = left.pop() {
@@ -43,7 +43,7 @@ struct Brace {
     members: Vec<String>,
 }
 
-/// The first brace from byte `from` on that expands.
+/// The first brace expression that starts at byte `from` or later.
 fn first_brace(word: &str, from: usize) -> Option<Brace> {
     let mut at = from;
     let mut tried = 0;
@@ -53,7 +53,7 @@ fn first_brace(word: &str, from: usize) -> Option<Brace> {
                 return Some(brace);
             }
             tried += 1;
-            // Braces that close nothing would each be searched to the end of the word.
+            // Each unclosed brace takes a search to the end of the word.
             if tried > 64 {
                 return None;
             }
@@ -65,7 +65,7 @@ fn first_brace(word: &str, from: usize) -> Option<Brace> {
     None
 }
 
-/// The length of what starts at `at`: quoted text and expansions whole, anything else one byte.
+/// The length in bytes of the quoted text or expansion at `at`; 1 for any other byte.
 fn skip_quoted(word: &str, at: usize) -> usize {
     let rest = word.get(at..).unwrap_or_default();
     match rest.as_bytes().first() {
@@ -89,7 +89,7 @@ fn skip_quoted(word: &str, at: usize) -> usize {
     }
 }
 
-/// The brace that opens at `open`, if it expands.
+/// The brace expression that opens at `open`; `None` when the brace is literal text.
 fn brace_at(word: &str, open: usize) -> Option<Brace> {
     let mut at = open + 1;
     let mut depth = 0_usize;
@@ -127,7 +127,7 @@ fn brace_at(word: &str, open: usize) -> Option<Brace> {
     Some(Brace { open, close, members })
 }
 
-/// `1..5`, `01..05`, `a..e`, `1..9..2`; cut off one past the bound, which the caller then reports.
+/// The members of `1..5`, `01..05`, `a..e` or `1..9..2`; at most [`MOST_WORDS`] + 1.
 fn sequence(body: &str) -> Option<Vec<String>> {
     let mut parts = body.split("..");
     let (first, last, step) = (parts.next()?, parts.next()?, parts.next());

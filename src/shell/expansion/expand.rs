@@ -1,4 +1,4 @@
-//! Words as written → words as a program gets them.
+//! Expands whole words: braces, parameters, substitutions, splitting.
 
 use super::splitter::{Expansion, Splitter};
 use super::{arithmetic, brace, parameter};
@@ -11,7 +11,7 @@ use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, Unknown, is_known};
 
 impl Evaluator {
-    /// All expansions of a command's word, from braces to splitting. Names of files are not expanded.
+    /// Expands a word of a command, from braces to splitting. Globs are not expanded.
     pub fn fields(&mut self, shell: &mut Shell, raw: &str) -> Vec<Field> {
         if !raw.contains(['{', '$', '`', '\'', '"', '\\', '~']) {
             return vec![Field::literal(raw)];
@@ -53,7 +53,7 @@ impl Evaluator {
                     self.place(&mut out, Expansion::text(text, Origin::Printed), quoted);
                 }
                 Piece::Arithmetic { body, quoted } => {
-                    let text = self.sum(shell, body);
+                    let text = self.arithmetic(shell, body);
                     self.place(&mut out, Expansion::text(text, Origin::Assigned), quoted);
                 }
             }
@@ -81,7 +81,7 @@ impl Evaluator {
         }
     }
 
-    /// A word where it is not split: an assignment's value, a file name, a pattern.
+    /// Expands a word that is not split: the value of an assignment, a file name, a pattern.
     pub fn text(&mut self, shell: &mut Shell, raw: &str) -> String {
         if raw.contains(['$', '`', '\'', '"', '\\', '~']) {
             self.join(shell, raw, Rules::Word)
@@ -90,7 +90,7 @@ impl Evaluator {
         }
     }
 
-    /// The body of a here-document whose delimiter is not quoted.
+    /// Expands the body of a here-document whose delimiter is not quoted.
     pub fn here_document(&mut self, shell: &mut Shell, raw: &str) -> String {
         if !raw.contains(['$', '`', '\\']) {
             return raw.to_owned();
@@ -113,7 +113,7 @@ impl Evaluator {
                 Piece::Tilde => joined.push_str(&self.unknowns.plain("~")),
                 Piece::Parameter { body, .. } => joined.push_str(&self.parameter(shell, body).joined()),
                 Piece::Command { body, .. } => joined.push_str(&self.substitution(shell, &body)),
-                Piece::Arithmetic { body, .. } => joined.push_str(&self.sum(shell, body)),
+                Piece::Arithmetic { body, .. } => joined.push_str(&self.arithmetic(shell, body)),
             }
             if self.exhausted() {
                 break;
@@ -133,7 +133,7 @@ impl Evaluator {
         expansion
     }
 
-    fn sum(&mut self, shell: &mut Shell, body: &str) -> String {
+    fn arithmetic(&mut self, shell: &mut Shell, body: &str) -> String {
         let expression = if body.contains(['$', '`']) {
             self.join(shell, body, Rules::HereDocument)
         } else {
@@ -147,7 +147,7 @@ impl Evaluator {
         self.unknowns.plain(format!("$(({}))", self.unknowns.show(&expression)))
     }
 
-    /// `$( … )`: what runs inside counts, and what it prints may be known.
+    /// Runs `$( … )` and returns its output.
     fn substitution(&mut self, shell: &Shell, body: &str) -> String {
         let printed = self.inside(Construct::Substitution, |this| this.run_text(&mut shell.clone(), body));
         let printed = printed.trim_end_matches('\n');
@@ -162,7 +162,7 @@ impl Evaluator {
         self.unknowns.mark(Unknown { source, listing, many: true, ..Unknown::default() })
     }
 
-    /// A variable's text; `None` when the script says nothing about it.
+    /// The text of a variable; `None` when the script does not set it.
     pub fn variable_text(shell: &Shell, name: &str) -> Option<String> {
         match &shell.get(name)?.value {
             Value::Unset => Some(String::new()),

@@ -1,4 +1,4 @@
-//! Words as written → words as a program gets them.
+//! Turns words as written into words as a program receives them.
 
 pub(crate) mod arithmetic;
 mod brace;

@@ -1,4 +1,4 @@
-//! `$NAME`, `${NAME…}` and the operators inside the braces.
+//! Expands `$NAME` and `${NAME…}`.
 
 use super::splitter::Expansion;
 use super::{arithmetic, pattern};
@@ -6,10 +6,10 @@ use crate::shell::evaluator::Evaluator;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, Unknown, is_known};
 
-/// Longer values are not searched for patterns, which takes time by the square of the length.
+/// Maximum length in bytes of values and patterns for `#`, `%` and `/`, which take quadratic time.
 const LONGEST_TRIMMED: usize = 4096;
 
-/// Which variable, which element of it, and what follows.
+/// What is between the braces: a variable, an element of it, and the operator with its operands.
 struct Reference<'a> {
     name: &'a str,
     index: Option<&'a str>,
@@ -36,9 +36,9 @@ fn reference(body: &str) -> Option<Reference<'_>> {
     Some(Reference { name, index: None, operator: rest })
 }
 
-/// What is known before an operator is applied.
+/// The value of a reference before an operator is applied.
 enum Found {
-    /// The script says nothing; the environment may.
+    /// The script does not set it; the environment may.
     Missing,
     Unset,
     Texts {
@@ -100,7 +100,7 @@ fn indirect(evaluator: &mut Evaluator, shell: &mut Shell, of: &str) -> Option<Ex
     }
     let Found::Texts { texts, .. } = find(shell, target.name, target.index) else { return None };
     let name = texts.first().filter(|name| is_known(name))?;
-    // One step only: a name that refers to itself would never end.
+    // One level only: a name that refers to itself would recurse for ever.
     let found = find(shell, name, None);
     let direct = Reference { name, index: None, operator: target.operator };
     apply(evaluator, shell, &direct, found)
@@ -171,7 +171,7 @@ fn origin_of(fields: &[Field]) -> Origin {
     fields.first().map_or(Origin::Literal, |field| field.origin)
 }
 
-/// Applies what follows the name; `None` when the outcome is not known.
+/// Applies the operator of a reference; `None` when the result is unknown.
 fn apply(
     evaluator: &mut Evaluator,
     shell: &mut Shell,
@@ -297,7 +297,7 @@ fn first_letter(text: &str, change: impl Fn(&char) -> char) -> String {
     chars.next().map(|c| change(&c)).into_iter().chain(chars).collect()
 }
 
-/// What is cut by `${NAME:offset:length}`; `first` is the number of the first element.
+/// The value that `${NAME:offset:length}` slices; `first` is the index of the first element, 0 or 1.
 struct Sliced {
     texts: Vec<String>,
     list: bool,
@@ -305,7 +305,7 @@ struct Sliced {
     first: i64,
 }
 
-/// `${NAME:offset:length}`.
+/// The result of `${NAME:offset:length}`; `None` when it is unknown.
 fn slice(
     evaluator: &mut Evaluator,
     shell: &mut Shell,

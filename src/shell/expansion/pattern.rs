@@ -1,8 +1,8 @@
-//! Shell patterns: `*`, `?`, `[…]`, as far as known values are trimmed and compared with them.
+//! Shell patterns: `*`, `?` and `[…]`.
 
 /// True when the whole text matches the pattern.
 ///
-/// Backtracks to the last `*` only, so the work is at most the product of the two lengths.
+/// Backtracks to the last `*` only, so the time is at most the product of the two lengths.
 pub(crate) fn matches(pattern: &[char], text: &[char]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -35,7 +35,7 @@ pub(crate) fn matches(pattern: &[char], text: &[char]) -> bool {
     pattern.get(p..).unwrap_or_default().iter().all(|c| *c == '*')
 }
 
-/// The length of the `[…]` that `pattern` starts with, when it holds `c`.
+/// The length in characters of the `[…]` at the start of `pattern`; `None` when it does not match `c`.
 fn set(pattern: &[char], c: char) -> Option<usize> {
     let negated = matches!(pattern.get(1), Some('!' | '^'));
     let first = if negated { 2 } else { 1 };
@@ -56,7 +56,7 @@ fn set(pattern: &[char], c: char) -> Option<usize> {
             }
         }
     }
-    // No closing bracket: an ordinary character.
+    // Without a closing bracket, `[` is a literal.
     (c == '[').then_some(1)
 }
 

@@ -1,4 +1,4 @@
-//! The results of expansions, and the fields into which they fall apart.
+//! Results of expansions, and how they split into fields.
 
 use crate::shell::text::{Field, Origin};
 
@@ -7,7 +7,7 @@ pub(crate) struct Splitter {
     pub fields: Vec<Field>,
     pub current: Option<String>,
     pub origin: Origin,
-    /// What separates words, where it is not blanks.
+    /// The value of `IFS`; `None` for blanks.
     pub separators: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl Splitter {
         }
     }
 
-    /// An unquoted expansion falls apart at blanks.
+    /// Adds the result of an unquoted expansion, which is split at the separators.
     pub fn push_split(&mut self, text: &str) {
         let separators = self.separators.clone();
         let separates = |c: char| separators.as_ref().map_or(c.is_whitespace(), |own| own.contains(c));
@@ -54,7 +54,7 @@ impl Splitter {
 pub(crate) struct Expansion {
     /// Several for `$@` and arrays, otherwise one.
     pub texts: Vec<String>,
-    /// True when each text is a word of its own even inside quotes (`"$@"`).
+    /// True when each text is a separate word even inside quotes (`"$@"`).
     pub list: bool,
     pub origin: Origin,
 }

@@ -1,4 +1,4 @@
-//! Delimiters and bodies of here-documents.
+//! Here-documents: delimiters, bodies, and the marks that replace them in the text.
 
 use crate::shell::marks::{APART, DOCUMENT};
 
@@ -6,19 +6,19 @@ use crate::shell::marks::{APART, DOCUMENT};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HereDocument {
     pub body: String,
-    /// False when the delimiter is quoted.
+    /// True when the body is expanded; false when its delimiter is quoted.
     pub expands: bool,
 }
 
-/// A here-document whose body has not been reached.
+/// A here-document whose body follows the current line.
 pub(crate) struct Pending {
     pub number: usize,
     pub delimiter: String,
-    /// Leading tabs are dropped.
+    /// True for `<<-`: leading tabs are removed.
     pub tabs: bool,
 }
 
-/// The delimiter's text, its length as written, and whether any of it is quoted.
+/// The delimiter at the start of `word`, its length in bytes as written, and whether it is quoted.
 pub(crate) fn delimiter(word: &str) -> (String, usize, bool) {
     let mut text = String::new();
     let mut quoted = false;
@@ -47,7 +47,7 @@ pub(crate) fn delimiter(word: &str) -> (String, usize, bool) {
     (text, word.len(), quoted)
 }
 
-/// The body up to its closing line, and the length of both.
+/// The body at the start of `text`, and the length in bytes of the body and its closing line.
 pub(crate) fn body(text: &str, pending: &Pending, nested: bool) -> (String, usize) {
     let mut body = String::new();
     let mut at = 0;
@@ -57,7 +57,7 @@ pub(crate) fn body(text: &str, pending: &Pending, nested: bool) -> (String, usiz
         if content == pending.delimiter {
             return (body, at + line.len());
         }
-        // `EOF)` closes both, as some people write it.
+        // `EOF)` ends the document and the substitution around it.
         if nested
             && content
                 .strip_prefix(pending.delimiter.as_str())
@@ -68,19 +68,19 @@ pub(crate) fn body(text: &str, pending: &Pending, nested: bool) -> (String, usiz
         body.push_str(bare);
         at += line.len();
     }
-    // The end of the text ends it, with a warning from the shell.
+    // Without a closing line, bash warns and takes the rest of the text.
     if !body.is_empty() && !body.ends_with('\n') {
         body.push('\n');
     }
     (body, text.len())
 }
 
-/// The number in the word of a here-string that stands for a here-document.
+/// The index of the here-document that the word of a here-string replaces.
 pub(crate) fn number(word: &str) -> Option<usize> {
     word.strip_prefix(DOCUMENT)?.split(DOCUMENT).next()?.parse().ok()
 }
 
-/// The text as it was, more or less, for a reading that looks for words.
+/// The text with here-documents put back in place of their marks, for searches of unread text.
 pub(crate) fn restore(text: &str, documents: &[HereDocument]) -> String {
     let mut restored = String::with_capacity(text.len());
     for (at, part) in text.split(DOCUMENT).enumerate() {

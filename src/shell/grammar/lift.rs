@@ -1,14 +1,15 @@
-//! Makes text easy on the grammar before it is parsed.
+//! Rewrites text so that the tokenizer of `brush-parser` can handle it.
 //!
-//! The grammar's tokenizer loses itself in here-documents inside substitutions and in the lone brackets
-//! of `case` patterns there. So here-documents are lifted out and leave a here-string with their number,
-//! patterns get both brackets, and comments go. One pass, with a stack of its own.
+//! The tokenizer fails on here-documents inside substitutions and on `case` patterns without an opening
+//! bracket there. Each here-document is replaced by a here-string with a mark, `case` patterns get both
+//! brackets, and comments are removed. One pass, with an explicit stack instead of recursion.
 
+use super::error::SyntaxError;
 use super::here::{HereDocument, Pending, body, delimiter};
 use super::word::ansi_c;
 use crate::shell::marks::{APART, DOCUMENT};
 
-/// Where the scanner is.
+/// What the scanner is inside of.
 #[derive(Debug)]
 enum Frame {
     /// Commands, up to the closing character.
@@ -19,11 +20,11 @@ enum Frame {
     Parameter,
     /// The body of a here-document.
     Document,
-    /// A sum; so many brackets are open.
-    Sum(usize),
+    /// An arithmetic expression, with the number of open brackets.
+    Arithmetic(usize),
 }
 
-/// Where a `case` is.
+/// The part of a `case` that the scanner is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Case {
     /// Before `in`.
@@ -36,17 +37,17 @@ enum Case {
     Body,
 }
 
-/// Lifts the here-documents of a script into `documents`; says in plain words what it refuses.
-pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+/// Rewrites a script and moves its here-documents into `documents`.
+pub(crate) fn lift(text: &str, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
     lift_from(text, Frame::Code { close: None, cases: Vec::new() }, documents)
 }
 
-/// The same for the body of a here-document, in which there may be substitutions.
-pub(crate) fn lift_document(body: &str, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+/// Rewrites the body of a here-document, whose substitutions may contain further here-documents.
+pub(crate) fn lift_document(body: &str, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
     lift_from(body, Frame::Document, documents)
 }
 
-fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) -> Result<String, String> {
+fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) -> Result<String, SyntaxError> {
     let mut scanner = Scanner {
         text,
         at: 0,
@@ -62,11 +63,11 @@ fn lift_from(text: &str, outermost: Frame, documents: &mut Vec<HereDocument>) ->
             Some(Frame::Quotes) => scanner.quotes(c),
             Some(Frame::Document) => scanner.document(c),
             Some(Frame::Parameter) => scanner.parameter(c),
-            Some(Frame::Sum(_)) => scanner.sum(c),
+            Some(Frame::Arithmetic(_)) => scanner.arithmetic(c),
             None => break,
         }
         if scanner.frames.len() > 256 {
-            return Err("it nests too deeply".to_owned());
+            return Err(SyntaxError::TooDeep);
         }
     }
     Ok(scanner.out)
@@ -91,7 +92,7 @@ impl<'a> Scanner<'a> {
         self.rest().chars().next()
     }
 
-    /// Copies so many bytes, with no two `<` side by side.
+    /// Copies `len` bytes, with a mark between adjacent `<`.
     fn copy(&mut self, len: usize) {
         let part = self.rest().get(..len).unwrap_or_else(|| self.rest());
         self.at += part.len();
@@ -136,12 +137,12 @@ impl<'a> Scanner<'a> {
         self.word_start = true;
     }
 
-    /// At `$` or a backquote: enters what it opens; false when it opens nothing.
+    /// At `$` or a backquote: enters the expansion that it opens; false when it opens none.
     fn expansion(&mut self) -> bool {
         let rest = self.rest();
         if rest.starts_with("$((") {
             self.copy(3);
-            self.frames.push(Frame::Sum(2));
+            self.frames.push(Frame::Arithmetic(2));
         } else if rest.starts_with("$(") {
             self.enter_code(2, ')');
         } else if rest.starts_with("${") {
@@ -151,7 +152,7 @@ impl<'a> Scanner<'a> {
             if matches!(self.frames.last(), Some(Frame::Code { close: Some('`'), .. })) {
                 self.leave();
             } else if self.frames.iter().any(|frame| matches!(frame, Frame::Code { close: Some('`'), .. })) {
-                // Backquotes do not nest: this one closes, whatever is left open inside.
+                // Backquotes do not nest: this one closes, even with other constructs open inside.
                 while !matches!(self.frames.last(), Some(Frame::Code { close: Some('`'), .. })) {
                     self.frames.pop();
                 }
@@ -210,11 +211,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn sum(&mut self, c: char) {
+    fn arithmetic(&mut self, c: char) {
         match c {
             '(' | ')' => {
                 self.copy(1);
-                let Some(Frame::Sum(open)) = self.frames.last_mut() else { return };
+                let Some(Frame::Arithmetic(open)) = self.frames.last_mut() else { return };
                 *open = if c == '(' { *open + 1 } else { open.saturating_sub(1) };
                 if *open == 0 {
                     self.frames.pop();
@@ -231,14 +232,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// At a quote after `before` more bytes.
+    /// Copies `before` bytes and the single-quoted text that follows them.
     fn single_quotes(&mut self, before: usize) {
         let body = self.rest().get(before + 1..).unwrap_or_default();
         let end = body.find('\'').map_or(body.len(), |end| end + 1);
         self.copy(before + 1 + end);
     }
 
-    fn code(&mut self, c: char, documents: &mut Vec<HereDocument>) -> Result<(), String> {
+    fn code(&mut self, c: char, documents: &mut Vec<HereDocument>) -> Result<(), SyntaxError> {
         let rest = self.rest();
         if self.case() == Some(Case::Start) && !c.is_whitespace() && c != '#' {
             self.pattern_start(rest);
@@ -270,7 +271,7 @@ impl<'a> Scanner<'a> {
             '\n' => self.line_break(documents),
             '(' if self.command_position && rest.starts_with("((") => {
                 self.copy(2);
-                self.frames.push(Frame::Sum(2));
+                self.frames.push(Frame::Arithmetic(2));
             }
             '(' => self.enter_code(1, ')'),
             ')' if self.case() == Some(Case::Pattern) => {
@@ -290,7 +291,7 @@ impl<'a> Scanner<'a> {
                 self.word_start = true;
             }
             '<' if rest.starts_with("<<<") => {
-                // The one operator of that sort that is left; another `<` would be a mistake anyway.
+                // `<` before it would be a syntax error in bash, too.
                 if self.out.ends_with('<') {
                     self.out.push(' ');
                 }
@@ -319,7 +320,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Before a pattern: gives it the bracket that may be left out.
+    /// Before a `case` pattern: adds the opening bracket if there is none.
     fn pattern_start(&mut self, rest: &str) {
         let is_end = rest
             .strip_prefix("esac")
@@ -351,7 +352,7 @@ impl<'a> Scanner<'a> {
         };
         let len = rest.find(ends).unwrap_or(rest.len()).max(1);
         let word = rest.get(..len).unwrap_or_default();
-        // `case$x` is no keyword.
+        // `case$x` is not a keyword.
         let whole = rest
             .get(len..)
             .and_then(|after| after.chars().next())
@@ -386,14 +387,14 @@ impl<'a> Scanner<'a> {
     }
 
     /// At `<<`, with or without a dash.
-    fn here_document(&mut self, documents: &mut Vec<HereDocument>) -> Result<(), String> {
+    fn here_document(&mut self, documents: &mut Vec<HereDocument>) -> Result<(), SyntaxError> {
         let rest = self.rest().get(2..).unwrap_or_default();
         let tabs = rest.starts_with('-');
         let after = rest.get(usize::from(tabs)..).unwrap_or_default();
         let word = after.trim_start_matches([' ', '\t']);
         let (delimiter, len, quoted) = delimiter(word);
         if len == 0 {
-            return Err("a here-document has no delimiter".to_owned());
+            return Err(SyntaxError::NoDelimiter);
         }
         self.at += 2 + usize::from(tabs) + (after.len() - word.len()) + len;
         let number = documents.len();
@@ -407,7 +408,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// At a line break between commands: here-documents that wait for their bodies follow.
+    /// At a line break between commands: the bodies of pending here-documents follow.
     fn line_break(&mut self, documents: &mut [HereDocument]) {
         self.copy(1);
         self.command_position = true;

@@ -1,5 +1,6 @@
-//! Text → the grammar's syntax tree, and raw words → their pieces.
+//! Turns text into a syntax tree, and the words of the tree into pieces.
 
+mod error;
 pub(crate) mod here;
 pub(crate) mod lift;
 pub(crate) mod parse;

@@ -1,42 +1,37 @@
-//! Text → the grammar's tree, through `brush-parser`, with guards around what it does not bound.
+//! Turns text into a syntax tree with `brush-parser`, within limits that the parser does not have.
 //!
-//! The parser descends recursively, tries some alternatives twice, and converts numbers unchecked. So
-//! the text and its tokens are looked over first, and what would run away is refused here.
+//! The parser is recursive, tries some alternatives twice, and converts numbers unchecked. Text and tokens
+//! that would exhaust the stack or take exponential time are refused before it sees them.
 
 use brush_parser::ast::Program;
-use brush_parser::{ParseError, ParserOptions, Token, TokenizerError, TokenizerOptions};
+use brush_parser::{ParserOptions, Token, TokenizerError, TokenizerOptions};
 
+use super::error::SyntaxError;
 use super::here::HereDocument;
 use super::lift::lift;
 use super::prepare::prepare;
 
-/// Brackets nested deeper than this are not read.
+/// Maximum nesting of brackets.
 const DEEPEST_BRACKETS: usize = 24;
-/// More tokens than this are not read: 64 KiB of ordinary script hold a third of it.
+/// Maximum number of tokens, about three times those of 64 KiB of ordinary script.
 const MOST_TOKENS: usize = 20_000;
 
-/// Parses a script, or says in plain words why it cannot be read.
-pub(crate) fn parse(text: &str, documents: &mut Vec<HereDocument>) -> Result<Program, String> {
+/// Parses a script and moves its here-documents into `documents`.
+pub(crate) fn parse(text: &str, documents: &mut Vec<HereDocument>) -> Result<Program, SyntaxError> {
     let text = lift(text, documents)?;
     if too_deep(&text) {
-        return Err("it nests brackets too deeply".to_owned());
+        return Err(SyntaxError::BracketsTooDeep);
     }
-    // A mistake in the parser must not be taken for a command without actions.
+    // A panic in the parser must not end the reading without actions.
     let parsed = std::panic::catch_unwind(|| {
-        let tokens = tokenize(&text).map_err(|error| error.to_string())?;
+        let tokens = tokenize(&text)?;
         if tokens.len() > MOST_TOKENS {
-            return Err("it holds too many words".to_owned());
+            return Err(SyntaxError::TooManyWords);
         }
         let tokens = prepare(tokens)?;
-        brush_parser::parse_tokens(&tokens, &ParserOptions::default()).map_err(|error| match error {
-            ParseError::ParsingNear(position) => {
-                format!("syntax error at line {}, column {}", position.line, position.column)
-            }
-            ParseError::ParsingAtEndOfInput => "it ends too early".to_owned(),
-            ParseError::Tokenizing { inner, .. } => inner.to_string(),
-        })
+        Ok(brush_parser::parse_tokens(&tokens, &ParserOptions::default())?)
     });
-    parsed.unwrap_or_else(|_| Err("the parser fails on it".to_owned()))
+    parsed.unwrap_or(Err(SyntaxError::ParserPanic))
 }
 
 fn tokenize(text: &str) -> Result<Vec<Token>, TokenizerError> {
@@ -44,8 +39,8 @@ fn tokenize(text: &str) -> Result<Vec<Token>, TokenizerError> {
     brush_parser::uncached_tokenize_str(text, &options)
 }
 
-/// Counts brackets from the first `$(`, `${` or `$[` on, without minding quotes: what is in quotes inside a
-/// substitution is not told apart here, and the tokenizer descends with each of them.
+/// True when brackets nest deeper than [`DEEPEST_BRACKETS`], counted from the first `$(`, `${` or `$[` on.
+/// Quoted brackets count: the tokenizer recurses into quotes, too.
 fn too_deep(text: &str) -> bool {
     let mut depth = 0_usize;
     let mut before = 0;

@@ -1,19 +1,20 @@
-//! Looks tokens over before the grammar gets them: refuses what would run away there, and rewrites the
-//! few that it cannot handle.
+//! Checks tokens before they are parsed: refuses nesting that would take the parser exponential time, and
+//! rewrites the constructs that it does not support.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use brush_parser::{Token, TokenLocation};
 
+use super::error::SyntaxError;
 use crate::shell::marks::{APART, SELECT};
 
-/// Compound commands nested deeper than this are not read.
+/// Maximum nesting of compound commands.
 const DEEPEST_COMPOUNDS: usize = 16;
-/// As above, for `case`; a mistake inside is looked for twice in every one around it.
+/// Maximum nesting of `case`; the parser reads a syntax error inside twice for each level.
 const DEEPEST_CASES: usize = 4;
 
-/// What is open while the tokens are looked over.
+/// A construct that is not closed yet.
 #[derive(PartialEq, Eq)]
 enum Open {
     Bracket,
@@ -21,8 +22,8 @@ enum Open {
     Compound,
 }
 
-/// The tokens as the grammar wants them, or why it does not get them.
-pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
+/// Rewrites tokens for the parser, or refuses them.
+pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, SyntaxError> {
     let mut preparation = Preparation {
         prepared: Vec::with_capacity(tokens.len() + 8),
         rest: tokens.into_iter().peekable(),
@@ -44,14 +45,10 @@ pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, String> {
             Token::Word(word, place) => preparation.word(word, place)?,
         }
         if preparation.open.len() > DEEPEST_COMPOUNDS || preparation.coprocesses > DEEPEST_CASES {
-            return Err("it nests too deeply".to_owned());
+            return Err(SyntaxError::TooDeep);
         }
     }
-    if preparation.open.is_empty() {
-        Ok(preparation.prepared)
-    } else {
-        Err("a bracket or a compound command is never closed".to_owned())
-    }
+    if preparation.open.is_empty() { Ok(preparation.prepared) } else { Err(SyntaxError::NeverClosed) }
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the place in the text")]
@@ -60,16 +57,16 @@ struct Preparation {
     rest: Peekable<IntoIter<Token>>,
     open: Vec<Open>,
     command_position: bool,
-    /// After the `in` of a `case`, line breaks aside.
+    /// After the `in` of a `case` and any line breaks.
     after_in: bool,
-    /// After `;;` and its kin, line breaks aside.
+    /// After `;;`, `;&` or `;;&` and any line breaks.
     after_case_end: bool,
     coprocesses: usize,
     /// Between `[[` and `]]`.
     in_test: bool,
     /// After `select`.
     select: bool,
-    /// After a `coproc` that stands in the prepared tokens already and wants a name.
+    /// After a `coproc` without a name, whose name is still to be added.
     named_coprocess: bool,
 }
 
@@ -78,7 +75,7 @@ impl Preparation {
         let apart = !self.in_test && self.follows_apart(&operator, &place);
         match operator.as_str() {
             "(" => {
-                // `( (` is two subshells; the grammar would take it for the start of a sum.
+                // `( (` is two subshells; the parser would take it for `((`.
                 if apart {
                     self.prepared.extend((0..2).map(|_| Token::Word("!".to_owned(), place.clone())));
                 }
@@ -100,13 +97,13 @@ impl Preparation {
         self.prepared.push(Token::Operator(operator, place));
     }
 
-    /// True for a bracket after the same bracket with a blank between.
+    /// True for a bracket that follows an identical bracket and a blank.
     fn follows_apart(&self, operator: &str, place: &TokenLocation) -> bool {
         matches!(self.prepared.last(), Some(Token::Operator(before, left))
             if before == operator && left.end.index != place.start.index)
     }
 
-    fn word(&mut self, word: String, place: TokenLocation) -> Result<(), String> {
+    fn word(&mut self, word: String, place: TokenLocation) -> Result<(), SyntaxError> {
         self.in_test &= word != "]]";
         let is_variable = std::mem::take(&mut self.select);
         let selects = word == "select" && matches!(self.rest.peek(), Some(Token::Word(..)));
@@ -126,17 +123,17 @@ impl Preparation {
             && word.bytes().all(|b| b.is_ascii_digit())
             && matches!(self.rest.peek(), Some(Token::Operator(o, _)) if o.starts_with(['<', '>']));
         if runaway_index(&word) {
-            return Err("an array index is too involved".to_owned());
+            return Err(SyntaxError::InvolvedIndex);
         }
         let word = if overlong {
-            // Too long for a file descriptor; the grammar would not check.
+            // Too long for a file descriptor, which the parser does not check.
             "999999999".to_owned()
         } else if is_variable {
             format!("{word}{SELECT}")
         } else if std::mem::take(&mut self.named_coprocess) {
             "COPROC".to_owned()
         } else if selects {
-            // The grammar lacks it; its variable tells the loops apart.
+            // The parser has no `select`; a mark on the variable distinguishes it from `for`.
             self.select = true;
             "for".to_owned()
         } else {
@@ -146,13 +143,13 @@ impl Preparation {
         Ok(())
     }
 
-    /// A word where a command starts; true when a command may start after it, too.
-    fn keyword(&mut self, word: &str, selects: bool, place: &TokenLocation) -> Result<bool, String> {
+    /// Handles a word at the start of a command; true when a command may also start after it.
+    fn keyword(&mut self, word: &str, selects: bool, place: &TokenLocation) -> Result<bool, SyntaxError> {
         match word {
             "case" => {
                 let nested = |kind: &Open| self.open.iter().filter(|o| *o == kind).count();
                 if nested(&Open::Bracket) > 6 || nested(&Open::Case) >= DEEPEST_CASES {
-                    return Err("it nests a case too deeply".to_owned());
+                    return Err(SyntaxError::CasesTooDeep);
                 }
                 self.open.push(Open::Case);
                 return Ok(false);
@@ -176,7 +173,7 @@ impl Preparation {
                     self.open.pop();
                 }
                 if !self.after_in && !self.after_case_end {
-                    // Without it the grammar reads every last case twice, and nested ones exponentially often.
+                    // Without it the parser reads every last case twice, and nested ones exponentially often.
                     self.prepared.push(Token::Operator(";;".to_owned(), place.clone()));
                 }
             }
@@ -188,7 +185,7 @@ impl Preparation {
                     None => false,
                 };
                 if unnamed {
-                    // The grammar would take a brace for the name.
+                    // The parser would take a brace for the name.
                     self.prepared.push(Token::Word(word.to_owned(), place.clone()));
                     self.named_coprocess = true;
                 }
@@ -201,7 +198,7 @@ impl Preparation {
     }
 }
 
-/// `name[…` with expansions nested in the index: the grammar would try every one of them twice.
+/// True for `name[…` with more than eight expansions in the index, each of which the parser tries twice.
 fn runaway_index(word: &str) -> bool {
     let name = word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(word.len());
     word.get(name..).is_some_and(|rest| rest.starts_with('['))

@@ -1,16 +1,15 @@
-//! One raw word of the grammar → its pieces: text, quotes, expansions.
+//! Splits a word as written into pieces: text, quotes, expansions.
 //!
-//! The grammar hands over words as written. They are cut here by a scanner that looks at every byte
-//! once, because a word may be 64 KiB of nested quotes.
+//! The scanner looks at every byte once, because a word may be 64 KiB of nested quotes.
 
-/// A piece of a raw word. `quoted` pieces are neither split into words nor matched against files.
+/// A piece of a word as written. `quoted` pieces are neither split into words nor expanded as globs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// Text as it is.
+    /// Literal text.
     Text { text: String, quoted: bool },
-    /// `$NAME`, `${…}`: what stands between the braces, or the name.
+    /// `$NAME` or `${…}`; holds the name or what is between the braces.
     Parameter { body: &'a str, quoted: bool },
-    /// `$(…)` or backquotes, the latter with their escapes resolved.
+    /// `$(…)` or backquotes; holds the script, with the escapes of backquotes resolved.
     Command { body: String, quoted: bool },
     /// `$((…))` or `$[…]`.
     Arithmetic { body: &'a str, quoted: bool },
@@ -18,7 +17,7 @@ pub(crate) enum Piece<'a> {
     Tilde,
 }
 
-/// Which quoting rules hold.
+/// Which quoting rules apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rules {
     /// A word of a command.
@@ -27,7 +26,7 @@ pub(crate) enum Rules {
     HereDocument,
 }
 
-/// Cuts a raw word into pieces.
+/// Splits a word as written into pieces.
 pub(crate) fn pieces(raw: &str, rules: Rules) -> Vec<Piece<'_>> {
     let mut scanner = Scanner { raw, at: 0, pieces: Vec::new(), text: String::new(), text_quoted: false };
     match rules {
@@ -80,7 +79,7 @@ impl<'a> Scanner<'a> {
         self.pieces.push(piece);
     }
 
-    /// Quotes make a word even where they hold nothing.
+    /// Empty quotes are a word, too.
     fn push_empty_quotes(&mut self) {
         self.push_piece(Piece::Text { text: String::new(), quoted: true });
     }
@@ -194,7 +193,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The expression of `$((…))`, told from `$( (…) )` by its two closing brackets belonging together.
+/// The expression in `$((…))`; `None` for `$( (…) )`, whose closing brackets do not belong together.
 fn arithmetic(rest: &str, end: usize) -> Option<&str> {
     let body = rest.get(..end)?.strip_prefix("$((")?.strip_suffix("))")?;
     let mut depth = 0_i32;
@@ -202,7 +201,7 @@ fn arithmetic(rest: &str, end: usize) -> Option<&str> {
         match c {
             '(' => depth += 1,
             ')' => depth -= 1,
-            // A command rather than a sum.
+            // A command, not an expression.
             ';' | '\n' => return None,
             _ => {}
         }
@@ -218,8 +217,7 @@ fn arithmetic(rest: &str, end: usize) -> Option<&str> {
     (!two_names).then_some(body)
 }
 
-/// The length of the expansion that starts at the `$` or backquote with which `rest` begins; 1 for a
-/// dollar sign that is only text.
+/// The length in bytes of the expansion at the start of `rest`; 1 for a dollar sign that is literal text.
 pub(crate) fn skip_expansion(rest: &str) -> usize {
     let after = rest.get(1..).unwrap_or_default();
     if rest.starts_with('`') {
@@ -237,7 +235,7 @@ pub(crate) fn skip_expansion(rest: &str) -> usize {
     }
 }
 
-/// The length up to and including the closing backquote.
+/// The length in bytes up to and including the closing backquote.
 fn skip_backquoted(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -251,8 +249,8 @@ fn skip_backquoted(text: &str) -> usize {
     text.len()
 }
 
-/// The length up to and including the bracket that closes, minding quotes, nested brackets, comments
-/// and here-documents. Works through a stack of its own: nesting is the input's choice.
+/// The length in bytes up to and including the closing bracket. Skips quotes, nested brackets, comments and
+/// here-documents. Not recursive: the input may nest deeply.
 fn skip_closing(text: &str, close: char) -> usize {
     let bytes = text.as_bytes();
     let mut open = vec![close];
@@ -321,7 +319,7 @@ fn skip_closing(text: &str, close: char) -> usize {
     text.len()
 }
 
-/// The delimiter after `<<`, whether tabs are stripped, and the length read.
+/// The delimiter after `<<` with true for `<<-`, and the length in bytes; no delimiter for a shift.
 fn here_delimiter(text: &str) -> (Option<(String, bool)>, usize) {
     let tabs = text.starts_with('-');
     let start = text.len() - text.trim_start_matches('-').trim_start_matches([' ', '\t']).len();
@@ -334,7 +332,7 @@ fn here_delimiter(text: &str) -> (Option<(String, bool)>, usize) {
     (is_delimiter.then_some((delimiter, tabs)), start + end)
 }
 
-/// The length of a here-document's body and its closing line, without the latter's line break.
+/// The length in bytes of a here-document's body and closing line, without the last line break.
 fn skip_here_document(text: &str, delimiter: &str, tabs: bool) -> usize {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -343,7 +341,7 @@ fn skip_here_document(text: &str, delimiter: &str, tabs: bool) -> usize {
         if bare == delimiter {
             return at + line.trim_end_matches('\n').len();
         }
-        // The closing bracket may follow the delimiter directly, as some people write it.
+        // `EOF)` ends the document and the substitution around it.
         if let Some(rest) = bare.strip_prefix(delimiter)
             && rest.starts_with(')')
         {
@@ -354,7 +352,7 @@ fn skip_here_document(text: &str, delimiter: &str, tabs: bool) -> usize {
     text.len()
 }
 
-/// Resolves `$'…'` at the start of `rest`; also the length read.
+/// The text of the `$'…'` at the start of `rest`, and its length in bytes as written.
 pub(crate) fn ansi_c(rest: &str) -> (String, usize) {
     let mut text = String::new();
     let mut chars = rest.char_indices().skip(2).peekable();

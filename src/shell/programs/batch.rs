@@ -1,4 +1,4 @@
-//! Programs that run a command once for each thing that they read or find.
+//! Programs that run a command for each item that they read or find: `xargs`, `parallel`, `find`.
 
 use crate::catalogue::lookup::Usage;
 use crate::shell::evaluator::Evaluator;
@@ -8,20 +8,20 @@ use crate::shell::options::{Item, Scanner};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin, Unknown, is_known};
 
-/// Runs beyond this are not told apart.
+/// Maximum number of runs that are followed.
 const MOST_RUNS: usize = 256;
 
-/// What is appended or put in place, item by item.
+/// The items that are appended or inserted.
 enum Items {
     Known(Vec<String>),
-    /// One mark for all of them.
+    /// A mark that stands for all items.
     Unknown(String),
 }
 
 fn items(evaluator: &mut Evaluator, text: Option<&str>, by_line: bool, delimiter: Option<&str>) -> Items {
     let Some(text) = text else { return Items::Unknown(unknown_item(evaluator)) };
     if !is_known(text) {
-        // Known words beside a mark stay words of their own.
+        // Known words next to a mark are separate items.
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         return match words.as_slice() {
             [only] => Items::Unknown(only.clone()),
@@ -200,7 +200,7 @@ pub(crate) fn parallel(
     })
 }
 
-/// Every combination, the last list fastest.
+/// The combinations of one item from each list, at most [`MOST_RUNS`]; the last list varies fastest.
 fn product(lists: &[Vec<String>]) -> Vec<Vec<String>> {
     let mut rows = vec![Vec::new()];
     for list in lists {
@@ -216,7 +216,7 @@ fn product(lists: &[Vec<String>]) -> Vec<Vec<String>> {
     rows
 }
 
-/// A template with the items in their places, or at the end where it has none.
+/// A template with the items in their places, or at the end when it has no place for them.
 fn fill(template: &str, row: &[String]) -> String {
     let all = row.join(" ");
     if template.trim().is_empty() {
@@ -229,7 +229,7 @@ fn fill(template: &str, row: &[String]) -> String {
     if script == template { format!("{template} {all}") } else { script }
 }
 
-/// `find … -exec command {} \;` and `fd -x command`.
+/// Follows `find … -exec command {} \;` and `fd -x command`.
 pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, is_fd: bool) -> String {
     let texts = invocation.texts();
     let mut runs: Vec<(Vec<Field>, bool, bool)> = Vec::new();

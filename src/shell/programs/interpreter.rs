@@ -1,4 +1,4 @@
-//! Code in other languages: the commands that it hands to a shell or starts.
+//! Interpreters of other languages: follows the commands that their code starts.
 
 use super::interpreter_calls::{Call, Part, find_calls};
 use crate::catalogue::program::Language;
@@ -25,7 +25,7 @@ pub(crate) fn run(
     let code = match code {
         Some(Code::Text(text)) => Some(text),
         Some(Code::Stdin) => invocation.stdin.clone(),
-        Some(Code::File(path)) => evaluator.file(shell, &path),
+        Some(Code::File(path)) => evaluator.file_content(shell, &path),
         None => None,
     };
     let Some(code) = code else {
@@ -45,9 +45,9 @@ pub(crate) fn run(
         || code.contains("while ")
         || code.contains(".each")
         || code.contains("forEach");
-    let mut command = evaluator.finished(shell, invocation);
+    let mut command = evaluator.command_of(shell, invocation);
     command.through = format!("{program} code");
-    let ((), nodes) = evaluator.apart(|this| {
+    let ((), nodes) = evaluator.collected(|this| {
         for call in calls.into_iter().take(256) {
             if this.exhausted() {
                 break;
@@ -86,7 +86,7 @@ enum Code {
     File(String),
 }
 
-/// The code that a command line holds, and whether it runs for each line of input.
+/// Where the code of an interpreter is, and whether it runs for each line of input.
 fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) {
     let (php, lua) = (language == Language::Php, language == Language::Lua);
     let (awk, deno) = (language == Language::Awk, language == Language::Deno);
@@ -100,7 +100,7 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
             continue;
         }
         let Some(letters) = word.strip_prefix('-') else {
-            // awk's first word is its program; elsewhere it is a file, or `deno eval`.
+            // The first word of awk is its program; other interpreters take a file, or `deno eval`.
             if awk {
                 return (Some(Code::Text(word.to_owned())), !word.contains("BEGIN"));
             }

@@ -1,8 +1,8 @@
-//! Calls in code of other languages that start a program or a shell, and what they are handed.
+//! Finds the calls in code of other languages that start a program or a shell.
 
 use crate::catalogue::program::Language;
 
-/// Names of calls that start a program or a shell, without what stands before the last dot.
+/// Function names that start a program or a shell, without their module path.
 const CALLS: &[&str] = &[
     "system",
     "popen",
@@ -46,7 +46,7 @@ const CALLS: &[&str] = &[
     "exec_command",
     "spawn_command",
 ];
-/// Calls whose name says little: they count only after these.
+/// Ambiguous function names, with the objects or modules on which they start a program.
 const OWNERS: &[(&str, &[&str])] = &[
     ("run", &["subprocess", "sp", "invoke", "c", "ctx", "asyncio"]),
     ("call", &["subprocess", "sp"]),
@@ -54,32 +54,32 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("spawn", &["pty", "child_process", "cp", "process", "Process", "Bun", "pexpect"]),
 ];
 
-/// A piece of a text in code.
+/// A piece of a string in code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// As it is.
+    /// Literal text.
     Known(String),
-    /// Not known, as written.
+    /// An expression, as written.
     Unknown(String),
 }
 
-/// What a call runs.
+/// What a call starts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// A text for a shell.
+    /// A shell script.
     Script(Vec<Part>),
     /// A program and its arguments.
     Words(Vec<Vec<Part>>),
-    /// Something that is made up elsewhere in the code.
+    /// A command that is built elsewhere in the code.
     Unclear,
 }
 
-/// A token of code, as far as calls need it.
+/// A token of code, as far as it matters for calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
     Name(String),
     Text(Vec<Part>),
-    /// A text that the language hands to a shell: backquotes, `%x(…)`, `qx(…)`.
+    /// A string that the language runs in a shell: backquotes, `%x(…)`, `qx(…)`.
     Shell(Vec<Part>),
     Sign(char),
 }
@@ -100,7 +100,7 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
                     calls.push(Call::Script(parts.clone()));
                 } else if parens || bare {
                     let from = if parens { at + 2 } else { at + 1 };
-                    // What follows the command says how it is opened, or where its output goes.
+                    // The later arguments are a mode or a place for the output.
                     let script_first = matches!(language, Language::Php | Language::Lua) || name == "popen";
                     calls.push(arguments(&tokens, from, parens, script_first));
                 }
@@ -121,7 +121,7 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
     calls
 }
 
-/// A text with its places for values taken for unknown.
+/// A format string, with its placeholders as unknown parts.
 fn formatted(part: Part) -> Vec<Part> {
     match part {
         Part::Known(text) => text_parts(&text, Interpolation::Formats),
@@ -129,7 +129,8 @@ fn formatted(part: Part) -> Vec<Part> {
     }
 }
 
-/// False for methods of the same name on other things, such as `app.run()`.
+/// True when the function `name` at `at` starts a program; false for other methods of that name, such as
+/// `app.run()`.
 fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
     let Some((_, owners)) = OWNERS.iter().find(|(call, _)| *call == name) else {
         // `re.exec(text)` in JavaScript matches a pattern; `child_process.exec` does not.
@@ -150,7 +151,7 @@ fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
     }
 }
 
-/// What is handed to a call whose arguments start at `from`.
+/// What a call whose arguments start at `from` starts.
 fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) -> Call {
     let mut depth = 0_i32;
     let mut words: Vec<Vec<Part>> = Vec::new();
@@ -187,7 +188,7 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
                 keyword = false;
             }
             Token::Sign('=' | ':') if depth == 0 => keyword = true,
-            // Keyword arguments and options objects after the command say nothing of it.
+            // Keyword arguments and option objects are not part of the command.
             _ if list_done || keyword => {}
             Token::Text(parts) | Token::Shell(parts) => {
                 word.extend(parts.iter().cloned());
@@ -316,14 +317,14 @@ fn tokens(code: &str, language: Language) -> Vec<Token> {
             }
         }
     }
-    // Line breaks only matter where brackets do not close a call.
+    // Line breaks end calls only in languages that call without brackets.
     if !matches!(language, Language::Perl | Language::Ruby) {
         tokens.retain(|token| *token != Token::Sign('\n'));
     }
     tokens
 }
 
-/// Lua's `[[…]]` and `[=[…]=]` behind the first bracket, and what follows.
+/// The text of Lua's `[[…]]` or `[=[…]=]`, which starts before `after`, and the rest of the code.
 fn long_brackets(after: &str) -> (&str, &str) {
     let signs = after.find(|c| c != '=').unwrap_or(after.len());
     let Some(body) = after.get(signs..).and_then(|rest| rest.strip_prefix('[')) else { return ("", after) };
@@ -331,7 +332,8 @@ fn long_brackets(after: &str) -> (&str, &str) {
     body.split_once(close.as_str()).unwrap_or((body, ""))
 }
 
-/// The text in brackets or other signs of the writer's choice, and what follows: `q(…)`, `%x{…}`, `qx/…/`.
+/// The text between freely chosen delimiters, such as those of `q(…)`, `%x{…}` and `qx/…/`, and the rest of
+/// the code.
 fn own_quotes(text: &str) -> (&str, &str) {
     let Some(open) = text.chars().next() else { return ("", "") };
     let close = match open {
@@ -359,7 +361,7 @@ fn own_quotes(text: &str) -> (&str, &str) {
     (body, "")
 }
 
-/// Perl's and ruby's quotes by name; `None` when the name is an ordinary one.
+/// Adds the tokens of a quote operator of Perl and returns the rest of the code; `None` for other names.
 fn named_quotes<'a>(
     tokens: &mut Vec<Token>,
     name: &str,
@@ -389,7 +391,7 @@ fn push_words(tokens: &mut Vec<Token>, body: &str) {
     }
 }
 
-/// The text up to the closing quote with its escapes resolved, and the length read.
+/// The text up to the closing quote with its escapes resolved, and its length in bytes as written.
 fn quoted(text: &str, quote: char) -> (String, usize) {
     let mut value = String::new();
     let mut chars = text.char_indices();
@@ -408,15 +410,15 @@ fn quoted(text: &str, quote: char) -> (String, usize) {
     (value, text.len())
 }
 
-/// How texts take in values.
+/// How a string interpolates values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Interpolation {
     Nothing,
-    /// `%s` and `{}`, where the text is given to a formatter.
+    /// `%s` and `{}`, for a formatter.
     Formats,
     /// `{name}`.
     Braces,
-    /// `#{name}`, and `$name` in perl.
+    /// `#{name}`, and `$name` in Perl.
     Hash,
     /// `${name}`.
     Dollar,
@@ -451,7 +453,7 @@ fn text_parts(text: &str, interpolation: Interpolation) -> Vec<Part> {
     };
     let mut parts = Vec::new();
     let mut rest = text;
-    // Looked for in one go: each on its own would search the whole rest again and again.
+    // One search for all of them: separate searches would take quadratic time.
     let first = |rest: &str| {
         rest.char_indices().filter(|(_, c)| matches!(c, '%' | '{' | '#' | '$')).find_map(|(at, _)| {
             let here = rest.get(at..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `ssh` and its kin: the rest of the words is a script on another host.
+//! Programs that run a script on another host: `ssh`, `mosh`, `ansible`.
 
 use crate::catalogue::lookup::Usage;
 use crate::shell::evaluator::Evaluator;
@@ -31,7 +31,7 @@ pub(crate) fn run(
                 command = Some(index + 1);
                 break;
             }
-            // Control commands, queries and pure forwarding run nothing there.
+            // Control commands, queries and forwarding without a command run nothing on the host.
             Item::Option(name, _) if name.is_any(&["-O", "-Q", "-V", "-G"]) => asks_only = true,
             Item::Option(name, None) if name.is("-N") => asks_only = true,
             _ => {}
@@ -60,7 +60,7 @@ pub(crate) fn run(
     })
 }
 
-/// `ansible HOST -m shell -a '…'`, and its modules that start and stop things.
+/// Follows `ansible HOST -m MODULE -a '…'` with modules that run commands or control services.
 pub(crate) fn ansible(
     evaluator: &mut Evaluator,
     shell: &Shell,
@@ -115,7 +115,7 @@ pub(crate) fn ansible(
     };
     let mut inner = shell.elsewhere().through("ansible");
     inner.stdin = None;
-    // A pattern is a host only where it is one plain name.
+    // A pattern is a host when it is one plain name.
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '$');
     let everywhere = pattern == "all" || !evaluator.unknowns.show(pattern).chars().all(plain);
     let host = evaluator.unknowns.show(pattern);

@@ -1,4 +1,4 @@
-//! Shells started as programs: a script in `-c`, on standard input or in a file.
+//! Shells that run as programs, with a script in `-c`, on standard input or in a file; `crontab`.
 
 use std::rc::Rc;
 
@@ -64,9 +64,9 @@ pub(crate) fn run(
             invocation.stdin.clone()
         }
         Some(Field { text, .. }) => {
-            let content = evaluator.file(shell, text);
+            let content = evaluator.file_content(shell, text);
             if content.is_none() {
-                // A script in a file is a program like any other.
+                // A script in a file is a program of its own.
                 evaluator.leaf(shell, invocation);
                 return evaluator.unknowns.plain(format!("$({label} …)"));
             }
@@ -83,11 +83,11 @@ pub(crate) fn run(
     })
 }
 
-/// `crontab -`: each line of standard input is run again and again.
+/// Follows `crontab`, which runs each line of its file or of standard input repeatedly.
 pub(crate) fn crontab(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
     let text = match invocation.texts().get(1..) {
         Some(["-"] | ["-u", _, "-"]) => invocation.stdin.clone(),
-        Some([file] | ["-u", _, file]) if !file.starts_with('-') => evaluator.file(shell, file),
+        Some([file] | ["-u", _, file]) if !file.starts_with('-') => evaluator.file_content(shell, file),
         _ => None,
     };
     let Some(text) = text else {
@@ -100,7 +100,7 @@ pub(crate) fn crontab(evaluator: &mut Evaluator, shell: &Shell, invocation: &Inv
     inner.cwd = None;
     evaluator.through(shell, invocation, "crontab".to_owned(), |this| {
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
-            // Five fields or one name such as `@daily` say when.
+            // The schedule: five fields, or one name such as `@daily`.
             let fields = if line.starts_with('@') { 1 } else { 5 };
             let mut rest = line;
             for _ in 0..fields {

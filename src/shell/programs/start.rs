@@ -1,4 +1,4 @@
-//! Starts programs: what a name leads to where it is neither a function nor a builtin.
+//! Chooses how to follow a program: as a shell, an interpreter, a wrapper, or a plain command.
 
 use std::rc::Rc;
 
@@ -12,11 +12,11 @@ use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_all_unknown};
 
 impl Evaluator {
-    /// Starts a program rather than a function or a builtin.
+    /// Runs words as a program and ignores functions and builtins.
     pub fn start(&mut self, shell: &Shell, invocation: &Invocation) -> Ran {
         let name = invocation.word(0).unwrap_or_default();
         let program = base_name(name);
-        if let Some(text) = self.file(shell, name).filter(|_| name.contains('/')) {
+        if let Some(text) = self.file_content(shell, name).filter(|_| name.contains('/')) {
             return (self.run_file(shell, invocation, &text), Flow::On);
         }
         let texts = invocation.texts();
@@ -47,7 +47,7 @@ impl Evaluator {
         (printed, Flow::On)
     }
 
-    /// A program of which the text is known because the script wrote it.
+    /// Runs a file that the script wrote, in the language that its first line names.
     fn run_file(&mut self, shell: &Shell, invocation: &Invocation, text: &str) -> String {
         let mut inner = shell.child();
         inner.args = Rc::new(invocation.fields.get(1..).unwrap_or_default().to_vec());
@@ -68,7 +68,7 @@ impl Evaluator {
         self.through(shell, invocation, label, |this| this.run_text(&mut inner, text))
     }
 
-    /// Runs words as a program that another program starts: no function, no builtin.
+    /// Runs words as a program that another program starts, within the limits on depth and work.
     pub fn run_program(&mut self, shell: &Shell, invocation: &Invocation) -> String {
         if self.depth_reached() || self.exhausted() {
             let words = invocation.texts().join(" ");
@@ -77,7 +77,7 @@ impl Evaluator {
         }
         self.spend(1);
         self.depth += 1;
-        // `sudo cd` and `env eval` do nothing; `nohup command x` and `sudo exec x` people do write.
+        // `sudo cd` does nothing, but scripts contain `nohup command x` and `sudo exec x`.
         let printed = match invocation.word(0) {
             Some("command" | "exec" | "builtin" | "eval" | "test" | "[" | "true" | "false" | "printf") => {
                 let mut inner = shell.clone();

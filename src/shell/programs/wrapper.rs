@@ -1,4 +1,4 @@
-//! Follows wrappers to the command that they run.
+//! Wrappers: programs that run the command in their arguments, such as `sudo` or `docker exec`.
 
 use std::rc::Rc;
 
@@ -12,9 +12,9 @@ use crate::shell::state::Shell;
 use crate::shell::text::{Field, is_known, join};
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a yes-or-no fact of its own")]
-/// What a wrapper's own words say.
+/// The arguments of a wrapper.
 struct Wrapped {
-    /// Where it runs.
+    /// The shell in which the command runs.
     inner: Shell,
     /// Index of the first word of the command.
     command: Option<usize>,
@@ -23,17 +23,17 @@ struct Wrapped {
     script: Option<String>,
     /// The value of an option that takes words of the command, such as `env -S`.
     split: Option<String>,
-    /// The words are not joined, against the wrapper's habit.
+    /// The words are not joined, although the wrapper usually joins them.
     exact: bool,
-    /// The words are keys for a shell.
+    /// The words are keys that are typed into a shell.
     typed: bool,
     /// Without a command, standard input is a script.
     is_shell: bool,
-    /// Nothing is run at all: `sudo -l`.
+    /// The wrapper runs no command, such as `sudo -l`.
     quiet: bool,
 }
 
-/// Runs what a wrapper wraps; `None` when it wraps nothing.
+/// Runs the command of a wrapper; `None` when it has none.
 pub(crate) fn run(
     evaluator: &mut Evaluator,
     shell: &Shell,
@@ -56,7 +56,7 @@ pub(crate) fn run(
     let rest = rest.strip_prefix([Field::literal("--")].as_slice()).unwrap_or(rest);
     let label = usage.written(&texts);
     let script = if found.typed {
-        // Into a shell which is there already.
+        // The shell is running already, and its state is unknown.
         inner = inner.elsewhere();
         Some(join(&keys(rest)))
     } else if let Some(text) = found.script {
@@ -80,13 +80,13 @@ pub(crate) fn run(
     Some(evaluator.through(shell, invocation, label, |this| this.run_program(&inner, &rest)))
 }
 
-/// The words that are typed, without the names of keys.
+/// The typed words without the names of keys.
 fn keys(fields: &[Field]) -> Vec<Field> {
     let is_key = |text: &str| matches!(text, "stuff" | "Enter" | "C-m" | "KPEnter");
     fields.iter().filter(|field| !is_key(&field.text)).cloned().collect()
 }
 
-/// Reads a wrapper's own words, after the verb that makes it one.
+/// Reads the arguments of a wrapper after its verb, up to the command.
 fn own_words(
     evaluator: &mut Evaluator,
     shell: &Shell,
@@ -166,14 +166,14 @@ fn own_words(
     found
 }
 
-/// True when one of the options is given, or none is asked for.
+/// True when one of the options is given, or the list is empty.
 fn has_any(texts: &[&str], usage: &Usage, options: &[&str]) -> bool {
     let valued = usage.value();
     let mut items = Scanner::new(texts, usage.rest, &valued);
     options.is_empty() || items.any(|item| matches!(item, Item::Option(name, _) if name.is_any(options)))
 }
 
-/// `NAME=value`.
+/// True for `NAME=value`.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()
@@ -182,7 +182,7 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// Words written so that a shell reads the same words again.
+/// The words in single quotes, separated by blanks.
 pub(crate) fn quoted(fields: &[Field]) -> String {
     let quote = |field: &Field| format!("'{}'", field.text.replace('\'', "'\\''"));
     fields.iter().map(quote).collect::<Vec<_>>().join(" ")

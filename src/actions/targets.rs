@@ -1,0 +1,77 @@
+//! The actions of one command line, by the kind of target that the catalogue states for it.
+
+use super::call::Call;
+use super::line::Line;
+use super::request::Request;
+use super::{ansible, compose, engine_api, kubectl, message};
+use crate::catalogue::program::TargetKind;
+use crate::model::action::{Action, ActionKind, Family, Target};
+use crate::shell::Word;
+
+/// Adds the actions of a command line; false when its program is not in the catalogue.
+pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
+    let Some(usage) = line.usage() else { return false };
+    if let Ok(call) = Call::of(line, &usage) {
+        act_on(&call, actions);
+    }
+    true
+}
+
+/// Adds the actions of a call.
+pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
+    match call.does.to.kind {
+        TargetKind::Container if call.own.has(&call.does.all) => {
+            actions.push(call.on_everything(Family::Container, "--all"));
+        }
+        TargetKind::Container => call.act_on_each(Family::Container, Target::Container, container, actions),
+        TargetKind::Service => call.act_on_each(Family::Program, Target::Service, whole, actions),
+        TargetKind::Project => call.act_on_each(Family::Container, Target::ComposeProject, whole, actions),
+        TargetKind::Unit => call.act_on_each(Family::Unit, Target::Unit, unit, actions),
+        TargetKind::Release if generates_name(call) => {
+            actions.push(call.action(Family::Helm, Target::Unknown, call.words()));
+        }
+        TargetKind::Release => call.act_on_each(Family::Helm, Target::Release, whole, actions),
+        TargetKind::Compose => compose::find_actions(call, actions),
+        TargetKind::Workload => kubectl::find_actions(call, actions),
+        TargetKind::Playbook => ansible::find_actions(call, actions),
+        TargetKind::People => message::mail(call, actions),
+        TargetKind::Apprise => message::apprise(call, actions),
+        TargetKind::Requests => {
+            let request = Request::of(call);
+            engine_api::find_actions(call, &request, actions);
+            message::web(call, &request, actions);
+        }
+        TargetKind::NoTarget => actions.push(without_target(call)),
+    }
+}
+
+fn whole(name: &str) -> &str {
+    name
+}
+
+/// A container, or a swarm service that may be followed by `=` and a number of copies.
+fn container(name: &str) -> &str {
+    name.trim_start_matches('/').split('=').next().unwrap_or_default()
+}
+
+fn unit(name: &str) -> &str {
+    name.strip_suffix(".service").unwrap_or(name)
+}
+
+/// `helm install --generate-name CHART`: with a generated name the only word is the chart.
+fn generates_name(call: &Call<'_>) -> bool {
+    let installs = call.usage.verb.first().is_some_and(|index| call.line.text(*index) == "install");
+    installs && call.own.positionals.len() < 2 && !call.own.positionals.is_empty()
+}
+
+/// A pull request, the guard itself, or an operator's program that restarts something without a name.
+fn without_target(call: &Call<'_>) -> Action {
+    let mut action = call.action(Family::Program, Target::Unknown, call.words());
+    if matches!(action.kind, ActionKind::PullRequest | ActionKind::Forbidden) {
+        action.family = if action.kind == ActionKind::PullRequest { Family::Forge } else { Family::Guard };
+        action.target = Target::Nothing;
+        let title = call.own.value(&call.does.title);
+        action.title = title.and_then(Word::known).map(str::to_owned);
+    }
+    action
+}

@@ -1,0 +1,36 @@
+//! Paths as texts: nothing is opened or looked up.
+
+/// The names in a path that is written from the folder `start`, outermost first. `.`, empty parts and what
+/// `..` leaves are gone; `..` at the root stays at the root.
+pub fn fold<'a>(start: &'a str, path: &'a str) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for part in start.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                names.pop();
+            }
+            name => names.push(name),
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fold;
+
+    #[test]
+    fn folds_dots_from_the_folder_on_and_stays_at_the_root() {
+        for (start, path, names) in [
+            ("", "/", &[][..]),
+            ("", "/a//b/./c/", &["a", "b", "c"]),
+            ("/srv", "../a/b/..", &["a"]),
+            ("/srv", "../../../a", &["a"]),
+            ("", "~/a/../b", &["~", "b"]),
+            ("/srv", "a..b/...", &["srv", "a..b", "..."]),
+        ] {
+            assert_eq!(fold(start, path), names, "{start} {path}");
+        }
+    }
+}

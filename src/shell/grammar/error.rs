@@ -1,0 +1,41 @@
+//! Errors of the grammar phase.
+
+use brush_parser::{ParseError, TokenizerError};
+use thiserror::Error;
+
+/// Why a text has no syntax tree. The texts continue "cannot read `…`: ".
+#[derive(Debug, Error)]
+pub(crate) enum SyntaxError {
+    #[error("it nests too deeply")]
+    TooDeep,
+    #[error("it nests brackets too deeply")]
+    BracketsTooDeep,
+    #[error("it nests a case too deeply")]
+    CasesTooDeep,
+    #[error("a here-document has no delimiter")]
+    NoDelimiter,
+    #[error("a bracket or a compound command is never closed")]
+    NeverClosed,
+    #[error("an array index is too involved")]
+    InvolvedIndex,
+    #[error("it holds too many words")]
+    TooManyWords,
+    #[error("it ends too early")]
+    EndsTooEarly,
+    #[error("syntax error at line {line}, column {column}")]
+    At { line: usize, column: usize },
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+    #[error("the parser fails on it")]
+    ParserPanic,
+}
+
+impl From<ParseError> for SyntaxError {
+    fn from(error: ParseError) -> Self {
+        match error {
+            ParseError::ParsingNear(position) => Self::At { line: position.line, column: position.column },
+            ParseError::ParsingAtEndOfInput => Self::EndsTooEarly,
+            ParseError::Tokenizing { inner, .. } => Self::Tokenizer(inner),
+        }
+    }
+}
