@@ -58,6 +58,14 @@ pub fn read_command_with(text: &str, cwd: Option<&Path>, catalogue: Catalogue) -
     CommandReading { actions, complaints, script }
 }
 
+/// Whether `hosts.yaml` may say more of a script: it has a program that is not built in, or a request to an address.
+pub fn may_depend_on_rules(script: &Script) -> bool {
+    let is_built_in = |command: &Command| {
+        command.words.first().is_none_or(|program| Catalogue::default().find(&program.text).is_some())
+    };
+    message::may_be_listed(script) || !script.commands().into_iter().all(is_built_in)
+}
+
 /// The actions of one simple command.
 fn find_actions(
     command: &Command,

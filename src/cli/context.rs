@@ -1,4 +1,4 @@
-//! `opsctl context`: what a session is told at its start.
+//! `opsctl context`: what a session is context at its start.
 
 use chrono::Utc;
 use clap::Args;
@@ -8,15 +8,16 @@ use super::place::environment_in_force;
 use super::{Failure, OK, complain, print, print_json};
 use crate::context::Reader;
 use crate::context::text::Shown;
-use crate::hook::session_start::{Told, compose};
+use crate::hook::session_start::{SessionContext, compose};
 use crate::model::policy::Tier;
+use crate::runtime::warning::Warning;
 
 /// Show which files a session is given at its start, and how much of each
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl context
   opsctl context --tier 2 --role chief
-  opsctl context --text                    # all that the session is told, word for word
+  opsctl context --text                    # all that the session is context, word for word
   opsctl context --json")]
 pub struct ContextArgs {
     /// For a session of this tier; without it `CLAUDEOPS_TIER`, else the rendered one
@@ -60,17 +61,17 @@ struct SkippedWire<'a> {
 /// Runs with parsed arguments.
 pub fn run(args: &ContextArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let mut notes = environment.complaints.clone();
+    let mut warnings = Warning::of_environment(&environment.warnings);
     let reader = Reader { tier: args.tier.and_then(Tier::from_number), role: args.role.as_deref() };
-    let told = compose(reader, &environment, Utc::now(), &mut notes);
-    for note in notes {
-        complain(note);
+    let context = compose(reader, &environment, Utc::now(), &mut warnings);
+    for warning in warnings {
+        complain(warning);
     }
     if args.text {
-        print(&told.text);
+        print(&context.text);
         return Ok(OK);
     }
-    let wire = ContextWire::from(&told);
+    let wire = ContextWire::from(&context);
     if args.json {
         return print_json(&wire);
     }
@@ -78,9 +79,9 @@ pub fn run(args: &ContextArgs) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-impl<'a> From<&'a Told> for ContextWire<'a> {
-    fn from(told: &'a Told) -> Self {
-        let files = told.reading.files.iter().zip(&told.shares).map(|(file, shown)| FileWire {
+impl<'a> From<&'a SessionContext> for ContextWire<'a> {
+    fn from(context: &'a SessionContext) -> Self {
+        let files = context.reading.files.iter().zip(&context.shares).map(|(file, shown)| FileWire {
             name: &file.name,
             path: &file.path,
             bytes: file.size,
@@ -90,14 +91,14 @@ impl<'a> From<&'a Told> for ContextWire<'a> {
                 Shown::Name => "name",
             },
         });
-        let skipped = told.reading.skipped.iter();
+        let skipped = context.reading.skipped.iter();
         Self {
             files: files.collect(),
             not_included: skipped
                 .map(|skipped| SkippedWire { what: &skipped.what, why: &skipped.why })
                 .collect(),
-            more: told.reading.more,
-            characters: told.text.chars().count(),
+            more: context.reading.more,
+            characters: context.text.chars().count(),
         }
     }
 }

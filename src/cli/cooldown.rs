@@ -15,6 +15,7 @@ use crate::model::event::ToolResult;
 use crate::policy::decide::BudgetKey;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 
 /// Show, record and clear what services have used of their budgets
 #[derive(Debug, Args)]
@@ -104,10 +105,10 @@ impl Kind {
 /// Runs with parsed arguments.
 pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let mut notes = environment.complaints.clone();
-    let installation = installation::in_force(&environment, &mut notes).installation;
-    for note in notes {
-        complain(note);
+    let mut warnings = Warning::of_environment(&environment.warnings);
+    let installation = installation::in_force(&environment, &mut warnings).installation;
+    for warning in warnings {
+        complain(warning);
     }
     let desk = Desk { environment, installation, now: Utc::now() };
     let service = match &args.verb {
@@ -136,10 +137,10 @@ struct Desk {
 
 impl Desk {
     fn show(&self, service: Option<&str>, json: bool) -> Result<u8, Failure> {
-        let mut notes = Vec::new();
-        let mut budgets = budgets::of_all(&self.environment, &self.installation, self.now, &mut notes);
-        for note in notes {
-            complain(note);
+        let mut warnings = Vec::new();
+        let mut budgets = budgets::of_all(&self.environment, &self.installation, self.now, &mut warnings);
+        for warning in warnings {
+            complain(warning);
         }
         if let Some(service) = service.map(|service| self.installation.inventory.service_named(service)) {
             budgets.retain(|budget| budget.service == service);

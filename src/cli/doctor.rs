@@ -11,6 +11,7 @@ use crate::doctor::{Condition, Finding, Patient, client, examine, project_in_for
 use crate::render::MANAGED;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 
 /// Check a running installation: settings, hooks, program, client, ledger, rights, hosts, services
 #[derive(Debug, Args)]
@@ -61,12 +62,12 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     if args.hooks {
         return doctor_hooks::run(&hooks, args.json);
     }
-    let mut complaints = environment.complaints.clone();
-    let policy = installation::in_force(&environment, &mut complaints);
+    let mut warnings = Warning::of_environment(&environment.warnings);
+    let policy = installation::in_force(&environment, &mut warnings);
     let findings = examine(&Patient {
         environment: &environment,
         policy: &policy,
-        complaints: &complaints,
+        warnings: &warnings,
         client: client::find(),
         opsctl,
         hooks: &hooks,
@@ -76,19 +77,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     if args.json {
         print_json(&DoctorWire { healthy, findings: &findings })?;
     } else {
-        print(&findings.iter().map(in_words).collect::<String>());
+        print(&findings.iter().map(ToString::to_string).collect::<String>());
     }
     Ok(if healthy { OK } else { FAILED })
-}
-
-/// A finding for people: one line, and one for its remedy.
-pub fn in_words(finding: &Finding) -> String {
-    let Finding { check, condition, what, remedy } = finding;
-    let condition = match condition {
-        Condition::Ok => "ok     ",
-        Condition::Warning => "warning",
-        Condition::Failed => "FAILED ",
-    };
-    let remedy = remedy.as_deref().map(|remedy| format!("\n           {remedy}")).unwrap_or_default();
-    format!("{condition}  {check}: {what}{remedy}\n")
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::doctor::in_words;
 use super::{FAILED, Failure, OK, print, print_json};
 use crate::doctor::hooks::{Hook, Origin, SourceState, Survey, finding};
 use crate::doctor::{Condition, Finding};
@@ -58,7 +57,7 @@ pub fn run(survey: &Survey, json: bool) -> Result<u8, Failure> {
             let own = survey.hooks.iter().filter(|hook| hook.source == index);
             print(&own.map(|hook| line(hook, source.ignored.is_some())).collect::<String>());
         }
-        print(&in_words(&finding));
+        print(&finding.to_string());
     }
     Ok(if finding.condition == Condition::Failed { FAILED } else { OK })
 }

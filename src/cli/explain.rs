@@ -1,4 +1,4 @@
-//! `opsctl explain`: what a command does, and what the guard would say to it. Reads only.
+//! `opsctl explain`: what a tool call does, and the verdict that the hook would give. Reads only.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -8,69 +8,121 @@ use clap::Args;
 use serde::Serialize;
 
 use super::place::environment_in_force;
-use super::{Failure, OK, complain, print, print_json};
-use crate::actions::{message, read_command};
-use crate::guard::acting::resolve;
-use crate::guard::{judge, screen};
-use crate::inventory::compiled::PolicyHeader;
+use super::{DENIED, Failure, OK, complain, print, print_json};
+use crate::context::text::plain;
+use crate::guard::explain::{Explanation, explain};
+use crate::hook::wire;
+use crate::inventory::load;
+use crate::model::event::{HookCall, HookEvent, ToolCall};
+use crate::model::policy::Tier;
 use crate::model::verdict::{ResolvedAction, Verdict};
-use crate::policy::{dry_run, modes};
-use crate::runtime::installation;
+use crate::runtime::environment::{Environment, EnvironmentWarning};
+use crate::runtime::warning::Warning;
 
-/// Explain what a command really does and whether it would be let through
+/// The longest path or tool name that is not cut, in characters.
+const SUBJECT_CHARS: usize = 200;
+
+/// Explain what a command or another tool call does, and whether it would be denied
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl explain 'ssh root@ie01 \"docker restart jellyfin\"'
   opsctl explain --json 'for s in jellyfin sonarr; do docker restart $s; done'
+  opsctl explain --tier 1 --exit-code docker restart jellyfin
+  opsctl explain '{\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"/etc/hosts\",\"content\":\"x\"}}'
   opsctl explain - < script.sh")]
 pub struct ExplainArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
-    /// The folder in which the command would start
+    /// The working directory of the command
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// The command; `-` reads it from stdin
-    command: String,
+    /// Explain with this inventory and policy instead of those in force
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// Explain for a session of this tier
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    tier: Option<u8>,
+    /// Exit with 2 if the call would be denied
+    #[arg(long)]
+    exit_code: bool,
+    /// The command, its words joined with blanks, or a tool call as the client's JSON (`tool_name`, `tool_input`);
+    /// `-` reads it from stdin
+    #[arg(required = true, trailing_var_arg = true)]
+    command: Vec<String>,
 }
 
 /// Runs with parsed arguments.
 pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
-    let command = if args.command == "-" {
+    let text = if args.command == ["-"] {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes)?;
         String::from_utf8_lossy(&bytes).into_owned()
     } else {
-        args.command.clone()
+        args.command.join(" ")
     };
-    let cwd = args.cwd.clone().or_else(|| std::env::current_dir().ok());
-    let environment = environment_in_force();
-    let mut notes = environment.complaints.clone();
-    let mut reading = read_command(&command, cwd.as_deref());
-    let compiled = installation::in_force(&environment, &mut notes);
-    message::listed(&reading.script, &compiled.installation.policy.rules.webhooks, &mut reading.actions);
-    let actions = resolve(reading.actions.clone(), &compiled.installation.inventory);
-    let tier = environment.tier.or(compiled.tier);
-    let header = PolicyHeader::from(compiled.clone());
-    let mut objections = screen::objections(&reading.script, &header, &environment);
-    objections.extend(modes::objections(&actions, &compiled.installation.policy, environment.mode));
-    if environment.dry_run {
-        objections.extend(dry_run::objections(&actions));
+    let mut call = read(&text)?;
+    call.cwd = args.cwd.clone().or(call.cwd).or_else(|| std::env::current_dir().ok());
+    let HookEvent::PreToolUse(tool) = &call.event else { return Err("not a tool call".into()) };
+    let environment = environment(args)?;
+    let mut warnings = Warning::of_environment(&environment.warnings);
+    let mut explanation = explain(&call, tool, &environment, Utc::now());
+    warnings.append(&mut explanation.warnings);
+    let verdict = explanation.preview(&environment, &mut warnings);
+    for warning in warnings {
+        complain(warning);
     }
-    let verdict = if objections.is_empty() {
-        judge::preview(&actions, &compiled.installation, tier, &environment, Utc::now(), &mut notes)
-    } else {
-        Verdict::Deny(objections)
-    };
-    for note in notes {
-        complain(note);
-    }
-    let explanation = ExplanationWire::new(&command, &reading.complaints, &actions, &verdict);
+    let subject = subject(tool);
+    let wire = ExplanationWire::new(&subject, &explanation, &verdict);
     if args.json {
-        return print_json(&explanation);
+        print_json(&wire)?;
+    } else {
+        let tree = if tool.command.is_some() { explanation.script.lines() } else { vec![subject.clone()] };
+        print(&wire.in_words(&tree));
     }
-    print(&explanation.in_words(&reading.script.lines()));
-    Ok(OK)
+    Ok(if args.exit_code && verdict != Verdict::Silent { DENIED } else { OK })
+}
+
+/// The environment of the process, with the inventory and the tier of the arguments.
+fn environment(args: &ExplainArgs) -> Result<Environment, Failure> {
+    let mut environment = environment_in_force();
+    if let Some(hosts) = &args.hosts {
+        load::load(hosts)?;
+        environment.hosts = Some(hosts.clone());
+        environment.ignore_compiled = true;
+        environment.warnings.retain(|warning| !matches!(warning, EnvironmentWarning::OutdatedPolicy { .. }));
+    }
+    environment.tier = args.tier.and_then(Tier::from_number).or(environment.tier);
+    Ok(environment)
+}
+
+/// A JSON object with `tool_name` or `tool_input` is a tool call, any other text a shell command.
+fn read(text: &str) -> Result<HookCall, Failure> {
+    let names_tool = ["\"tool_name\"", "\"tool_input\""].iter().any(|key| text.contains(key));
+    if let Some(rest) = text.trim_start().strip_prefix('{') {
+        // In bash a blank follows the brace of a group: `{"` begins nothing that anyone would run.
+        let is_json = rest.starts_with('"') || names_tool && rest.trim_start().starts_with('"');
+        match wire::read(text.as_bytes(), Some("pre-tool-use"), None) {
+            Ok(call) if names_tool => return Ok(call),
+            Err(error) if is_json => return Err(format!("not a tool call: invalid JSON ({error})").into()),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    let tool = ToolCall { id: None, command: Some(text.to_owned()), file: None, mcp: None };
+    let event = HookEvent::PreToolUse(tool);
+    Ok(HookCall { session: None, client_session: None, cwd: None, transcript: None, event })
+}
+
+/// The shell command, else `write PATH`, `read PATH` or the name of the MCP tool; empty for any other tool.
+fn subject(tool: &ToolCall) -> String {
+    match tool {
+        ToolCall { command: Some(command), .. } => command.clone(),
+        ToolCall { file: Some(file), .. } => {
+            format!("{} {}", if file.writes { "write" } else { "read" }, plain(&file.path, SUBJECT_CHARS))
+        }
+        ToolCall { mcp: Some(mcp), .. } => plain(&mcp.tool, SUBJECT_CHARS),
+        ToolCall { .. } => String::new(),
+    }
 }
 
 #[derive(Serialize)]
@@ -94,17 +146,13 @@ struct ActionWire<'a> {
 }
 
 impl<'a> ExplanationWire<'a> {
-    fn new(
-        command: &'a str,
-        complaints: &'a [String],
-        actions: &'a [ResolvedAction],
-        verdict: &'a Verdict,
-    ) -> Self {
+    fn new(command: &'a str, explanation: &'a Explanation<'_>, verdict: &'a Verdict) -> Self {
         let (decision, reasons) = match verdict {
             Verdict::Silent => ("allow", vec![]),
             Verdict::Deny(reasons) => ("deny", reasons.iter().map(|reason| reason.text.as_str()).collect()),
         };
-        let actions = actions
+        let actions = explanation
+            .actions()
             .iter()
             .map(|ResolvedAction { action, service, host }| ActionWire {
                 kind: action.kind.as_str(),
@@ -116,14 +164,14 @@ impl<'a> ExplanationWire<'a> {
                 evidence: &action.evidence,
             })
             .collect();
-        Self { command, complaints, actions, decision, reasons }
+        Self { command, complaints: &explanation.complaints, actions, decision, reasons }
     }
 
-    /// For people: what runs where, what of it acts, and the verdict.
+    /// For operators: what runs where, the actions, and the verdict.
     fn in_words(&self, tree: &[String]) -> String {
         let mut lines = vec!["what runs:".to_owned()];
-        lines.extend(tree.iter().map(|line| format!("  {line}")));
-        if tree.is_empty() {
+        lines.extend(tree.iter().filter(|line| !line.is_empty()).map(|line| format!("  {line}")));
+        if tree.iter().all(String::is_empty) {
             lines.push("  nothing".to_owned());
         }
         lines.push("actions:".to_owned());
@@ -148,7 +196,7 @@ impl ActionWire<'_> {
         let mut words = match self.service {
             Some(service) => format!("{what} of {service}"),
             None if matches!(*kind, "restart" | "redeployment") => {
-                format!("{what} of a service that cannot be told")
+                format!("{what} of a service that cannot be determined")
             }
             None => what,
         };

@@ -70,8 +70,8 @@ impl From {
 pub fn run(args: &HandoffArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let runner = RunnerEnvironment::of_process();
-    for note in environment.complaints.iter().chain(&runner.complaints) {
-        complain(note);
+    for warning in environment.warnings.iter().chain(&runner.warnings) {
+        complain(warning);
     }
     let desk = Desk::new(&environment.state_dir, &runner.results_dir);
     match &args.verb {
@@ -190,8 +190,8 @@ fn take(
             body: Body::Plain(event.message.clone()),
             tags: ["handoff".to_owned()].into_iter().chain(event.service.clone()).collect(),
         };
-        if let Some(note) = notify::raise(environment, None, &notice, now) {
-            complain(note);
+        if let Some(warning) = notify::raise(environment, None, &notice, now) {
+            complain(warning);
         }
     }
     desk.take(followed, &redactor, now)?;

@@ -1,4 +1,4 @@
-//! `opsctl hook`: what the client calls at its lifecycle points.
+//! `opsctl hook`: serves the client's hooks.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -10,12 +10,13 @@ use clap::builder::PossibleValuesParser;
 
 use super::{DENIED, OK, complain, complain_as_is, print};
 use crate::guard::failures;
-use crate::hook::{self, EVENTS, SESSION_STATE};
+use crate::hook;
+use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
 use crate::model::policy::OnFailure;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
-/// Serve a hook of the client: its JSON on stdin, exit code 0 (no objection) or 2 (denied)
+/// Serve a hook of the client: its JSON on stdin, exit code 0 (allowed) or 2 (denied or blocked)
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   echo '{\"tool_input\":{\"command\":\"docker restart jellyfin\"}}' | opsctl hook pre-tool-use
@@ -26,7 +27,7 @@ pub struct HookArgs {
     event: Option<String>,
 }
 
-/// The arguments, when they are those of a hook command as it is rendered and nothing else.
+/// The arguments of a hook command as `opsctl render` writes it; `None` for any other command line.
 pub fn fast_path(arguments: &[OsString]) -> Option<HookArgs> {
     match arguments {
         [_, verb] if verb == "hook" => Some(HookArgs { event: None }),
@@ -39,20 +40,20 @@ pub fn fast_path(arguments: &[OsString]) -> Option<HookArgs> {
     }
 }
 
-/// Serves one call, whatever stdin holds.
+/// Serves one call. Returns 0 or 2, whatever stdin holds.
 pub fn run(args: &HookArgs) -> u8 {
-    // The only other way out of a hook would be a panic's own exit code, which the client does not know.
+    // A panic would end the process with an exit code that the client does not know.
     std::panic::set_hook(Box::new(|_| {}));
     let event = args.event.as_deref();
     catch_unwind(AssertUnwindSafe(|| serve_stdin(event))).unwrap_or_else(|_| {
-        // Should that fail in the same way, the guard is as open as it is by default.
+        // If that panics as well, the default applies.
         let on_failure = catch_unwind(|| {
             let environment = Environment::of_process();
-            installation::in_force(&environment, &mut vec![]).installation.policy.on_failure
+            installation::in_force(&environment, &mut Vec::new()).installation.policy.on_failure
         });
         let (code, defect) = after_defect(event, on_failure.unwrap_or(OnFailure::Open));
         complain(defect);
-        // Here, too: stderr then has the only word of it.
+        // A failure here is ignored: stderr has the message.
         let _ = catch_unwind(|| {
             let way = if code == DENIED { "closed" } else { "open" };
             let message = format!("Guard failed {way}: {defect}");
@@ -62,7 +63,7 @@ pub fn run(args: &HookArgs) -> u8 {
     })
 }
 
-/// What a defect of this program comes to: before a command runs, that is the policy's word.
+/// The exit code and message after a panic: `policy.on_failure` applies before a command runs.
 fn after_defect(event: Option<&str>, on_failure: OnFailure) -> (u8, &'static str) {
     match (event, on_failure) {
         (Some("pre-tool-use"), OnFailure::Closed) => (
@@ -80,8 +81,8 @@ fn serve_stdin(event: Option<&str>) -> u8 {
         return OK;
     }
     let answer = hook::serve(&stdin, event, &Environment::of_process(), Utc::now());
-    for note in &answer.notes {
-        complain(note);
+    for warning in &answer.warnings {
+        complain(warning);
     }
     print(&answer.stdout);
     match answer.denial {

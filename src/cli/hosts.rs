@@ -12,8 +12,10 @@ use super::{Failure, OK, complain, print, print_json};
 use crate::inventory::nearest::nearest;
 use crate::model::inventory::{Host, Inventory};
 use crate::model::policy::Window;
-use crate::probe::icmp::{self, Effort, NOT_PERMITTED, PROBES, Reachability};
+use crate::probe::hosts::PingWarning;
+use crate::probe::icmp::{self, Effort, PROBES, Reachability};
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 
 /// Check all hosts at once by ICMP
 #[derive(Debug, Args)]
@@ -78,8 +80,8 @@ impl<'a> HostWire<'a> {
 /// Runs with parsed arguments.
 pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let mut notes = environment.complaints.clone();
-    let inventory = installation::in_force(&environment, &mut notes).installation.inventory;
+    let mut warnings = Warning::of_environment(&environment.warnings);
+    let inventory = installation::in_force(&environment, &mut warnings).installation.inventory;
     let asked = named(&inventory, &args.names)?;
     let addresses: Vec<&str> = asked.iter().map(|host| host.address.as_str()).collect();
     let bar = progress_bar(addresses.len());
@@ -87,10 +89,10 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
     let found = icmp::ping(&addresses, effort, &mut |known| bar.set_position(known as u64))?;
     bar.finish_and_clear();
     if found.contains(&Reachability::Unknown) {
-        notes.push(NOT_PERMITTED.to_owned());
+        warnings.push(PingWarning::NotPermitted.into());
     }
-    for note in notes {
-        complain(note);
+    for warning in warnings {
+        complain(warning);
     }
     let hosts: Vec<HostWire> =
         asked.into_iter().zip(found).map(|(host, found)| HostWire::new(host, found)).collect();

@@ -38,11 +38,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
-/// Everything went well; for a hook: no objection.
+/// Done; for a hook: allowed.
 const OK: u8 = 0;
 /// A usage error, bad input, or a difference found by `--check`.
 const FAILED: u8 = 1;
-/// A hook denies. No other verb uses it: the client takes it for a denial.
+/// A hook denies, or `explain --exit-code` would. No other verb uses it: the client takes it for a denial.
 const DENIED: u8 = 2;
 
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
@@ -54,9 +54,9 @@ const DENIED: u8 = 2;
   opsctl explain 'ssh ie01 docker restart jellyfin'
 
 Exit codes:
-  0  done; for a hook: no objection
+  0  done; for a hook: allowed
   1  not done: a usage error, bad input, or something is wrong with what was looked at
-  2  a hook denies or blocks; no other verb uses it")]
+  2  a hook denies or blocks; `explain --exit-code`: the call would be denied")]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,

@@ -38,10 +38,10 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
     if let Some(project) = &args.project {
         environment.project_dir.clone_from(project);
     }
-    let mut notes = Vec::new();
-    let policy = installation::in_force(&environment, &mut notes);
-    for note in notes {
-        complain(note);
+    let mut warnings = Vec::new();
+    let policy = installation::in_force(&environment, &mut warnings);
+    for warning in warnings {
+        complain(warning);
     }
     let client = match &args.client {
         Some(client) => client

@@ -15,6 +15,7 @@ use crate::ledger::history::Period;
 use crate::probe::hosts;
 use crate::report::{MOST_ROWS, Material, file, page};
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 
 /// Write one page for a browser: a timeline, budgets, hosts, sessions and their cost, decisions
 #[derive(Debug, Args)]
@@ -54,8 +55,8 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
         return Err("--since lies in the future; nothing has happened since".into());
     }
     let environment = environment_in_force();
-    let mut notes = environment.complaints.clone();
-    let compiled = installation::in_force(&environment, &mut notes);
+    let mut warnings = Warning::of_environment(&environment.warnings);
+    let compiled = installation::in_force(&environment, &mut warnings);
     let installation = &compiled.installation;
     let ledger = Ledger::open_existing(&environment.db_path)?;
     let mut material = Material {
@@ -63,7 +64,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
         since,
         tier: environment.tier.or(compiled.tier),
         installation,
-        budgets: budgets::of_all(&environment, installation, now, &mut notes),
+        budgets: budgets::of_all(&environment, installation, now, &mut warnings),
         hosts: None,
         problems: vec![],
         undelivered: 0,
@@ -75,15 +76,19 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
         statistics: Statistics::default(),
     };
     if !args.no_hosts {
-        material.hosts = Some(hosts::look(&installation.inventory.hosts, HOSTS_DEADLINE, &mut notes));
+        let (found, warning) = hosts::look(&installation.inventory.hosts, HOSTS_DEADLINE);
+        material.hosts = Some(found);
+        warnings.extend(warning.map(Warning::from));
     }
     match &ledger {
         Some(ledger) => read(ledger, &mut material)?,
-        None => notes
-            .push(format!("no ledger at {} yet; the page shows no history", environment.db_path.display())),
+        None => complain(format_args!(
+            "no ledger at {} yet; the page shows no history",
+            environment.db_path.display()
+        )),
     }
-    for note in notes {
-        complain(note);
+    for warning in warnings {
+        complain(warning);
     }
     let page = page(&material)?;
     if to_stdout {

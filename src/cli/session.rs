@@ -8,6 +8,7 @@ use crate::render::tier_args::client_arguments;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::runner::RunnerEnvironment;
+use crate::runtime::warning::Warning;
 use crate::session::handoff::desk::Desk;
 use crate::session::prompt;
 use crate::session::record::Outcome;
@@ -34,23 +35,23 @@ pub struct SessionArgs {
 pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let runner = RunnerEnvironment::of_process();
-    let mut notes = runner.complaints.clone();
-    let installation = installation::in_force(&environment, &mut notes).installation;
+    let mut warnings = Warning::of_environment(&runner.warnings);
+    let installation = installation::in_force(&environment, &mut warnings).installation;
     // The argument parser knows the numbers of the tiers.
     let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);
     let policy = installation.policy.tier(tier);
     let handoff = if args.handoff {
         let told = Desk::new(&environment.state_dir, &runner.results_dir).told(tier);
         if told.is_none() {
-            notes.push(format!("nothing was handed over to tier {}", tier.number()));
+            complain(format_args!("nothing was handed over to tier {}", tier.number()));
         }
         told
     } else {
         None
     };
-    let of_tier = prompt::of_tier(tier, &installation, &environment, &runner, &mut notes)?;
-    for note in notes {
-        complain(note);
+    let of_tier = prompt::of_tier(tier, &installation, &environment, &runner, &mut warnings)?;
+    for warning in warnings {
+        complain(warning);
     }
     let servers = environment.mcp_config();
     let servers = servers.is_file().then(|| servers.to_string_lossy().into_owned());

@@ -175,8 +175,8 @@ fn all(
         None => vec![],
     };
     let seen = sessions.into_iter().map(|session| {
-        let life = client_process::life(session.process.as_deref());
-        let stale = stale(&session, life, now, stale_after);
+        let process = client_process::state(session.process.as_deref());
+        let stale = stale(&session, process, now, stale_after);
         Seen { session, stale }
     });
     Ok(seen.collect())

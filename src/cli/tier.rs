@@ -11,6 +11,7 @@ use crate::render::tier_args::client_arguments;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::runner::RunnerEnvironment;
+use crate::runtime::warning::Warning;
 
 /// Show what a tier may do, or print the client's arguments for it
 #[derive(Debug, Args)]
@@ -39,10 +40,10 @@ pub struct TierArgs {
 pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let runner = RunnerEnvironment::of_process();
-    let mut notes = runner.complaints.clone();
-    let policy = installation::in_force(&environment, &mut notes).installation.policy;
-    for note in notes {
-        complain(note);
+    let mut warnings = Warning::of_environment(&runner.warnings);
+    let policy = installation::in_force(&environment, &mut warnings).installation.policy;
+    for warning in warnings {
+        complain(warning);
     }
     // The argument parser knows the numbers of the tiers.
     let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);

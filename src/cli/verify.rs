@@ -16,6 +16,7 @@ use crate::model::policy::Window;
 use crate::probe::health::{self, Check, Finding, Report, Subject};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 
 /// Check the services that a session acted on, or those named: HTTP, DNS, TCP, containers and units at once
 #[derive(Debug, Args)]
@@ -47,10 +48,10 @@ pub struct VerifyArgs {
 /// Runs with parsed arguments.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let mut notes = environment.complaints.clone();
-    let installation = installation::in_force(&environment, &mut notes).installation;
-    for note in notes {
-        complain(note);
+    let mut warnings = Warning::of_environment(&environment.warnings);
+    let installation = installation::in_force(&environment, &mut warnings).installation;
+    for warning in warnings {
+        complain(warning);
     }
     let grace = args.grace.unwrap_or(installation.policy.verify.grace);
     let deadline = args.deadline.unwrap_or(installation.policy.verify.deadline).delta().to_std()?;

@@ -6,12 +6,14 @@ pub mod hooks;
 mod network;
 mod state;
 
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::inventory::compiled::Compiled;
 use crate::runtime::environment::Environment;
+use crate::runtime::warning::Warning;
 pub use files::project_in_force;
 
 /// How a thing is.
@@ -54,6 +56,20 @@ impl Finding {
     }
 }
 
+/// For operators: one line, and one for the remedy.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { check, condition, what, remedy } = self;
+        let condition = match condition {
+            Condition::Ok => "ok     ",
+            Condition::Warning => "warning",
+            Condition::Failed => "FAILED ",
+        };
+        writeln!(f, "{condition}  {check}: {what}")?;
+        remedy.as_deref().map_or(Ok(()), |remedy| writeln!(f, "           {remedy}"))
+    }
+}
+
 /// What is examined.
 #[derive(Debug)]
 pub struct Patient<'a> {
@@ -61,8 +77,8 @@ pub struct Patient<'a> {
     pub environment: &'a Environment,
     /// The policy in force.
     pub policy: &'a Compiled,
-    /// What is wrong with the variables and with where the policy comes from.
-    pub complaints: &'a [String],
+    /// Problems with the variables and with the source of the policy.
+    pub warnings: &'a [Warning],
     /// The client's program, if there is one.
     pub client: Option<PathBuf>,
     /// This program.
@@ -97,9 +113,9 @@ pub fn examine(patient: &Patient<'_>) -> Vec<Finding> {
 
 fn policy(patient: &Patient<'_>) -> Finding {
     let installation = &patient.policy.installation;
-    match patient.complaints.first() {
-        Some(complaint) => {
-            let (what, remedy) = complaint.split_once("; ").unwrap_or((complaint, "run `opsctl render`"));
+    match patient.warnings.first().map(ToString::to_string) {
+        Some(warning) => {
+            let (what, remedy) = warning.split_once("; ").unwrap_or((&warning, "run `opsctl render`"));
             Finding::failed("policy", what, remedy)
         }
         None => Finding::ok(

@@ -1,10 +1,9 @@
-//! A tool call that acts: its actions, seen through the installation in force.
+//! A tool call that acts: its actions, resolved with the policy in force.
 
 use chrono::{DateTime, Utc};
 
-use super::screen;
 use crate::actions::tool::find_actions as tool_actions;
-use crate::actions::{CommandReading, message, read_command};
+use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_with};
 use crate::inventory::Installation;
 use crate::ledger::CallId;
 use crate::model::action::Action;
@@ -13,13 +12,13 @@ use crate::model::inventory::Inventory;
 use crate::model::policy::Tier;
 use crate::model::rules::Rules;
 use crate::model::verdict::{Reason, ResolvedAction};
-use crate::policy::{dry_run, modes};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 
-/// A tool call that holds at least one action, or that a rule objects to.
+/// A tool call that has at least one action, or to which a rule objects.
 pub struct ActingCall<'a> {
-    /// The call, for the ledger.
+    /// The id of the call in the ledger.
     pub id: CallId<'a>,
     /// The actions, in the order in which they run.
     pub actions: Vec<ResolvedAction>,
@@ -27,78 +26,49 @@ pub struct ActingCall<'a> {
     pub installation: Installation,
     /// The tier of the session.
     pub tier: Option<Tier>,
-    /// What the rules about commands object to, whatever is acted on.
+    /// The objections of all rules that need no budget.
     pub objections: Vec<Reason>,
     /// When the call is judged.
     pub now: DateTime<Utc>,
 }
 
 impl<'a> ActingCall<'a> {
-    /// Reads a command that is about to run. `None` when there is no action in it and no rule objects: then
-    /// neither the inventory nor the ledger has been touched.
-    pub fn before(
-        call: &'a HookCall,
-        tool: &'a ToolCall,
-        environment: &Environment,
-        now: DateTime<Utc>,
-        notes: &mut Vec<String>,
-    ) -> Option<Self> {
-        if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() {
-            return None;
-        }
-        let cwd = call.cwd.as_deref();
-        let header = installation::header_in_force(environment);
-        let mut reading = reading(call, tool);
-        add_listed(&mut reading, tool, &header.rules);
-        let mut objections = screen::objections(&reading.script, &header, environment);
-        if let Some(file) = &tool.file {
-            objections.extend(screen::file_objections(file, cwd, &header, environment));
-        }
-        let acting = Self::of(call, tool, reading, objections, environment, now, notes);
-        acting.map(|mut acting| {
-            let policy = &acting.installation.policy;
-            acting.objections.extend(modes::objections(&acting.actions, policy, environment.mode));
-            if environment.dry_run {
-                acting.objections.extend(dry_run::objections(&acting.actions));
-            }
-            acting
-        })
-    }
-
-    /// Reads a command that has run. `None` when there is no action in it.
+    /// Reads a tool call that has run. `None` if it has no action.
     pub fn after(
         call: &'a HookCall,
         tool: &'a ToolCall,
         environment: &Environment,
         now: DateTime<Utc>,
-        notes: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> Option<Self> {
-        let mut reading = reading(call, tool);
-        if tool.mcp.is_some() || message::may_be_listed(&reading.script) {
-            add_listed(&mut reading, tool, &installation::header_in_force(environment).rules);
+        let mut reading = read(call, tool, &Rules::default());
+        // Few commands need the rules after they have run: they are in a file.
+        if tool.mcp.is_some() || may_depend_on_rules(&reading.script) {
+            reading = read(call, tool, &installation::header_in_force(environment).rules);
         }
-        Self::of(call, tool, reading, vec![], environment, now, notes)
+        warnings.extend(reading.complaints.into_iter().map(Warning::Command));
+        Self::of(call, tool, reading.actions, vec![], environment, now, warnings)
     }
 
-    fn of(
+    /// `None` if there is neither an action nor an objection: then the inventory is not read.
+    pub(super) fn of(
         call: &'a HookCall,
         tool: &'a ToolCall,
-        reading: CommandReading,
+        actions: Vec<Action>,
         objections: Vec<Reason>,
         environment: &Environment,
         now: DateTime<Utc>,
-        notes: &mut Vec<String>,
+        warnings: &mut Vec<Warning>,
     ) -> Option<Self> {
-        notes.extend(reading.complaints);
-        if reading.actions.is_empty() && objections.is_empty() {
+        if actions.is_empty() && objections.is_empty() {
             return None;
         }
-        let compiled = installation::in_force(environment, notes);
-        let actions = resolve(reading.actions, &compiled.installation.inventory);
+        let compiled = installation::in_force(environment, warnings);
+        let actions = resolve(actions, &compiled.installation.inventory);
         Some(Self {
             id: CallId {
                 session: call.session.as_deref(),
-                // An empty id names no call.
+                // An empty id identifies no call.
                 tool_use: tool.id.as_deref().filter(|id| !id.is_empty()),
             },
             actions,
@@ -109,27 +79,26 @@ impl<'a> ActingCall<'a> {
         })
     }
 
-    /// The actions in words, for the record.
+    /// The actions as text, as they are recorded.
     pub fn evidence(&self) -> String {
-        let words: Vec<&str> = self.actions.iter().map(|action| action.action.evidence.as_str()).collect();
-        words.join("; ")
+        let texts: Vec<&str> = self.actions.iter().map(|action| action.action.evidence.as_str()).collect();
+        texts.join("; ")
     }
 }
 
-/// What the command of a call does.
-fn reading(call: &HookCall, tool: &ToolCall) -> CommandReading {
-    tool.command.as_deref().map(|text| read_command(text, call.cwd.as_deref())).unwrap_or_default()
-}
-
-/// Adds what is an action only because `hosts.yaml` says so.
-fn add_listed(reading: &mut CommandReading, tool: &ToolCall, rules: &Rules) {
+/// Reads the shell command or the call of an MCP tool, with the programs, webhooks and tools that `hosts.yaml` describes.
+pub(super) fn read(call: &HookCall, tool: &ToolCall, rules: &Rules) -> CommandReading {
+    let command = tool.command.as_deref();
+    let mut reading =
+        command.map(|text| read_command_with(text, call.cwd.as_deref(), rules.catalogue)).unwrap_or_default();
     message::listed(&reading.script, &rules.webhooks, &mut reading.actions);
     if let Some(call) = &tool.mcp {
         reading.actions.extend(tool_actions(call, &rules.tools));
     }
+    reading
 }
 
-/// Looks the targets and hosts of the actions up in the inventory.
+/// Looks up the targets and hosts of the actions in the inventory.
 pub fn resolve(actions: Vec<Action>, inventory: &Inventory) -> Vec<ResolvedAction> {
     actions
         .into_iter()

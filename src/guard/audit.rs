@@ -1,4 +1,4 @@
-//! A decision on its way into the ledger: who, what, why, and what the budgets held then.
+//! Recording a decision in the ledger: the call, the verdict, the reasons, and the budgets at that time.
 
 use crate::ledger::decisions::NewDecision;
 use crate::ledger::{Change, LedgerError};
@@ -9,8 +9,8 @@ use crate::runtime::environment::Environment;
 
 use super::acting::ActingCall;
 
-/// Writes the verdict on a call down. `snapshot` is what the verdict was found on; empty where no budget was asked.
-pub fn note(
+/// Records the verdict on a call. `snapshot` is the usage that it was based on; empty if it depends on no budget.
+pub fn record(
     change: &Change<'_>,
     acting: &ActingCall<'_>,
     verdict: &Verdict,
@@ -40,7 +40,7 @@ pub fn note(
     )
 }
 
-/// The services of the actions, each once.
+/// The services of the actions, sorted, each once, separated by blanks.
 pub fn services(acting: &ActingCall<'_>) -> String {
     let mut services: Vec<&str> =
         acting.actions.iter().filter_map(|action| action.service.as_deref()).collect();
@@ -50,10 +50,10 @@ pub fn services(acting: &ActingCall<'_>) -> String {
 }
 
 fn budgets(snapshot: &Snapshot, policy: &Policy, acting: &ActingCall<'_>) -> String {
-    let words = snapshot.iter().map(|(key, usage)| {
+    let texts = snapshot.iter().map(|(key, usage)| {
         let budget = if key.kind == "redeployment" { policy.redeployment } else { policy.restart };
         let used = usage.counted(&budget, acting.now).len();
         format!("{}: {used}/{} {}s ({})", key.service, budget.limit, key.kind, budget.window)
     });
-    words.collect::<Vec<_>>().join("; ")
+    texts.collect::<Vec<_>>().join("; ")
 }

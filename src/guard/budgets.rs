@@ -1,4 +1,4 @@
-//! The budgets of all services at one moment, for those who look rather than ask.
+//! The budgets of all services at one time, for verbs and the session context; hooks read only those of a call.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
@@ -9,8 +9,9 @@ use crate::model::policy::{Budget, Policy};
 use crate::policy::budget::{Fit, fit};
 use crate::policy::decide::{BudgetKey, Snapshot};
 use crate::runtime::environment::Environment;
+use crate::runtime::warning::Warning;
 
-/// What one service has used.
+/// The budgets of one service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceBudget {
     /// The service.
@@ -21,14 +22,14 @@ pub struct ServiceBudget {
     pub redeployment: KindBudget,
 }
 
-/// What one service has used of one kind of action.
+/// One budget of a service: its limit and what counts towards it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KindBudget {
     /// The limit.
     pub budget: Budget,
     /// The actions that count now, newest first.
     pub counted: Vec<DateTime<Utc>>,
-    /// When the next one fits; `None` when it fits now, or never will.
+    /// When the next one is allowed; `None` if it is allowed now, or never.
     pub next_allowed: Option<DateTime<Utc>>,
 }
 
@@ -43,7 +44,7 @@ impl KindBudget {
 }
 
 impl ServiceBudget {
-    /// A service with nothing used.
+    /// A service with unused budgets.
     pub fn unused(service: &str, policy: &Policy) -> Self {
         Self {
             service: service.to_owned(),
@@ -69,7 +70,7 @@ impl ServiceBudget {
         !self.restart.counted.is_empty() || !self.redeployment.counted.is_empty()
     }
 
-    /// The earliest moment at which something that counts now no longer does.
+    /// When the next counted action leaves its window; `None` if nothing counts.
     pub fn next_reset(&self) -> Option<DateTime<Utc>> {
         [&self.restart, &self.redeployment]
             .into_iter()
@@ -77,12 +78,12 @@ impl ServiceBudget {
             .min()
     }
 
-    /// When the first kind of action that has nothing left is allowed again; `None` when none is used up.
+    /// When the first exhausted budget has a place again; `None` if no budget is exhausted.
     pub fn cooldown_until(&self) -> Option<DateTime<Utc>> {
         [self.restart.next_allowed, self.redeployment.next_allowed].into_iter().flatten().min()
     }
 
-    /// One line, in the form that agents know from the session context.
+    /// One line, as the session context shows it.
     pub fn in_words(&self) -> String {
         let Self { service, restart, redeployment } = self;
         let Some(next) = self.next_reset() else {
@@ -106,7 +107,7 @@ impl ServiceBudget {
         words
     }
 
-    /// What a service with nothing used may do.
+    /// The limits, as the session context shows an unused service.
     pub fn idle_in_words(&self) -> String {
         format!(
             "0/{} restarts, 0/{} redeployments",
@@ -119,12 +120,12 @@ fn time(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// Everything that is known of budgets: the ledger's view and the file's. `None`: there is no history.
+/// The usage of all budgets in the ledger and in `cooldown.json`; `None` if neither exists.
 pub fn snapshot(
     environment: &Environment,
     installation: &Installation,
     now: DateTime<Utc>,
-    notes: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Option<Snapshot> {
     let policy = &installation.policy;
     let read = || match Ledger::open_existing(&environment.db_path)? {
@@ -132,15 +133,15 @@ pub fn snapshot(
         None => Ok(None),
     };
     let usage = read().unwrap_or_else(|error: LedgerError| {
-        notes.push(error.to_string());
+        warnings.push(error.into());
         None
     });
     let file = match CooldownFile::read(&environment.cooldown_file()) {
         Ok(file) => Some(file.by_service(&installation.inventory)),
-        // That there is none yet is no news to somebody who looks.
+        // That it does not exist yet is no problem.
         Err(CooldownFileError::Missing(_)) => None,
         Err(error) => {
-            notes.push(error.to_string());
+            warnings.push(error.into());
             None
         }
     };
@@ -148,7 +149,7 @@ pub fn snapshot(
         return None;
     }
     let mut usage = usage.unwrap_or_default();
-    // Every service of the file gets an entry, used or not: it is where people look for them.
+    // Every service of the file is listed, used or not: operators look for them here.
     for (service, file) in file.iter().flat_map(|file| file.services().map(move |service| (service, file))) {
         for kind in ["restart", "redeployment"] {
             let key = BudgetKey { service: service.to_owned(), kind };
@@ -158,8 +159,8 @@ pub fn snapshot(
     Some(usage)
 }
 
-/// What matters first: services in cooldown, the next one to leave it at the top; then those with something used; then
-/// the others, each in the order of the inventory.
+/// The most urgent first: services in cooldown, by its end; then those with usage; then the others. Equal ones are in the
+/// order of the inventory.
 pub fn in_order(installation: &Installation, snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<ServiceBudget> {
     let listed = installation.inventory.services.iter().map(|service| service.name.as_str());
     let mut names: Vec<&str> = listed.collect();
@@ -178,13 +179,13 @@ pub fn in_order(installation: &Installation, snapshot: &Snapshot, now: DateTime<
     budgets
 }
 
-/// The budgets of every service that is listed or has a history.
+/// The budgets of every service that is in the inventory or has a history.
 pub fn of_all(
     environment: &Environment,
     installation: &Installation,
     now: DateTime<Utc>,
-    notes: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Vec<ServiceBudget> {
-    let snapshot = snapshot(environment, installation, now, notes).unwrap_or_default();
+    let snapshot = snapshot(environment, installation, now, warnings).unwrap_or_default();
     in_order(installation, &snapshot, now)
 }

@@ -1,5 +1,5 @@
-//! Failures of the guard itself. When the ledger cannot be used they are kept in a file beside it, and the
-//! next hook that can use it turns them into critical events, so that a person hears of them.
+//! Failures of opsctl itself. If the ledger cannot be used they are kept in a file beside it, which the next hook that can
+//! use the ledger turns into critical events.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -14,6 +14,7 @@ use crate::model::event::{Level, NewEvent};
 use crate::policy::notices::guard_failed;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
+use crate::runtime::warning::Warning;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
@@ -32,69 +33,66 @@ struct DecisionWire {
     services: String,
 }
 
-/// A decision that could not be written down when it was made.
+/// A decision that could not be recorded when it was made.
 #[derive(Debug, Clone)]
-pub struct Unwritten<'a> {
+pub struct UnrecordedDecision<'a> {
     /// `fail-open` or `fail-closed`.
     pub verdict: &'a str,
-    /// The actions in words.
+    /// The actions as text.
     pub actions: &'a str,
-    /// The services they concern, separated by spaces.
+    /// The services of the actions, separated by blanks.
     pub services: String,
 }
 
-fn waiting(state_dir: &Path) -> PathBuf {
+fn waiting_file(state_dir: &Path) -> PathBuf {
     state_dir.join("guard-failures.jsonl")
 }
 
-fn claimed(state_dir: &Path) -> PathBuf {
+fn claimed_file(state_dir: &Path) -> PathBuf {
     state_dir.join("guard-failures.claimed.jsonl")
 }
 
-/// Keeps a failure for later, and tells the operators, unless they have been told of one a moment ago. Returns a line
-/// for the log where they cannot be told.
-///
-/// The ledger is what has failed: it is neither asked nor waited for again.
+/// Keeps a failure for later and notifies the operators, unless they were notified of one a moment ago. The ledger is not
+/// used: it is what has failed.
 pub fn report(
     environment: &Environment,
     session: Option<&str>,
     message: &str,
-    decision: Option<Unwritten<'_>>,
+    decision: Option<UnrecordedDecision<'_>>,
     now: DateTime<Utc>,
-) -> Option<String> {
+) -> Option<Warning> {
     let notice = guard_failed(message, session, now);
     let quiet = notice.quiet_until.map_or(TimeDelta::zero(), |until| until - now);
-    let told = last_kept(environment).is_some_and(|last| last <= now && now - last < quiet);
+    let notified = last_kept(environment).is_some_and(|last| last <= now && now - last < quiet);
     keep(environment, session, message, decision, now);
-    if told { None } else { notify::raise_apart(environment, session, &notice, None, now) }
+    if notified { None } else { notify::raise_apart(environment, session, &notice, None, now) }
 }
 
-/// How many failures wait to be written down: while the ledger cannot be used, nobody else knows of them.
+/// How many failures are kept and not yet in the ledger.
 pub fn kept(environment: &Environment) -> usize {
-    std::fs::read_to_string(waiting(&environment.state_dir)).map_or(0, |text| text.lines().count())
+    std::fs::read_to_string(waiting_file(&environment.state_dir)).map_or(0, |text| text.lines().count())
 }
 
-/// When the last failure was kept, of those that wait to be written down.
+/// When the last kept failure happened.
 fn last_kept(environment: &Environment) -> Option<DateTime<Utc>> {
-    let text = std::fs::read_to_string(waiting(&environment.state_dir)).ok()?;
+    let text = std::fs::read_to_string(waiting_file(&environment.state_dir)).ok()?;
     let last: FailureWire = serde_json::from_str(text.lines().next_back()?).ok()?;
     time::read(&last.at)
 }
 
-/// Keeps a failure for later. The state folder may be what is broken, so this may fail, too; stderr then
-/// has the only word of it.
+/// Appends a failure to the file. This fails silently: the state folder may be what is broken, and stderr has the failure.
 fn keep(
     environment: &Environment,
     session: Option<&str>,
     message: &str,
-    decision: Option<Unwritten<'_>>,
+    decision: Option<UnrecordedDecision<'_>>,
     now: DateTime<Utc>,
 ) {
     let line = FailureWire {
         at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
         session: session.map(str::to_owned),
         message: message.to_owned(),
-        decision: decision.map(|Unwritten { verdict, actions, services }| DecisionWire {
+        decision: decision.map(|UnrecordedDecision { verdict, actions, services }| DecisionWire {
             verdict: verdict.to_owned(),
             actions: actions.to_owned(),
             services,
@@ -103,23 +101,23 @@ fn keep(
     if let Ok(mut line) = serde_json::to_string(&line) {
         line.push('\n');
         // One write, so that lines of two processes do not mix.
-        let path = waiting(&environment.state_dir);
+        let path = waiting_file(&environment.state_dir);
         let written = OpenOptions::new()
             .create(true)
             .append(true)
             .open(&path)
             .and_then(|mut file| file.write_all(line.as_bytes()));
-        // A full disk takes a file and nothing in it.
+        // On a full disk a file can be created but not written.
         if written.is_err() && path.metadata().is_ok_and(|file| file.len() == 0) {
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Writes the kept failures down as events, and says which file to remove once the change is committed.
-pub fn write_down(change: &Change<'_>, environment: &Environment) -> Result<Option<PathBuf>, LedgerError> {
-    let (waiting, claimed) = (waiting(&environment.state_dir), claimed(&environment.state_dir));
-    // A claimed file is left by a process that died; it goes first, and the waiting one next time.
+/// Records the kept failures as events. Returns the file to remove once the change is committed.
+pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<PathBuf>, LedgerError> {
+    let (waiting, claimed) = (waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
+    // A claimed file is left over from a process that died; it is recorded first, and the waiting one next time.
     if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
         return Ok(None);
     }
@@ -151,8 +149,8 @@ pub fn write_down(change: &Change<'_>, environment: &Environment) -> Result<Opti
     Ok(Some(claimed))
 }
 
-/// Removes what has been written down. Should it stay, it is written down once more.
-pub fn forget(kept: Option<PathBuf>) {
+/// Removes the file of [`record_kept`]. If that fails, its failures are recorded once more.
+pub fn remove_kept(kept: Option<PathBuf>) {
     if let Some(kept) = kept {
         let _ = std::fs::remove_file(kept);
     }

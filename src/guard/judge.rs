@@ -1,51 +1,93 @@
-//! The verdict on actions, from the ledger, `cooldown.json` and the policy.
+//! The verdict on a tool call, from the ledger, `cooldown.json` and the policy.
 
-use std::path::Path;
+use std::fmt::Display;
 
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
 use super::audit;
-use super::failures::{self, Unwritten};
-use crate::inventory::Installation;
+use super::failures::{self, UnrecordedDecision};
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Change, Ledger, LedgerError};
-use crate::model::policy::{OnFailure, Policy, Tier};
-use crate::model::verdict::{Reason, ResolvedAction, Verdict};
+use crate::model::policy::{OnFailure, Policy};
+use crate::model::verdict::{Reason, Verdict};
 use crate::policy::decide::{BudgetKey, Snapshot, budget_keys, decide, reservations};
 use crate::policy::notices::{budget_exhausted, exhausted};
 use crate::runtime::environment::Environment;
 use crate::runtime::notify::{self, apprise::Target};
+use crate::runtime::warning::Warning;
 
-/// Judges a call and reserves what it takes. Looking, deciding and reserving are one transaction, so that
-/// two calls cannot take the same last place.
-pub fn judge(acting: &ActingCall<'_>, environment: &Environment, notes: &mut Vec<String>) -> Verdict {
-    let policy = &acting.installation.policy;
-    let keys = budget_keys(&acting.actions, policy);
-    if keys.is_empty() || !acting.objections.is_empty() {
-        let verdict = if acting.objections.is_empty() {
-            decide(&acting.actions, &Snapshot::new(), policy, acting.tier, acting.now).verdict
-        } else {
-            Verdict::Deny(acting.objections.clone())
-        };
-        // The verdict stands whether or not it can be noted.
-        let _ = note_alone(acting, &verdict, environment);
+/// Judges a call and reserves its budgets. Reading, deciding and reserving are one transaction, so that two calls cannot
+/// both take the last place of a budget.
+pub fn judge(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut Vec<Warning>) -> Verdict {
+    let keys = budget_keys(&acting.actions, &acting.installation.policy);
+    if let Some(verdict) = without_budget(acting, &keys) {
+        // The verdict applies whether or not it can be recorded.
+        let _ = record_alone(acting, &verdict, environment);
         return verdict;
     }
-    let mut file_notes = Vec::new();
-    let inventory = &acting.installation.inventory;
-    let file = cooldown_file(&environment.cooldown_file(), &mut file_notes).by_service(inventory);
-    match with_ledger(acting, &keys, &file, environment, notes) {
+    let (file, file_error) = cooldown_file(acting, environment);
+    match with_ledger(acting, &keys, &file, environment, warnings) {
         Ok(verdict) => {
-            notes.append(&mut file_notes);
+            warnings.extend(file_error.map(Warning::from));
             verdict
         }
-        // One line about the ledger is enough: what the file's says of counting from it no longer holds.
+        // One warning is enough: that of the file says that the ledger is used, which it is not.
         Err(error) => {
             let verdict = without_ledger(acting, &keys, &file, environment);
-            if verdict == Verdict::Silent { on_failure(acting, &error, environment, notes) } else { verdict }
+            if verdict == Verdict::Silent {
+                on_failure(acting, error, environment, warnings)
+            } else {
+                verdict
+            }
         }
     }
+}
+
+/// The verdict on a call, as [`judge`] would give it now. Reads only: nothing is reserved, recorded or created.
+pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut Vec<Warning>) -> Verdict {
+    let policy = &acting.installation.policy;
+    let keys = budget_keys(&acting.actions, policy);
+    if let Some(verdict) = without_budget(acting, &keys) {
+        return verdict;
+    }
+    let (file, file_error) = cooldown_file(acting, environment);
+    let usage = usage(&keys, policy, environment, acting.now);
+    let (mut snapshot, error) = match usage {
+        Ok(snapshot) => (snapshot, None),
+        Err(error) => (Snapshot::new(), Some(error)),
+    };
+    merge_cooldown_file(&mut snapshot, &keys, &file);
+    let verdict = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict;
+    match error {
+        None => {
+            // That the file does not exist yet is no problem for an operator who asks.
+            let file_error = file_error.filter(|error| !matches!(error, CooldownFileError::Missing(_)));
+            warnings.extend(file_error.map(Warning::from));
+            verdict
+        }
+        Some(error) if verdict == Verdict::Silent => match policy.on_failure {
+            OnFailure::Open => {
+                warnings.push(Warning::RunsUncounted { error, actions: acting.evidence() });
+                verdict
+            }
+            OnFailure::Closed => Verdict::Deny(vec![failed_closed(&error, &acting.evidence())]),
+        },
+        Some(error) => {
+            warnings.push(error.into());
+            verdict
+        }
+    }
+}
+
+/// The verdict on a call that draws on no budget, or to which a rule objects anyway; otherwise `None`.
+fn without_budget(acting: &ActingCall<'_>, keys: &[BudgetKey]) -> Option<Verdict> {
+    if !acting.objections.is_empty() {
+        return Some(Verdict::Deny(acting.objections.clone()));
+    }
+    let policy = &acting.installation.policy;
+    let decide = || decide(&acting.actions, &Snapshot::new(), policy, acting.tier, acting.now).verdict;
+    keys.is_empty().then(decide)
 }
 
 fn with_ledger(
@@ -53,7 +95,7 @@ fn with_ledger(
     keys: &[BudgetKey],
     file: &CooldownFile,
     environment: &Environment,
-    notes: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Verdict, LedgerError> {
     let policy = &acting.installation.policy;
     let mut ledger = Ledger::open(&environment.db_path)?;
@@ -63,21 +105,21 @@ fn with_ledger(
     let decision = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now);
     if decision.verdict == Verdict::Silent {
         change.reserve(acting.id, &decision.reservations, acting.now)?;
-        audit::note(&change, acting, &decision.verdict, &snapshot, environment)?;
+        audit::record(&change, acting, &decision.verdict, &snapshot, environment)?;
         change.commit()?;
     } else {
         drop(change);
-        // The denial stands whether or not it can be noted: on a full disk, it cannot.
-        let raised = note_denial(acting, &decision.verdict, &snapshot, environment, ledger);
+        // The denial applies whether or not it can be recorded: on a full disk, it cannot.
+        let raised = record_denial(acting, &decision.verdict, &snapshot, environment, ledger);
         let raised = raised.into_iter().flatten();
-        notes.extend(raised.filter_map(|id| notify::hand_over(environment, id)));
+        warnings.extend(raised.filter_map(|id| notify::hand_over(environment, id)));
     }
     Ok(decision.verdict)
 }
 
-/// Notes a denial and what it has to tell the operators, whose notices are returned. Nothing was reserved and nothing
-/// will run, so it need not survive a power cut.
-fn note_denial(
+/// Records a denial and its notices to the operators, whose ids are returned. Nothing was reserved and nothing will run,
+/// so it need not survive a power failure.
+fn record_denial(
     acting: &ActingCall<'_>,
     verdict: &Verdict,
     snapshot: &Snapshot,
@@ -86,26 +128,26 @@ fn note_denial(
 ) -> Result<Vec<i64>, LedgerError> {
     let mut ledger = ledger.for_the_record();
     let change = ledger.change()?;
-    audit::note(&change, acting, verdict, snapshot, environment)?;
-    let raised = tell_of_exhaustion(&change, acting, snapshot, environment)?;
+    audit::record(&change, acting, verdict, snapshot, environment)?;
+    let raised = raise_exhausted(&change, acting, snapshot, environment)?;
     change.commit()?;
     Ok(raised)
 }
 
-/// Notes a verdict that no budget was asked for: nothing depends on it, so it need not survive a power cut.
-fn note_alone(
+/// Records a verdict that depends on no budget: nothing rests on the record, so it need not survive a power failure.
+fn record_alone(
     acting: &ActingCall<'_>,
     verdict: &Verdict,
     environment: &Environment,
 ) -> Result<(), LedgerError> {
     let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
     let change = ledger.change()?;
-    audit::note(&change, acting, verdict, &Snapshot::new(), environment)?;
+    audit::record(&change, acting, verdict, &Snapshot::new(), environment)?;
     change.commit()
 }
 
-/// Raises a notice for each budget that has nothing left; returns those that are to be delivered.
-fn tell_of_exhaustion(
+/// Raises a notice for each exhausted budget; returns the ids of those to be delivered.
+fn raise_exhausted(
     change: &Change<'_>,
     acting: &ActingCall<'_>,
     snapshot: &Snapshot,
@@ -123,8 +165,8 @@ fn tell_of_exhaustion(
     Ok(raised)
 }
 
-/// The rules that need no ledger hold without one, and so does what `cooldown.json` says, and what the ledger
-/// says when it can be read and only not written.
+/// The verdict when the ledger cannot be written: from the rules that need no ledger, from `cooldown.json`, and from the
+/// ledger if it can be read.
 fn without_ledger(
     acting: &ActingCall<'_>,
     keys: &[BudgetKey],
@@ -132,81 +174,50 @@ fn without_ledger(
     environment: &Environment,
 ) -> Verdict {
     let policy = &acting.installation.policy;
-    let mut snapshot = look(keys, policy, environment, acting.now).unwrap_or_default();
+    let mut snapshot = usage(keys, policy, environment, acting.now).unwrap_or_default();
     merge_cooldown_file(&mut snapshot, keys, file);
     decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict
 }
 
-/// What the policy says where nothing else objects; either way a person gets to hear of it.
+/// Applies `policy.on_failure` where no rule objects, and notifies the operators either way.
 fn on_failure(
     acting: &ActingCall<'_>,
-    error: &LedgerError,
+    error: LedgerError,
     environment: &Environment,
-    notes: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Verdict {
-    let evidence = acting.evidence();
-    let unwritten =
-        |verdict| Some(Unwritten { verdict, actions: &evidence, services: audit::services(acting) });
+    let actions = acting.evidence();
+    let report = |way: &str, verdict, text: &dyn Display| {
+        let decision = UnrecordedDecision { verdict, actions: &actions, services: audit::services(acting) };
+        let message = format!("Guard failed {way}: {text}");
+        failures::report(environment, acting.id.session, &message, Some(decision), acting.now)
+    };
     match acting.installation.policy.on_failure {
         OnFailure::Open => {
-            let note = format!("{error}; `{evidence}` runs uncounted, since policy.on_failure is open");
-            let message = format!("Guard failed open: {note}");
-            notes.push(note);
-            notes.extend(failures::report(
-                environment,
-                acting.id.session,
-                &message,
-                unwritten("fail-open"),
-                acting.now,
-            ));
+            let warning = Warning::RunsUncounted { error, actions: actions.clone() };
+            let unsent = report("open", "fail-open", &warning);
+            warnings.push(warning);
+            warnings.extend(unsent);
             Verdict::Silent
         }
         OnFailure::Closed => {
-            let text = format!(
-                "Denied: {error}, so `{evidence}` cannot be counted, and policy.on_failure is closed. Report it; a person has to check the state folder."
-            );
-            let message = format!("Guard failed closed: {text}");
-            notes.extend(failures::report(
-                environment,
-                acting.id.session,
-                &message,
-                unwritten("fail-closed"),
-                acting.now,
-            ));
-            Verdict::Deny(vec![Reason { rule: "on_failure", text }])
+            let reason = failed_closed(&error, &actions);
+            warnings.extend(report("closed", "fail-closed", &reason.text));
+            Verdict::Deny(vec![reason])
         }
     }
 }
 
-/// What would be said to these actions now. Reads only: nothing is reserved, noted or created.
-pub fn preview(
-    actions: &[ResolvedAction],
-    installation: &Installation,
-    tier: Option<Tier>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-    notes: &mut Vec<String>,
-) -> Verdict {
-    let policy = &installation.policy;
-    let keys = budget_keys(actions, policy);
-    let mut snapshot = Snapshot::new();
-    if !keys.is_empty() {
-        snapshot = look(&keys, policy, environment, now).unwrap_or_else(|error| {
-            notes.push(error.to_string());
-            Snapshot::new()
-        });
-        let file = CooldownFile::read(&environment.cooldown_file()).unwrap_or_else(|error| {
-            // That there is none yet is no news to somebody who only asks.
-            notes.extend((!matches!(error, CooldownFileError::Missing(_))).then(|| error.to_string()));
-            CooldownFile::default()
-        });
-        merge_cooldown_file(&mut snapshot, &keys, &file.by_service(&installation.inventory));
-    }
-    decide(actions, &snapshot, policy, tier, now).verdict
+/// The denial of actions that cannot be counted.
+fn failed_closed(error: &LedgerError, actions: &str) -> Reason {
+    let text = format!(
+        "Denied: {error}, so `{actions}` cannot be counted, and policy.on_failure is closed. Report it; an operator has to check the state folder."
+    );
+    Reason { rule: "on_failure", text }
 }
 
-/// What the ledger says, without writing to it. There is none before the first action.
-fn look(
+/// The usage that the ledger holds, without writing to it; empty if there is no ledger yet.
+fn usage(
     keys: &[BudgetKey],
     policy: &Policy,
     environment: &Environment,
@@ -218,17 +229,20 @@ fn look(
     }
 }
 
-/// Adds what `cooldown.json` knows of these budgets and the ledger does not.
+/// Adds the usage that `cooldown.json` has and the ledger has not.
 fn merge_cooldown_file(snapshot: &mut Snapshot, keys: &[BudgetKey], file: &CooldownFile) {
     for key in keys {
         snapshot.entry(key.clone()).or_default().merge_file(file.times(&key.service, key.kind));
     }
 }
 
-/// The file, or an empty one and a note why.
-fn cooldown_file(path: &Path, notes: &mut Vec<String>) -> CooldownFile {
-    CooldownFile::read(path).unwrap_or_else(|error| {
-        notes.push(error.to_string());
-        CooldownFile::default()
-    })
+/// `cooldown.json` by service; empty with an error if it cannot be read.
+fn cooldown_file(
+    acting: &ActingCall<'_>,
+    environment: &Environment,
+) -> (CooldownFile, Option<CooldownFileError>) {
+    match CooldownFile::read(&environment.cooldown_file()) {
+        Ok(file) => (file.by_service(&acting.installation.inventory), None),
+        Err(error) => (CooldownFile::default(), Some(error)),
+    }
 }

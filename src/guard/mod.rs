@@ -1,8 +1,9 @@
-//! Reading, inventory, ledger and rules brought together: what hooks and `explain` ask.
+//! A tool call and the verdict on it, from the reading, the inventory, the ledger and the rules: for hooks and verbs.
 
 pub mod acting;
 pub mod audit;
 pub mod budgets;
+pub mod explain;
 pub mod failures;
 pub mod judge;
 pub mod screen;

@@ -1,4 +1,4 @@
-//! What is held against a tool call whatever it acts on: the rules about commands and files.
+//! The objections of the rules about commands and files, which apply to every tool call.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub fn objections(script: &Script, header: &PolicyHeader, environment: &Environm
     reasons
 }
 
-/// The objections to a tool that opens a file itself.
+/// The objections to a tool that opens a file without a shell.
 pub fn file_objections(
     file: &ToolFile,
     cwd: Option<&Path>,
@@ -41,7 +41,7 @@ pub fn file_objections(
     reasons
 }
 
-/// Where the files of this installation are.
+/// The files of this installation.
 fn places(environment: &Environment) -> Places {
     let here = std::env::current_dir().unwrap_or_default();
     let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());

@@ -1,4 +1,4 @@
-//! Whether what a session has done to services has done them good.
+//! Whether the services that a session acted on are healthy.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,16 +11,14 @@ use crate::model::inventory::Inventory;
 use crate::model::policy::Window;
 use crate::probe::health::{self, Report, Subject};
 
-/// The services that a session acted on, each with what is left of its grace.
-///
-/// Grace runs from the last action: a service that was restarted long ago has had its time.
+/// The services that a session acted on, each with the rest of its grace period, which starts at the last action.
 pub fn of_session(
     remedies: &Remedies,
     installation: &Installation,
     grace: Window,
     now: DateTime<Utc>,
 ) -> Vec<Subject> {
-    // By their names in the inventory: what was written down under a part's name belongs to its service.
+    // By their names in the inventory: an action recorded under a container's name belongs to its service.
     let mut services: BTreeMap<String, DateTime<Utc>> = BTreeMap::new();
     for (service, at) in &remedies.services {
         let last = services.entry(installation.inventory.service_named(service)).or_insert(*at);
@@ -30,24 +28,24 @@ pub fn of_session(
     services.into_iter().map(|(service, at)| subject(service, &installation.inventory, left(at))).collect()
 }
 
-/// A service, looked at in all the ways that the inventory states.
+/// A service with all checks that the inventory defines for it.
 pub fn subject(service: String, inventory: &Inventory, grace: Duration) -> Subject {
     let listed = inventory.services.iter().find(|listed| listed.name == service);
     let checks = listed.map(|listed| health::plan(listed, inventory)).unwrap_or_default();
     Subject { service, checks, grace }
 }
 
-/// The checks that speak against a service, a line each.
+/// The failed checks of a service, a line each.
 pub fn failures(report: &Report) -> Vec<String> {
-    let against = report.findings.iter().filter(|(_, finding)| finding.state.healthy() == Some(false));
-    against
+    let failed = report.findings.iter().filter(|(_, finding)| finding.state.healthy() == Some(false));
+    failed
         .map(|(check, finding)| {
             format!("{} {}: {}, {}", check.kind(), check.target(), finding.state.as_str(), finding.detail)
         })
         .collect()
 }
 
-/// What a report comes to, in a word or two.
+/// The result of a report as text.
 pub fn verdict(report: &Report) -> &'static str {
     match report.healthy() {
         Some(true) => "healthy",

@@ -1,40 +1,41 @@
-//! What a handler answers, and the form in which the client honours it.
+//! The answer of a handler, in the form that the client accepts.
 
 use serde::Serialize;
 
 use crate::model::verdict::Reason;
+use crate::runtime::warning::Warning;
 
 /// The answer to one call.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 pub struct Answer {
-    /// Why the call is denied: exit code 2, and the words that the client shows to the model.
+    /// Why the call is denied or blocked: exit code 2, and the text that the client shows to the model.
     pub denial: Option<String>,
     /// The client's JSON, or text that becomes context.
     pub stdout: String,
-    /// Remarks for the log, one line each.
-    pub notes: Vec<String>,
+    /// Problems, printed to stderr.
+    pub warnings: Vec<Warning>,
 }
 
 impl Answer {
-    /// No objection and nothing to say.
+    /// Allowed, without output.
     pub fn silent() -> Self {
         Self::default()
     }
 
-    /// No objection, with remarks for the log.
-    pub fn passing(notes: Vec<String>) -> Self {
-        Self { notes, ..Self::default() }
+    /// Allowed, with warnings.
+    pub fn allow(warnings: Vec<Warning>) -> Self {
+        Self { warnings, ..Self::default() }
     }
 
     /// Text that becomes context of the session.
-    pub fn context(text: String, notes: Vec<String>) -> Self {
-        Self { denial: None, stdout: text, notes }
+    pub fn context(text: String, warnings: Vec<Warning>) -> Self {
+        Self { denial: None, stdout: text, warnings }
     }
 
     /// A denial of a tool call.
     ///
-    /// All releases of the client honour exit code 2 with the reason on stderr; the JSON says the same to
-    /// those that read it. Its keys stand alone: beside older ones the client takes it for no verdict.
+    /// All releases of the client accept exit code 2 with the reason on stderr; some read the JSON instead. It has no other
+    /// keys: with older ones beside them the client ignores the verdict.
     pub fn deny(reasons: &[Reason]) -> Self {
         let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
         let reason = texts.join("\n");
@@ -47,40 +48,38 @@ impl Answer {
         };
         // A struct of strings always serialises; without it the exit code still denies.
         let stdout = serde_json::to_string(&json).unwrap_or_default();
-        Self { denial: Some(reason), stdout, notes: vec![] }
+        Self { denial: Some(reason), stdout, warnings: vec![] }
     }
-}
 
-impl Answer {
-    /// The session may not end yet. As with a denial, exit code 2 is what all releases of the client honour.
-    pub fn block(reason: String, notes: Vec<String>) -> Self {
+    /// Blocks the end of a turn. All releases of the client accept exit code 2 with the reason on stderr.
+    pub fn block(reason: String, warnings: Vec<Warning>) -> Self {
         let json = BlockWire { decision: "block", reason: &reason };
         let stdout = serde_json::to_string(&json).unwrap_or_default();
-        Self { denial: Some(reason), stdout, notes }
+        Self { denial: Some(reason), stdout, warnings }
     }
 }
 
-/// What several parts of a handler have to say, in their order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// The collected output of several parts of a handler, in order.
+#[derive(Debug, Default)]
 pub struct Remarks {
-    /// What the model should read, a paragraph each.
+    /// Text for the model, a paragraph each.
     pub context: Vec<String>,
-    /// Remarks for the log, one line each.
-    pub notes: Vec<String>,
+    /// Problems, printed to stderr.
+    pub warnings: Vec<Warning>,
 }
 
 impl Remarks {
-    /// The answer at an event of this name, as the client calls it. Without context stdout stays empty.
+    /// The answer to the event of this name, in the client's spelling. Without context stdout stays empty.
     pub fn into_answer(self, event: &str) -> Answer {
         if self.context.is_empty() {
-            return Answer::passing(self.notes);
+            return Answer::allow(self.warnings);
         }
         let text = self.context.join("\n\n");
         let json = ContextWire {
             hook_specific_output: ContextOutputWire { hook_event_name: event, additional_context: &text },
         };
         let stdout = serde_json::to_string(&json).unwrap_or_default();
-        Answer { denial: None, stdout, notes: self.notes }
+        Answer { denial: None, stdout, warnings: self.warnings }
     }
 }
 
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_denial_has_the_form_that_the_client_honours_and_no_other_keys() {
+    fn a_denial_has_the_keys_that_the_client_accepts_and_no_others() {
         let answer = Answer::deny(&[Reason { rule: "budget", text: "No.".into() }]);
         assert_eq!(
             answer.stdout,

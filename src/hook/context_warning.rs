@@ -1,4 +1,4 @@
-//! How full the session's context is: the agent is told at a few levels, once each.
+//! Warnings about the session's context: the agent is warned at a few levels of use, once each.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -12,77 +12,75 @@ use crate::model::event::HookCall;
 use crate::policy::window::{self, Fullness};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 
-/// How long the client is given to bring its record of the session up to date. It was seen to take up to 220 ms.
+/// How long to wait until the client has updated its transcript. It was seen to take up to 220 ms.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long between two looks at the record.
+/// The pause between two reads of the transcript.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// From this share of the window on, in percent, the record is waited for. Below, a level that is reached at one stroke
-/// is told after the next tools; most sessions never come so far.
+/// The use of the window, in percent, from which the transcript is waited for. Below, a level that is reached at once is
+/// reported after the next tools; most sessions never reach it.
 const NEAR: u64 = 20;
 
-/// What the agent is to be told of its context: something where a level from `least` on has been reached that it has not
-/// been told of. A jump over several levels is told as the highest.
-pub fn news(
+/// The warning that is due: at a level of at least `least` percent of which the agent has not been warned. A jump over
+/// several levels gives the highest.
+pub fn due(
     call: &HookCall,
     awaited: Awaited<'_>,
     least: u8,
     environment: &Environment,
     now: DateTime<Utc>,
-    notes: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Option<String> {
-    let (session, record) = (call.session.as_deref()?, call.transcript.as_deref()?);
+    let (session, transcript) = (call.session.as_deref()?, call.transcript.as_deref()?);
     let stated = installation::windows_in_force(environment);
-    let expected = || awaited != Awaited::Nothing && may_come(record, session, environment);
-    let usage = match up_to_date(record, awaited, &stated, expected) {
+    let expected = || awaited != Awaited::Nothing && may_come(transcript, session, environment);
+    let usage = match up_to_date(transcript, awaited, &stated, expected) {
         Found::Usage(usage) => usage,
         Found::Nothing => return None,
         Found::Missing => {
-            notes.extend(note_no_record(session, environment, now).err().map(|error| error.to_string()));
+            warnings.extend(note_no_record(session, environment, now).err().map(Warning::from));
             return None;
         }
     };
-    let fullness = fullness(&usage, record, &stated);
+    let fullness = fullness(&usage, transcript, &stated);
     let level = fullness.level().filter(|level| *level >= least)?;
-    let news = is_news(session, level, environment, now).unwrap_or_else(|error| {
+    let is_due = is_due(session, level, environment, now).unwrap_or_else(|error| {
         // Better twice than never.
-        notes.push(format!("{error}; the agent may be told twice how full its context is"));
+        warnings.push(Warning::ContextLevel(error));
         true
     });
-    news.then(|| window::warning(level, fullness, installation::tier_in_force(environment)))
+    is_due.then(|| window::warning(level, fullness, installation::tier_in_force(environment)))
 }
 
-/// From the next warning on every level is told again.
-pub fn forget(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Option<String> {
-    let session = call.session.as_deref()?;
-    let forget = || {
-        if told(session, environment)? == 0 {
-            return Ok(());
-        }
-        let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
-        let change = ledger.change()?;
-        change.forget_context_level(session, now)?;
-        change.commit()
-    };
-    forget().err().map(|error: LedgerError| error.to_string())
+/// Resets the levels: from now on the agent is warned of each again.
+pub fn reset(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    let Some(session) = call.session.as_deref() else { return Ok(()) };
+    if warned_level(session, environment)? == 0 {
+        return Ok(());
+    }
+    let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
+    let change = ledger.change()?;
+    change.forget_context_level(session, now)?;
+    change.commit()
 }
 
-/// What came of looking at a record.
+/// The result of reading a transcript.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     Usage(Usage),
-    /// It says nothing of use.
+    /// It holds no usage.
     Nothing,
-    /// It was waited for, and did not come.
+    /// It was expected and did not appear in time.
     Missing,
 }
 
-/// What the record says once it holds what is awaited, or what it says when that takes too long. A record that is not
-/// there may be about to be written; whether it is, is asked once.
+/// Reads the transcript until it holds what is awaited, or the time is over. `may_come` is called once if the transcript
+/// does not exist: whether it can still appear.
 fn up_to_date(
-    record: &Path,
+    transcript: &Path,
     awaited: Awaited<'_>,
     stated: &[(String, u32)],
     may_come: impl FnOnce() -> bool,
@@ -94,7 +92,7 @@ fn up_to_date(
     let mut may_come = Some(may_come);
     loop {
         let over = began.elapsed() >= PATIENCE;
-        if let Some(look) = usage::look(record, awaited) {
+        if let Some(look) = usage::look(transcript, awaited) {
             if look.up_to_date || over || !look.usage.as_ref().is_none_or(is_near) {
                 return look.usage.map_or(Found::Nothing, Found::Usage);
             }
@@ -107,20 +105,20 @@ fn up_to_date(
     }
 }
 
-fn fullness(usage: &Usage, record: &Path, stated: &[(String, u32)]) -> Fullness {
+fn fullness(usage: &Usage, transcript: &Path, stated: &[(String, u32)]) -> Fullness {
     let Usage { tokens, model } = usage;
     let of = |model: &str| Fullness { tokens: *tokens, window: window::of_model(model, stated, *tokens) };
     let fullness = of(model);
-    // The client knows better than the API which window it asked for. It is looked for where it matters.
+    // The client's name of the model tells its window better than the API's; it is read only if it matters.
     match fullness.level() {
-        Some(_) => usage::client_name(record, model).map_or(fullness, |name| of(&name)),
+        Some(_) => usage::client_name(transcript, model).map_or(fullness, |name| of(&name)),
         None => fullness,
     }
 }
 
-/// Whether a record that is not there can be expected. Where that cannot be written down nobody waits for it each time.
-fn may_come(record: &Path, session: &str, environment: &Environment) -> bool {
-    let not_yet = record.symlink_metadata().is_err() && record.parent().is_some_and(Path::is_dir);
+/// Whether a missing transcript can be expected. If the ledger cannot be read it is not waited for.
+fn may_come(transcript: &Path, session: &str, environment: &Environment) -> bool {
+    let not_yet = transcript.symlink_metadata().is_err() && transcript.parent().is_some_and(Path::is_dir);
     let known = || {
         Ledger::open_existing(&environment.db_path)?.map_or(Ok(false), |ledger| ledger.has_no_record(session))
     };
@@ -134,23 +132,24 @@ fn note_no_record(session: &str, environment: &Environment, now: DateTime<Utc>) 
     change.commit()
 }
 
-/// Most often the level has been told before: then nothing is written.
-fn is_news(
+/// Whether the agent has not been warned of the level yet; it then counts as warned.
+fn is_due(
     session: &str,
     level: u8,
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Result<bool, LedgerError> {
-    if told(session, environment)? >= level {
+    if warned_level(session, environment)? >= level {
         return Ok(false);
     }
     let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
     let change = ledger.change()?;
-    let news = change.raise_context_level(session, level, now)?;
+    let is_due = change.raise_context_level(session, level, now)?;
     change.commit()?;
-    Ok(news)
+    Ok(is_due)
 }
 
-fn told(session: &str, environment: &Environment) -> Result<u8, LedgerError> {
+/// The highest level of which the agent was warned, in percent; 0 for none.
+fn warned_level(session: &str, environment: &Environment) -> Result<u8, LedgerError> {
     Ledger::open_existing(&environment.db_path)?.map_or(Ok(0), |ledger| ledger.context_level(session))
 }

@@ -1,4 +1,4 @@
-//! What an agent is told that is about to end its turn: that its context is nearly full, and to report.
+//! The end of a turn: the agent is warned of a nearly full context and asked for a report.
 
 use chrono::{DateTime, Utc};
 
@@ -12,49 +12,51 @@ use crate::model::policy::Tier;
 use crate::policy::report;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 use crate::session::markers;
 
-/// The level of context from which an agent is sent on for a turn to hear of it: what it knows is lost with it. Below, the
-/// next prompt is soon enough.
+/// The use of the context, in percent, from which the end of a turn is blocked for the warning. Below, the agent is warned
+/// at its next prompt.
 const WORTH_A_TURN: u8 = 80;
 
-/// Adds to the answer of a Stop hook. Every turn more costs all of the context once more, so a session is sent on at most
-/// once to report, and for its context only while no hook has sent it on; where it goes on anyway it hears of both.
+/// Adds both to the answer of a Stop hook. Every further turn costs the whole context again, so a session is asked for a
+/// report at most once, and its end is blocked for the warning only if no hook has blocked it. If it continues anyway, the
+/// agent gets both.
 pub fn add(
     answer: Answer,
     call: &HookCall,
-    again: bool,
-    words: &str,
+    blocked_before: bool,
+    last_message: &str,
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Answer {
-    let mut notes = answer.notes;
+    let mut warnings = answer.warnings;
     let mut reasons: Vec<String> = answer.denial.into_iter().collect();
-    reasons.extend(report_missing(call, words, environment, now, &mut notes));
+    reasons.extend(report_request(call, last_message, environment, now, &mut warnings));
     if !reasons.is_empty() {
-        reasons.extend(context_warning::news(call, Awaited::Answer(words), 0, environment, now, &mut notes));
-        return Answer::block(reasons.join("\n\n"), notes);
+        let awaited = Awaited::Answer(last_message);
+        reasons.extend(context_warning::due(call, awaited, 0, environment, now, &mut warnings));
+        return Answer::block(reasons.join("\n\n"), warnings);
     }
-    let context = if again {
-        vec![]
+    let awaited = Awaited::Answer(last_message);
+    let warning = if blocked_before {
+        None
     } else {
-        context_warning::news(call, Awaited::Answer(words), WORTH_A_TURN, environment, now, &mut notes)
-            .into_iter()
-            .collect()
+        context_warning::due(call, awaited, WORTH_A_TURN, environment, now, &mut warnings)
     };
-    Remarks { context, notes }.into_answer("Stop")
+    Remarks { context: warning.into_iter().collect(), warnings }.into_answer("Stop")
 }
 
-/// The request to report, once to a session in the background that has not: nobody looks at it.
-fn report_missing(
+/// The request for a report: once, for a background session without one.
+fn report_request(
     call: &HookCall,
-    words: &str,
+    last_message: &str,
     environment: &Environment,
     now: DateTime<Utc>,
-    notes: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Option<String> {
     let session = call.session.as_deref().filter(|_| environment.mode == Some(Mode::Background))?;
-    if !markers::find(words).is_empty() {
+    if !markers::find(last_message).is_empty() {
         return None;
     }
     let ask = || {
@@ -65,8 +67,8 @@ fn report_missing(
         Ok(ask)
     };
     let ask = ask().unwrap_or_else(|error: LedgerError| {
-        // What cannot be remembered would be asked without end.
-        notes.push(format!("{error}; the session was not asked to report"));
+        // A request that cannot be recorded would be repeated without end.
+        warnings.push(Warning::ReportRequest(error));
         false
     });
     ask.then(|| report::missing(installation::tier_in_force(environment) != Some(Tier::Full)))

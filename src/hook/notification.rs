@@ -1,4 +1,4 @@
-//! The client wants a person's attention: pass it on.
+//! The client asks for a person's attention: the notification is forwarded to the operators.
 
 use chrono::{DateTime, Utc};
 
@@ -8,10 +8,10 @@ use crate::model::notice::{Body, Notice};
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 
-/// The longest title that is passed on, in characters.
+/// The longest title that is forwarded, in characters.
 const TITLE_CHARS: usize = 200;
 
-/// Raises the notification as a notice. A failure is told and breaks nothing.
+/// Raises the notification as a notice. A failure gives a warning.
 pub fn handle(
     call: &HookCall,
     title: Option<&str>,
@@ -29,5 +29,5 @@ pub fn handle(
         body: Body::Plain(body),
         tags: vec!["notification".to_owned()],
     };
-    Answer::passing(notify::raise(environment, call.session.as_deref(), &notice, now).into_iter().collect())
+    Answer::allow(notify::raise(environment, call.session.as_deref(), &notice, now).into_iter().collect())
 }

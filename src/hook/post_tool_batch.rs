@@ -1,16 +1,16 @@
-//! All tools of a message have run: what the agent should know before it goes on becomes context.
+//! All tools of a message have run: context warnings and reminders become context.
 
 use chrono::{DateTime, Utc};
 
 use super::answer::{Answer, Remarks};
 use super::context_warning;
-use super::registry::{self, Known};
+use super::registry::{self, Details};
 use crate::context::usage::Awaited;
 use crate::model::event::HookCall;
-use crate::model::session::Sign;
+use crate::model::session::Activity;
 use crate::runtime::environment::Environment;
 
-/// Never objects.
+/// Never blocks.
 pub fn handle(
     call: &HookCall,
     calls: &[String],
@@ -19,14 +19,21 @@ pub fn handle(
     now: DateTime<Utc>,
 ) -> Answer {
     let mut remarks = Remarks::default();
-    // A subagent has a context of its own, and the record is the session's.
+    // A subagent has its own context, and the transcript is that of the main agent.
     if agent.is_none() {
         let awaited = calls.last().map_or(Awaited::Nothing, |id| Awaited::Call(id));
-        remarks.context.extend(context_warning::news(call, awaited, 0, environment, now, &mut remarks.notes));
+        remarks.context.extend(context_warning::due(
+            call,
+            awaited,
+            0,
+            environment,
+            now,
+            &mut remarks.warnings,
+        ));
     }
-    let sign = Sign::ToolsDone { calls, agent };
-    if let Ok(noted) = registry::note(call, Some(&sign), Known::default(), environment, now) {
-        remarks.context.extend(noted.reminder.map(str::to_owned));
+    let activity = Activity::ToolsFinished { calls, agent };
+    if let Ok(recorded) = registry::record(call, Some(&activity), Details::default(), environment, now) {
+        remarks.context.extend(recorded.reminder.map(str::to_owned));
     }
     remarks.into_answer("PostToolBatch")
 }

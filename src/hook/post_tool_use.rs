@@ -1,4 +1,4 @@
-//! After a tool has run: what it did is settled and told.
+//! After a tool has run: its reservations are settled and its actions recorded.
 
 use chrono::{DateTime, Utc};
 
@@ -12,9 +12,10 @@ use crate::model::event::{HookCall, ToolCall, ToolResult};
 use crate::policy::decide::{BudgetKey, budget_keys, reservations};
 use crate::policy::report;
 use crate::runtime::environment::Environment;
+use crate::runtime::warning::Warning;
 
-/// Settles the reservations of the call, writes one event per action, and keeps `cooldown.json` up to date
-/// for those who read it. Never objects.
+/// Settles the reservations of the call, records one event per action, and updates `cooldown.json`, which agents read.
+/// Never denies.
 pub fn handle(
     call: &HookCall,
     tool: &ToolCall,
@@ -22,11 +23,11 @@ pub fn handle(
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Answer {
-    let mut notes = Vec::new();
-    let Some(acting) = ActingCall::after(call, tool, environment, now, &mut notes) else {
+    let mut warnings = Vec::new();
+    let Some(acting) = ActingCall::after(call, tool, environment, now, &mut warnings) else {
         return Answer::silent();
     };
-    match write_down(&acting, result, environment) {
+    match record(&acting, result, environment) {
         Ok(counted) => {
             let success = *result == ToolResult::Succeeded;
             let edits: Vec<(&str, Edit)> = counted
@@ -34,21 +35,21 @@ pub fn handle(
                 .map(|key| (key.service.as_str(), Edit::Add { kind: key.kind, at: now, success }))
                 .collect();
             if let Err(error) = cooldown_edit::edit(&environment.cooldown_file(), &edits) {
-                notes.push(error.to_string());
+                warnings.push(error.into());
             }
         }
         Err(error) => {
-            let note = format!("{error}; `{}` has run and is not written down", acting.evidence());
-            let message = format!("Guard failed to count: {note}");
-            notes.push(note);
-            notes.extend(failures::report(environment, acting.id.session, &message, None, now));
+            let warning = Warning::RanUnrecorded { error, actions: acting.evidence() };
+            let message = format!("Guard failed to count: {warning}");
+            warnings.push(warning);
+            warnings.extend(failures::report(environment, acting.id.session, &message, None, now));
         }
     }
-    Answer::passing(notes)
+    Answer::allow(warnings)
 }
 
-/// The budgets that were drawn on.
-fn write_down(
+/// Records the call in the ledger. Returns the budgets that it drew on.
+fn record(
     acting: &ActingCall<'_>,
     result: &ToolResult,
     environment: &Environment,
@@ -64,13 +65,13 @@ fn write_down(
     for action in &acting.actions {
         change.add_event(acting.id.session, &report::event(action, result), acting.now)?;
     }
-    let told = acting.actions.iter().any(|action| action.action.kind == ActionKind::Notification);
-    if let Some(session) = acting.id.session.filter(|_| told && *result == ToolResult::Succeeded) {
+    let reported = acting.actions.iter().any(|action| action.action.kind == ActionKind::Notification);
+    if let Some(session) = acting.id.session.filter(|_| reported && *result == ToolResult::Succeeded) {
         change.note_report(session, acting.now)?;
     }
-    let kept = failures::write_down(&change, environment)?;
+    let kept = failures::record_kept(&change, environment)?;
     change.note_time("post-tool-use", environment.started.elapsed(), acting.now)?;
     change.commit()?;
-    failures::forget(kept);
+    failures::remove_kept(kept);
     Ok(counted)
 }

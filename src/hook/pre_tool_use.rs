@@ -1,24 +1,25 @@
-//! Before a tool runs: the place where a command can be stopped.
+//! Before a tool runs: the only event at which a call can be denied.
 
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
-use crate::guard::acting::ActingCall;
+use crate::guard::explain::explain;
 use crate::guard::judge::judge;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::runtime::environment::Environment;
+use crate::runtime::warning::Warning;
 
-/// Denies, or says nothing. What is let through is reserved first.
+/// Denies the call, or allows it and reserves its budgets.
 pub fn handle(call: &HookCall, tool: &ToolCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
-    let mut notes = Vec::new();
-    let Some(acting) = ActingCall::before(call, tool, environment, now, &mut notes) else {
-        // What could not be read is said, even where nothing in it seems to act.
-        return Answer::passing(notes);
-    };
-    match judge(&acting, environment, &mut notes) {
-        Verdict::Silent => Answer::passing(notes),
-        // The client shows stderr to the model with a denial, so the remarks are left out.
+    let explanation = explain(call, tool, environment, now);
+    // What could not be read is reported even if nothing in it seems to act.
+    let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
+    warnings.extend(explanation.warnings);
+    let Some(acting) = explanation.acting else { return Answer::allow(warnings) };
+    match judge(&acting, environment, &mut warnings) {
+        Verdict::Silent => Answer::allow(warnings),
+        // The client shows stderr to the model with a denial, so the warnings are left out.
         Verdict::Deny(reasons) => Answer::deny(&reasons),
     }
 }

@@ -1,7 +1,7 @@
-//! The registry of sessions: each hook that learns something of a session has it written down here.
+//! The registry of sessions: hooks record the activity of their session here.
 //!
-//! Nothing rests on it, so nothing waits for it: no write is made sure of against a power cut, one that finds the ledger
-//! taken is left out, and the next one makes good for it.
+//! No verdict depends on it, so it costs little: writes are not synced to disk, one that finds the ledger locked is
+//! skipped, and a lost write is corrected by the next one.
 
 use chrono::{DateTime, Utc};
 
@@ -10,56 +10,56 @@ use crate::ledger::sessions::{Before, Who};
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
 use crate::model::policy::Tier;
-use crate::model::session::Sign;
+use crate::model::session::Activity;
 use crate::policy::session::{reminder_is_due, state};
 use crate::runtime::client_process;
 use crate::runtime::environment::{Environment, plain_word};
 use crate::runtime::mission;
 
-/// What a session should be reminded of, where it has not said what it works on.
+/// The reminder for a session without a status.
 const REMINDER: &str =
     "Reminder: say what you are working on with `opsctl sessions status \"…\"`, so that others can see it.";
 
-/// What was found as a sign was written down.
+/// The session as it was found when its activity was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Noted {
-    /// How the session was before.
+pub struct Recorded {
+    /// The session before this activity.
     pub before: Before,
-    /// Whether it is to be reminded of its status. It counts as reminded.
+    /// The reminder to set a status, if it is due. It counts as sent.
     pub reminder: Option<&'static str>,
 }
 
-/// What a hook knows beside its input.
+/// Details of the session that are not in the hook's input.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Known<'a> {
-    /// The tier that is rendered in, where the environment names none.
+pub struct Details<'a> {
+    /// The tier that its files were rendered for.
     pub tier: Option<Tier>,
     /// The model.
     pub model: Option<&'a str>,
 }
 
-/// Writes a sign of the session down; without one only that it was seen. A call that names no session is no sign.
-pub fn note(
+/// Records an activity of the session; without one, only that it was seen. A call without a session is ignored.
+pub fn record(
     call: &HookCall,
-    sign: Option<&Sign<'_>>,
-    known: Known<'_>,
+    activity: Option<&Activity<'_>>,
+    details: Details<'_>,
     environment: &Environment,
     now: DateTime<Utc>,
-) -> Result<Noted, LedgerError> {
-    let Some(session) = call.session.as_deref() else { return Ok(Noted::default()) };
+) -> Result<Recorded, LedgerError> {
+    let Some(session) = call.session.as_deref() else { return Ok(Recorded::default()) };
     let mission = mission::of_process();
     let role = environment.role.as_deref().and_then(plain_word);
-    let is_waited_for = !sign.is_some_and(Sign::may_be_late);
+    let is_waited_for = !activity.is_some_and(Activity::is_async);
     let process = if is_waited_for { client_process::calling() } else { None };
     let cwd = call.cwd.as_ref().map(|path| path.to_string_lossy());
     let transcript = call.transcript.as_ref().map(|path| path.to_string_lossy());
     let who = Who {
         session,
         client_id: call.client_session.as_deref(),
-        tier: environment.tier.or(known.tier).map(Tier::number),
+        tier: environment.tier.or(details.tier).map(Tier::number),
         mode: environment.mode.map(crate::model::mode::Mode::as_str),
         role: role.as_deref(),
-        model: known.model,
+        model: details.model,
         cwd: cwd.as_deref(),
         transcript: transcript.as_deref(),
         mission: mission.as_deref(),
@@ -69,22 +69,28 @@ pub fn note(
     let mut ledger = open(&environment.db_path)?.for_the_record();
     let change = ledger.change()?;
     let before = change.meet(&who, now)?;
-    let mut noted = Noted { before, reminder: None };
-    if let Some(sign) = sign {
-        change.note_sign(session, sign, now)?;
-        change.set_state(session, state(change.signs(session)?))?;
-        let may_be_told = matches!(sign, Sign::Prompted | Sign::ToolsDone { agent: None, .. });
-        if may_be_told && reminder_is_due(change.reminded(session)?, now) {
+    let mut recorded = Recorded { before, reminder: None };
+    if let Some(activity) = activity {
+        change.record_activity(session, activity, now)?;
+        change.set_state(session, state(change.activity_times(session)?))?;
+        let can_remind =
+            matches!(activity, Activity::PromptSubmitted | Activity::ToolsFinished { agent: None, .. });
+        if can_remind && reminder_is_due(change.reminded(session)?, now) {
             change.note_reminder(session, now)?;
-            noted.reminder = Some(REMINDER);
+            recorded.reminder = Some(REMINDER);
         }
     }
     change.commit()?;
-    Ok(noted)
+    Ok(recorded)
 }
 
-/// A hook that is there for nothing else. What it cannot write down is left out: the start of the session has said why.
-pub fn handle(call: &HookCall, sign: &Sign<'_>, environment: &Environment, now: DateTime<Utc>) -> Answer {
-    let _ = note(call, Some(sign), Known::default(), environment, now);
+/// A hook that only records activity. A failure is ignored: the start of the session has reported it.
+pub fn handle(
+    call: &HookCall,
+    activity: &Activity<'_>,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Answer {
+    let _ = record(call, Some(activity), Details::default(), environment, now);
     Answer::silent()
 }

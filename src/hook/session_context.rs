@@ -1,4 +1,4 @@
-//! The text of the session context: what matters first, and never more than the client takes.
+//! The text of the session context: the most urgent first, within the client's limit.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,14 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use crate::context::text::{Reading, plain};
 use crate::guard::budgets::ServiceBudget;
 use crate::ledger::Event;
+use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
 
-/// The client shows a preview of 2 KB instead of a context of more than 10,000 characters. Everything together takes a
-/// little less, counted in bytes, which are never fewer than characters.
+/// The most bytes of the whole context: the client shows a preview of 2 KB instead of a context of more than 10,000
+/// characters, of which there are never more than bytes.
 pub const MOST_BYTES: usize = 9_900;
 
-/// What titles and lines of the form take beside the sections.
+/// The bytes of headings and separators.
 const FORM_BYTES: usize = 300;
 
 /// How many bytes each section may take.
@@ -25,7 +26,7 @@ struct Room {
 }
 
 impl Room {
-    /// The sections' parts of so many bytes.
+    /// The shares of `bytes` for the sections.
     const fn of(bytes: usize) -> Self {
         let bytes = bytes - FORM_BYTES;
         Self {
@@ -37,43 +38,33 @@ impl Room {
     }
 }
 
-/// What the line takes that counts what is not listed.
+/// The most bytes of the line that counts the entries not listed.
 const REST_BYTES: usize = 140;
 
-/// The longest event message that is shown whole, in characters.
+/// The longest event message that is not cut, in characters.
 const MESSAGE_CHARS: usize = 200;
 
-/// The longest name of a service or host that is shown whole, in characters.
+/// The longest name of a service or host that is not cut, in characters.
 const NAME_CHARS: usize = 64;
 
 const NO_DATA: &str = "  No data available";
 
-/// What the context is made of; `None` for a source that does not exist or cannot be read.
+/// The data of the context; `None` for a source that does not exist or cannot be read.
 pub struct State<'a> {
-    /// What was used of the budgets, what matters first.
+    /// The budgets, the most urgent first.
     pub budgets: Option<&'a [ServiceBudget]>,
-    /// What a person has been called for, or ought to be, a line each.
+    /// Problems that need a person's attention, a line each.
     pub problems: &'a [String],
     /// The latest events, newest first.
     pub events: Option<&'a [Event]>,
     /// The hosts.
-    pub hosts: &'a [HostLine],
+    pub hosts: &'a [Found<'a>],
 }
 
-/// A host and what is known of it.
-pub struct HostLine {
-    /// Its name.
-    pub name: String,
-    /// Its address, as listed.
-    pub address: String,
-    /// Whether it answers.
-    pub reachability: Reachability,
-}
-
-/// The least that files are given where they need it, whatever else there is to say.
+/// The bytes reserved for files, if they need them.
 const FILES_BYTES: usize = 3_000;
 
-/// The state of things, and behind it the files that the session is given, in the room that is left.
+/// Composes the state and, in the remaining room, the files of the session.
 pub fn with_files(state: &State<'_>, reading: &Reading) -> Composed {
     let text = render(state, MOST_BYTES);
     if reading.is_empty() {
@@ -89,11 +80,11 @@ pub fn with_files(state: &State<'_>, reading: &Reading) -> Composed {
 pub struct Composed {
     /// The text.
     pub text: String,
-    /// The bytes that there were for files.
+    /// The room for files, in bytes.
     pub files_room: usize,
 }
 
-/// The state of things, in at most so many bytes.
+/// Renders the state in at most `bytes` bytes.
 pub fn render(state: &State<'_>, bytes: usize) -> String {
     let room = Room::of(bytes);
     let cooldown = state.budgets.map_or_else(|| NO_DATA.to_owned(), |all| budgets(all, room.cooldown));
@@ -120,7 +111,7 @@ pub fn render(state: &State<'_>, bytes: usize) -> String {
     )
 }
 
-/// As many lines as fit, and the rest as `rest` counts it.
+/// As many lines as fit into `bytes`, and a last line in which `rest` describes how many are left out.
 pub(super) fn section(lines: &[String], bytes: usize, rest: impl Fn(usize) -> String) -> String {
     if lines.is_empty() {
         return NO_DATA.to_owned();
@@ -137,7 +128,7 @@ pub(super) fn section(lines: &[String], bytes: usize, rest: impl Fn(usize) -> St
     text
 }
 
-/// All services where there is room, else those with something used, and the rest counted.
+/// All services if they fit, else those with usage, and the number of the others.
 fn budgets(budgets: &[ServiceBudget], bytes: usize) -> String {
     let lines: Vec<String> = budgets.iter().map(budget_line).collect();
     if lines.iter().map(|line| line.len() + 1).sum::<usize>() <= bytes {
@@ -166,7 +157,7 @@ fn budgets(budgets: &[ServiceBudget], bytes: usize) -> String {
 }
 
 fn budget_line(budget: &ServiceBudget) -> String {
-    // The name may be anybody's; the numbers behind it are what is needed.
+    // A long name is cut, the numbers after it are not.
     format!(
         "  {}",
         ServiceBudget { service: plain(&budget.service, NAME_CHARS), ..budget.clone() }.in_words()
@@ -183,13 +174,13 @@ fn event_line(event: &Event) -> String {
     )
 }
 
-/// Hosts that need attention first; where there is no room for all, the rest is counted by state.
-fn hosts(hosts: &[HostLine], bytes: usize) -> String {
-    let mut hosts: Vec<&HostLine> = hosts.iter().collect();
+/// Hosts that need attention first; those that do not fit are counted by state.
+fn hosts(hosts: &[Found<'_>], bytes: usize) -> String {
+    let mut hosts: Vec<&Found<'_>> = hosts.iter().collect();
     hosts.sort_by_key(|host| matches!(host.reachability, Reachability::Reachable(_)));
-    let line = |host: &&HostLine| {
-        let state = host.reachability.as_str();
-        format!("  {} ({}): {state}", plain(&host.name, NAME_CHARS), plain(&host.address, NAME_CHARS))
+    let line = |Found { host, reachability }: &&Found<'_>| {
+        let (name, address) = (plain(&host.name, NAME_CHARS), plain(&host.address, NAME_CHARS));
+        format!("  {name} ({address}): {}", reachability.as_str())
     };
     let all: Vec<String> = hosts.iter().map(line).collect();
     if all.iter().map(|line| line.len() + 1).sum::<usize>() <= bytes {
@@ -197,7 +188,7 @@ fn hosts(hosts: &[HostLine], bytes: usize) -> String {
     }
     let silent =
         hosts.iter().take_while(|host| !matches!(host.reachability, Reachability::Reachable(_))).count();
-    // What answers needs no line; that none is missing is said by the count.
+    // Reachable hosts need no line each, only the count.
     let shown = section(all.get(..silent).unwrap_or_default(), bytes - REST_BYTES, |left| {
         let rest = hosts.get(silent - left..silent).unwrap_or_default();
         let states: Vec<&str> = rest.iter().map(|host| host.reachability.as_str()).collect();
@@ -225,7 +216,7 @@ mod tests {
     use crate::context::text::TextFile;
     use crate::guard::budgets::in_order;
     use crate::inventory::Installation;
-    use crate::model::inventory::{Inventory, Service};
+    use crate::model::inventory::{Host, Inventory, Service};
     use crate::policy::budget::Usage;
     use crate::policy::decide::{BudgetKey, Snapshot};
 
@@ -259,15 +250,20 @@ mod tests {
         }
     }
 
-    fn host(name: &str, reachability: Reachability) -> HostLine {
-        HostLine { name: name.into(), address: "192.0.2.1".into(), reachability }
+    fn found(name: &str, address: &str, reachability: Reachability) -> Found<'static> {
+        let host = Host { name: name.into(), address: address.into(), ssh: None };
+        Found { host: Box::leak(Box::new(host)), reachability }
     }
 
-    fn render_of(budgets: &[ServiceBudget], hosts: &[HostLine]) -> String {
+    fn host(name: &str, reachability: Reachability) -> Found<'static> {
+        found(name, "192.0.2.1", reachability)
+    }
+
+    fn render_of(budgets: &[ServiceBudget], hosts: &[Found<'_>]) -> String {
         render(&State { budgets: Some(budgets), problems: &[], events: None, hosts }, MOST_BYTES)
     }
 
-    fn reachable(name: &str) -> HostLine {
+    fn reachable(name: &str) -> Found<'static> {
         host(name, Reachability::Reachable(std::time::Duration::ZERO))
     }
 
@@ -332,7 +328,7 @@ mod tests {
     #[test]
     fn of_a_thousand_of_everything_what_matters_is_listed_and_the_rest_counted() {
         let idle = budgets(1000, &used("service-999", "2026-03-21T14:30:00Z"));
-        let mut hosts: Vec<HostLine> = (0..997).map(|n| reachable(&format!("host-{n}"))).collect();
+        let mut hosts: Vec<Found<'_>> = (0..997).map(|n| reachable(&format!("host-{n}"))).collect();
         hosts.insert(500, host("dead", Reachability::Unreachable));
         hosts.insert(700, host("lost", Reachability::Unresolved));
         hosts.push(host("hidden", Reachability::Unknown));
@@ -374,10 +370,10 @@ mod tests {
         let budgets = in_order(&installation(500), &usage, now());
         let events: Vec<Event> =
             (0..10).map(|n| Event { service: Some(nasty(n)), ..event(&"ü\n".repeat(5000)) }).collect();
-        let hosts: Vec<HostLine> = (0..1000)
+        let hosts: Vec<Found<'_>> = (0..1000)
             .map(|n| {
                 let states = [Reachability::Unreachable, Reachability::Unresolved, Reachability::Unknown];
-                HostLine { name: nasty(n), address: nasty(n), reachability: states[n % 3] }
+                found(&nasty(n), &nasty(n), states[n % 3])
             })
             .collect();
         let problems: Vec<String> = (0..100).map(nasty).collect();

@@ -1,19 +1,20 @@
-//! The session is over: what it reserved and never used goes back.
+//! A session has ended: its open reservations are released.
 
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
-use super::registry::{self, Known};
+use super::registry::{self, Details};
 use super::stop_failure;
 use super::transcript::{self, ApiError};
 use crate::guard::failures;
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
-use crate::model::session::Sign;
+use crate::model::session::Activity;
 use crate::runtime::environment::Environment;
+use crate::runtime::warning::Warning;
 
-/// Releases the session's open reservations. A ledger that does not exist has none. A session that ended because the
-/// model could not be asked is told of here, too: the client may end before its hook for that has begun.
+/// Releases the session's open reservations. An API error that ended the session is reported here, too: the client may exit
+/// before its hook for that event has started.
 pub fn handle(
     call: &HookCall,
     reason: Option<&str>,
@@ -22,21 +23,21 @@ pub fn handle(
 ) -> Answer {
     let Some(session) = &call.session else { return Answer::silent() };
     let mut answer = Answer::silent();
-    // With a new context the session goes on.
-    let sign = Sign::Ends { reason };
-    let sign = Some(&sign).filter(|_| reason != Some("clear"));
+    // After `clear` the session goes on with a new context.
+    let ended = Activity::Ended { reason };
+    let activity = Some(&ended).filter(|_| reason != Some("clear"));
     let model = call.transcript.as_deref().and_then(transcript::last_model);
-    let known = Known { model: model.as_deref(), ..Known::default() };
-    // What is found wrong with the ledger is said below.
-    let _ = registry::note(call, sign, known, environment, now);
+    let details = Details { model: model.as_deref(), ..Details::default() };
+    // An error of the ledger is reported below.
+    let _ = registry::record(call, activity, details, environment, now);
     if environment.db_path.exists()
         && let Err(error) = release(session, environment, now)
     {
-        answer.notes.push(format!("{error}; open reservations expire by themselves"));
+        answer.warnings.push(Warning::OpenReservations(error));
     }
     if let Some(ApiError { error, message }) = call.transcript.as_deref().and_then(transcript::last_error) {
-        let told = stop_failure::handle(call, error.as_deref(), Some(&message), environment, now);
-        answer.notes.extend(told.notes);
+        let reported = stop_failure::handle(call, error.as_deref(), Some(&message), environment, now);
+        answer.warnings.extend(reported.warnings);
     }
     answer
 }
@@ -45,9 +46,9 @@ fn release(session: &str, environment: &Environment, now: DateTime<Utc>) -> Resu
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
     change.release_session(session)?;
-    let kept = failures::write_down(&change, environment)?;
+    let kept = failures::record_kept(&change, environment)?;
     change.note_time("session-end", environment.started.elapsed(), now)?;
     change.commit()?;
-    failures::forget(kept);
+    failures::remove_kept(kept);
     Ok(())
 }

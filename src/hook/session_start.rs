@@ -1,4 +1,4 @@
-//! A session begins: what the agent should know is printed and becomes context.
+//! A session starts: the session context is printed to stdout.
 
 use std::time::Duration;
 
@@ -6,77 +6,77 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::answer::Answer;
 use super::context_warning;
-use super::registry::{self, Known};
-use super::session_context::{self, Composed, HostLine, State};
+use super::registry::{self, Details};
+use super::session_context::{self, Composed, State};
 use crate::context::text::{Reading, Shown};
 use crate::context::{self, Reader};
 use crate::guard::{budgets, failures};
-use crate::inventory::Installation;
 use crate::ledger::notices::Problem;
 use crate::ledger::{Event, Ledger, LedgerError};
-use crate::model::event::{Beginning, HookCall};
+use crate::model::event::{HookCall, SessionStart};
 use crate::model::policy::Tier;
-use crate::model::session::Sign;
-use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
+use crate::model::session::Activity;
+use crate::probe::hosts;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 
-/// The time that all hosts together are given.
+/// The time limit for all hosts together.
 const PING_DEADLINE: Duration = Duration::from_secs(2);
 
-/// The events that are shown.
+/// How many events are shown.
 const EVENTS: u32 = 10;
 
-/// Never fails: a section without data says so.
+/// Prints the session context. A section without data says so.
 pub fn handle(
     call: &HookCall,
-    beginning: &Beginning,
+    start: &SessionStart,
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Answer {
-    let mut notes = Vec::new();
-    // Its conversation has been emptied, and fills again.
-    if matches!(beginning.source.as_deref(), Some("clear" | "compact")) {
-        notes.extend(context_warning::forget(call, environment, now));
+    let mut warnings = Vec::new();
+    // The context is empty again, and fills again.
+    if matches!(start.source.as_deref(), Some("clear" | "compact")) {
+        warnings.extend(context_warning::reset(call, environment, now).err().map(Warning::from));
     }
-    let told = compose(Reader::default(), environment, now, &mut notes);
+    let context = compose(Reader::default(), environment, now, &mut warnings);
     // Last, so that the ledger that this may create is not taken for a history.
-    let known = Known { tier: told.tier, model: beginning.model.as_deref() };
-    if let Err(error) = registry::note(call, Some(&Sign::Begins(beginning)), known, environment, now) {
-        notes.extend(Some(error.to_string()).filter(|note| !notes.contains(note)));
+    let details = Details { tier: context.tier, model: start.model.as_deref() };
+    if let Err(error) = registry::record(call, Some(&Activity::Started(start)), details, environment, now) {
+        warn_once(error, &mut warnings);
     }
-    Answer::context(told.text, notes)
+    Answer::context(context.text, warnings)
 }
 
-/// What a session is told at its start.
-pub struct Told {
+/// The session context.
+pub struct SessionContext {
     /// The whole text.
     pub text: String,
-    /// The files among it.
+    /// The files that it includes.
     pub reading: Reading,
-    /// How much of each file.
+    /// How much of each file is included.
     pub shares: Vec<Shown>,
-    /// The tier, where one is named.
+    /// The tier of the session.
     pub tier: Option<Tier>,
 }
 
-/// Puts everything together, for this session where `reader` names no other.
+/// Composes the session context for `reader`; its tier and role default to those of this session.
 pub fn compose(
     reader: Reader<'_>,
     environment: &Environment,
     now: DateTime<Utc>,
-    notes: &mut Vec<String>,
-) -> Told {
-    let compiled = installation::in_force(environment, notes);
+    warnings: &mut Vec<Warning>,
+) -> SessionContext {
+    let compiled = installation::in_force(environment, warnings);
     let installation = &compiled.installation;
-    let snapshot = budgets::snapshot(environment, installation, now, notes);
+    let snapshot = budgets::snapshot(environment, installation, now, warnings);
     let budgets = snapshot.map(|snapshot| budgets::in_order(installation, &snapshot, now));
     let events = latest_events(environment).unwrap_or_else(|error| {
-        // The budgets come from the same ledger: one line about it is enough.
-        notes.extend(Some(error.to_string()).filter(|note| !notes.contains(note)));
+        warn_once(error, warnings);
         None
     });
-    let hosts = ping(installation, notes);
+    let (hosts, ping_warning) = hosts::look(&installation.inventory.hosts, PING_DEADLINE);
+    warnings.extend(ping_warning.map(Warning::from));
     let problems = problems(environment, now);
     let state =
         State { budgets: budgets.as_deref(), problems: &problems, events: events.as_deref(), hosts: &hosts };
@@ -87,17 +87,26 @@ pub fn compose(
     let reading = context::gather(reader, &compiled, environment);
     let Composed { text, files_room } = session_context::with_files(&state, &reading);
     let shares = reading.shares(files_room);
-    Told { text, reading, shares, tier: reader.tier }
+    SessionContext { text, reading, shares, tier: reader.tier }
 }
 
-/// What a person has been called for within the last day, and what nobody has heard of. A ledger that cannot be read has
-/// been complained about already.
+/// Warns of the ledger unless there is such a warning: its parts come from the same file.
+fn warn_once(error: LedgerError, warnings: &mut Vec<Warning>) {
+    let warning = Warning::from(error);
+    if !warnings.iter().any(|known| known.to_string() == warning.to_string()) {
+        warnings.push(warning);
+    }
+}
+
+/// Problems of the last day that need a person's attention, and notifications that were not delivered. A ledger that cannot be
+/// read gives none: there is a warning of it already.
 fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
     let mut problems = Vec::new();
     let kept = failures::kept(environment);
     if kept > 0 {
-        problems
-            .push(format!("The guard has failed {kept} times, and the ledger cannot be used: tell a person"));
+        problems.push(format!(
+            "The guard has failed {kept} times, and the ledger cannot be used; ask an operator to check it"
+        ));
     }
     if let Ok(Some(ledger)) = Ledger::open_existing(&environment.db_path) {
         for Problem { title, at } in ledger.problems(now).unwrap_or_default() {
@@ -109,8 +118,9 @@ fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
         }
         match ledger.undelivered_notices(now) {
             Ok(0) | Err(_) => {}
-            Ok(count) => problems
-                .push(format!("Notifications that no operator has heard: {count}; `opsctl notify` says why")),
+            Ok(count) => {
+                problems.push(format!("Undelivered notifications: {count}; `opsctl notify` shows why"));
+            }
         }
     }
     problems
@@ -121,22 +131,4 @@ fn latest_events(environment: &Environment) -> Result<Option<Vec<Event>>, Ledger
         Some(ledger) => ledger.latest_events(EVENTS),
         None => Ok(None),
     }
-}
-
-fn ping(installation: &Installation, notes: &mut Vec<String>) -> Vec<HostLine> {
-    let hosts = &installation.inventory.hosts;
-    let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
-    let found = icmp::ping_all(&addresses, PING_DEADLINE).unwrap_or_else(|error| {
-        notes.push(format!("hosts not checked: {error}"));
-        vec![Reachability::Unknown; hosts.len()]
-    });
-    if found.contains(&Reachability::Unknown) {
-        notes.push(NOT_PERMITTED.to_owned());
-    }
-    let line = |(host, reachability): (&crate::model::inventory::Host, Reachability)| HostLine {
-        name: host.name.clone(),
-        address: host.address.clone(),
-        reachability,
-    };
-    hosts.iter().zip(found).map(line).collect()
 }

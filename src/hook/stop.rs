@@ -1,4 +1,4 @@
-//! The agent considers itself done: whether the services that it acted on are healthy.
+//! The agent is about to end its turn: the services that it acted on are verified.
 
 use std::time::Instant;
 
@@ -6,26 +6,26 @@ use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
 use super::ending;
-use super::registry::{self, Known};
+use super::registry::{self, Details};
 use super::transcript;
 use crate::guard::verification;
 use crate::inventory::Installation;
 use crate::ledger::{Ledger, LedgerError, Outcome, Remedies};
 use crate::model::checks::Verifier;
 use crate::model::event::HookCall;
-use crate::model::session::Sign;
+use crate::model::session::Activity;
 use crate::policy::{notices, report};
 use crate::probe::health::{self, Report};
 use crate::runtime::environment::Environment;
+use crate::runtime::warning::Warning;
 use crate::runtime::{installation, notify};
 
-/// Sends the session on while a service that it acted on is unhealthy, as often as the policy says; then lets it
-/// go, and a person is told. A session that did nothing costs one look into the ledger. What else an agent should hear
-/// before it ends is added.
+/// Blocks the end while a service that the session acted on is unhealthy, at most as often as `policy.verify.attempts`;
+/// then allows it and notifies the operators. A session without actions costs one read of the ledger.
 pub fn handle(
     call: &HookCall,
-    again: bool,
-    words: &str,
+    blocked_before: bool,
+    last_message: &str,
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Answer {
@@ -33,30 +33,30 @@ pub fn handle(
     let answer = verify(call, environment, now);
     // It may have taken a minute.
     let now = now + began.elapsed();
-    let answer = ending::add(answer, call, again, words, environment, now);
-    // What it is told makes it go on, too.
-    let goes_on = answer.denial.is_some() || !answer.stdout.is_empty();
-    let sign = if goes_on { Sign::SentOn } else { Sign::Stops };
+    let answer = ending::add(answer, call, blocked_before, last_message, environment, now);
+    // Context makes the agent continue, too.
+    let continues = answer.denial.is_some() || !answer.stdout.is_empty();
+    let activity = if continues { Activity::StopBlocked } else { Activity::Stopped };
     let model = call.transcript.as_deref().and_then(transcript::last_model);
-    let known = Known { model: model.as_deref(), ..Known::default() };
-    let _ = registry::note(call, Some(&sign), known, environment, now);
+    let details = Details { model: model.as_deref(), ..Details::default() };
+    let _ = registry::record(call, Some(&activity), details, environment, now);
     answer
 }
 
-/// Looks at the services that the session acted on.
+/// Verifies the services that the session acted on.
 fn verify(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
     let Some(session) = call.session.as_deref() else { return Answer::silent() };
     let remedies = match to_verify(session, environment) {
         Ok(Some(remedies)) => remedies,
         Ok(None) => return Answer::silent(),
-        Err(error) => return Answer::passing(vec![format!("{error}; nothing was verified")]),
+        Err(error) => return Answer::allow(vec![Warning::NoSessionHistory(error)]),
     };
-    let mut notes = Vec::new();
-    let compiled = installation::in_force(environment, &mut notes);
+    let mut warnings = Vec::new();
+    let compiled = installation::in_force(environment, &mut warnings);
     let installation = &compiled.installation;
     let verify = &installation.policy.verify;
     if verify.mode == Some(Verifier::Agent) {
-        return Answer::passing(notes);
+        return Answer::allow(warnings);
     }
     let subjects = verification::of_session(&remedies, installation, verify.grace, now);
     let deadline = verify.deadline.delta().to_std().unwrap_or_default();
@@ -64,36 +64,37 @@ fn verify(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
     let reports = match health::verify(subjects, deadline) {
         Ok(reports) => reports,
         Err(error) => {
-            notes.push(format!("nothing was verified: {error}"));
-            return Answer::passing(notes);
+            warnings.push(Warning::NoVerification(error));
+            return Answer::allow(warnings);
         }
     };
     // It may have taken a minute.
     let now = now + began.elapsed();
     let verified = Verified { session, remedies: &remedies, reports: &reports, installation, now };
     match verified.settle(environment) {
-        Ok(Settled::Healthy) => Answer::passing(notes),
+        Ok(Settled::Healthy) => Answer::allow(warnings),
         Ok(Settled::Blocked { attempt }) => {
-            Answer::block(report::still_unhealthy(&verified.failed(), attempt, verify.attempts), notes)
+            Answer::block(report::still_unhealthy(&verified.failed(), attempt, verify.attempts), warnings)
         }
         Ok(Settled::GivenUp { notice }) => {
-            notes.push(format!(
-                "verification given up after {} attempts: {}",
-                verify.attempts,
-                verified.failed().iter().map(|(service, _)| *service).collect::<Vec<_>>().join(", ")
-            ));
-            notes.extend(notice.and_then(|id| notify::hand_over(environment, id)));
-            Answer::passing(notes)
+            let failed = verified.failed();
+            let services: Vec<&str> = failed.iter().map(|(service, _)| *service).collect();
+            warnings.push(Warning::VerificationGivenUp {
+                attempts: verify.attempts,
+                services: services.join(", "),
+            });
+            warnings.extend(notice.and_then(|id| notify::hand_over(environment, id)));
+            Answer::allow(warnings)
         }
         Err(error) => {
-            // Without a count nothing would end it.
-            notes.push(format!("{error}; the verification is not counted, so the session is let go"));
-            Answer::passing(notes)
+            // Uncounted attempts would block the end for ever.
+            warnings.push(Warning::UncountedVerification(error));
+            Answer::allow(warnings)
         }
     }
 }
 
-/// What the session did, unless it did nothing, or nothing since it was last let go.
+/// The actions of the session; `None` if it has none, or none since its end was last allowed.
 fn to_verify(session: &str, environment: &Environment) -> Result<Option<Remedies>, LedgerError> {
     let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(None) };
     let remedies = ledger.remedies(session)?;
@@ -104,7 +105,7 @@ fn to_verify(session: &str, environment: &Environment) -> Result<Option<Remedies
     Ok((settled != Some(remedies.actions)).then_some(remedies))
 }
 
-/// A verification that has been made.
+/// A finished verification.
 struct Verified<'a> {
     session: &'a str,
     remedies: &'a Remedies,
@@ -113,7 +114,7 @@ struct Verified<'a> {
     now: DateTime<Utc>,
 }
 
-/// What follows from it.
+/// The outcome of a verification.
 enum Settled {
     Healthy,
     Blocked { attempt: u32 },
@@ -121,13 +122,13 @@ enum Settled {
 }
 
 impl Verified<'_> {
-    /// The unhealthy services, each with what speaks against it.
+    /// The unhealthy services, each with its failed checks.
     fn failed(&self) -> Vec<(&str, Vec<String>)> {
         let failed = self.reports.iter().filter(|report| report.healthy() == Some(false));
         failed.map(|report| (report.service.as_str(), verification::failures(report))).collect()
     }
 
-    /// Counts it and writes it down, in one change.
+    /// Counts and records the verification, in one transaction.
     fn settle(&self, environment: &Environment) -> Result<Settled, LedgerError> {
         let &Self { session, remedies, reports, installation, now } = self;
         let limit = installation.policy.verify.attempts;

@@ -1,4 +1,4 @@
-//! The turn ended because the model could not be asked: an event, and the operators are told.
+//! The turn ended because of an API error: it is recorded as an event, and the operators are notified.
 
 use chrono::{DateTime, Utc};
 
@@ -8,15 +8,14 @@ use crate::policy::notices::{api_failed, api_level};
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 
-/// The longest message of the client that is passed on, in characters.
+/// The longest part of the client's message that is forwarded, in characters.
 const MESSAGE_CHARS: usize = 500;
 
-/// From this length on a word of letters and digits may be a key.
+/// The length in bytes from which a word of letters and digits counts as a key.
 const KEY_CHARS: usize = 20;
 
-/// Has an event written down and a notice raised. The client does not wait for this hook and ends it as it ends
-/// itself, so all of it is left to a process of its own; and should the hook have come to nothing, the end of the
-/// session tells the same ([`super::session_end`]). Told twice it is told once.
+/// Records an event and raises a notice, both in a detached process: the client does not wait for this hook and ends it when
+/// it exits. [`super::session_end`] reports the error as well, in case this hook did not run; duplicates are dropped.
 pub fn handle(
     call: &HookCall,
     error: Option<&str>,
@@ -25,7 +24,7 @@ pub fn handle(
     now: DateTime<Utc>,
 ) -> Answer {
     let session = call.session.as_deref();
-    let error = plain_word(error.unwrap_or_default());
+    let error = error_code(error.unwrap_or_default());
     let message = without_keys(message.unwrap_or_default());
     let notice = api_failed(&error, &message, session, environment.tier, now);
     let event = NewEvent {
@@ -33,19 +32,17 @@ pub fn handle(
         service: None,
         message: format!("Session stopped: the model could not be asked ({error})"),
     };
-    Answer::passing(
-        notify::raise_apart(environment, session, &notice, Some(&event), now).into_iter().collect(),
-    )
+    Answer::allow(notify::raise_apart(environment, session, &notice, Some(&event), now).into_iter().collect())
 }
 
-/// The client's word for the error: a name, and nothing else.
-fn plain_word(error: &str) -> String {
+/// The client's error code: at most 64 letters, digits, `_` and `-`; `unknown` if nothing is left.
+fn error_code(error: &str) -> String {
     let word: String =
         error.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).take(64).collect();
     if word.is_empty() { "unknown".to_owned() } else { word }
 }
 
-/// One line without anything that looks like a key: an API may repeat what it was sent.
+/// The message as one line, with everything that looks like a key replaced: an API may repeat what it was sent.
 fn without_keys(message: &str) -> String {
     let is_key = |word: &&str| {
         word.len() >= KEY_CHARS
@@ -63,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_like_a_key_is_not_passed_on() {
+    fn keys_are_not_forwarded() {
         let message = "API Error: 401 invalid x-api-key: sk-ant-0123456789abcdef, see\nhttps://example.org/a/long/path/1";
         assert_eq!(
             without_keys(message),
@@ -73,9 +70,9 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_named_by_a_word() {
-        assert_eq!(plain_word("rate_limit"), "rate_limit");
-        assert_eq!(plain_word("`x`\n# Title"), "xTitle");
-        assert_eq!(plain_word("\n"), "unknown");
+    fn an_error_code_contains_no_markup() {
+        assert_eq!(error_code("rate_limit"), "rate_limit");
+        assert_eq!(error_code("`x`\n# Title"), "xTitle");
+        assert_eq!(error_code("\n"), "unknown");
     }
 }

@@ -1,5 +1,4 @@
-//! The end of a session's transcript, as the client writes it: which model spoke last, and whether its last word is an
-//! error of the API.
+//! The end of a session's transcript: the model of the last answer, and the API error that ended the session.
 
 use std::path::Path;
 
@@ -8,15 +7,15 @@ use serde::Deserialize;
 use crate::model::session::plain_id;
 use crate::plain_file;
 
-/// What is read of the end. The records after the last answer are small, and so is an error.
+/// How much of the end is read, in bytes. The records after the last answer are small, and so is an error.
 const TAIL_BYTES: u64 = 256 * 1024;
 
-/// Why the model could not be asked.
+/// An API error, as the client records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
-    /// The client's word for it, e.g. `rate_limit`.
+    /// The client's error code, e.g. `rate_limit`.
     pub error: Option<String>,
-    /// What the client said about it.
+    /// The client's message.
     pub message: String,
 }
 
@@ -45,10 +44,10 @@ struct ContentWire {
     text: String,
 }
 
-/// The error that the session ended with. `None`: it ended otherwise, or the transcript cannot be read.
+/// The API error that ended the session; `None` if it ended otherwise or the transcript cannot be read.
 pub fn last_error(path: &Path) -> Option<ApiError> {
     let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
-    // The first line may be the end of one.
+    // The first line may be cut off.
     let records =
         bytes.split(|byte| *byte == b'\n').rev().filter_map(|line| serde_json::from_slice(line).ok());
     let is_answer = |record: &RecordWire| record.r#type == "assistant" && !record.is_sidechain;
@@ -58,13 +57,13 @@ pub fn last_error(path: &Path) -> Option<ApiError> {
     Some(ApiError { error: last.error, message: texts.join(" ") })
 }
 
-/// The model that gave the session's last answer.
+/// The model of the session's last answer.
 pub fn last_model(path: &Path) -> Option<String> {
     let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
     let records = bytes.split(|byte| *byte == b'\n').rev();
     let records = records.filter_map(|line| serde_json::from_slice::<RecordWire>(line).ok());
     let answers = records.filter(|record| record.r#type == "assistant" && !record.is_sidechain);
-    // What the client says in the place of a model has a name in angle brackets.
+    // The client's own messages have a name in angle brackets instead of a model.
     let mut models = answers.filter_map(|record| record.message?.model);
     models.find(|model| !model.starts_with('<')).map(|model| plain_id(&model))
 }
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_answer_tells_how_a_session_ended() {
+    fn only_the_last_answer_decides_how_a_session_ended() {
         let error = ApiError { error: Some("rate_limit".into()), message: "API Error: 429".into() };
         assert_eq!(read(&[ANSWERED, FAILED, AFTER, ""]), Some(error.clone()));
         assert_eq!(read(&[FAILED, ANSWERED, AFTER]), None);
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_is_the_one_that_answered_last() {
+    fn the_model_is_that_of_the_last_answer() {
         let answer = |model: &str| format!(r#"{{"type":"assistant","message":{{"model":"{model}"}}}}"#);
         let of_a_subagent = answer("haiku").replace("{\"type\"", "{\"isSidechain\":true,\"type\"");
         let file = tempfile::NamedTempFile::new().unwrap();

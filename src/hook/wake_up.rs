@@ -1,4 +1,4 @@
-//! A prompt that wakes a session up: what happened since it was last seen.
+//! The wake-up summary: what happened since the session last paused, for prompts that ask for it.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
@@ -12,19 +12,23 @@ use crate::model::session::{Session, State, SubagentRow};
 use crate::runtime::environment::Environment;
 use crate::runtime::mission;
 
-/// The line of a prompt that asks for it.
+/// The line of a prompt that asks for the summary.
 pub const MARKER: &str = "[claude-ops:wake-up]";
 
-/// Where it is not known when the session was last seen, this is looked back.
+/// The period of the summary if the session's last pause is not known.
 const LOOK_BACK: TimeDelta = TimeDelta::hours(24);
 
-/// The client shows a preview of 2 KB instead of more than 10,000 characters, which what else is said at a prompt shares.
+// The client shows a preview of 2 KB instead of a context of more than 10,000 characters, all parts together.
+/// The room for other sessions, in bytes.
 const SESSION_BYTES: usize = 1_500;
+/// The room for subagents, in bytes.
 const SUBAGENT_BYTES: usize = 1_000;
+/// The room for events, in bytes.
 const EVENT_BYTES: usize = 2_500;
+/// The room for denials, in bytes.
 const DENIAL_BYTES: usize = 1_500;
 
-/// The longest message that is shown whole, in characters.
+/// The longest message that is not cut, in characters.
 const MESSAGE_CHARS: usize = 200;
 
 /// Whether the prompt holds the marker on a line of its own.
@@ -32,8 +36,8 @@ pub fn is_asked_for(prompt: &str) -> bool {
     prompt.lines().any(|line| line.trim() == MARKER)
 }
 
-/// Adds the summary. A ledger that cannot be read is remarked on, and said instead.
-pub fn tell(
+/// Adds the summary to `remarks`, or why the ledger cannot be read.
+pub fn add_summary(
     call: &HookCall,
     since: Option<DateTime<Utc>>,
     environment: &Environment,
@@ -41,25 +45,24 @@ pub fn tell(
     remarks: &mut Remarks,
 ) {
     let own = call.session.as_deref().unwrap_or_default();
-    let happened = gather(own, since.unwrap_or(now - LOOK_BACK), environment);
-    match happened {
-        Ok(happened) => remarks.context.push(in_words(own, &happened, since)),
+    match gather(own, since.unwrap_or(now - LOOK_BACK), environment) {
+        Ok(summary) => remarks.context.push(in_words(own, &summary, since)),
         Err(error) => {
             remarks.context.push(format!(
                 "What happened since this session was last seen is not known: {}",
                 plain(&error.to_string(), MESSAGE_CHARS)
             ));
-            remarks.notes.push(error.to_string());
+            remarks.warnings.push(error.into());
         }
     }
 }
 
-/// What happened.
+/// What the summary lists.
 #[derive(Default)]
-struct Happened {
-    /// Other sessions of the same mission that gave a sign.
+struct Summary {
+    /// Other active sessions of the same mission.
     sessions: Vec<Session>,
-    /// The session's own subagents that are done.
+    /// The session's subagents that have finished.
     subagents: Vec<SubagentRow>,
     /// Newest first.
     events: Vec<News>,
@@ -67,28 +70,28 @@ struct Happened {
     denials: Vec<News>,
 }
 
-fn gather(own: &str, since: DateTime<Utc>, environment: &Environment) -> Result<Happened, LedgerError> {
-    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(Happened::default()) };
-    let mut happened = Happened {
+fn gather(own: &str, since: DateTime<Utc>, environment: &Environment) -> Result<Summary, LedgerError> {
+    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(Summary::default()) };
+    let mut summary = Summary {
         events: ledger.missed_events(since, own)?,
         denials: ledger.missed_denials(since, own)?,
-        ..Happened::default()
+        ..Summary::default()
     };
     // To the second, as it is stored.
     let lately = |at: Option<DateTime<Utc>>| at.is_some_and(|at| at.timestamp() >= since.timestamp());
     if let Some(mission) = mission::of_process() {
         let which = WhichSessions { mission: Some(&mission), since: Some(since), id: None };
-        happened.sessions = ledger.sessions(which)?;
-        happened.sessions.retain(|session| session.id != own);
+        summary.sessions = ledger.sessions(which)?;
+        summary.sessions.retain(|session| session.id != own);
     }
     let itself = ledger.sessions(WhichSessions { id: Some(own), ..WhichSessions::default() })?;
     let subagents = itself.into_iter().filter(|session| session.id == own).flat_map(|it| it.subagents);
-    happened.subagents = subagents.filter(|subagent| lately(subagent.ended)).collect();
-    Ok(happened)
+    summary.subagents = subagents.filter(|subagent| lately(subagent.ended)).collect();
+    Ok(summary)
 }
 
-fn in_words(own: &str, happened: &Happened, since: Option<DateTime<Utc>>) -> String {
-    let Happened { sessions, subagents, events, denials } = happened;
+fn in_words(own: &str, summary: &Summary, since: Option<DateTime<Utc>>) -> String {
+    let Summary { sessions, subagents, events, denials } = summary;
     let since = since.map_or_else(
         || format!("In the last {} h (when this session was last seen is not known)", LOOK_BACK.num_hours()),
         |since| format!("Since this session was last seen, at {}", time(since)),
@@ -176,12 +179,12 @@ mod tests {
     #[test]
     fn that_nothing_has_happened_is_said() {
         assert_eq!(
-            in_words("s", &Happened::default(), Some(now() - TimeDelta::minutes(5))),
+            in_words("s", &Summary::default(), Some(now() - TimeDelta::minutes(5))),
             "=== Claude Ops Wake-up (auto-injected) ===\n\
              Since this session was last seen, at 2026-03-21T14:35:00Z:\n  Nothing has happened.\n\
              === End Wake-up ==="
         );
-        let unknown = in_words("s", &Happened::default(), None);
+        let unknown = in_words("s", &Summary::default(), None);
         assert!(
             unknown.contains("In the last 24 h (when this session was last seen is not known)"),
             "{unknown}"
@@ -208,7 +211,7 @@ mod tests {
             status: Some((nasty, None)),
             ..Session::default()
         };
-        let happened = Happened {
+        let happened = Summary {
             sessions: vec![session; 300],
             subagents: vec![subagent; 300],
             events: vec![news.clone(); 1000],

@@ -1,4 +1,4 @@
-//! What the client tells a hook, reduced to the cases that matter.
+//! Calls of hooks, reduced to the cases that opsctl handles, and event rows.
 
 use std::path::PathBuf;
 
@@ -29,33 +29,33 @@ impl Level {
     }
 }
 
-/// An event to be written down.
+/// An event row to be inserted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
     /// How serious it is.
     pub level: Level,
-    /// The service; `None` when it concerns none or cannot be told.
+    /// The service; `None` if it concerns none or the service cannot be determined.
     pub service: Option<String>,
     /// One line, built from parsed values only: no secret of a command line reaches the database.
     pub message: String,
 }
 
-/// One call of a hook: what happened, in which session.
+/// One call of a hook: the event and its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCall {
-    /// The session's id; `CLAUDE_SESSION_ID` wins over what stdin says.
+    /// The session's id; `CLAUDE_SESSION_ID` takes precedence over the input.
     pub session: Option<String>,
-    /// The client's own id of the session, where that is another one.
+    /// The client's own session id, if it differs from `session`.
     pub client_session: Option<String>,
     /// The session's working directory.
     pub cwd: Option<PathBuf>,
-    /// The client's record of the session.
+    /// The client's transcript of the session.
     pub transcript: Option<PathBuf>,
     /// What happened.
     pub event: HookEvent,
 }
 
-/// The client's names of its lifecycle points, as of release 2.1.330. One of a later release passes, too.
+/// The client's hook events, as of release 2.1.330. Events of later releases are allowed, too.
 pub const EVENT_NAMES: [&str; 33] = [
     "PreToolUse",
     "PostToolUse",
@@ -92,58 +92,58 @@ pub const EVENT_NAMES: [&str; 33] = [
     "MessageDisplay",
 ];
 
-/// The lifecycle points that have a handler. Every other one is `Other` and passes.
+/// The events that have a handler. Every other one is `Other` and is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookEvent {
-    /// A session begins; what is printed becomes context.
-    SessionStart(Beginning),
-    /// A prompt is about to be read by the model; what is printed becomes context.
+    /// A session starts; stdout becomes context.
+    SessionStart(SessionStart),
+    /// A prompt was submitted; stdout becomes context.
     UserPromptSubmit {
-        /// The whole of it.
+        /// The whole prompt.
         prompt: String,
     },
-    /// A tool is about to run; this is where it can be stopped.
+    /// A tool is about to run and can be denied.
     PreToolUse(ToolCall),
     /// A tool has run, successfully or not.
     PostToolUse(ToolCall, ToolResult),
-    /// A tool is about to run, told apart from the decision on it: nobody waits for this.
-    ToolBegins {
+    /// A tool is about to run, for the session state only: the client does not wait for this hook.
+    ToolStart {
         /// The client's id of the call.
         call: String,
         /// The subagent that makes it; `None` for the session's own agent.
         agent: Option<String>,
     },
-    /// All tools of one message have run or been refused, and the model is about to see the results.
+    /// All tools of one message have run or were denied, and the model is about to see the results.
     PostToolBatch {
         /// The client's ids of the calls.
         calls: Vec<String>,
         /// The subagent that made them; `None` for the session's own agent.
         agent: Option<String>,
     },
-    /// A subagent begins.
+    /// A subagent starts.
     SubagentStart(Subagent),
-    /// A subagent is done.
+    /// A subagent has finished.
     SubagentStop(Subagent),
-    /// The agent considers itself done.
+    /// The agent is about to end its turn.
     Stop {
-        /// A Stop hook has sent it on before.
-        again: bool,
-        /// The last that it said.
-        words: String,
+        /// Whether a Stop hook has already blocked the end of this turn.
+        blocked_before: bool,
+        /// The agent's last message.
+        last_message: String,
     },
-    /// The session is over.
+    /// The session has ended.
     SessionEnd {
-        /// The client's word for it, e.g. `clear` or `other`.
+        /// The client's reason, e.g. `clear` or `other`.
         reason: Option<String>,
     },
-    /// The turn ended because the model could not be asked.
+    /// The turn ended because of an API error.
     StopFailure {
-        /// The client's word for it, e.g. `rate_limit` or `authentication_failed`.
+        /// The client's error code, e.g. `rate_limit` or `authentication_failed`.
         error: Option<String>,
-        /// What the client said about it.
+        /// The client's message.
         message: Option<String>,
     },
-    /// The client wants a person's attention.
+    /// The client asks for a person's attention.
     Notification {
         /// One line; the client may leave it out.
         title: Option<String>,
@@ -154,52 +154,52 @@ pub enum HookEvent {
     Other(String),
 }
 
-/// How a session begins.
+/// How a session starts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Beginning {
+pub struct SessionStart {
     /// `startup`, `resume`, `clear` or `compact`.
     pub source: Option<String>,
-    /// The model, where the client says so.
+    /// The model, if the client names it.
     pub model: Option<String>,
 }
 
-/// An agent that the session's own agent has started.
+/// An agent that the session's main agent has started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subagent {
-    /// The client's id of it.
+    /// The client's id of the subagent.
     pub id: String,
-    /// The client's word for its kind, e.g. `general-purpose`.
+    /// Its type, e.g. `general-purpose`.
     pub kind: Option<String>,
 }
 
-/// A tool call as far as the guard is concerned.
+/// A tool call: the parts that opsctl judges. All are `None` for a tool that it does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The client's id of the call: the link between the event before and the event after.
+    /// The client's id of the call, which links the events before and after it.
     pub id: Option<String>,
-    /// The shell text, for every tool whose input carries one, whatever the tool is called.
+    /// The shell command, for every tool whose input has one, whatever the tool's name.
     pub command: Option<String>,
-    /// The file that the tool itself reads or writes.
+    /// The file that the tool reads or writes without a shell.
     pub file: Option<ToolFile>,
-    /// The tool of an MCP server, and what it was given.
+    /// The MCP tool and its arguments.
     pub mcp: Option<McpCall>,
 }
 
-/// A call of a tool that an MCP server offers.
+/// A call of an MCP tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpCall {
-    /// The client's name of it: `mcp__SERVER__TOOL`.
+    /// The client's name of the tool: `mcp__SERVER__TOOL`.
     pub tool: String,
-    /// Its arguments that are texts or numbers, by JSON pointer.
+    /// The arguments that are strings or numbers, by JSON pointer; at most 256.
     pub arguments: Vec<(String, String)>,
 }
 
-/// A file that a tool of the client opens without a shell.
+/// A file that one of the client's tools opens without a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFile {
-    /// As the tool was given it.
+    /// The path, as given to the tool.
     pub path: String,
-    /// False where it is only looked at.
+    /// Whether the tool writes it; otherwise it only reads.
     pub writes: bool,
 }
 
@@ -208,6 +208,6 @@ pub struct ToolFile {
 pub enum ToolResult {
     /// The tool reported success.
     Succeeded,
-    /// The command failed or was interrupted; the words hold no output of the command.
+    /// The command failed or was interrupted; the text contains no output of the command.
     Failed(String),
 }

@@ -1,28 +1,28 @@
-//! The client's sessions as the registry keeps them.
+//! The client's sessions, as the ledger stores them.
 
 use chrono::{DateTime, Utc};
 
-use super::event::{Beginning, Subagent};
+use super::event::{SessionStart, Subagent};
 
-/// The longest id of a session, in characters.
+/// The longest session id that is stored, in characters.
 const ID_CHARS: usize = 200;
 
-/// An id as it is stored and shown: no control characters, and not without end.
+/// An id as it is stored and shown: no control characters, at most 200 characters.
 pub fn plain_id(id: &str) -> String {
     id.chars().filter(|c| !c.is_control()).take(ID_CHARS).collect()
 }
 
-/// What a session is doing.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
-    /// The model is at work.
+    /// The model is working.
     #[default]
     Active,
-    /// A tool runs.
+    /// A tool is running.
     ToolActive,
-    /// The agent has said its last word and waits for a prompt.
+    /// The agent has ended its turn and waits for a prompt.
     Idle,
-    /// It is over.
+    /// It has ended.
     Ended,
 }
 
@@ -30,7 +30,7 @@ impl State {
     /// Every state.
     pub const ALL: [Self; 4] = [Self::Active, Self::ToolActive, Self::Idle, Self::Ended];
 
-    /// The word for it in the ledger.
+    /// The name stored in the ledger.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -46,102 +46,101 @@ impl State {
     }
 }
 
-/// What a hook has learned of a session.
+/// Activity of a session, as a hook reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign<'a> {
-    /// It begins, for the first time or again.
-    Begins(&'a Beginning),
-    /// It was given a prompt.
-    Prompted,
+pub enum Activity<'a> {
+    /// The session started or was resumed.
+    Started(&'a SessionStart),
+    /// A prompt was submitted.
+    PromptSubmitted,
     /// A tool is about to run.
-    ToolBegins {
+    ToolStarted {
         /// The client's id of the call.
         call: &'a str,
-        /// The subagent that makes it.
+        /// The subagent that makes it; `None` for the session's main agent.
         agent: Option<&'a str>,
     },
-    /// Tools have run or were refused.
-    ToolsDone {
+    /// Tools have run or were denied.
+    ToolsFinished {
         /// The client's ids of the calls.
         calls: &'a [String],
-        /// The subagent that made them.
+        /// The subagent that made them; `None` for the session's main agent.
         agent: Option<&'a str>,
     },
-    /// A subagent begins.
-    SubagentBegins(&'a Subagent),
-    /// A subagent is done.
-    SubagentEnds(&'a Subagent),
-    /// The agent considers itself done.
-    Stops,
-    /// The agent considered itself done, and was sent on.
-    SentOn,
-    /// It is over.
-    Ends {
-        /// The client's word for why.
+    /// A subagent started.
+    SubagentStarted(&'a Subagent),
+    /// A subagent finished.
+    SubagentStopped(&'a Subagent),
+    /// The agent ended its turn.
+    Stopped,
+    /// The agent wanted to end its turn, and a hook blocked it.
+    StopBlocked,
+    /// The session ended.
+    Ended {
+        /// The client's reason.
         reason: Option<&'a str>,
     },
 }
 
-impl Sign<'_> {
-    /// Whether the client goes on without waiting for the hook that tells of it: then it may be written after signs of
-    /// later moments.
-    pub const fn may_be_late(&self) -> bool {
-        matches!(self, Self::ToolBegins { .. } | Self::SubagentBegins(_) | Self::SubagentEnds(_))
+impl Activity<'_> {
+    /// Whether the client does not wait for the hook that reports it: it may then be recorded after later activity.
+    pub const fn is_async(&self) -> bool {
+        matches!(self, Self::ToolStarted { .. } | Self::SubagentStarted(_) | Self::SubagentStopped(_))
     }
 }
 
-/// What a state follows from: moments in microseconds since 1970, 0 for never.
+/// The times that a session's state follows from, in microseconds since 1970; 0 for never.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Signs {
-    /// When the model was last known to be at work.
-    pub awake: i64,
-    /// When the agent last considered itself done.
+pub struct ActivityTimes {
+    /// When the model was last known to be working.
+    pub active: i64,
+    /// When the agent last ended its turn.
     pub idle: i64,
     /// When the session last ended.
-    pub over: i64,
-    /// Whether a tool call has begun of which nothing says that it is done.
-    pub tool_runs: bool,
+    pub ended: i64,
+    /// Whether a tool call has started whose end was not reported.
+    pub tool_running: bool,
 }
 
-/// When a session was last reminded of its status.
+/// What decides whether a session is reminded to set a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reminded {
+pub struct StatusReminder {
     /// Whether it has a status.
     pub has_status: bool,
-    /// When it was reminded, or began.
+    /// When it was last reminded, or started.
     pub at: Option<DateTime<Utc>>,
 }
 
-/// Whether the client's process is still there.
+/// Whether the client's process still runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
+pub enum ProcessState {
     /// It runs.
-    Runs,
+    Running,
     /// It is gone.
     Gone,
-    /// It ran on another machine, in another container, or is not known.
+    /// It ran on another machine or in another container, or is not known.
     Unknown,
 }
 
 /// An agent that a session has started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubagentRow {
-    /// The client's id of it.
+    /// The client's id of the subagent.
     pub id: String,
-    /// Its kind.
+    /// Its type.
     pub kind: Option<String>,
-    /// When it began.
+    /// When it started.
     pub started: Option<DateTime<Utc>>,
-    /// When it was done; `None` while it runs.
+    /// When it finished; `None` while it runs.
     pub ended: Option<DateTime<Utc>>,
 }
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Session {
-    /// Its id: `CLAUDE_SESSION_ID`, else the client's own.
+    /// Its id: `CLAUDE_SESSION_ID`, else the client's session id.
     pub id: String,
-    /// The client's own id, where that is another one.
+    /// The client's session id, if it differs from `id`.
     pub client_id: Option<String>,
     /// Its tier.
     pub tier: Option<u8>,
@@ -151,30 +150,30 @@ pub struct Session {
     pub role: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// How it began last: `startup`, `resume`, `clear` or `compact`.
+    /// How it last started: `startup`, `resume`, `clear` or `compact`.
     pub source: Option<String>,
-    /// The folder in which it began.
+    /// The working directory at its first start.
     pub cwd: Option<String>,
-    /// The client's record of it.
+    /// The client's transcript.
     pub transcript: Option<String>,
-    /// `MISSION_EXECUTION_ID`: what it is a part of.
+    /// `MISSION_EXECUTION_ID`: the mission that it belongs to.
     pub parent_mission: Option<String>,
     /// The client's process, as [`crate::runtime::client_process`] names it.
     pub process: Option<String>,
-    /// When it began for the first time.
+    /// When it first started.
     pub started: Option<DateTime<Utc>>,
-    /// The last sign of it.
+    /// Its last activity.
     pub last_seen: Option<DateTime<Utc>>,
     /// When it ended.
     pub ended: Option<DateTime<Utc>>,
-    /// The client's word for why.
+    /// The client's reason for the end.
     pub end_reason: Option<String>,
-    /// What it was doing, as far as its hooks have told.
+    /// Its state, as its hooks last reported it.
     pub state: State,
-    /// What it works on, in its own words, and since when.
+    /// Its status text and when it was set.
     pub status: Option<(String, Option<DateTime<Utc>>)>,
-    /// The agents that it has started.
+    /// Its subagents.
     pub subagents: Vec<SubagentRow>,
-    /// What it has cost in US dollars, where it was started by `opsctl session`.
+    /// Its cost in US dollars, if `opsctl session` started it.
     pub cost_usd: Option<f64>,
 }

@@ -1,20 +1,21 @@
-//! What follows from the signs of a session.
+//! What follows from a session's activity: its state, reminders, and whether it is stale.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::model::session::{Life, Reminded, Session, Signs, State};
+use crate::model::session::{ActivityTimes, ProcessState, Session, State, StatusReminder};
 
-/// A session without a status is reminded no more often than this, and not before.
+/// The shortest time between two status reminders, and between the start of a session and the first.
 pub const REMIND_AFTER: TimeDelta = TimeDelta::minutes(2);
 
-/// What a session is doing. Each sign is the latest of its kind, so it is no matter in which order they were written.
-pub const fn state(signs: Signs) -> State {
-    let Signs { awake, idle, over, tool_runs } = signs;
-    if over > awake {
+/// The state of a session. It follows from the latest time of each kind of activity, so the order in which they were
+/// recorded does not matter.
+pub const fn state(times: ActivityTimes) -> State {
+    let ActivityTimes { active, idle, ended, tool_running } = times;
+    if ended > active {
         State::Ended
-    } else if tool_runs {
+    } else if tool_running {
         State::ToolActive
-    } else if idle > awake {
+    } else if idle > active {
         State::Idle
     } else {
         State::Active
@@ -22,26 +23,31 @@ pub const fn state(signs: Signs) -> State {
 }
 
 /// Whether a session is to be reminded of its status now.
-pub fn reminder_is_due(reminded: Reminded, now: DateTime<Utc>) -> bool {
+pub fn reminder_is_due(reminded: StatusReminder, now: DateTime<Utc>) -> bool {
     !reminded.has_status && reminded.at.is_none_or(|at| now - at >= REMIND_AFTER)
 }
 
-/// Why a session is taken for one that will give no further sign.
+/// Why a session is considered stale: it did not end cleanly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stale {
-    /// Its process is gone, and nothing told of its end.
+    /// Its process is gone, and no hook reported its end.
     Gone,
-    /// There was no sign of it for too long.
+    /// It showed no activity for too long.
     Silent,
 }
 
-/// Whether a session has ended without a word. One that waits for a prompt may do so for as long as its process runs.
-pub fn stale(session: &Session, life: Life, now: DateTime<Utc>, after: TimeDelta) -> Option<Stale> {
+/// Whether and why a session is stale. One that waits for a prompt may do so for as long as its process runs.
+pub fn stale(
+    session: &Session,
+    process: ProcessState,
+    now: DateTime<Utc>,
+    after: TimeDelta,
+) -> Option<Stale> {
     let silent = session.last_seen.is_none_or(|seen| now - seen >= after);
-    match (session.state, life) {
-        (State::Ended, _) | (State::Idle, Life::Runs) => None,
-        (_, Life::Gone) => Some(Stale::Gone),
-        (_, Life::Runs | Life::Unknown) => silent.then_some(Stale::Silent),
+    match (session.state, process) {
+        (State::Ended, _) | (State::Idle, ProcessState::Running) => None,
+        (_, ProcessState::Gone) => Some(Stale::Gone),
+        (_, ProcessState::Running | ProcessState::Unknown) => silent.then_some(Stale::Silent),
     }
 }
 
@@ -50,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_sign_decides_and_a_tool_that_runs_before_it_all_but_the_end() {
+    fn the_latest_activity_decides_and_a_running_tool_outranks_all_but_the_end() {
         let (none, runs) = (false, true);
-        for (awake, idle, over, tool_runs, expected) in [
+        for (active, idle, ended, tool_running, expected) in [
             (0, 0, 0, none, State::Active),
             (1, 0, 0, none, State::Active),
             (1, 0, 0, runs, State::ToolActive),
@@ -65,8 +71,8 @@ mod tests {
             // Resumed.
             (4, 2, 3, none, State::Active),
         ] {
-            let signs = Signs { awake, idle, over, tool_runs };
-            assert_eq!(state(signs), expected, "{signs:?}");
+            let times = ActivityTimes { active, idle, ended, tool_running };
+            assert_eq!(state(times), expected, "{times:?}");
         }
     }
 
@@ -83,7 +89,11 @@ mod tests {
             (false, Some(-60), false),
         ] {
             let at = seconds.map(|seconds| now - TimeDelta::seconds(seconds));
-            assert_eq!(reminder_is_due(Reminded { has_status, at }, now), due, "{has_status} {seconds:?}");
+            assert_eq!(
+                reminder_is_due(StatusReminder { has_status, at }, now),
+                due,
+                "{has_status} {seconds:?}"
+            );
         }
     }
 }

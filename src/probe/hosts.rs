@@ -1,11 +1,12 @@
-//! A quick look at all hosts, for those who show it.
+//! A quick ping of all hosts, as status and report show it.
 
+use std::io;
 use std::time::Duration;
 
 use super::icmp::{NOT_PERMITTED, Reachability, ping_all};
 use crate::model::inventory::Host;
 
-/// A host and what was found.
+/// A host and its reachability.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found<'a> {
     /// The host.
@@ -14,15 +15,27 @@ pub struct Found<'a> {
     pub reachability: Reachability,
 }
 
-/// Looks at all of them at once, and is back when each has answered, at the deadline at the latest.
-pub fn look<'a>(hosts: &'a [Host], deadline: Duration, notes: &mut Vec<String>) -> Vec<Found<'a>> {
+/// Why the reachability of hosts is unknown.
+#[derive(Debug, thiserror::Error)]
+pub enum PingWarning {
+    /// No host was pinged.
+    #[error("hosts not checked: {0}")]
+    NotChecked(io::Error),
+    /// This process may not send ICMP.
+    #[error("{NOT_PERMITTED}")]
+    NotPermitted,
+}
+
+/// Pings all hosts at once and returns when each has answered, at the deadline at the latest.
+pub fn look(hosts: &[Host], deadline: Duration) -> (Vec<Found<'_>>, Option<PingWarning>) {
     let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
-    let found = ping_all(&addresses, deadline).unwrap_or_else(|error| {
-        notes.push(format!("hosts not checked: {error}"));
-        vec![Reachability::Unknown; hosts.len()]
-    });
-    if found.contains(&Reachability::Unknown) {
-        notes.push(NOT_PERMITTED.to_owned());
-    }
-    hosts.iter().zip(found).map(|(host, reachability)| Found { host, reachability }).collect()
+    let (reachability, warning) = match ping_all(&addresses, deadline) {
+        Ok(found) => {
+            let warning = found.contains(&Reachability::Unknown).then_some(PingWarning::NotPermitted);
+            (found, warning)
+        }
+        Err(error) => (vec![Reachability::Unknown; hosts.len()], Some(PingWarning::NotChecked(error))),
+    };
+    let found = hosts.iter().zip(reachability).map(|(host, reachability)| Found { host, reachability });
+    (found.collect(), warning)
 }

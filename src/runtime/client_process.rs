@@ -1,19 +1,19 @@
-//! The client's process: which one it is, and whether it is still there.
+//! The client's process: its identity, and whether it still runs.
 
 use std::fs::read_to_string;
 
 use rustix::process::getppid;
 
-use crate::model::session::Life;
+use crate::model::session::ProcessState;
 
 /// Between a hook and its client there may be a shell.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "busybox", "timeout"];
 
-/// So many of them are looked through.
+/// The most shells between a hook and its client.
 const DEPTH: usize = 4;
 
-/// The process that called this one as a hook, in a word that no other process has: its number, when it began, and the
-/// machine and the container in which these hold.
+/// A unique name of the process that called this one as a hook: its id, its start time, and the boot and PID namespace
+/// in which these are valid.
 pub fn calling() -> Option<String> {
     let mut pid = getppid()?.as_raw_nonzero().get();
     for _ in 0..DEPTH {
@@ -27,19 +27,19 @@ pub fn calling() -> Option<String> {
     None
 }
 
-/// Whether the process of this name is still there.
-pub fn life(process: Option<&str>) -> Life {
+/// Whether the process of this name still runs.
+pub fn state(process: Option<&str>) -> ProcessState {
     let parts = process.and_then(|name| name.split_once(' ')).and_then(|(pid, rest)| {
         let (began, named_place) = rest.split_once(' ')?;
         Some((pid.parse().ok().filter(|pid| *pid > 0)?, began, named_place))
     });
-    let Some((pid, began, named_place)) = parts else { return Life::Unknown };
+    let Some((pid, began, named_place)) = parts else { return ProcessState::Unknown };
     if place().as_deref() != Some(named_place) {
-        return Life::Unknown;
+        return ProcessState::Unknown;
     }
     match Stat::of(pid) {
-        Some(stat) if stat.began == began && !stat.is_dead => Life::Runs,
-        Some(_) | None => Life::Gone,
+        Some(stat) if stat.began == began && !stat.is_dead => ProcessState::Running,
+        Some(_) | None => ProcessState::Gone,
     }
 }
 
@@ -95,11 +95,11 @@ mod tests {
         let own = std::process::id();
         let began = Stat::of(i32::try_from(own).unwrap()).unwrap().began;
         let place = place().unwrap();
-        assert_eq!(life(Some(&format!("{own} {began} {place}"))), Life::Runs);
-        assert_eq!(life(Some(&format!("{own} {began}1 {place}"))), Life::Gone);
-        assert_eq!(life(Some(&format!("{own} {began} another {place}"))), Life::Unknown);
+        assert_eq!(state(Some(&format!("{own} {began} {place}"))), ProcessState::Running);
+        assert_eq!(state(Some(&format!("{own} {began}1 {place}"))), ProcessState::Gone);
+        assert_eq!(state(Some(&format!("{own} {began} another {place}"))), ProcessState::Unknown);
         for unknown in [None, Some(""), Some("x y z"), Some("-1 2 3"), Some("0 2 3")] {
-            assert_eq!(life(unknown), Life::Unknown, "{unknown:?}");
+            assert_eq!(state(unknown), ProcessState::Unknown, "{unknown:?}");
         }
     }
 }

@@ -1,43 +1,69 @@
-//! The variables that the container sets, read once.
+//! The environment variables that hooks and verbs read, read once per process.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use thiserror::Error;
+
 use crate::model::mode::Mode;
 use crate::model::policy::Tier;
 
-/// What the environment says.
+/// The settings of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
-    /// `CLAUDEOPS_HOSTS`: the inventory, when it is not at one of the usual places.
+    /// `CLAUDEOPS_HOSTS`: the inventory; by default one of the usual places.
     pub hosts: Option<PathBuf>,
+    /// Whether the compiled policy below `project_dir` is ignored, so that the inventory itself is in force.
+    pub ignore_compiled: bool,
     /// `CLAUDEOPS_STATE_DIR`: the folder of `cooldown.json`.
     pub state_dir: PathBuf,
     /// `CLAUDEOPS_DB_PATH`: the ledger.
     pub db_path: PathBuf,
-    /// `CLAUDEOPS_TIER`: the tier of this session; no tier gate without it.
+    /// `CLAUDEOPS_TIER`: the tier of this session; without it, no tier gate.
     pub tier: Option<Tier>,
-    /// `CLAUDE_SESSION_MODE`: how this session is led; without it, only its tier decides whom it may write to.
+    /// `CLAUDE_SESSION_MODE`: the mode of this session; without it, only its tier decides whom it may message.
     pub mode: Option<Mode>,
     /// `CLAUDEOPS_APPRISE_URLS`: where notifications go.
     pub apprise_urls: Option<String>,
-    /// `CLAUDEOPS_APPRISE_CONFIG`: a configuration file of apprise, where there are no URLs.
+    /// `CLAUDEOPS_APPRISE_CONFIG`: a configuration file of apprise; used if there are no URLs.
     pub apprise_config: Option<PathBuf>,
-    /// `CLAUDEOPS_DRY_RUN`: nothing is changed; what would be is denied.
+    /// `CLAUDEOPS_DRY_RUN`: whatever would change something is denied.
     pub dry_run: bool,
-    /// `CLAUDE_SESSION_ID`: the session's id, as the one who started it calls it.
+    /// `CLAUDE_SESSION_ID`: the session's id, set by the program that started it.
     pub session: Option<String>,
-    /// `CLAUDE_SESSION_ROLE`: the role of this session, which has files of its own.
+    /// `CLAUDE_SESSION_ROLE`: the role of this session, which selects its context files.
     pub role: Option<String>,
-    /// `CLAUDE_CODE_SESSION_ID`: the session in whose shell this process runs, as the client calls it.
+    /// `CLAUDE_CODE_SESSION_ID`: the client's id of the session in whose shell this process runs.
     pub client_session: Option<String>,
     /// `CLAUDE_PROJECT_DIR`: the folder whose `.claude` holds the rendered policy.
     pub project_dir: PathBuf,
-    /// When it was read: the beginning of this process's work.
+    /// When the environment was read: the start of this process's work.
     pub started: Instant,
-    /// What is wrong with a variable, a line each.
-    pub complaints: Vec<String>,
+    /// Problems with variables.
+    pub warnings: Vec<EnvironmentWarning>,
+}
+
+/// An invalid environment variable, or a policy that does not match it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum EnvironmentWarning {
+    #[error("CLAUDEOPS_TIER is `{0}`, not 1, 2 or 3; using tier 1")]
+    Tier(String),
+    #[error("CLAUDEOPS_MAX_TIER is `{0}`, not 1, 2 or 3; limiting sessions to tier 1")]
+    MaxTier(String),
+    #[error("{0} is not a model name; using the one in hosts.yaml")]
+    Model(String),
+    #[error("CLAUDE_SESSION_MODE is `{0}`, not interactive, mission or background; using background")]
+    Mode(String),
+    #[error("CLAUDEOPS_DRY_RUN is `{0}`, not true or false; this is a dry run")]
+    DryRun(String),
+    #[error(
+        "{} is in force and was rendered from another hosts.yaml than {}; run `opsctl render`, or restart the container",
+        policy.display(),
+        hosts.display()
+    )]
+    OutdatedPolicy { policy: PathBuf, hosts: PathBuf },
 }
 
 impl Environment {
@@ -46,25 +72,25 @@ impl Environment {
         Self::from_variables(|name| std::env::var_os(name))
     }
 
-    /// Reads the variables through `get`. An empty variable counts as unset.
+    /// Reads the variables through `get`. An empty variable counts as unset; an invalid one falls back to the safest
+    /// setting, with a warning.
     pub fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let set = |name: &str| get(name).filter(|value| !value.is_empty());
         let path = |name: &str| set(name).map(PathBuf::from);
         let text = |name: &str| set(name).map(|value| value.to_string_lossy().into_owned());
-        let mut complaints = Vec::new();
+        let mut warnings = Vec::new();
         let tier = text("CLAUDEOPS_TIER").map(|tier| {
             tier.trim().parse().ok().and_then(Tier::from_number).unwrap_or_else(|| {
-                complaints.push(format!(
-                    "CLAUDEOPS_TIER is `{tier}`, not 1, 2 or 3; holding this session to tier 1"
-                ));
+                warnings.push(EnvironmentWarning::Tier(tier));
                 Tier::Observe
             })
         });
-        let mode = text("CLAUDE_SESSION_MODE").map(|mode| mode_named(&mode, &mut complaints));
-        let dry_run = dry_run(text("CLAUDEOPS_DRY_RUN").as_deref(), &mut complaints);
+        let mode = text("CLAUDE_SESSION_MODE").map(|mode| mode_named(&mode, &mut warnings));
+        let dry_run = dry_run(text("CLAUDEOPS_DRY_RUN").as_deref(), &mut warnings);
         let state_dir = path("CLAUDEOPS_STATE_DIR").unwrap_or_else(|| "/state".into());
         Self {
             hosts: path("CLAUDEOPS_HOSTS"),
+            ignore_compiled: false,
             db_path: path("CLAUDEOPS_DB_PATH").unwrap_or_else(|| state_dir.join("claudeops.db")),
             state_dir,
             tier,
@@ -77,16 +103,16 @@ impl Environment {
             client_session: text("CLAUDE_CODE_SESSION_ID"),
             project_dir: path("CLAUDE_PROJECT_DIR").unwrap_or_else(|| ".".into()),
             started: Instant::now(),
-            complaints,
+            warnings,
         }
     }
 
-    /// The session that a command runs in, where there is one: an agent's, not a person's.
+    /// The agent session that this process runs in; `None` if an operator started it.
     pub fn shell_session(&self) -> Option<&str> {
         self.session.as_deref().or(self.client_session.as_deref())
     }
 
-    /// The merged MCP servers in the state folder.
+    /// `mcp.json` in the state folder: the merged MCP servers.
     pub fn mcp_config(&self) -> PathBuf {
         self.state_dir.join("mcp.json")
     }
@@ -97,30 +123,28 @@ impl Environment {
     }
 }
 
-/// A word that is stored and shown: no control characters, and not without end.
+/// A name as it is stored and shown: no control characters, at most 200 characters; `None` if nothing is left.
 pub fn plain_word(word: &str) -> Option<String> {
     let word: String = word.chars().filter(|c| !c.is_control()).take(200).collect();
     Some(word).filter(|word| !word.is_empty())
 }
 
-/// The mode of this name; one that is not known is the strictest.
-fn mode_named(name: &str, complaints: &mut Vec<String>) -> Mode {
+/// The mode of this name; an unknown name counts as the strictest mode.
+fn mode_named(name: &str, warnings: &mut Vec<EnvironmentWarning>) -> Mode {
     Mode::named(&name.trim().to_lowercase()).unwrap_or_else(|| {
-        let shown: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
-        complaints.push(format!(
-            "CLAUDE_SESSION_MODE is `{shown}`, not interactive, mission or background; holding this session to background"
-        ));
+        let shown = name.chars().filter(|c| !c.is_control()).take(64).collect();
+        warnings.push(EnvironmentWarning::Mode(shown));
         Mode::Background
     })
 }
 
-/// What `CLAUDEOPS_DRY_RUN` says; what cannot be read is the careful answer.
-pub fn dry_run(value: Option<&str>, complaints: &mut Vec<String>) -> bool {
+/// Whether `CLAUDEOPS_DRY_RUN` has this value; an invalid one counts as true.
+pub fn dry_run(value: Option<&str>, warnings: &mut Vec<EnvironmentWarning>) -> bool {
     match value.map(|value| value.trim().to_lowercase()).as_deref() {
         None | Some("" | "false" | "0" | "no" | "off") => false,
         Some("true" | "1" | "yes" | "on") => true,
         Some(other) => {
-            complaints.push(format!("CLAUDEOPS_DRY_RUN is `{other}`, not true or false; this is a dry run"));
+            warnings.push(EnvironmentWarning::DryRun(other.to_owned()));
             true
         }
     }
@@ -145,18 +169,18 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_is_not_known_is_the_strictest_and_said_so() {
+    fn an_unknown_mode_counts_as_the_strictest_with_a_warning() {
         assert_eq!(environment(&[]).mode, None);
         assert_eq!(environment(&[("CLAUDE_SESSION_MODE", " Mission ")]).mode, Some(Mode::Mission));
         let environment = environment(&[("CLAUDE_SESSION_MODE", "inter\nactive")]);
         assert_eq!(environment.mode, Some(Mode::Background));
-        assert!(environment.complaints[0].starts_with("CLAUDE_SESSION_MODE is `interactive`, not"));
+        assert_eq!(environment.warnings, [EnvironmentWarning::Mode("interactive".into())]);
     }
 
     #[test]
-    fn a_tier_that_cannot_be_read_is_the_strictest_and_said_so() {
+    fn an_invalid_tier_counts_as_tier_1_with_a_warning() {
         let environment = environment(&[("CLAUDEOPS_TIER", "nine")]);
         assert_eq!(environment.tier, Some(Tier::Observe));
-        assert!(environment.complaints[0].contains("CLAUDEOPS_TIER is `nine`"));
+        assert_eq!(environment.warnings, [EnvironmentWarning::Tier("nine".into())]);
     }
 }

@@ -1,76 +1,84 @@
 //! Which policy is in force: the rendered one, else `hosts.yaml`, else the defaults.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind};
+use std::io::{self, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
+use super::warning::Warning;
 use crate::inventory::compiled::{Compiled, PolicyHeader, read_windows};
 use crate::inventory::load;
 use crate::model::policy::Tier;
 
-/// Where `opsctl render` puts the compiled policy, below the folder it renders to.
+/// The compiled policy that `opsctl render` writes, relative to the folder it renders to.
 pub const COMPILED_POLICY: &str = ".claude/opsctl/policy.json";
 
-/// Where `hosts.yaml` is looked for when `CLAUDEOPS_HOSTS` does not name it.
+/// Where `hosts.yaml` is searched if `CLAUDEOPS_HOSTS` is not set.
 const USUAL_PLACES: [&str; 2] = ["/app/hosts.yaml", "hosts.yaml"];
 
-/// The policy in force. A file that cannot be used is reported, and the next source takes its place: the
-/// limits of the defaults hold in any case.
-pub fn in_force(environment: &Environment, complaints: &mut Vec<String>) -> Compiled {
-    let rendered = environment.project_dir.join(COMPILED_POLICY);
-    match std::fs::read(&rendered) {
-        Ok(text) => match Compiled::from_json(&text) {
-            Ok(compiled) => return compiled,
-            Err(error) => {
-                complaints
-                    .push(format!("{}: {error}; render it anew with `opsctl render`", rendered.display()));
-            }
-        },
-        Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::NotADirectory => {}
-        Err(error) => complaints.push(format!("{} cannot be read ({error})", rendered.display())),
+/// The policy in force. A file that cannot be used adds a warning, and the next source is used; the last one is the
+/// defaults.
+pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compiled {
+    if let Some(path) = compiled_policy(environment) {
+        match std::fs::read(&path) {
+            Ok(text) => match Compiled::from_json(&text) {
+                Ok(compiled) => return compiled,
+                Err(error) => warnings.push(Warning::CompiledPolicy { path, error }),
+            },
+            Err(error) if is_missing(&error) => {}
+            Err(error) => warnings.push(Warning::UnreadablePolicy { path, error }),
+        }
     }
     let Some(hosts) = hosts_file(environment.hosts.as_deref()) else { return Compiled::default() };
     match load::load(&hosts) {
         Ok(installation) => Compiled { installation, tier: None },
         Err(error) => {
-            complaints.push(format!("{error}; holding to the default limits"));
+            warnings.push(Warning::Inventory(error));
             Compiled::default()
         }
     }
 }
 
-/// The rules in force, without the inventory: what every command is held to has to be quick to read.
+/// The compiled policy, whether it exists or not; `None` if it is ignored.
+fn compiled_policy(environment: &Environment) -> Option<PathBuf> {
+    (!environment.ignore_compiled).then(|| environment.project_dir.join(COMPILED_POLICY))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// The rules in force, without the inventory: they apply to every command and must be quick to read.
 ///
-/// It does not complain of a source that cannot be used. That is told where something acts, not for each `ls`.
+/// A source that cannot be used adds no warning here: [`in_force`] warns, which a command with an action calls.
 pub fn header_in_force(environment: &Environment) -> PolicyHeader {
-    match File::open(environment.project_dir.join(COMPILED_POLICY)) {
-        Ok(file) => {
-            if let Some(header) = PolicyHeader::read(BufReader::with_capacity(4096, file)) {
-                return header;
+    match compiled_policy(environment).map(File::open) {
+        Some(Ok(file)) => {
+            if let Some(head) = PolicyHeader::read(BufReader::with_capacity(4096, file)) {
+                return head;
             }
         }
-        Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::NotADirectory => {
-            // Without a rendered policy, the inventory may have rules of its own. Few have.
+        Some(Err(error)) if !is_missing(&error) => {}
+        None | Some(Err(_)) => {
+            // Without a compiled policy the inventory may have rules of its own; few have.
             let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
             let has_rules = |text: &String| RULE_KEYS.iter().any(|key| text.contains(key));
             if !text.is_some_and(|text| text.as_ref().is_ok_and(has_rules)) {
                 return PolicyHeader::default();
             }
         }
-        Err(_) => {}
     }
     in_force(environment, &mut vec![]).into()
 }
 
-/// The tier of the session: the one that it was started with, else the one that its files were rendered for.
+/// The tier of the session: the one in its environment, else the one that its files were rendered for.
 pub fn tier_in_force(environment: &Environment) -> Option<Tier> {
     environment.tier.or_else(|| header_in_force(environment).tier)
 }
 
-/// The windows of models that the operator states. As with the rules, a source that cannot be used is told of elsewhere.
+/// The context windows of models in tokens, as `hosts.yaml` states them. A source that cannot be used adds no warning.
 pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
-    if let Ok(file) = File::open(environment.project_dir.join(COMPILED_POLICY)) {
+    if let Some(Ok(file)) = compiled_policy(environment).map(File::open) {
         return read_windows(BufReader::with_capacity(4096, file));
     }
     let text = hosts_file(environment.hosts.as_deref()).map(std::fs::read_to_string);
@@ -81,11 +89,11 @@ pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
     }
 }
 
-/// The keys of `hosts.yaml` that state rules.
+/// The keys of `hosts.yaml` that define rules.
 const RULE_KEYS: [&str; 10] =
     ["programs", "never", "data", "deny", "protect", "secret", "tools", "webhooks", "contacts", "role"];
 
-/// The inventory file: the one that is named, else the first usual place that has one.
+/// The inventory file: `named`, else the first usual place that has one.
 pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {
     named.map(Path::to_owned).or_else(|| USUAL_PLACES.iter().map(PathBuf::from).find(|place| place.is_file()))
 }

@@ -7,3 +7,4 @@ pub mod machine;
 pub mod mission;
 pub mod notify;
 pub mod runner;
+pub mod warning;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::environment::dry_run;
+use super::environment::{EnvironmentWarning, dry_run};
 use crate::model::policy::{Tier, TierPolicy, is_model};
 
 /// What the environment says about running sessions.
@@ -25,8 +25,8 @@ pub struct RunnerEnvironment {
     models: [Option<String>; 3],
     /// `CLAUDEOPS_TIER1_PROMPT` and its like.
     prompts: [Option<PathBuf>; 3],
-    /// What is wrong with a variable, a line each.
-    pub complaints: Vec<String>,
+    /// Problems with variables.
+    pub warnings: Vec<EnvironmentWarning>,
 }
 
 impl RunnerEnvironment {
@@ -35,28 +35,26 @@ impl RunnerEnvironment {
         Self::from_variables(|name| std::env::var_os(name))
     }
 
-    /// Reads the variables through `get`. An empty variable counts as unset; one that cannot be read counts
-    /// as the most careful value, and is complained about.
+    /// Reads the variables through `get`. An empty variable counts as unset; an invalid one falls back to the safest
+    /// setting, with a warning.
     pub fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let set = |name: &str| get(name).filter(|value| !value.is_empty());
         let path = |name: &str| set(name).map(PathBuf::from);
         let text = |name: &str| set(name).map(|value| value.to_string_lossy().trim().to_owned());
-        let mut complaints = Vec::new();
+        let mut warnings = Vec::new();
         let max_tier = text("CLAUDEOPS_MAX_TIER").map_or(Tier::Full, |tier| {
             tier.parse().ok().and_then(Tier::from_number).unwrap_or_else(|| {
-                complaints.push(format!(
-                    "CLAUDEOPS_MAX_TIER is `{tier}`, not 1, 2 or 3; no session goes beyond tier 1"
-                ));
+                warnings.push(EnvironmentWarning::MaxTier(tier));
                 Tier::Observe
             })
         });
-        let dry_run = dry_run(text("CLAUDEOPS_DRY_RUN").as_deref(), &mut complaints);
+        let dry_run = dry_run(text("CLAUDEOPS_DRY_RUN").as_deref(), &mut warnings);
         let models = Tier::ALL.map(|tier| {
             let name = format!("CLAUDEOPS_TIER{}_MODEL", tier.number());
             text(&name).filter(|model| {
                 let good = is_model(model);
                 if !good {
-                    complaints.push(format!("{name} is no model's name; the one of hosts.yaml is used"));
+                    warnings.push(EnvironmentWarning::Model(name.clone()));
                 }
                 good
             })
@@ -70,7 +68,7 @@ impl RunnerEnvironment {
             mcp_baseline: path("CLAUDEOPS_MCP_BASELINE"),
             models,
             prompts: Tier::ALL.map(|tier| path(&format!("CLAUDEOPS_TIER{}_PROMPT", tier.number()))),
-            complaints,
+            warnings,
         }
     }
 
@@ -113,7 +111,7 @@ mod tests {
         assert_eq!((environment.max_tier, environment.dry_run), (Tier::Observe, true));
         let policy = TierPolicy::default_of(Tier::Remediate);
         assert_eq!(environment.model(Tier::Remediate, &policy), "sonnet");
-        assert_eq!(environment.complaints.len(), 3, "{:?}", environment.complaints);
+        assert_eq!(environment.warnings.len(), 3, "{:?}", environment.warnings);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The whole prompt of a session: the tier's, and what is true of this session only.
+//! The whole prompt of a session: the prompt of its tier, and the parts for this session only.
 
 use std::path::Path;
 
@@ -9,57 +9,50 @@ use crate::plain_file::{self, Content};
 use crate::render::prompts;
 use crate::runtime::environment::Environment;
 use crate::runtime::runner::RunnerEnvironment;
+use crate::runtime::warning::{PromptError, Warning};
 
 /// The largest prompt file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The prompt of the tier: the file that somebody named, else the rendered one, else what would be rendered
-/// now. A file that cannot be used is complained about, and the next source takes its place.
+/// The prompt of the tier: the configured file, else the rendered one, else one rendered now. A file that cannot be used
+/// adds a warning, and the next source is used.
 pub fn of_tier(
     tier: Tier,
     installation: &Installation,
     environment: &Environment,
     runner: &RunnerEnvironment,
-    complaints: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<String, minijinja::Error> {
     if let Some(named) = runner.prompt(tier, installation.policy.tier(tier)) {
         match read(named) {
-            Ok(Some(text)) => return Ok(text),
-            Ok(None) => complaints
-                .push(format!("the prompt {} is not there; the one of hosts.yaml is used", named.display())),
-            Err(why) => complaints.push(format!(
-                "the prompt {} cannot be used ({why}); the one of hosts.yaml is used",
-                named.display()
-            )),
+            Ok(text) => return Ok(text),
+            Err(error) => warnings.push(Warning::Prompt { path: named.clone(), error }),
         }
     }
     let rendered = environment.project_dir.join(prompts::path(tier));
     match read(&rendered) {
-        Ok(Some(text)) => return Ok(text),
-        Ok(None) => {}
-        Err(why) => complaints.push(format!(
-            "{} cannot be used ({why}); render it anew with `opsctl render`",
-            rendered.display()
-        )),
+        Ok(text) => return Ok(text),
+        Err(PromptError::Missing) => {}
+        Err(error) => warnings.push(Warning::RenderedPrompt { path: rendered, error }),
     }
     prompts::render(tier, installation)
 }
 
-fn read(file: &Path) -> Result<Option<String>, String> {
+fn read(file: &Path) -> Result<String, PromptError> {
     match plain_file::read(file, MAX_BYTES) {
         Ok(Content::Bytes(bytes)) => match String::from_utf8(bytes) {
-            Ok(text) if text.trim().is_empty() => Err("it is empty".to_owned()),
-            Ok(text) => Ok(Some(text)),
-            Err(_) => Err("it is not UTF-8".to_owned()),
+            Ok(text) if text.trim().is_empty() => Err(PromptError::Empty),
+            Ok(text) => Ok(text),
+            Err(_) => Err(PromptError::NotUtf8),
         },
-        Ok(Content::TooLarge(bytes)) => Err(format!("{bytes} bytes are too many")),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.to_string()),
+        Ok(Content::TooLarge(bytes)) => Err(PromptError::TooLarge(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(PromptError::Missing),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// The tier's prompt with what holds for this session: that nothing is to be changed, and what was handed
-/// over.
+/// The tier's prompt with the parts for this session: the dry-run notice and the hand-over, which is the report of the
+/// tier below.
 pub fn complete(of_tier: &str, dry_run: bool, handoff: Option<&Handoff>) -> String {
     let mut prompt = of_tier.trim_end().to_owned();
     prompt.push('\n');

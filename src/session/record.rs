@@ -8,6 +8,7 @@ use super::stream::Account;
 use crate::ledger::client_runs::{NewRun, RunEnd};
 use crate::ledger::{Ledger, LedgerError, Source};
 use crate::model::event::NewEvent;
+use crate::runtime::warning::Warning;
 
 /// How a session came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Outcome {
     }
 }
 
-/// A session being written down. A ledger that cannot be used is complained about once; the session goes on.
+/// A session being recorded. A ledger that cannot be used gives one warning; the session goes on.
 pub struct Record {
     ledger: Option<Ledger>,
     row: Option<i64>,
@@ -46,7 +47,7 @@ pub struct Record {
 
 impl Record {
     /// Opens the row of a session that is about to start.
-    pub fn begin(db: &Path, run: &NewRun<'_>, complaints: &mut Vec<String>) -> Self {
+    pub fn begin(db: &Path, run: &NewRun<'_>) -> (Self, Option<Warning>) {
         let begun = Ledger::open(db).and_then(|mut ledger| {
             let change = ledger.change()?;
             let row = change.begin_run(run)?;
@@ -55,10 +56,9 @@ impl Record {
         });
         let session = run.session.to_owned();
         match begun {
-            Ok((ledger, row)) => Self { ledger: Some(ledger), row: Some(row), session },
+            Ok((ledger, row)) => (Self { ledger: Some(ledger), row: Some(row), session }, None),
             Err(error) => {
-                complaints.push(format!("this session is not written down: {error}"));
-                Self { ledger: None, row: None, session }
+                (Self { ledger: None, row: None, session }, Some(Warning::UnrecordedSession(error)))
             }
         }
     }

@@ -66,20 +66,19 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
     let Session { tier, model, environment, runner, .. } = session;
     let id = uuid::Uuid::new_v4().to_string();
     let (started, began) = (Utc::now(), Instant::now());
-    let mut complaints = Vec::new();
     let log = Log::create(&runner.results_dir, *tier, &id, started)
         .map_err(|error| {
             let folder = runner.results_dir.display();
-            complaints.push(format!(
+            (voices.complain)(&format!(
                 "no log of this session: {folder} cannot be written ({error}); name another with CLAUDEOPS_RESULTS_DIR"
             ));
         })
         .ok();
     let log_path = log.as_ref().map(|log| log.path().display().to_string());
     let new = NewRun { session: &id, tier: *tier, model, log: log_path.as_deref(), at: started };
-    let record = Record::begin(&environment.db_path, &new, &mut complaints);
-    for line in &complaints {
-        (voices.complain)(line);
+    let (record, warning) = Record::begin(&environment.db_path, &new);
+    if let Some(warning) = warning {
+        (voices.complain)(&warning.to_string());
     }
     (voices.tell)(&format!(
         "tier {}: session {id}, model {model}, at most {}{}",
@@ -222,10 +221,10 @@ impl Desk<'_> {
                 body: Body::Plain(message.clone()),
                 tags: vec!["session".to_owned()],
             };
-            if let Some(note) =
+            if let Some(warning) =
                 notify::raise(self.session.environment, Some(self.record.session()), &notice, now)
             {
-                (self.voices.complain)(&note);
+                (self.voices.complain)(&warning.to_string());
             }
         }
         (self.voices.tell)(&summary(&message, self.account.as_ref(), took));

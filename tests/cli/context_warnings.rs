@@ -240,7 +240,7 @@ fn what_cannot_be_remembered_is_told_and_complained_about() {
     for _ in 0..2 {
         let run = hook(&sandbox, "post-tool-batch", &json!({}));
         assert!(run.stdout.contains("Context above 80%"), "{run:?}");
-        assert!(run.stderr.contains("told twice") && run.stderr.lines().count() == 1, "{run:?}");
+        assert!(run.stderr.contains("warned twice") && run.stderr.lines().count() == 1, "{run:?}");
     }
 }
 
@@ -311,7 +311,7 @@ fn a_session_that_somebody_follows_is_not_asked_to_report() {
     let broken = Sandbox::new().with("CLAUDE_SESSION_MODE", "background");
     std::fs::create_dir(broken.path("claudeops.db")).unwrap();
     let run = hook(&broken, "stop", &json!({}));
-    assert!(run.code == Some(0) && run.stderr.contains("not asked to report"), "{run:?}");
+    assert!(run.code == Some(0) && run.stderr.contains("not asked for a report"), "{run:?}");
 }
 
 #[test]

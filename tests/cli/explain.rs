@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, denied, passes};
 
 fn json(sandbox: &Sandbox, command: &str) -> Value {
     let run = sandbox.opsctl(&["explain", "--json", "--cwd", "/opt/media", command], b"");
@@ -50,4 +50,156 @@ fn a_command_may_come_from_stdin() {
     let run = Sandbox::new().opsctl(&["explain", "-"], b"docker restart jellyfin\n");
     assert_eq!(run.code, Some(0));
     assert!(run.stdout.contains("restart") && run.stdout.contains("jellyfin"), "{}", run.stdout);
+}
+
+const POLICY: &str = "\
+services: {jellyfin: {containers: [jf]}}
+policy:
+  tools:
+    mcp__docker__restart: {action: restart, service: name}
+    mcp__forge__merge: {action: never}
+";
+
+/// A sandbox with a policy in which both restarts of jellyfin are used up.
+fn prepared(variables: &[(&str, &str)]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", POLICY);
+    sandbox.write(".env", "PASSWORD=hunter2");
+    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    for id in ["t1", "t2"] {
+        passes(&sandbox.before(id, "docker restart jellyfin"));
+    }
+    variables.iter().fold(sandbox, |sandbox, (name, value)| sandbox.with(name, value))
+}
+
+#[test]
+fn the_hook_and_explain_give_the_same_reasons() {
+    let restart = json!({"command": "docker restart jellyfin"});
+    let [tier_1, dry_run, mission] =
+        [("CLAUDEOPS_TIER", "1"), ("CLAUDEOPS_DRY_RUN", "true"), ("CLAUDE_SESSION_MODE", "mission")];
+    for (variables, tool, input, expected) in [
+        (vec![], "Bash", json!({"command": "ls -la"}), None),
+        (vec![], "Bash", json!({"command": "docker restart sonarr"}), None),
+        (vec![], "Bash", restart.clone(), Some("Cooldown limit exceeded for jellyfin: 2/2 restarts")),
+        (vec![tier_1], "Bash", restart.clone(), Some("Tier 1 may not carry out a restart")),
+        (vec![], "Bash", json!({"command": "docker system prune -af"}), Some("Never allowed (rule prune)")),
+        (vec![mission], "Bash", json!({"command": "mail -s x a@example.net < f"}), Some("In mission mode")),
+        (vec![dry_run], "Bash", restart, Some("Dry run (CLAUDEOPS_DRY_RUN)")),
+        (vec![dry_run], "Write", json!({"file_path": "/tmp/x", "content": "y"}), Some("Dry run")),
+        (vec![], "Write", json!({"file_path": "/tmp/x", "content": "y"}), None),
+        (
+            vec![],
+            "Write",
+            json!({"file_path": "/etc/hosts", "content": "y"}),
+            Some("Protected: `/etc/hosts`"),
+        ),
+        (
+            vec![],
+            "Edit",
+            json!({"file_path": "cooldown.json", "old_string": "", "new_string": "x"}),
+            Some("Protected: `"),
+        ),
+        (vec![], "Read", json!({"file_path": ".env"}), Some("Secret: `")),
+        (vec![], "Read", json!({"file_path": "/etc/hosts"}), None),
+        (vec![], "Bash", json!({"command": "cat .env && docker volume prune -f"}), Some("Never allowed")),
+        (vec![], "mcp__docker__restart", json!({"name": "jf"}), Some("Cooldown limit exceeded for jellyfin")),
+        (vec![], "mcp__docker__restart", json!({"name": "sonarr"}), None),
+        (vec![tier_1], "mcp__docker__restart", json!({"name": "sonarr"}), Some("Tier 1 may not")),
+        (vec![], "mcp__forge__merge", json!({"id": 3}), Some("Forbidden at every tier")),
+        (vec![], "WebFetch", json!({"url": "https://example.net"}), None),
+    ] {
+        let sandbox = prepared(&variables);
+        let project = sandbox.path("").canonicalize().unwrap();
+        let call = json!({"session_id": "s", "cwd": project, "tool_name": tool, "tool_input": input, "tool_use_id": "t"});
+        let text = call.to_string();
+        let explained = sandbox.opsctl(&["explain", "--json", "--exit-code", "-"], text.as_bytes());
+        let hook = sandbox.hook("pre-tool-use", &call);
+        assert_eq!(explained.code, hook.code, "{text}: {explained:?} {hook:?}");
+        let explained: Value = serde_json::from_str(&explained.stdout).unwrap();
+        let reasons: Vec<&str> =
+            explained["reasons"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap()).collect();
+        let Some(expected) = expected else {
+            passes(&hook);
+            assert_eq!((&explained["decision"], reasons.len()), (&json!("allow"), 0), "{text}: {explained}");
+            continue;
+        };
+        let denial = denied(&hook);
+        assert!(denial.starts_with(expected), "{text}: {denial}");
+        assert_eq!((&explained["decision"], reasons.join("\n")), (&json!("deny"), denial), "{text}");
+    }
+}
+
+#[test]
+fn explain_applies_on_failure_as_the_hook_does() {
+    for (on_failure, code) in [("open", Some(0)), ("closed", Some(2))] {
+        let sandbox = Sandbox::new();
+        sandbox.write("hosts.yaml", &format!("policy: {{on_failure: {on_failure}}}\n"));
+        sandbox.write("claudeops.db", &"this is not a database\n".repeat(100));
+        let explained = sandbox.opsctl(&["explain", "--json", "--exit-code", "docker", "restart", "x"], b"");
+        let hook = sandbox.before("t1", "docker restart x");
+        assert_eq!((explained.code, hook.code), (code, code), "{explained:?} {hook:?}");
+        let explained: Value = serde_json::from_str(&explained.stdout).unwrap();
+        if code == Some(2) {
+            assert_eq!(explained["reasons"], json!([denied(&hook)]));
+        }
+    }
+}
+
+#[test]
+fn a_tool_call_is_explained_in_words() {
+    let sandbox = Sandbox::new();
+    let call = r#"{"tool_name":"Write","tool_input":{"file_path":"/etc/x","content":"…"}}"#;
+    let run = sandbox.opsctl(&["explain", call], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert!(
+        run.stdout
+            .starts_with("what runs:\n  write /etc/x\nactions:\n  none\ndecision: deny\n  Protected: `")
+    );
+    let unknown = sandbox.opsctl(&["explain", r#"{"tool_name":"WebFetch","tool_input":{}}"#], b"");
+    assert_eq!(unknown.stdout, "what runs:\n  nothing\nactions:\n  none\ndecision: allow\n");
+}
+
+#[test]
+fn broken_json_gives_one_line_and_a_group_is_a_command() {
+    let sandbox = Sandbox::new();
+    for broken in [r#"{"tool_name":"Write","tool_in"#, "{\n  \"tool_input\": {\"command\": \"ls\"}"] {
+        let run = sandbox.opsctl(&["explain", "-"], broken.as_bytes());
+        assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+        assert!(run.stderr.starts_with("opsctl: not a tool call: invalid JSON ("), "{run:?}");
+        assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    }
+    for command in ["{ docker restart x; }", "{ echo '{\"tool_name\":1'; docker restart x; }"] {
+        assert_eq!(json(&sandbox, command)["actions"][0]["service"], "x", "{command}");
+    }
+}
+
+#[test]
+fn words_are_joined_and_need_no_quotes() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.opsctl(&["explain", "--json", "docker", "restart", "-t", "5", "jellyfin"], b"");
+    let explained: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(explained["command"], "docker restart -t 5 jellyfin");
+    assert_eq!(explained["actions"][0]["service"], "jellyfin");
+}
+
+#[test]
+fn an_inventory_and_a_tier_can_be_given() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "policy: {restart: {limit: 1}}\n");
+    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    sandbox.write("other.yaml", "services: {media: {containers: [jellyfin]}}\n");
+    let explain = |arguments: &[&str]| {
+        let command = ["docker", "restart", "jellyfin"];
+        sandbox.opsctl(&[&["explain", "--exit-code"], arguments, &command].concat(), b"")
+    };
+    assert_eq!(explain(&[]).code, Some(2));
+    let other = explain(&["--hosts", "other.yaml"]);
+    assert_eq!((other.code, other.stderr.as_str()), (Some(0), ""), "{other:?}");
+    assert!(other.stdout.contains("restart of media"), "{other:?}");
+    let tier = explain(&["--hosts", "other.yaml", "--tier", "1"]);
+    assert_eq!(tier.code, Some(2));
+    assert!(tier.stdout.contains("Tier 1 may not carry out a restart"), "{tier:?}");
+    let missing = explain(&["--hosts", "missing.yaml"]);
+    assert_eq!((missing.code, missing.stderr.lines().count()), (Some(1), 1), "{missing:?}");
 }

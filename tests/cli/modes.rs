@@ -87,7 +87,8 @@ fn by_itself_a_session_writes_to_nobody() {
 fn a_mode_that_is_not_known_is_noted_and_the_strictest() {
     let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "auto");
     let run = sandbox.before("t1", "ls -la");
-    let note = "opsctl: CLAUDE_SESSION_MODE is `auto`, not interactive, mission or background; holding this session to background\n";
+    let note =
+        "opsctl: CLAUDE_SESSION_MODE is `auto`, not interactive, mission or background; using background\n";
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), note));
     let run = sandbox.before("t2", "mail -s x anna@example.net < f");
     assert!(run.stderr.contains("In background mode no command writes to people"), "{run:?}");

@@ -97,7 +97,11 @@ fn a_prompt_of_ones_own_is_used_and_one_that_is_missing_is_named() {
         let run = session(&sandbox);
         assert_eq!(run.code, Some(0), "{run:?}");
         assert!(sandbox.read("prompt").starts_with(expected));
-        assert_eq!(run.stderr.contains("the prompt mine.md is not there"), content.is_none(), "{run:?}");
+        assert_eq!(
+            run.stderr.contains("mine.md cannot be used (it does not exist)"),
+            content.is_none(),
+            "{run:?}"
+        );
     }
 }
 
@@ -198,7 +202,7 @@ fn a_ledger_that_cannot_be_used_stops_no_session() {
     let run = session(&sandbox);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(
-        run.stderr.contains("this session is not written down") && run.stderr.lines().count() == 1,
+        run.stderr.contains("this session is not recorded") && run.stderr.lines().count() == 1,
         "{run:?}"
     );
 }

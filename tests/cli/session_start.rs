@@ -139,7 +139,7 @@ fn what_a_person_was_called_for_is_told_as_long_as_it_is_news() {
         .collect();
     assert_eq!(problems.len(), 2, "{}", run.stdout);
     assert!(problems[0].ends_with(":00:00Z | jellyfin is down for good"), "{problems:?}");
-    assert_eq!(problems[1], "  Notifications that no operator has heard: 2; `opsctl notify` says why");
+    assert_eq!(problems[1], "  Undelivered notifications: 2; `opsctl notify` shows why");
     // The ledger fails, and with it the guard.
     let broken = Sandbox::new();
     std::fs::create_dir(broken.path("claudeops.db")).unwrap();
@@ -148,7 +148,7 @@ fn what_a_person_was_called_for_is_told_as_long_as_it_is_news() {
     let run = context(&broken);
     assert!(
         run.stdout.contains(
-            "Open Problems:\n  The guard has failed 2 times, and the ledger cannot be used: tell a person\n"
+            "Open Problems:\n  The guard has failed 2 times, and the ledger cannot be used; ask an operator to check it\n"
         ),
         "{}",
         run.stdout

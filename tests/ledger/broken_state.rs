@@ -138,7 +138,7 @@ fn the_other_hooks_pass_and_say_what_was_not_written_down() {
             assert!(run.stderr.lines().count() <= 2, "{context}");
             if event == "post-tool-use" && trouble.name != "a ledger of somebody else" {
                 assert!(
-                    run.stderr.contains("`docker restart jellyfin` has run and is not written down"),
+                    run.stderr.contains("`docker restart jellyfin` has run and is not recorded"),
                     "{context}"
                 );
             }

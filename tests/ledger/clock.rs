@@ -87,7 +87,7 @@ impl Clock {
 
 fn told(answer: &Answer) {
     assert_eq!(answer.denial, None);
-    assert!(answer.notes.iter().all(|note| !note.contains("cannot be")), "{answer:?}");
+    assert!(answer.warnings.iter().all(|warning| !warning.to_string().contains("cannot be")), "{answer:?}");
 }
 
 /// What is said of a used-up budget of two restarts.

@@ -124,7 +124,10 @@ fn check(input: &[u8], event: Option<&str>, answer: &Answer) {
             assert!(holds_an_action(&command), "{shown}: {answer:?}");
         }
     }
-    assert!(answer.notes.iter().all(|note| !note.contains("cannot be used")), "{shown}: {answer:?}");
+    assert!(
+        answer.warnings.iter().all(|warning| !warning.to_string().contains("cannot be used")),
+        "{shown}: {answer:?}"
+    );
 }
 
 #[test]
@@ -160,7 +163,9 @@ fn ten_thousand_inputs_are_answered_within_the_contract() {
         let answer = opsctl::hook::serve(&input, event, &environment(&sandbox), now);
         check(&input, event, &answer);
         denied += usize::from(answer.denial.is_some());
-        unreadable += usize::from(answer.notes.iter().any(|note| note.contains("not the client's JSON")));
+        unreadable += usize::from(
+            answer.warnings.iter().any(|warning| warning.to_string().contains("invalid hook input")),
+        );
     }
     assert!(denied > 100, "{denied} of {INPUTS} were denied: the inputs do not reach the rules");
     assert!(unreadable > 1_000, "{unreadable} of {INPUTS} were unreadable");

@@ -26,6 +26,7 @@ use crate::model::policy::{Policy, Tier};
 use crate::probe::hosts::{self, Found};
 use crate::probe::icmp::Reachability;
 use crate::runtime::installation;
+use crate::runtime::warning::Warning;
 
 /// Show what waits for a person, the tier, budgets, hosts, latest sessions with their cost, and latest events
 #[derive(Debug, Args)]
@@ -166,16 +167,17 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
 impl Status {
     fn at(now: DateTime<Utc>, no_hosts: bool) -> Result<Self, Failure> {
         let environment = environment_in_force();
-        let mut notes = environment.complaints.clone();
-        let compiled = installation::in_force(&environment, &mut notes);
+        let mut warnings = Warning::of_environment(&environment.warnings);
+        let compiled = installation::in_force(&environment, &mut warnings);
         let inventory = &compiled.installation.inventory;
         let hosts = (!no_hosts).then(|| {
-            let found = hosts::look(&inventory.hosts, HOSTS_DEADLINE, &mut notes);
+            let (found, warning) = hosts::look(&inventory.hosts, HOSTS_DEADLINE);
+            warnings.extend(warning.map(Warning::from));
             found.into_iter().map(|Found { host, reachability }| (host.clone(), reachability)).collect()
         });
-        let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut notes);
-        for note in notes {
-            complain(note);
+        let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut warnings);
+        for warning in warnings {
+            complain(warning);
         }
         let known = match Ledger::open_existing(&environment.db_path)? {
             Some(ledger) => Known::from(&ledger, now)?,

@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::{Change, LedgerError, time};
 use crate::model::event::Subagent;
-use crate::model::session::{Reminded, Sign, Signs, State};
+use crate::model::session::{Activity, ActivityTimes, State, StatusReminder};
 
 pub use listing::WhichSessions;
 pub use news::News;
@@ -93,20 +93,30 @@ impl Change<'_> {
         Ok(Before { paused })
     }
 
-    /// Takes a sign into account. Each is written in any order with those that may be late.
-    pub fn note_sign(&self, session: &str, sign: &Sign<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.try_note_sign(session, sign, now).map_err(|cause| self.error(cause))
+    /// Records an activity. Those that are asynchronous may be recorded in any order.
+    pub fn record_activity(
+        &self,
+        session: &str,
+        activity: &Activity<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        self.try_record_activity(session, activity, now).map_err(|cause| self.error(cause))
     }
 
-    fn try_note_sign(&self, session: &str, sign: &Sign<'_>, now: DateTime<Utc>) -> rusqlite::Result<()> {
-        let at = if sign.may_be_late() {
+    fn try_record_activity(
+        &self,
+        session: &str,
+        activity: &Activity<'_>,
+        now: DateTime<Utc>,
+    ) -> rusqlite::Result<()> {
+        let at = if activity.is_async() {
             now.timestamp_micros()
         } else {
             self.after_all_before(session, now.timestamp_micros())?
         };
         let moment = time::write(now);
-        match *sign {
-            Sign::Begins(beginning) => {
+        match *activity {
+            Activity::Started(beginning) => {
                 let source = beginning.source.as_deref();
                 self.transaction.execute(
                     "UPDATE hook_sessions SET awake_us = ?2, source = coalesce(?3, source), ended_at = NULL,
@@ -124,19 +134,19 @@ impl Change<'_> {
                 )?;
                 self.all_done(session, at, &moment)
             }
-            Sign::Prompted | Sign::SentOn => {
+            Activity::PromptSubmitted | Activity::StopBlocked => {
                 self.set(session, "awake_us", at)?;
                 self.tools_done(session, at)
             }
-            Sign::ToolBegins { call, agent } => self.tool_begins(session, call, agent, at),
-            Sign::ToolsDone { calls, agent } => {
+            Activity::ToolStarted { call, agent } => self.tool_begins(session, call, agent, at),
+            Activity::ToolsFinished { calls, agent } => {
                 if agent.is_none() {
                     self.set(session, "awake_us", at)?;
                 }
                 calls.iter().try_for_each(|call| self.tool_done(session, call, agent))
             }
-            Sign::SubagentBegins(subagent) => self.subagent(session, subagent, Some(&moment), None, 0),
-            Sign::SubagentEnds(subagent) => {
+            Activity::SubagentStarted(subagent) => self.subagent(session, subagent, Some(&moment), None, 0),
+            Activity::SubagentStopped(subagent) => {
                 self.subagent(session, subagent, None, Some(&moment), at)?;
                 self.transaction
                     .execute(
@@ -146,11 +156,11 @@ impl Change<'_> {
                     )
                     .map(|_| ())
             }
-            Sign::Stops => {
+            Activity::Stopped => {
                 self.set(session, "idle_us", at)?;
                 self.tools_done(session, at)
             }
-            Sign::Ends { reason } => {
+            Activity::Ended { reason } => {
                 self.transaction.execute(
                     "UPDATE hook_sessions SET over_us = ?2, ended_at = ?3, end_reason = ?4 WHERE session_id = ?1",
                     params![session, at, moment, reason],
@@ -160,7 +170,7 @@ impl Change<'_> {
         }
     }
 
-    /// The moment of a sign that the client waits for: such signs are written in their order, whatever the clock says.
+    /// The time of an activity whose hook the client waits for: they are recorded in order, whatever the clock says.
     fn after_all_before(&self, session: &str, at: i64) -> rusqlite::Result<i64> {
         let latest: Option<i64> = self
             .transaction
@@ -258,17 +268,17 @@ impl Change<'_> {
             .map(|_| ())
     }
 
-    /// What the state of a session follows from.
-    pub fn signs(&self, session: &str) -> Result<Signs, LedgerError> {
+    /// The times that the state of a session follows from.
+    pub fn activity_times(&self, session: &str) -> Result<ActivityTimes, LedgerError> {
         let look = || {
-            let (awake, idle, over, settled) = self.transaction.query_row(
+            let (active, idle, ended, settled) = self.transaction.query_row(
                 "SELECT awake_us, idle_us, over_us, settled_us FROM hook_sessions WHERE session_id = ?1",
                 [session],
                 |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)?)),
             )?;
-            let tool_runs =
+            let tool_running =
                 self.transaction.query_row(TOOL_RUNS, params![session, settled], |row| row.get(0))?;
-            Ok(Signs { awake, idle, over, tool_runs })
+            Ok(ActivityTimes { active, idle, ended, tool_running })
         };
         look().map_err(|cause| self.error(cause))
     }
@@ -285,14 +295,14 @@ impl Change<'_> {
     }
 
     /// When a session was last reminded of its status.
-    pub fn reminded(&self, session: &str) -> Result<Reminded, LedgerError> {
+    pub fn reminded(&self, session: &str) -> Result<StatusReminder, LedgerError> {
         self.transaction
             .query_row(
                 "SELECT status IS NOT NULL, reminded_at FROM hook_sessions WHERE session_id = ?1",
                 [session],
                 |row| {
                     let at: Option<String> = row.get(1)?;
-                    Ok(Reminded { has_status: row.get(0)?, at: at.as_deref().and_then(time::read) })
+                    Ok(StatusReminder { has_status: row.get(0)?, at: at.as_deref().and_then(time::read) })
                 },
             )
             .map_err(|cause| self.error(cause))

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::Who;
 use crate::ledger::Ledger;
-use crate::model::event::{Beginning, Subagent};
-use crate::model::session::{Sign, State};
+use crate::model::event::{SessionStart, Subagent};
+use crate::model::session::{Activity, State};
 use crate::policy::session::state;
 
 /// What happens in a session, in its true order; calls and subagents by their numbers.
@@ -25,7 +25,7 @@ enum Happens {
 use Happens::*;
 
 impl Happens {
-    const fn may_be_late(&self) -> bool {
+    const fn is_async(&self) -> bool {
         matches!(self, ToolBegins(..) | SubagentBegins(_) | SubagentEnds(_))
     }
 }
@@ -100,23 +100,23 @@ fn tell(ledger: &mut Ledger, session: &str, event: &Happens, at: i64) {
     let subagent = |number: &usize| Subagent { id: name(number), kind: None };
     let change = ledger.change().unwrap();
     change.meet(&Who { session, ..Who::default() }, now).unwrap();
-    let note = |sign: &Sign<'_>| change.note_sign(session, sign, now).unwrap();
+    let note = |activity: &Activity<'_>| change.record_activity(session, activity, now).unwrap();
     match event {
-        Begins => note(&Sign::Begins(&Beginning::default())),
-        Prompted => note(&Sign::Prompted),
+        Begins => note(&Activity::Started(&SessionStart::default())),
+        Prompted => note(&Activity::PromptSubmitted),
         ToolBegins(call, agent) => {
-            note(&Sign::ToolBegins { call: &name(call), agent: agent.as_ref().map(name).as_deref() });
+            note(&Activity::ToolStarted { call: &name(call), agent: agent.as_ref().map(name).as_deref() });
         }
         ToolsDone(calls, agent) => {
             let calls: Vec<String> = calls.iter().map(name).collect();
-            note(&Sign::ToolsDone { calls: &calls, agent: agent.as_ref().map(name).as_deref() });
+            note(&Activity::ToolsFinished { calls: &calls, agent: agent.as_ref().map(name).as_deref() });
         }
-        SubagentBegins(agent) => note(&Sign::SubagentBegins(&subagent(agent))),
-        SubagentEnds(agent) => note(&Sign::SubagentEnds(&subagent(agent))),
-        Stops => note(&Sign::Stops),
-        Ends => note(&Sign::Ends { reason: Some("other") }),
+        SubagentBegins(agent) => note(&Activity::SubagentStarted(&subagent(agent))),
+        SubagentEnds(agent) => note(&Activity::SubagentStopped(&subagent(agent))),
+        Stops => note(&Activity::Stopped),
+        Ends => note(&Activity::Ended { reason: Some("other") }),
     }
-    change.set_state(session, state(change.signs(session).unwrap())).unwrap();
+    change.set_state(session, state(change.activity_times(session).unwrap())).unwrap();
     change.commit().unwrap();
 }
 
@@ -146,7 +146,7 @@ proptest! {
             at += if matches!(event, ToolBegins(..) | ToolsDone(..)) { 1_000 } else { 100_000 };
             let (places, delay) = late[nth % late.len()];
             // One that nobody waits for may begin late, and write later still.
-            let (places, delay) = if event.may_be_late() { (places, delay * 100) } else { (0, 0) };
+            let (places, delay) = if event.is_async() { (places, delay * 100) } else { (0, 0) };
             // A clock that is set back within a session moves only what is waited for, which comes in its order.
             let jump = if clock_goes_back && matches!(event, Stops | Ends | Prompted) { -50_000 } else { 0 };
             told.push((nth + places, nth, at + delay + jump));

@@ -1,5 +1,5 @@
-//! Telling the operators. A notice is written into the ledger and delivered by a process of its own, so that
-//! whoever raises it pays for a row and a start, and never waits for a network.
+//! Notifying the operators. A notice is a row of the ledger, delivered by a detached process: raising one costs a row
+//! and a process start, and never waits for the network.
 
 pub mod apprise;
 pub mod deliver;
@@ -15,11 +15,12 @@ use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::NewEvent;
 use crate::model::notice::Notice;
 use crate::runtime::environment::Environment;
+use crate::runtime::warning::Warning;
 use apprise::Target;
 use wire::Raised;
 
-/// Raises a notice: writes it down, unless the same has been told and is still quiet, and has it delivered. With a
-/// ledger that cannot be used it is delivered all the same. Returns a line for the log where something is amiss.
+/// Raises a notice: records it, unless its key is still quiet, and has it delivered. If the ledger cannot be used it is
+/// delivered unrecorded.
 ///
 /// Within a change that is under way, use [`crate::ledger::Change::raise`] and, once it is committed, [`hand_over`].
 pub fn raise(
@@ -27,26 +28,26 @@ pub fn raise(
     session: Option<&str>,
     notice: &Notice,
     now: DateTime<Utc>,
-) -> Option<String> {
+) -> Option<Warning> {
     match write_down(environment, session, notice, None, now) {
         Ok(None) => None,
         Ok(Some(id)) => hand_over(environment, id),
         Err(error) => {
-            let note = raise_apart(environment, session, notice, None, now);
-            Some(note.unwrap_or_else(|| format!("{error}; the notification is not written down")))
+            let warning = raise_apart(environment, session, notice, None, now);
+            Some(warning.unwrap_or(Warning::UnrecordedNotification(error)))
         }
     }
 }
 
-/// Raises a notice, and writes an event down with it, in a process of its own: for a hook that is not waited for, or
-/// whose ledger does not answer. Returns a line for the log where it cannot be started.
+/// Raises a notice and records an event with it, in a detached process: for a hook that the client does not wait for, or
+/// whose ledger does not answer.
 pub fn raise_apart(
     environment: &Environment,
     session: Option<&str>,
     notice: &Notice,
     event: Option<&NewEvent>,
     now: DateTime<Utc>,
-) -> Option<String> {
+) -> Option<Warning> {
     if event.is_none() {
         // Nothing would be left to do.
         Target::of(environment)?;
@@ -59,7 +60,7 @@ pub fn raise_apart(
     };
     let text = raised.to_json().map_err(io::Error::from);
     let error = text.and_then(|text| start("-", Some(&text))).err()?;
-    Some(format!("notification not sent: opsctl cannot be started ({error})"))
+    Some(Warning::NotificationNotSent(error))
 }
 
 fn write_down(
@@ -79,13 +80,11 @@ fn write_down(
     Ok(id)
 }
 
-/// Has a notice delivered that is written down. Where it cannot be handed over it waits for the next flush.
-pub fn hand_over(environment: &Environment, id: i64) -> Option<String> {
+/// Has a recorded notice delivered. If the delivering process cannot be started, the notice waits for the next flush.
+pub fn hand_over(environment: &Environment, id: i64) -> Option<Warning> {
     Target::of(environment)?;
     let error = start(&id.to_string(), None).err()?;
-    Some(format!(
-        "notification {id} waits: opsctl cannot be started ({error}); send it with `opsctl notify --flush`"
-    ))
+    Some(Warning::NotificationWaits { id, error })
 }
 
 /// Starts the process that delivers, in a group of its own: it outlives the hook, and what ends the hook's group.

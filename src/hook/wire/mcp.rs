@@ -1,12 +1,16 @@
-//! The arguments of an MCP tool. They are read once more and only for such a tool: their shape is the server's.
+//! The arguments of an MCP tool, which each server defines. They are read in a second pass, for MCP tools only.
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::surrogates;
 use crate::model::event::McpCall;
 
-/// Arguments beyond this are not looked at.
-const MOST: usize = 256;
+/// The most arguments that are read.
+const MAX_ARGUMENTS: usize = 256;
+
+/// The longest JSON pointer that is followed, in bytes.
+const MAX_POINTER: usize = 512;
 
 #[derive(Deserialize)]
 struct ArgumentsWire {
@@ -14,18 +18,18 @@ struct ArgumentsWire {
     tool_input: Value,
 }
 
-/// The call, from the whole input of the hook.
+/// The call of `tool`, from the whole hook input.
 pub fn call(tool: String, input: &str) -> McpCall {
     let mut arguments = Vec::new();
-    if let Ok(wire) = serde_json::from_str::<ArgumentsWire>(input) {
+    if let Ok(wire) = surrogates::parse::<ArgumentsWire>(input) {
         flatten(&wire.tool_input, String::new(), &mut arguments);
     }
     McpCall { tool, arguments }
 }
 
-/// Texts and numbers by JSON pointer.
+/// Adds the strings and numbers in `value` to `into`, by JSON pointer.
 fn flatten(value: &Value, pointer: String, into: &mut Vec<(String, String)>) {
-    if into.len() >= MOST || pointer.len() > 512 {
+    if into.len() >= MAX_ARGUMENTS || pointer.len() > MAX_POINTER {
         return;
     }
     match value {

@@ -1,13 +1,14 @@
-//! What the client says of a session itself. It is read once more and only at those events: no tool call needs it.
+//! Events of a session itself. Their fields are read in a second pass, which no tool call pays for.
 
 use serde::Deserialize;
 
-use super::wire::{Flag, Text};
-use crate::model::event::{Beginning, HookEvent, Subagent};
+use super::lenient::{Flag, Text};
+use super::surrogates;
+use crate::model::event::{HookEvent, SessionStart, Subagent};
 use crate::model::session::plain_id;
 
-/// Calls of one message beyond this are not looked at.
-const MOST_CALLS: usize = 1000;
+/// The most calls of one message that are read.
+const MAX_CALLS: usize = 1000;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -24,12 +25,12 @@ struct SessionWire {
     tool_calls: CallsWire,
 }
 
-/// A list of calls; anything else counts as none.
+/// A list of calls; a value of another type counts as an empty list.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum CallsWire {
     List(Vec<CallWire>),
-    Odd(serde::de::IgnoredAny),
+    Other(serde::de::IgnoredAny),
 }
 
 impl Default for CallsWire {
@@ -45,22 +46,22 @@ enum CallWire {
         #[serde(default)]
         tool_use_id: Text,
     },
-    Odd(serde::de::IgnoredAny),
+    Other(serde::de::IgnoredAny),
 }
 
-/// The event of this name, from the whole input of the hook.
+/// The event of this name, from the whole hook input. An event that names no call or subagent is `Other`.
 pub fn event(name: &str, input: &str) -> HookEvent {
-    let wire = || serde_json::from_str::<SessionWire>(input).unwrap_or_default();
+    let wire = || surrogates::parse::<SessionWire>(input).unwrap_or_default();
     match name {
         "SessionStart" => {
             let SessionWire { source, model, .. } = wire();
-            HookEvent::SessionStart(Beginning { source: word(source), model: word(model) })
+            HookEvent::SessionStart(SessionStart { source: word(source), model: word(model) })
         }
         "UserPromptSubmit" => HookEvent::UserPromptSubmit { prompt: wire().prompt.0.unwrap_or_default() },
         "PreToolUse" => {
             let SessionWire { tool_use_id, agent_id, .. } = wire();
             match word(tool_use_id) {
-                Some(call) => HookEvent::ToolBegins { call, agent: word(agent_id) },
+                Some(call) => HookEvent::ToolStart { call, agent: word(agent_id) },
                 None => HookEvent::Other(name.to_owned()),
             }
         }
@@ -70,23 +71,26 @@ pub fn event(name: &str, input: &str) -> HookEvent {
         }
         "SubagentStart" | "SubagentStop" => {
             let SessionWire { agent_id, agent_type, .. } = wire();
-            let told =
+            let event =
                 if name == "SubagentStart" { HookEvent::SubagentStart } else { HookEvent::SubagentStop };
             match word(agent_id) {
-                Some(id) => told(Subagent { id, kind: word(agent_type) }),
+                Some(id) => event(Subagent { id, kind: word(agent_type) }),
                 None => HookEvent::Other(name.to_owned()),
             }
         }
         "Stop" => {
             let SessionWire { stop_hook_active, last_assistant_message, .. } = wire();
-            HookEvent::Stop { again: stop_hook_active.0, words: last_assistant_message.0.unwrap_or_default() }
+            HookEvent::Stop {
+                blocked_before: stop_hook_active.0,
+                last_message: last_assistant_message.0.unwrap_or_default(),
+            }
         }
         "SessionEnd" => HookEvent::SessionEnd { reason: word(wire().reason) },
         _ => HookEvent::Other(name.to_owned()),
     }
 }
 
-/// A word that is stored and shown.
+/// A value as it is stored and shown; `None` if nothing of it is left.
 fn word(text: Text) -> Option<String> {
     text.0.map(|word| plain_id(&word)).filter(|word| !word.is_empty())
 }
@@ -96,9 +100,9 @@ impl CallsWire {
         let Self::List(calls) = self else { return vec![] };
         let ids = calls.into_iter().filter_map(|call| match call {
             CallWire::Call { tool_use_id } => word(tool_use_id),
-            CallWire::Odd(_) => None,
+            CallWire::Other(_) => None,
         });
-        ids.take(MOST_CALLS).collect()
+        ids.take(MAX_CALLS).collect()
     }
 }
 
@@ -107,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_odd_call_spoils_only_itself() {
+    fn an_unreadable_call_does_not_hide_the_others() {
         for (calls, expected) in [
             (
                 r#"[{"tool_use_id":"a","tool_input":{}}, 7, {"tool_use_id":[]}, {"tool_use_id":"b"}]"#,
@@ -128,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nobody_is_no_event_of_a_session() {
+    fn an_event_without_an_id_is_ignored() {
         for name in ["PreToolUse", "SubagentStart", "SubagentStop", "Notification"] {
             assert_eq!(event(name, r#"{"agent_id":7,"tool_use_id":""}"#), HookEvent::Other(name.to_owned()));
         }

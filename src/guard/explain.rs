@@ -1,0 +1,72 @@
+//! Everything known about a tool call before it runs. The hook and `opsctl explain` both start here, so that their
+//! answers cannot differ.
+
+use chrono::{DateTime, Utc};
+
+use super::acting::{ActingCall, read};
+use super::{judge, screen};
+use crate::model::event::{HookCall, ToolCall};
+use crate::model::verdict::{Reason, ResolvedAction, Verdict};
+use crate::policy::{dry_run, modes};
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+use crate::runtime::warning::Warning;
+use crate::shell::Script;
+
+/// Everything known about a tool call before it runs.
+pub struct Explanation<'a> {
+    /// What runs where; empty for a tool that is not a shell.
+    pub script: Script,
+    /// What could not be read, one sentence each.
+    pub complaints: Vec<String>,
+    /// The actions and the objections to them; `None` if there are neither. The inventory has not been read then.
+    pub acting: Option<ActingCall<'a>>,
+    /// Problems with the source of the policy.
+    pub warnings: Vec<Warning>,
+}
+
+impl Explanation<'_> {
+    /// The actions, in the order in which they run.
+    pub fn actions(&self) -> &[ResolvedAction] {
+        self.acting.as_ref().map_or(&[], |acting| &acting.actions)
+    }
+
+    /// The objections of all rules that need no budget.
+    pub fn objections(&self) -> &[Reason] {
+        self.acting.as_ref().map_or(&[], |acting| &acting.objections)
+    }
+
+    /// The verdict that the hook would give now. Reserves and records nothing.
+    pub fn preview(&self, environment: &Environment, warnings: &mut Vec<Warning>) -> Verdict {
+        self.acting.as_ref().map_or(Verdict::Silent, |acting| judge::preview(acting, environment, warnings))
+    }
+}
+
+/// Reads a tool call that is about to run: a shell command, a tool that opens a file, or an MCP tool. Reads only the
+/// first lines of the compiled policy, unless the call has an action or a rule objects to it.
+pub fn explain<'a>(
+    call: &'a HookCall,
+    tool: &'a ToolCall,
+    environment: &Environment,
+    now: DateTime<Utc>,
+) -> Explanation<'a> {
+    let mut warnings = Vec::new();
+    if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() {
+        return Explanation { script: Script::default(), complaints: vec![], acting: None, warnings };
+    }
+    let header = installation::header_in_force(environment);
+    let reading = read(call, tool, &header.rules);
+    let mut objections = screen::objections(&reading.script, &header, environment);
+    if let Some(file) = &tool.file {
+        objections.extend(screen::file_objections(file, call.cwd.as_deref(), &header, environment));
+    }
+    let mut acting = ActingCall::of(call, tool, reading.actions, objections, environment, now, &mut warnings);
+    if let Some(acting) = &mut acting {
+        let policy = &acting.installation.policy;
+        acting.objections.extend(modes::objections(&acting.actions, policy, environment.mode));
+        if environment.dry_run {
+            acting.objections.extend(dry_run::objections(&acting.actions));
+        }
+    }
+    Explanation { script: reading.script, complaints: reading.complaints, acting, warnings }
+}

@@ -1,0 +1,107 @@
+//! Fields of any type: the client adds and changes fields with every release, so a value of an unexpected type counts
+//! as missing and never makes the whole input unreadable.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// A field that accepts any JSON value. Each method reads the values of one type; by default they count as missing.
+pub trait Lenient: Default {
+    /// From a string.
+    fn from_text(_: &str) -> Self {
+        Self::default()
+    }
+
+    /// From a boolean.
+    fn from_flag(_: bool) -> Self {
+        Self::default()
+    }
+
+    /// From an object.
+    fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+}
+
+/// Reads a field, whatever its value is.
+pub fn any<'de, T: Lenient, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(AnyValue(PhantomData))
+}
+
+struct AnyValue<T>(PhantomData<T>);
+
+impl<'de, T: Lenient> Visitor<'de> for AnyValue<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<T, E> {
+        Ok(T::from_text(text))
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<T, E> {
+        Ok(T::from_flag(flag))
+    }
+
+    fn visit_unit<E>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<T, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(T::default())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::from_object(map)
+    }
+}
+
+/// A string.
+#[derive(Debug, Default)]
+pub struct Text(pub Option<String>);
+
+impl Lenient for Text {
+    fn from_text(text: &str) -> Self {
+        Self(Some(text.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        any(deserializer)
+    }
+}
+
+/// A boolean; missing counts as false.
+#[derive(Debug, Default)]
+pub struct Flag(pub bool);
+
+impl Lenient for Flag {
+    fn from_flag(flag: bool) -> Self {
+        Self(flag)
+    }
+}
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        any(deserializer)
+    }
+}

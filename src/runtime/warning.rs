@@ -1,0 +1,102 @@
+//! Problems that do not stop opsctl: each is printed to stderr as one line.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::environment::EnvironmentWarning;
+use crate::inventory::compiled::CompiledError;
+use crate::inventory::error::HostsError;
+use crate::ledger::LedgerError;
+use crate::ledger::cooldown_edit::EditError;
+use crate::ledger::cooldown_file::CooldownFileError;
+use crate::probe::hosts::PingWarning;
+
+/// A problem that does not stop opsctl: what happened, why, and what opsctl does instead.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum Warning {
+    #[error(transparent)]
+    Environment(#[from] EnvironmentWarning),
+    #[error("invalid hook input ({0}); the call is allowed unchecked: set up the hooks with `opsctl render`")]
+    HookInput(serde_json::Error),
+    /// A part of a shell command that cannot be read, in the words of the reader.
+    #[error("{0}")]
+    Command(String),
+
+    #[error("{}: {error}; render it anew with `opsctl render`", path.display())]
+    CompiledPolicy { path: PathBuf, error: CompiledError },
+    #[error("{} cannot be read ({error})", path.display())]
+    UnreadablePolicy { path: PathBuf, error: io::Error },
+    #[error("{0}; using the default limits")]
+    Inventory(HostsError),
+
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    CooldownFile(#[from] CooldownFileError),
+    #[error(transparent)]
+    CooldownEdit(#[from] EditError),
+    #[error("{error}; `{actions}` runs uncounted, since policy.on_failure is open")]
+    RunsUncounted { error: LedgerError, actions: String },
+    #[error("{error}; `{actions}` has run and is not recorded")]
+    RanUnrecorded { error: LedgerError, actions: String },
+    #[error("{0}; open reservations expire after ten minutes")]
+    OpenReservations(LedgerError),
+
+    #[error("{0}; the agent may be warned twice about its context")]
+    ContextLevel(LedgerError),
+    #[error("{0}; the agent was not asked for a report")]
+    ReportRequest(LedgerError),
+    #[error("{0}; no service was verified")]
+    NoSessionHistory(LedgerError),
+    #[error("no service was verified: {0}")]
+    NoVerification(io::Error),
+    #[error("{0}; the failed verification is not counted, so the agent may end its turn")]
+    UncountedVerification(LedgerError),
+    #[error("verification given up after {attempts} attempts: {services}")]
+    VerificationGivenUp { attempts: u32, services: String },
+
+    #[error(transparent)]
+    Ping(#[from] PingWarning),
+    #[error("{0}; the notification is not recorded")]
+    UnrecordedNotification(LedgerError),
+    #[error("notification not sent: opsctl cannot be started ({0})")]
+    NotificationNotSent(io::Error),
+    #[error(
+        "notification {id} waits: opsctl cannot be started ({error}); send it with `opsctl notify --flush`"
+    )]
+    NotificationWaits { id: i64, error: io::Error },
+
+    #[error("this session is not recorded: {0}")]
+    UnrecordedSession(LedgerError),
+    #[error("the prompt {} cannot be used ({error}); using the one in hosts.yaml", path.display())]
+    Prompt { path: PathBuf, error: PromptError },
+    #[error("{} cannot be used ({error}); render it anew with `opsctl render`", path.display())]
+    RenderedPrompt { path: PathBuf, error: PromptError },
+}
+
+impl Warning {
+    /// The problems with environment variables, as the start of a list.
+    pub fn of_environment(warnings: &[EnvironmentWarning]) -> Vec<Self> {
+        warnings.iter().cloned().map(Self::from).collect()
+    }
+}
+
+/// Why a prompt file cannot be used.
+#[derive(Debug, Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum PromptError {
+    #[error("it does not exist")]
+    Missing,
+    #[error("it is empty")]
+    Empty,
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    /// The size in bytes.
+    #[error("{0} bytes are too many")]
+    TooLarge(u64),
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+}
