@@ -388,6 +388,14 @@ impl EntryWire {
         (&self.0.matches.0, &self.0.differs.0)
     }
 
+    /// The description without its examples, which have proved it.
+    #[must_use]
+    pub fn proved(mut self) -> Self {
+        self.0.matches = Texts::default();
+        self.0.differs = Texts::default();
+        self
+    }
+
     /// Whether it states an action or a command that is run, for one form at least.
     pub fn acts(&self) -> bool {
         let acts = |keys: &Keys| keys.does.is_some() || keys.runs.is_some() || keys.then.is_some();

@@ -34,7 +34,7 @@ pub fn check(wires: Option<Entries<EntryWire>>) -> Checked<(entry::Entries, Cata
     for (name, wire) in &wires {
         check_examples(name, wire, catalogue)?;
     }
-    let wires = wires.into_iter().map(|(name, wire)| (name.value, wire)).collect();
+    let wires = wires.into_iter().map(|(name, wire)| (name.value, wire.proved())).collect();
     Ok((entry::Entries(wires), catalogue))
 }
 
