@@ -14,7 +14,6 @@ mod catalogue {
 #[path = "src/model"]
 #[allow(dead_code, reason = "the program itself uses the rest")]
 mod model {
-    pub mod effect;
     pub mod verb;
 }
 

@@ -4,7 +4,6 @@
 mod ansible;
 mod call;
 mod compose;
-pub mod effect;
 mod engine_api;
 mod generous;
 mod kubectl;
@@ -20,6 +19,7 @@ use crate::catalogue::Catalogue;
 use crate::model::action::Action;
 use crate::shell::{self, Command, Node, Script};
 
+use call::{Call, Idle};
 use line::Line;
 
 /// Everything that one command text was found to do.
@@ -56,6 +56,41 @@ pub fn read_command_with(text: &str, cwd: Option<&Path>, catalogue: Catalogue) -
     });
     message::doubt(text, &script, &mut actions);
     CommandReading { actions, complaints, script }
+}
+
+/// What one simple command comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// These actions.
+    Acts(Vec<Action>),
+    /// An option makes it only look: `--help`, `--dry-run`.
+    Quiet,
+    /// No action that is known.
+    NoAction,
+}
+
+/// What one simple command comes to.
+pub fn outcome(command: &Command, catalogue: Catalogue) -> Outcome {
+    let line = Line::new(command, catalogue);
+    let Some(usage) = line.usage() else { return Outcome::NoAction };
+    match Call::of(&line, &usage) {
+        Err(Idle::Quiet) => Outcome::Quiet,
+        Err(Idle::NoAction) => Outcome::NoAction,
+        Ok(call) => {
+            let mut actions = Vec::new();
+            targets::act_on(&call, &mut actions);
+            if actions.is_empty() { Outcome::NoAction } else { Outcome::Acts(actions) }
+        }
+    }
+}
+
+/// The HTTP request of a command, if it is one: its addresses, and whether it sends anything.
+pub fn request_of(command: &Command, catalogue: Catalogue) -> Option<(Vec<crate::shell::Word>, bool)> {
+    let line = Line::new(command, catalogue);
+    let usage = line.usage()?;
+    let call = Call::of(&line, &usage).ok()?;
+    let request = request::Request::of(&call);
+    Some((request.urls, request.sends))
 }
 
 /// Whether `hosts.yaml` may say more of a script: it has a program that is not built in, or a request to an address.

@@ -10,10 +10,9 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::program::{
-    Denial, Does, FileHow, Files, Form, Guess, How, Language, List, Lists, OptionValues, Options, Part,
-    Program, Recipients, Runs, Stdin, Target, TargetKind, VerbForm, Words,
+    Check, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, How, Language, List, Lists, OptionValues,
+    Options, Part, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind, VerbForm, Words,
 };
-use crate::model::effect::Effect;
 use crate::model::verb::Verb;
 
 /// Why a description is of no use.
@@ -84,9 +83,30 @@ struct Keys {
     /// Values of options with which it changes nothing.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     quiet_values: BTreeMap<String, Texts>,
-    /// What it does to the world where it carries out no action: `reads`, `changes` or `unknown`. Default: that of the command that it runs, else `unknown`.
+    /// What it does to the world where it carries out no action: `reads`, `writes` (the files that it writes, and nothing else), `changes` or `unknown`. Default: that of the command that it runs, else `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     effect: Option<EffectWire>,
+    /// The harmless options without a value, all of them: with an option that is listed nowhere the effect is unknown. Without this key no option changes anything, unless `changes_with` lists it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flags: Option<Texts>,
+    /// Options with which it changes something.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    changes_with: Texts,
+    /// Options of which one must be given for it to read; without one it changes something.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    reads_with: Texts,
+    /// Values of options, as globs, with which the effect is unknown.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unknown_values: BTreeMap<String, Texts>,
+    /// With more words than these it changes something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    most_words: Option<usize>,
+    /// Globs of which each word must match one, or none of those that begin with `!`; otherwise it changes something.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    words: Texts,
+    /// What must be understood before it is known to read: `sed_script`, `awk_program`, `sql`, `find_expression`, `archive_mode`, `http_request` or `git_settings`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<CheckWire>,
 
     /// The action: `restart`, `stop`, `start`, `scale`, `deploy`, `rollback`, `uninstall`, `create` (a pull request), `send` (a message).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -244,13 +264,27 @@ enum GuessWire {
     Never,
 }
 
-/// See [`Effect`].
+/// See [`Stated`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum EffectWire {
     Reads,
+    Writes,
     Changes,
     Unknown,
+}
+
+/// See [`Check`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum CheckWire {
+    SedScript,
+    AwkProgram,
+    Sql,
+    FindExpression,
+    ArchiveMode,
+    HttpRequest,
+    GitSettings,
 }
 
 /// See [`Verb`].
@@ -359,12 +393,13 @@ impl<'de> Deserialize<'de> for EntryWire {
             type Value = EntryWire;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`reads`, `changes`, `unknown`, or a map of keys")
+                f.write_str("`reads`, `writes`, `changes`, `unknown`, or a map of keys")
             }
 
             fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<EntryWire, E> {
                 let effect = match word {
                     "reads" => EffectWire::Reads,
+                    "writes" => EffectWire::Writes,
                     "changes" => EffectWire::Changes,
                     "unknown" => EffectWire::Unknown,
                     _ => return Err(E::invalid_value(serde::de::Unexpected::Str(word), &self)),
@@ -490,19 +525,11 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
 }
 
 fn form(keys: &Keys) -> Result<Form, EntryError> {
-    let quiet_values = keys
-        .quiet_values
-        .iter()
-        .map(|(option, values)| OptionValues { option: text(option), values: texts(values) });
     Ok(Form {
         value: keys.value.as_ref().map(options).transpose()?,
         quiet: options(&keys.quiet)?,
-        quiet_values: list(quiet_values.collect()),
-        effect: keys.effect.map(|effect| match effect {
-            EffectWire::Reads => Effect::Reads,
-            EffectWire::Changes => Effect::Changes,
-            EffectWire::Unknown => Effect::Unknown,
-        }),
+        quiet_values: option_values(&keys.quiet_values),
+        effect: effect(keys)?,
         does: does(keys)?,
         runs: runs(keys)?,
         then: keys.then.as_deref().map(text),
@@ -517,6 +544,49 @@ fn form(keys: &Keys) -> Result<Form, EntryError> {
             None => None,
         },
     })
+}
+
+fn effect(keys: &Keys) -> Result<Option<Part<EffectTerms>>, EntryError> {
+    let terms = EffectTerms {
+        stated: match keys.effect {
+            Some(EffectWire::Reads) => Stated::Looks,
+            Some(EffectWire::Writes) => Stated::WritesFiles,
+            Some(EffectWire::Changes) => Stated::ChangesSomething,
+            Some(EffectWire::Unknown) | None => Stated::CannotBeSaid,
+        },
+        flags: keys.flags.as_ref().map(options).transpose()?,
+        changes_with: options(&keys.changes_with)?,
+        reads_with: options(&keys.reads_with)?,
+        unknown_values: option_values(&keys.unknown_values),
+        most_words: keys.most_words,
+        words: texts(&keys.words),
+        check: keys.check.map(|check| match check {
+            CheckWire::SedScript => Check::SedScript,
+            CheckWire::AwkProgram => Check::AwkProgram,
+            CheckWire::Sql => Check::Sql,
+            CheckWire::FindExpression => Check::FindExpression,
+            CheckWire::ArchiveMode => Check::ArchiveMode,
+            CheckWire::HttpRequest => Check::HttpRequest,
+            CheckWire::GitSettings => Check::GitSettings,
+        }),
+    };
+    let is_stated = keys.effect.is_some();
+    // A program that runs another may have conditions of its own.
+    let conditions = EffectTerms { stated: Stated::CannotBeSaid, ..EffectTerms::PLAIN };
+    if !is_stated && keys.runs.is_none() && terms != conditions {
+        return wrong("conditions of an effect without the effect", "add `effect: reads`");
+    }
+    let terms = if is_stated { terms } else { EffectTerms { stated: Stated::Looks, ..terms } };
+    Ok((is_stated || terms != EffectTerms::PLAIN).then(|| part(terms)))
+}
+
+fn option_values(values: &BTreeMap<String, Texts>) -> List<OptionValues> {
+    list(
+        values
+            .iter()
+            .map(|(option, values)| OptionValues { option: text(option), values: texts(values) })
+            .collect(),
+    )
 }
 
 fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {

@@ -17,8 +17,9 @@ use program::Program;
 mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 
-    use super::program::{FileHow::*, Guess::*, How::*, Language::*, Stdin::*, TargetKind::*, Words::*, *};
-    use crate::model::effect::Effect::*;
+    use super::program::{
+        Check::*, FileHow::*, Guess::*, How::*, Language::*, Stated::*, Stdin::*, TargetKind::*, Words::*, *,
+    };
     use crate::model::verb::Verb::*;
 
     include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
@@ -68,7 +69,11 @@ fn built_in_named(name: &str) -> Option<&'static Program> {
 /// Few names are globs, such as `mkfs.*` and `*/init.d/*`.
 fn by_glob(word: &str, name: &str) -> Option<&'static Program> {
     let fits = |pattern: &str| {
-        let text = if pattern.contains('/') { word } else { name };
+        let is_path = pattern.contains('/');
+        if is_path && !word.contains('/') {
+            return false;
+        }
+        let text = if is_path { word } else { name };
         // Hardly any begins as one of them does.
         pattern.split(['*', '[']).next().is_some_and(|start| text.starts_with(start)) && glob(pattern, text)
     };

@@ -7,7 +7,6 @@
 use std::fmt;
 use std::ops::Deref;
 
-use crate::model::effect::Effect;
 use crate::model::verb::Verb;
 
 /// A list that is written out in the program, or was made once for the life of the process.
@@ -17,6 +16,12 @@ pub struct List<T: 'static>(pub &'static [T]);
 impl<T> List<T> {
     /// The list without items.
     pub const EMPTY: Self = Self(&[]);
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
 }
 
 impl<T> Deref for List<T> {
@@ -100,7 +105,7 @@ pub struct Form {
     /// Values of options with which it changes nothing.
     pub quiet_values: List<OptionValues>,
     /// What it does to the world where it carries out no action; `None`: what the command does that it runs, else unknown.
-    pub effect: Option<Effect>,
+    pub effect: Option<Part<EffectTerms>>,
     /// The action that it carries out.
     pub does: Option<Part<Does>>,
     /// The command that it runs.
@@ -142,6 +147,73 @@ pub struct OptionValues {
     pub option: &'static str,
     /// The values.
     pub values: List<&'static str>,
+}
+
+/// What a form does to the world, and on which conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EffectTerms {
+    /// What it does where every condition holds.
+    pub stated: Stated,
+    /// The other options that it has, if they are all listed: with one that is not, the effect is unknown.
+    pub flags: Option<Options>,
+    /// Options with which it changes something.
+    pub changes_with: Options,
+    /// Options of which one must be given; without one it changes something.
+    pub reads_with: Options,
+    /// Values of options, as globs, with which the effect is unknown.
+    pub unknown_values: List<OptionValues>,
+    /// With more words than these it changes something.
+    pub most_words: Option<usize>,
+    /// Globs of which each word must match one, or none of those that begin with `!`; else it changes something.
+    pub words: List<&'static str>,
+    /// What has to be understood before it is known to read.
+    pub check: Option<Check>,
+}
+
+impl EffectTerms {
+    /// It looks, on no condition.
+    pub const PLAIN: Self = Self {
+        stated: Stated::Looks,
+        flags: None,
+        changes_with: List::EMPTY,
+        reads_with: List::EMPTY,
+        unknown_values: List::EMPTY,
+        most_words: None,
+        words: List::EMPTY,
+        check: None,
+    };
+}
+
+/// What a form is stated to do to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stated {
+    /// It looks and changes nothing.
+    Looks,
+    /// It changes the files that it writes, and nothing else.
+    WritesFiles,
+    /// It changes something.
+    ChangesSomething,
+    /// It cannot be said.
+    CannotBeSaid,
+}
+
+/// A language or an expression that decides whether a program only reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// The script of `sed`.
+    SedScript,
+    /// The program of `awk`.
+    AwkProgram,
+    /// SQL, in words, options and on standard input.
+    Sql,
+    /// The expression of `find`.
+    FindExpression,
+    /// The mode of an archiver: listing reads.
+    ArchiveMode,
+    /// The method, the data and the address of an HTTP request.
+    HttpRequest,
+    /// The settings that `git -c` gives.
+    GitSettings,
 }
 
 /// Whether a program name that is not known, such as `$X`, may be taken for a program.

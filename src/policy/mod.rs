@@ -3,6 +3,7 @@
 pub mod budget;
 pub mod decide;
 pub mod dry_run;
+pub mod effect;
 pub mod file_entry;
 pub mod files;
 pub mod glob;

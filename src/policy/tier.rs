@@ -1,6 +1,5 @@
 //! Who may do what: the rights of the tier that the session runs at.
 
-use super::never;
 use super::pattern::{self, Pattern};
 use crate::model::action::ActionKind;
 use crate::model::policy::{Policy, Tier};
@@ -54,7 +53,7 @@ fn prefix_of<'a>(script: &Script, prefixes: &'a [String]) -> Option<(&'a str, St
                     Pattern::parse(prefix)
                         .is_ok_and(|pattern| pattern.find(command, script.catalogue, &|_, _| false).is_some())
                 })
-                .map(|prefix| (prefix.as_str(), never::whereabouts(command)));
+                .map(|prefix| (prefix.as_str(), command.whereabouts()));
         }
     });
     found

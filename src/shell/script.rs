@@ -127,6 +127,16 @@ pub struct Command {
 }
 
 impl Command {
+    /// Where it runs, for a sentence about it: ", on ie01 through ssh, sudo"; empty for a plain command here.
+    pub fn whereabouts(&self) -> String {
+        let mut text = self.host().map(|host| format!(", on {host}")).unwrap_or_default();
+        if !self.via.is_empty() {
+            text.push_str(if text.is_empty() { ", through " } else { " through " });
+            text.push_str(&self.via.join(", "));
+        }
+        text
+    }
+
     /// The host where it runs, as written; `None` for this machine.
     pub fn host(&self) -> Option<&str> {
         self.hosts.last().map(String::as_str)
@@ -239,7 +249,7 @@ impl Script {
                     lines.push(format!("{indent}{construct}"));
                     left.extend(children.iter().rev().map(|child| (depth + 1, child)));
                 }
-                Node::Command(command) => lines.push(format!("{indent}{}", describe(command))),
+                Node::Command(command) => lines.push(format!("{indent}{command}")),
                 Node::Unread(unread) => {
                     lines.push(format!("{indent}unread: {}", one_line(&unread.text)));
                 }
@@ -249,7 +259,13 @@ impl Script {
     }
 }
 
-/// A command and its host on one line.
+/// The command and its host on one line.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&describe(self))
+    }
+}
+
 fn describe(command: &Command) -> String {
     let words: Vec<String> = command.words.iter().map(|word| one_line(&word.text)).collect();
     let mut line = words.join(" ");

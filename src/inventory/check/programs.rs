@@ -2,13 +2,15 @@
 
 use serde_saphyr::Spanned;
 
-use crate::actions::{effect, read_command_with};
+use crate::actions::read_command_with;
 use crate::catalogue::Catalogue;
 use crate::catalogue::entry::{self, EntryWire};
 use crate::catalogue::program::Program;
 use crate::inventory::error::{Checked, Mistake};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::model::effect::Effect;
+use crate::policy::effect::{self, Scratch};
+use crate::policy::place::Nowhere;
 
 /// Checks the descriptions; the catalogue holds the built-in programs and these.
 pub fn check(wires: Option<Entries<EntryWire>>) -> Checked<(entry::Entries, Catalogue)> {
@@ -90,7 +92,8 @@ fn check_examples(name: &Spanned<String>, wire: &EntryWire, catalogue: Catalogue
 fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
     let reading = read_command_with(example, None, catalogue);
     if !acts {
-        return effect::of_script(&reading.script) == Effect::Reads;
+        return effect::strongest(&effect::parts(&reading.script, &Scratch::default(), &Nowhere))
+            == Effect::Reads;
     }
     let mut runs = false;
     reading

@@ -2,7 +2,7 @@
 //!
 //! Code is not understood. A file that it names is taken for written where anything in it writes.
 
-use super::{Access, Touch};
+use super::access::{Access, Touch};
 use crate::shell::Command;
 
 /// What a call that writes looks like, in any of the languages.

@@ -4,6 +4,7 @@
 //! each other here. Whatever a word may mean counts: as it is written, with `..` and links resolved, and each
 //! file that a glob means now.
 
+mod access;
 mod code;
 pub mod guarded;
 mod programs;
@@ -14,41 +15,13 @@ mod transfer;
 use std::cell::OnceCell;
 
 use super::glob;
-use super::never::whereabouts;
 use super::place::{self, Meant, View};
 use crate::catalogue::Catalogue;
 use crate::model::rules::Rules;
 use crate::model::verdict::Reason;
-use crate::shell::{Command, Construct, Mode, Node, Script, Word};
+use crate::shell::{Command, Construct, Mode, Node, Script};
+pub use access::{Access, Touch};
 use guarded::{Guarded, Places};
-
-/// What is done to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touch {
-    /// It is read.
-    Read,
-    /// It is written, moved, removed, or its rights are changed.
-    Write,
-    /// The same for everything below it.
-    WriteAll,
-}
-
-/// A file that something touches.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Access {
-    /// How.
-    pub touch: Touch,
-    /// The path as it is written.
-    pub path: String,
-    /// Some of it is not known.
-    pub unknown: bool,
-}
-
-impl Access {
-    fn new(touch: Touch, word: &Word) -> Self {
-        Self { touch, path: word.text.clone(), unknown: word.unknown.is_some() }
-    }
-}
 
 /// Both lists of guarded files, each made when the first file asks for it.
 struct Lists<'a> {
@@ -93,7 +66,7 @@ pub fn tool_objections(
 }
 
 /// What a command touches. `inner` is false for the words of a wrapper.
-fn accesses(command: &Command, inner: bool, catalogue: Catalogue, view: &dyn View) -> Vec<Access> {
+pub fn accesses(command: &Command, inner: bool, catalogue: Catalogue, view: &dyn View) -> Vec<Access> {
     let mut accesses = Vec::new();
     // The redirections of a wrapper stand beside it, those of a command are its own.
     for redirection in &command.redirections {
@@ -147,7 +120,7 @@ impl<'a> Lists<'a> {
                 text: format!(
                     "Secret: `{shown}`{}{} is not read (`{}`). What it holds must not enter this session. If it matters, say in the report what a person should check.",
                     by("read"),
-                    whereabouts(command),
+                    command.whereabouts(),
                     found.glob
                 ),
             });
@@ -158,7 +131,7 @@ impl<'a> Lists<'a> {
             text: format!(
                 "Protected: `{shown}`{}{} is not written, moved or removed (`{}`). {}",
                 by("touched"),
-                whereabouts(command),
+                command.whereabouts(),
                 found.glob,
                 found.instead
             ),

@@ -1,7 +1,8 @@
 //! Which files a program touches, as the catalogue states it.
 
+use super::access::{Access, Touch};
 use super::transfer::{engine, transfer};
-use super::{Access, Touch, code, remove, sqlite};
+use super::{code, remove, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{FileHow, Files, Words};
@@ -46,17 +47,6 @@ pub fn accesses(
     let value = usage.as_ref().map(crate::catalogue::lookup::Usage::value);
     written(command, &files, (rest, value.as_deref().unwrap_or_default()), &texts, into);
     read(command, &files, rest, &texts, into);
-}
-
-pub(super) fn positionals<'a>(
-    command: &'a Command,
-    texts: &[&str],
-    valued: &[&str],
-    from: usize,
-) -> Vec<&'a Word> {
-    Scanner::new(texts, from, valued)
-        .filter_map(|item| if let Item::Positional(index) = item { command.words.get(index) } else { None })
-        .collect()
 }
 
 /// `dd if=FILE of=FILE`.

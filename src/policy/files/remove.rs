@@ -1,8 +1,8 @@
 //! Programs that touch whatever is in a folder: `find … -delete`, archives that are unpacked.
 
-use super::{Access, Touch};
+use super::access::{Access, Touch};
+use crate::catalogue::options::{Item, Scanner};
 use crate::policy::glob;
-use crate::shell::options::{Item, Scanner};
 use crate::shell::{Command, Word};
 
 /// Files whose names a search may be limited to and still hit what is guarded.

@@ -1,6 +1,6 @@
 //! `sqlite3`: whether a database is read or written is for its SQL to say.
 
-use super::{Access, Touch};
+use super::access::{Access, Touch};
 use crate::policy::sql;
 use crate::shell::{Command, Word};
 

@@ -1,9 +1,8 @@
 //! Programs that put files elsewhere: `cp` and its kin, and containers that get folders of this machine.
 
-use super::programs::positionals;
-use super::{Access, Touch};
+use super::access::{Access, Touch};
+use crate::catalogue::options::{Item, Scanner};
 use crate::policy::place::{self, View};
-use crate::shell::options::{Item, Scanner};
 use crate::shell::{Command, Word};
 
 /// `cp`, `mv` and their kin: what is written stands last, or after `-t`.
@@ -149,4 +148,11 @@ pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) 
         into.push(access(Touch::Read));
         into.extend((!read_only).then(|| access(Touch::WriteAll)));
     }
+}
+
+/// The words that are no options and no values of options.
+fn positionals<'a>(command: &'a Command, texts: &[&str], valued: &[&str], from: usize) -> Vec<&'a Word> {
+    Scanner::new(texts, from, valued)
+        .filter_map(|item| if let Item::Positional(index) = item { command.words.get(index) } else { None })
+        .collect()
 }

@@ -1,6 +1,5 @@
 //! `opsctl` knows the session that asks it by the client's variables. Nobody changes them for it.
 
-use super::whereabouts;
 use crate::catalogue::Catalogue;
 use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Node, Script};
@@ -35,7 +34,7 @@ pub fn objections(script: &Script) -> Vec<Reason> {
                 rule: "never",
                 text: format!(
                     "Never allowed (rule disguise): `opsctl`{}, when {how}. opsctl has to know which session asks. Call it plainly.",
-                    whereabouts(command)
+                    command.whereabouts()
                 ),
             });
         }

@@ -198,24 +198,10 @@ fn objection(rule: &Rule<'_>, found: &Found, command: &Command) -> Reason {
         text: format!(
             "Never allowed (rule {}): `{evidence}`{}. {}",
             rule.name,
-            whereabouts(command),
+            command.whereabouts(),
             rule.reason
         ),
     }
-}
-
-/// ", on ie01 through ssh, sudo"; empty for a plain command here.
-pub fn whereabouts(command: &Command) -> String {
-    let mut text = String::new();
-    if let Some(host) = command.host() {
-        text.push_str(", on ");
-        text.push_str(host);
-    }
-    if !command.via.is_empty() {
-        text.push_str(if command.host().is_some() { " through " } else { ", through " });
-        text.push_str(&command.via.join(", "));
-    }
-    text
 }
 
 /// Whether a command is denied by this rule: how its examples are proved.

@@ -1,0 +1,344 @@
+//! What a command does to the world, proved strictly: it reads only where every word of it is understood.
+//!
+//! The catalogue states what the forms of programs do and on which conditions; this file checks the conditions. Doubt
+//! falls towards unknown.
+
+mod awk;
+mod find;
+mod reason;
+mod request;
+mod scratch;
+mod sed;
+
+use super::files::{self, Touch};
+use super::place::View;
+use super::sql;
+use crate::actions::{Outcome, outcome};
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::options::{Item, Name, Scanner};
+use crate::catalogue::program::{Check, EffectTerms, How, Stated};
+use crate::catalogue::{Catalogue, base_name};
+use crate::model::effect::Effect;
+use crate::shell::{Command, Construct, Mode, Node, Script, glob};
+pub use reason::Why;
+
+/// One part of a script and what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartEffect {
+    /// The command, as people read it.
+    pub text: String,
+    /// Its effect.
+    pub effect: Effect,
+    /// The reason.
+    pub why: Why,
+}
+
+/// Where commands may write without changing anything that matters: globs of absolute paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scratch(pub Vec<String>);
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self(["/tmp/**", "/var/tmp/**"].map(str::to_owned).to_vec())
+    }
+}
+
+/// The effect of each command of a script, in the order of the text.
+pub fn parts(script: &Script, scratch: &Scratch, view: &dyn View) -> Vec<PartEffect> {
+    let prover = Prover { catalogue: script.catalogue, scratch, view };
+    let mut parts = Vec::new();
+    script.visit(|node| {
+        let (text, (effect, why)) = match node {
+            Node::Command(command) => (command.to_string(), prover.command(command, false)),
+            Node::Group(Construct::Through(command), inner) => {
+                (command.to_string(), prover.command(command, !inner.is_empty()))
+            }
+            Node::Group(..) => return,
+            Node::Unread(unread) => (unread.text.clone(), (Effect::Unknown, Why::Unread)),
+        };
+        parts.push(PartEffect { text, effect, why });
+    });
+    if !script.complaints.is_empty() && !parts.iter().any(|part| part.effect == Effect::Unknown) {
+        parts.push(PartEffect { text: String::new(), effect: Effect::Unknown, why: Why::Unread });
+    }
+    parts
+}
+
+/// The strongest effect of these parts; without any, it reads.
+pub fn strongest(parts: &[PartEffect]) -> Effect {
+    parts.iter().map(|part| part.effect).max().unwrap_or(Effect::Reads)
+}
+
+/// Folders from which programs are taken for what their name says.
+const PROGRAM_FOLDERS: &[&str] = &[
+    "/bin/",
+    "/sbin/",
+    "/usr/bin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/usr/local/sbin/",
+    "/snap/bin/",
+    "/usr/lib/",
+    "/usr/libexec/",
+    "/etc/init.d/",
+    "/etc/rc.d/",
+    "/opt/",
+];
+
+/// Variables by which a program runs another, loads code or reads its settings from elsewhere: globs of their names.
+const STEERING: &[&str] = &[
+    "PATH",
+    "LD_*",
+    "BASH_*",
+    "ENV",
+    "SHELLOPTS",
+    "PS4",
+    "IFS",
+    "PROMPT_COMMAND",
+    "*PAGER",
+    "*EDITOR",
+    "VISUAL",
+    "BROWSER",
+    "LESS*",
+    "GIT_*",
+    "PYTHON*",
+    "PERL*",
+    "RUBY*",
+    "NODE_*",
+    "JAVA_TOOL_OPTIONS",
+    "*_COMMAND",
+    "*_OPTS",
+    "RSYNC_RSH",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "TAR_OPTIONS",
+    "GREP_OPTIONS",
+    "AWKPATH",
+    "AWKLIBPATH",
+    "KUBECTL_EXTERNAL_DIFF",
+    "SYSTEMD_*",
+    "PSQLRC",
+    "PGSERVICEFILE",
+    "CLAUDE*",
+    "MANPAGER",
+    "MANOPT",
+];
+
+type Proof = (Effect, Why);
+
+/// Proves that a command reads, or finds the reason why that cannot be proved.
+struct Prover<'a> {
+    catalogue: Catalogue,
+    scratch: &'a Scratch,
+    view: &'a dyn View,
+}
+
+impl Prover<'_> {
+    /// `runs` is true for a command whose own command stands below it in the tree.
+    fn command(&self, command: &Command, runs: bool) -> Proof {
+        let own = self.words(command, runs);
+        match self.written(command, runs, &own) {
+            Some(path) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
+            _ => own,
+        }
+    }
+
+    /// The first file outside scratch that it writes.
+    fn written(&self, command: &Command, runs: bool, own: &Proof) -> Option<String> {
+        // A program that acts is judged by its action.
+        let accesses = files::accesses(command, !runs, self.catalogue, self.view);
+        let redirected =
+            command.redirections.iter().filter(|redirection| redirection.mode != Mode::Read).count();
+        accesses
+            .into_iter()
+            .take(if own.0 == Effect::Acts { redirected } else { usize::MAX })
+            .filter(|access| access.touch != Touch::Read)
+            .find(|access| !self.is_scratch(&access.path, command))
+            .map(|access| access.path)
+    }
+
+    fn is_scratch(&self, path: &str, command: &Command) -> bool {
+        scratch::is_scratch(path, command, self.scratch, self.view)
+    }
+
+    fn words(&self, command: &Command, runs: bool) -> Proof {
+        let Some(first) = command.words.first() else { return (Effect::Reads, Why::Stated) };
+        let Some(name) = first.known() else { return (Effect::Unknown, Why::UnknownProgram) };
+        if name.contains('/') && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder)) {
+            return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
+        }
+        if let Some((variable, _)) =
+            command.env.iter().find(|(name, _)| STEERING.iter().any(|one| glob(one, name)))
+        {
+            return (Effect::Unknown, Why::Variable(variable.clone()));
+        }
+        let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let unknown = |index: usize| command.words.get(index).is_some_and(|word| word.known().is_none());
+        let Some(usage) = self.catalogue.usage(&texts, &|_| false) else {
+            return (Effect::Unknown, Why::NotListed(base_name(name).to_owned()));
+        };
+        if usage.verb.iter().any(|index| unknown(*index)) {
+            return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
+        }
+        match outcome(command, self.catalogue) {
+            Outcome::Acts(actions) => {
+                return (Effect::Acts, Why::Acts(actions.first().map(|action| action.kind)));
+            }
+            Outcome::Quiet => return (Effect::Reads, Why::Stated),
+            Outcome::NoAction => {}
+        }
+        let program = base_name(name).to_owned();
+        let code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
+        let terms = match usage.form.effect {
+            Some(terms) => *terms,
+            None if runs && !code => EffectTerms::PLAIN,
+            None if code => return self.code(command),
+            None if usage.form.runs.is_some() => return (Effect::Unknown, Why::RunsUnknown(program)),
+            None => return (Effect::Unknown, Why::NotStated(usage.written(&texts))),
+        };
+        if !runs && usage.form.runs.is_some() && usage.form.effect.is_some() && terms.stated == Stated::Looks
+        {
+            // A wrapper without the command that it runs: `ssh host`, `watch` with an unknown one.
+            let idle = terms.check.is_some() || !terms.reads_with.is_empty() || terms.most_words.is_some();
+            if !idle && !code {
+                return (Effect::Unknown, Why::RunsUnknown(program));
+            }
+        }
+        match terms.stated {
+            Stated::ChangesSomething => (Effect::Changes, Why::Stated),
+            Stated::CannotBeSaid => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
+            Stated::Looks => self.conditions(command, &usage, &terms, &texts),
+            Stated::WritesFiles => match self.conditions(command, &usage, &terms, &texts) {
+                (Effect::Reads, _) if !self.names_a_file(command) => (Effect::Changes, Why::Stated),
+                proof => proof,
+            },
+        }
+    }
+
+    /// Whether it is known which files a command writes.
+    fn names_a_file(&self, command: &Command) -> bool {
+        let accesses = files::accesses(command, true, self.catalogue, self.view);
+        accesses.iter().any(|access| access.touch != Touch::Read)
+    }
+
+    /// Code of another language on the command line.
+    fn code(&self, command: &Command) -> Proof {
+        let _ = command;
+        (Effect::Unknown, Why::Code)
+    }
+
+    /// Reads where every condition of its form holds.
+    fn conditions(&self, command: &Command, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
+        let changes = |why| (Effect::Changes, why);
+        let mut reads = terms.reads_with.is_empty();
+        let mut words = 0;
+        let value = usage.value();
+        let outputs =
+            usage.form.files.or(usage.program.form.files).map(|files| files.outputs).unwrap_or_default();
+        let valued: Vec<&str> = value.iter().chain(outputs.iter()).copied().collect();
+        for item in Scanner::new(texts, usage.rest, &valued) {
+            match item {
+                Item::Option(name, at) => {
+                    if name.is_any(&terms.changes_with) {
+                        return changes(Why::Option(written(name)));
+                    }
+                    reads |= name.is_any(&terms.reads_with);
+                    let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+                    let doubtful = |values: &crate::catalogue::program::OptionValues| {
+                        name.is(values.option)
+                            && text.is_some_and(|text| values.values.iter().any(|one| glob(one, text)))
+                    };
+                    if terms.unknown_values.iter().any(doubtful) {
+                        return (Effect::Unknown, Why::Option(written(name)));
+                    }
+                    let listed = |flags: &crate::catalogue::program::Options| {
+                        name.is_any(flags)
+                            || name.is_any(&terms.reads_with)
+                            || name.is_any(&usage.form.quiet)
+                            || name.is_any(&valued)
+                            || name.is_any(&usage.program.host)
+                    };
+                    if terms.flags.is_some_and(|flags| !listed(&flags)) {
+                        return (Effect::Unknown, Why::UnknownOption(written(name)));
+                    }
+                }
+                Item::Positional(index) => {
+                    words += 1;
+                    let text = texts.get(index).copied().unwrap_or_default();
+                    if !fits(text, &terms.words) {
+                        return changes(Why::Word(text.to_owned()));
+                    }
+                }
+                Item::Dashes(_) => {}
+            }
+        }
+        if !reads {
+            return changes(Why::LacksOption(terms.reads_with.first().copied().unwrap_or_default()));
+        }
+        if terms.most_words.is_some_and(|most| words > most) {
+            return changes(Why::Stated);
+        }
+        match terms.check {
+            Some(check) => self.check(check, command, usage, texts),
+            None => (Effect::Reads, Why::Stated),
+        }
+    }
+
+    fn check(&self, check: Check, command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
+        let proved =
+            |reads: bool, why: Why| if reads { (Effect::Reads, Why::Stated) } else { (Effect::Changes, why) };
+        match check {
+            Check::SedScript => sed::effect(command, usage, texts),
+            Check::AwkProgram => awk::effect(command, usage, texts),
+            Check::FindExpression => find::effect(texts),
+            Check::HttpRequest => request::effect(command, self.catalogue),
+            Check::Sql => sql_effect(command, usage, texts),
+            Check::ArchiveMode => proved(find::lists_archive(texts), Why::Stated),
+            Check::GitSettings => (Effect::Reads, Why::Stated),
+        }
+    }
+}
+
+/// SQL in words, in options and on standard input.
+fn sql_effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
+    let value = usage.value();
+    let mut statements: Vec<&crate::shell::Word> = Vec::new();
+    let mut given = Vec::new();
+    for item in Scanner::new(texts, usage.rest, &value) {
+        if let Item::Option(name, Some(at)) = item {
+            if name.is_any(&["-c", "--command", "-e", "--execute", "-q", "--query"]) {
+                given.extend(command.words.get(at.index).map(|word| word.tail(at.offset)));
+            } else if name.is_any(&["-f", "--file"]) {
+                return (
+                    Effect::Unknown,
+                    Why::ScriptOnDisk(texts.get(at.index).copied().unwrap_or_default().to_owned()),
+                );
+            }
+        }
+    }
+    statements.extend(given.iter());
+    if statements.is_empty() {
+        statements.extend(command.stdin.as_ref());
+    }
+    if statements.is_empty() {
+        return (Effect::Unknown, Why::Unread);
+    }
+    match statements.iter().find(|word| !word.known().is_some_and(sql::only_reads)) {
+        None => (Effect::Reads, Why::Stated),
+        Some(_) => (Effect::Changes, Why::Statement),
+    }
+}
+
+fn written(name: Name<'_>) -> String {
+    match name {
+        Name::Short(letter) => format!("-{letter}"),
+        Name::Long(name) => format!("--{name}"),
+    }
+}
+
+/// Whether a word matches one of the globs, and none of those that begin with `!`.
+fn fits(word: &str, globs: &[&str]) -> bool {
+    let (not, of): (Vec<&str>, Vec<&str>) = globs.iter().partition(|one| one.starts_with('!'));
+    let excluded = not.iter().filter_map(|one| one.strip_prefix('!')).any(|one| glob(one, word));
+    !excluded && (of.is_empty() || of.iter().any(|one| glob(one, word)))
+}

@@ -1,0 +1,69 @@
+//! Why a part of a command has its effect.
+
+use std::fmt;
+
+use crate::model::action::ActionKind;
+
+/// Why a part of a command has its effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// The catalogue states it of this form.
+    Stated,
+    /// It carries out an action.
+    Acts(Option<ActionKind>),
+    /// It writes this file.
+    Writes(String),
+    /// Which program it is, only the run knows.
+    UnknownProgram,
+    /// The program is not in the catalogue.
+    NotListed(String),
+    /// Which verb of the program it is, only the run knows.
+    UnknownVerb(String),
+    /// The catalogue states no effect of this form.
+    NotStated(String),
+    /// The program runs a command that is not known.
+    RunsUnknown(String),
+    /// It is a script or a program in a folder of its own, or reads one.
+    ScriptOnDisk(String),
+    /// A variable makes the program run or load something else.
+    Variable(String),
+    /// This option changes something, or may.
+    Option(String),
+    /// The catalogue does not list this option.
+    UnknownOption(String),
+    /// Without this option it changes something.
+    LacksOption(&'static str),
+    /// With this word it changes something.
+    Word(String),
+    /// It is code that may do anything.
+    Code,
+    /// A statement or an expression in it changes something, or may.
+    Statement,
+    /// The text cannot be read.
+    Unread,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stated => f.write_str("the catalogue states it"),
+            Self::Acts(Some(kind)) => write!(f, "it is a {kind}"),
+            Self::Acts(None) => f.write_str("it is an action"),
+            Self::Writes(path) => write!(f, "it writes `{path}`"),
+            Self::UnknownProgram => f.write_str("its program is known only when it runs"),
+            Self::NotListed(program) => write!(f, "`{program}` is not in the catalogue of programs"),
+            Self::UnknownVerb(program) => write!(f, "the verb of `{program}` is known only when it runs"),
+            Self::NotStated(form) => write!(f, "the catalogue does not state that `{form}` only reads"),
+            Self::RunsUnknown(program) => write!(f, "the command that `{program}` runs is not known"),
+            Self::ScriptOnDisk(path) => write!(f, "`{path}` is a file that may do anything"),
+            Self::Variable(name) => write!(f, "the variable `{name}` can make it run something else"),
+            Self::Option(option) => write!(f, "the option `{option}` changes something"),
+            Self::UnknownOption(option) => write!(f, "the catalogue does not list the option `{option}`"),
+            Self::LacksOption(option) => write!(f, "without `{option}` it changes something"),
+            Self::Word(word) => write!(f, "`{word}` changes something"),
+            Self::Code => f.write_str("it is code that may do anything"),
+            Self::Statement => f.write_str("a statement in it changes something"),
+            Self::Unread => f.write_str("it cannot be read"),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! A file that something touches, and how.
+
+use crate::shell::Word;
+
+/// What is done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// It is read.
+    Read,
+    /// It is written, moved, removed, or its rights are changed.
+    Write,
+    /// The same for everything below it.
+    WriteAll,
+}
+
+/// A file that something touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// How.
+    pub touch: Touch,
+    /// The path as it is written.
+    pub path: String,
+    /// Some of it is not known.
+    pub unknown: bool,
+}
+
+impl Access {
+    /// A file that a word names.
+    pub fn new(touch: Touch, word: &Word) -> Self {
+        Self { touch, path: word.text.clone(), unknown: word.unknown.is_some() }
+    }
+}

@@ -1,0 +1,96 @@
+//! Every row of `tests/effects` says whether a command only reads or changes something. A change is never taken for a
+//! read; hardly a read is taken for anything else.
+//!
+//! `EFFECTS=zfs,disks cargo test --test effect_corpus` looks at these files alone and prints every row that is not proved.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use opsctl::actions::read_command;
+use opsctl::model::effect::Effect;
+use opsctl::policy::effect::{PartEffect, Scratch, parts, strongest};
+use opsctl::policy::place::Nowhere;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    command: String,
+    effect: Expected,
+    why: String,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Expected {
+    Read,
+    Change,
+}
+
+/// The rows of each file, by its stem.
+fn rows() -> BTreeMap<String, Vec<Row>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/effects");
+    let wanted = std::env::var("EFFECTS").ok();
+    let mut families = BTreeMap::new();
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let family = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if wanted.as_ref().is_some_and(|wanted| !wanted.split(',').any(|one| one == family)) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let row =
+            |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{family}: {error}: {line}"));
+        let rows = text.lines().map(row).collect();
+        families.insert(family, rows);
+    }
+    families
+}
+
+fn proved(command: &str) -> (Effect, Vec<PartEffect>) {
+    let reading = read_command(command, Some(Path::new("/app")));
+    let parts = parts(&reading.script, &Scratch::default(), &Nowhere);
+    (strongest(&parts), parts)
+}
+
+/// The parts that are not proved to read, with the reasons.
+fn reasons(parts: &[PartEffect]) -> String {
+    let doubtful = parts.iter().filter(|part| part.effect != Effect::Reads);
+    doubtful.map(|part| format!("\n    {}: {}: {}", part.effect.as_str(), part.text, part.why)).collect()
+}
+
+#[test]
+fn no_change_is_taken_for_a_read() {
+    let mut wrong = Vec::new();
+    for (family, rows) in rows() {
+        for row in rows.iter().filter(|row| row.effect == Expected::Change) {
+            if proved(&row.command).0 == Effect::Reads {
+                wrong.push(format!("{family}: {} ({})", row.command, row.why));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} changes:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn nearly_every_read_is_proved_to_read() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    let mut by_family: BTreeMap<String, usize> = BTreeMap::new();
+    for (family, rows) in rows() {
+        for row in rows.iter().filter(|row| row.effect == Expected::Read) {
+            count += 1;
+            let (effect, parts) = proved(&row.command);
+            if effect != Effect::Reads {
+                *by_family.entry(family.clone()).or_default() += 1;
+                wrong.push(format!("{family}: {} ({}){}", row.command, row.why, reasons(&parts)));
+            }
+        }
+    }
+    assert!(
+        wrong.len() * 100 <= count,
+        "{} of {count} reads: {by_family:?}\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
