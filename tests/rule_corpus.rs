@@ -16,7 +16,7 @@ use opsctl::model::mode::Mode;
 use opsctl::model::rules::Rules;
 use opsctl::policy::files::{self, guarded::Places};
 use opsctl::policy::modes;
-use opsctl::policy::never::{self, defaults::DEFAULTS};
+use opsctl::policy::never::{self, packs::defaults};
 use opsctl::policy::place::{Nowhere, View};
 use opsctl::shell;
 use serde::Deserialize;
@@ -105,7 +105,7 @@ fn what_agents_look_up_breaks_no_rule() {
 #[test]
 fn every_default_has_rows() {
     let rows = rows("never.jsonl");
-    for rule in DEFAULTS {
+    for rule in defaults() {
         let count = rows.iter().filter(|row| row.rule.as_deref() == Some(rule.name)).count();
         assert!(count >= 2 || rule.name == "destroy-cluster-data", "{} has {count} rows", rule.name);
     }
@@ -114,7 +114,7 @@ fn every_default_has_rows() {
 #[test]
 fn the_document_lists_every_default_and_its_example_is_valid() {
     let text = include_str!("../docs/policy.md");
-    for rule in DEFAULTS {
+    for rule in defaults() {
         assert!(text.contains(&format!("| `{}` |", rule.name)), "docs/policy.md lacks `{}`", rule.name);
     }
     for block in text.split("```yaml\n").skip(1) {

@@ -9,7 +9,10 @@ use crate::inventory::yaml::forms::{Entries, TextOrMap, entries};
 use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use crate::model::policy::Tier;
 use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
-use crate::policy::never::{self, bomb, defaults::DEFAULTS};
+use crate::policy::never::{
+    self, bomb,
+    packs::{PACKS, defaults},
+};
 use crate::policy::pattern::Pattern;
 
 /// Checks the rules.
@@ -29,9 +32,13 @@ pub fn check(
             return Err(Mistake::of(&name, "is the name of two rules", "rename one of the two"));
         }
         if wire.off {
-            let defaults = DEFAULTS.iter().map(|rule| rule.name).chain([bomb::NAME]);
-            if !defaults.clone().any(|known| known == name.value) {
-                let remedy = suggestion(&name.value, defaults.collect::<Vec<_>>());
+            let defaults: Vec<&str> = defaults()
+                .map(|rule| rule.name)
+                .chain(PACKS.iter().map(|pack| pack.name))
+                .chain([bomb::NAME])
+                .collect();
+            if !defaults.contains(&name.value.as_str()) {
+                let remedy = suggestion(&name.value, defaults);
                 return Err(Mistake::of(&name, "is not a default rule", remedy));
             }
             rules.off.push(name.value);

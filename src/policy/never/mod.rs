@@ -4,8 +4,8 @@
 //! started. What is only said is no command.
 
 pub mod bomb;
-pub mod defaults;
 mod disguise;
+pub mod packs;
 
 use super::pattern::{self, Behind, Found, Kind, Pattern};
 use super::place::{self, Nowhere, View};
@@ -16,7 +16,7 @@ use crate::model::policy::Tier;
 use crate::model::rules::{NeverRule, Rules};
 use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Node, Script, Suspicion, Word};
-use defaults::DEFAULTS;
+use packs::defaults;
 
 /// Folders with data; `hosts.yaml` may add to them. A folder means all below it where it ends in `/**`.
 pub const DATA: &[&str] = &[
@@ -117,7 +117,7 @@ fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
 
 /// Whether a default does not hold here, or another rule has its name.
 fn is_off(rules: &Rules, name: &str) -> bool {
-    rules.off.iter().any(|off| off == name) || rules.never.iter().any(|rule| rule.name == name)
+    packs::is_off(&rules.off, name) || rules.never.iter().any(|rule| rule.name == name)
 }
 
 fn judge(
@@ -168,7 +168,7 @@ fn by_default(
     let values = pattern::values(program, catalogue);
     let behind = Behind { name, start, values: &values };
     for rule in
-        DEFAULTS.iter().filter(|rule| !is_off(rules, rule.name) && rule.place.holds(command.host().is_some()))
+        defaults().filter(|rule| !is_off(rules, rule.name) && rule.place.holds(command.host().is_some()))
     {
         let denials = program.never.iter().filter(|denial| denial.rule == rule.name);
         let found = denials
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn every_default_denies_its_own_examples_and_nothing_near_them() {
-        for rule in DEFAULTS {
+        for rule in defaults() {
             assert!(!rule.matches.is_empty() && !rule.differs.is_empty(), "{} has no examples", rule.name);
             let named = format!("(rule {})", rule.name);
             for text in rule.matches {
@@ -299,19 +299,14 @@ mod tests {
     fn denials_in_the_catalogue_name_default_rules_and_hold_patterns() {
         for program in Catalogue::default().programs() {
             for denial in program.never.iter() {
-                assert!(
-                    DEFAULTS.iter().any(|rule| rule.name == denial.rule),
-                    "{}: {}",
-                    program.key,
-                    denial.rule
-                );
+                assert!(defaults().any(|rule| rule.name == denial.rule), "{}: {}", program.key, denial.rule);
                 for pattern in denial.patterns.iter() {
                     let parsed = Pattern::behind_program(pattern);
                     assert!(parsed.is_ok(), "{}: {pattern}: {parsed:?}", program.key);
                 }
             }
         }
-        for rule in DEFAULTS {
+        for rule in defaults() {
             let denies = |program: &Program| program.never.iter().any(|denial| denial.rule == rule.name);
             assert!(Catalogue::default().programs().any(denies), "no program has the rule {}", rule.name);
         }

@@ -1,0 +1,34 @@
+//! Containers, images and volumes.
+
+use super::{DefaultRule, RULE};
+
+/// The rules of this pack.
+pub static RULES: &[DefaultRule] = &[
+    DefaultRule {
+        name: "prune",
+        reason: "It removes whatever does not run at this moment, a stopped service's data included. Report the space in use (`docker system df`) and leave the cleaning to a person.",
+        matches: &[
+            "docker system prune -af --volumes",
+            "ssh root@ie01 'docker --log-level debug volume prune -f'",
+        ],
+        differs: &["docker system df", "docker system prune --help", "echo docker system prune"],
+        ..RULE
+    },
+    DefaultRule {
+        name: "remove-volume",
+        reason: "A volume is a service's data. Leave it in place and report what is wrong with it.",
+        matches: &["docker volume rm jellyfin_config", "docker volume ls -q | xargs docker volume rm"],
+        differs: &["docker volume ls", "docker volume inspect jellyfin_config"],
+        ..RULE
+    },
+    DefaultRule {
+        name: "compose-down-volumes",
+        reason: "It removes the project's data with its containers. Run `down` without it.",
+        matches: &[
+            "docker compose -f /opt/media/compose.yaml down -v",
+            "docker-compose down --remove-orphans --volumes",
+        ],
+        differs: &["docker compose down", "docker compose -v", "docker compose up -d --renew-anon-volumes"],
+        ..RULE
+    },
+];

@@ -1,0 +1,38 @@
+//! Processes, and the machine as a whole.
+
+use super::{DefaultRule, RULE};
+use crate::model::rules::Where;
+
+/// The rules of this pack.
+pub static RULES: &[DefaultRule] = &[
+    DefaultRule {
+        name: "kill-by-search",
+        reason: "A search for processes finds others than the one that is meant. Restart the service that owns it, or name one process id that you have looked at.",
+        matches: &[
+            "pkill -f jellyfin",
+            "lsof -ti :8096 | xargs kill -9",
+            "kill $(pgrep -f ffmpeg)",
+            "fuser -k 8096/tcp",
+        ],
+        differs: &["pgrep -f jellyfin", "kill 4711", "lsof -i :8096", "killall -l"],
+        ..RULE
+    },
+    DefaultRule {
+        name: "power",
+        reason: "A host takes all of its services down with it. Restart the one service that needs it, or ask for the reboot in the report.",
+        matches: &[
+            "ssh root@ie01 reboot",
+            "ssh root@ie01 'sudo shutdown -r now'",
+            "systemctl -H root@ie01 reboot",
+        ],
+        differs: &["systemctl restart nginx", "shutdown -c", "last reboot", "systemctl is-system-running"],
+        ..RULE
+    },
+    DefaultRule {
+        name: "local-sudo",
+        reason: "This session has the rights that it needs on this machine. On a host, `ssh HOST sudo …` is fine.",
+        place: Where::Local,
+        matches: &["sudo docker restart jellyfin", "sudo -i", "bash -c 'sudo ls'"],
+        differs: &["ssh ie01 sudo docker restart jellyfin", "echo sudo", "sudo --version"],
+    },
+];
