@@ -1,8 +1,6 @@
 //! `tool_input` and `tool_response`: the fields that are read of them. Tools are told apart by the shape of their
 //! input, not by their names.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess};
 
@@ -26,6 +24,23 @@ pub struct ToolFields {
     writes: bool,
 }
 
+/// The keys that are told apart, without a copy of each.
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Key {
+    Command,
+    Interrupted,
+    #[serde(alias = "notebook_path")]
+    FilePath,
+    Path,
+    Glob,
+    /// A key of read-only tools.
+    #[serde(alias = "limit", alias = "pages", alias = "cell_id")]
+    Offset,
+    #[serde(other)]
+    Other,
+}
+
 impl ToolFields {
     /// Takes the file that the tool opens.
     pub fn take_file(&mut self) -> Option<ToolFile> {
@@ -44,15 +59,15 @@ impl ToolFields {
 impl Lenient for ToolFields {
     fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
         let mut fields = Self::default();
-        while let Some(key) = object.next_key::<Cow<'de, str>>()? {
-            match key.as_ref() {
-                "command" => fields.command = object.next_value::<Text>()?.0,
-                "interrupted" => fields.interrupted = object.next_value::<Flag>()?.0,
-                "file_path" | "notebook_path" => fields.file = object.next_value::<Text>()?.0,
-                "path" => fields.path = object.next_value::<Text>()?.0,
-                "glob" => fields.glob = object.next_value::<Text>()?.0,
-                key => {
-                    fields.writes |= !matches!(key, "offset" | "limit" | "pages" | "cell_id");
+        while let Some(key) = object.next_key()? {
+            match key {
+                Key::Command => fields.command = object.next_value::<Text>()?.0,
+                Key::Interrupted => fields.interrupted = object.next_value::<Flag>()?.0,
+                Key::FilePath => fields.file = object.next_value::<Text>()?.0,
+                Key::Path => fields.path = object.next_value::<Text>()?.0,
+                Key::Glob => fields.glob = object.next_value::<Text>()?.0,
+                Key::Offset | Key::Other => {
+                    fields.writes |= matches!(key, Key::Other);
                     object.next_value::<IgnoredAny>()?;
                 }
             }
