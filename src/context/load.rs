@@ -104,7 +104,7 @@ impl<'a> Loader<'a> {
         let role::RoleFile { body, auto_include, complaint } = role::read(&file.text);
         let text = body.trim().to_owned();
         if let Some(complaint) = complaint {
-            self.skip(entry, complaint);
+            self.skip(entry, complaint.to_string());
         }
         if !text.is_empty() {
             self.reading.files.push(TextFile { text, ..file });

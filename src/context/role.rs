@@ -13,7 +13,23 @@ pub struct RoleFile<'a> {
     /// The entries of `auto_include`.
     pub auto_include: Vec<String>,
     /// What is wrong with the frontmatter.
-    pub complaint: Option<String>,
+    pub complaint: Option<FrontmatterError>,
+}
+
+/// Why the frontmatter of a role file declares no files.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FrontmatterError {
+    /// Its closing line is missing.
+    #[error("its frontmatter has no end; add a line `---`")]
+    NoEnd,
+    /// It is not YAML of the expected shape.
+    #[error("its frontmatter cannot be read ({what}{}); `auto_include` is a list of paths", .line.map(|line| format!(", line {line}")).unwrap_or_default())]
+    Unreadable {
+        /// The parser's message.
+        what: String,
+        /// The line in the role file, from 1 on.
+        line: Option<u64>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -32,7 +48,8 @@ enum OneOrMoreWire {
 /// Reads the text of a role file. Without a frontmatter, or with one that cannot be read, it declares no files.
 pub fn read(text: &str) -> RoleFile<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let plain = |complaint: Option<String>| RoleFile { body: text, auto_include: vec![], complaint };
+    let plain =
+        |complaint: Option<FrontmatterError>| RoleFile { body: text, auto_include: vec![], complaint };
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return plain(None) };
     let mut end = first.len();
@@ -43,17 +60,17 @@ pub fn read(text: &str) -> RoleFile<'_> {
         }
         is_end
     }) else {
-        return plain(Some("its frontmatter has no end; add a line `---`".to_owned()));
+        return plain(Some(FrontmatterError::NoEnd));
     };
     let yaml = text.get(first.len()..end).unwrap_or_default();
     let body = text.get(end + last.len()..).unwrap_or_default();
     match auto_include(yaml) {
         Ok(auto_include) => RoleFile { body, auto_include, complaint: None },
-        Err(why) => RoleFile { body, auto_include: vec![], complaint: Some(why) },
+        Err(error) => RoleFile { body, auto_include: vec![], complaint: Some(error) },
     }
 }
 
-fn auto_include(yaml: &str) -> Result<Vec<String>, String> {
+fn auto_include(yaml: &str) -> Result<Vec<String>, FrontmatterError> {
     if yaml.trim().is_empty() {
         return Ok(vec![]);
     }
@@ -61,8 +78,7 @@ fn auto_include(yaml: &str) -> Result<Vec<String>, String> {
     let wire: Option<FrontmatterWire> = from_str_with_options(yaml, options).map_err(|error| {
         let Mistake { place, what, .. } = error.into();
         // The line that opens the frontmatter stands before the YAML.
-        let line = place.map(|Place { line, .. }| format!(", line {}", line + 1)).unwrap_or_default();
-        format!("its frontmatter cannot be read ({what}{line}); `auto_include` is a list of paths")
+        FrontmatterError::Unreadable { what, line: place.map(|Place { line, .. }| line + 1) }
     })?;
     Ok(match wire.and_then(|wire| wire.auto_include) {
         None => vec![],
@@ -101,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_broken_frontmatter_is_told_and_costs_no_words() {
-        for (text, told) in [
+        for (text, expected) in [
             ("---\nauto_include: [a\n---\n# Chief\n", "its frontmatter cannot be read ("),
             ("---\nauto_include: {a: b}\n---\n# Chief\n", "`auto_include` is a list of paths"),
             ("---\n\tx\n---\n# Chief\n", "line "),
@@ -112,7 +128,10 @@ mod tests {
             let role = read(text);
             assert_eq!(role.auto_include, [""; 0], "{text}");
             assert!(role.body.ends_with("# Chief\n"), "{text}");
-            assert!(role.complaint.as_deref().is_some_and(|why| why.contains(told)), "{role:?}");
+            assert!(
+                role.complaint.as_ref().is_some_and(|error| error.to_string().contains(expected)),
+                "{role:?}"
+            );
         }
     }
 }

@@ -236,8 +236,8 @@ mod tests {
         let boundary = r#"{"type":"system","subtype":"compact_boundary","isSidechain":false}"#;
         assert_eq!(used(&[&answer(100), boundary, "{}"]), None);
         assert_eq!(used(&[&answer(190_000), boundary, &answer(20_000)]), Some(20_000));
-        let told = r#"{"type":"user","message":{"content":"a \"compact_boundary\" of the assistant"}}"#;
-        assert_eq!(used(&[&answer(100), told]), Some(100));
+        let mention = r#"{"type":"user","message":{"content":"a \"compact_boundary\" of the assistant"}}"#;
+        assert_eq!(used(&[&answer(100), mention]), Some(100));
     }
 
     #[test]
@@ -312,16 +312,16 @@ mod tests {
                 r#"{{"type":"attachment","attachment":{{"type":"model","identity":{{"modelId":"{name}"}}}}}}"#
             )
         };
-        let told = |lines: &[String], model: &str| {
+        let named = |lines: &[String], model: &str| {
             std::fs::write(file.path(), lines.join("\n")).unwrap();
             client_name(file.path(), model)
         };
         let (large, small) = (identity("claude-sonnet-4-5[1m]"), identity("claude-sonnet-4-5"));
         let large_name = Some("claude-sonnet-4-5[1m]".to_owned());
-        assert_eq!(told(&[large.clone(), answer(50)], "claude-sonnet-4-5"), large_name);
-        assert_eq!(told(&[large.clone(), small], "claude-sonnet-4-5"), Some("claude-sonnet-4-5".to_owned()));
+        assert_eq!(named(&[large.clone(), answer(50)], "claude-sonnet-4-5"), large_name);
+        assert_eq!(named(&[large.clone(), small], "claude-sonnet-4-5"), Some("claude-sonnet-4-5".to_owned()));
         // It is another model's now.
-        assert_eq!(told(&[large], "claude-haiku-4-5"), None);
-        assert_eq!(told(&["{\"modelId\":7}".to_owned()], "claude-haiku-4-5"), None);
+        assert_eq!(named(&[large], "claude-haiku-4-5"), None);
+        assert_eq!(named(&["{\"modelId\":7}".to_owned()], "claude-haiku-4-5"), None);
     }
 }

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{Finding, Patient};
+use super::examined::Examined;
+use super::finding::Finding;
 use crate::model::policy::OnFailure;
 
 const CHECK: &str = "client";
@@ -65,8 +66,8 @@ fn knows_on_failure(version: &str) -> bool {
 }
 
 /// Whether the client is there and honours what the policy asks for.
-pub fn client(patient: &Patient<'_>) -> Finding {
-    let Some(client) = &patient.client else {
+pub fn client(examined: &Examined<'_>) -> Finding {
+    let Some(client) = &examined.client else {
         return Finding::failed(
             CHECK,
             "no client: no `claude` in PATH",
@@ -89,7 +90,7 @@ pub fn client(patient: &Patient<'_>) -> Finding {
     }
     let what = format!("{what} does not know `onFailure`: when the guard fails, commands run");
     let remedy = "install 2.1.295 or later";
-    match patient.policy.installation.policy.on_failure {
+    match examined.policy.installation.policy.on_failure {
         OnFailure::Closed => Finding::failed(CHECK, what, remedy),
         OnFailure::Open => Finding::warning(CHECK, what, remedy),
     }

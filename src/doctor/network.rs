@@ -4,7 +4,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::client::in_path;
-use super::{Finding, Patient};
+use super::examined::Examined;
+use super::finding::Finding;
 use crate::guard::verification;
 use crate::probe::health;
 use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
@@ -19,9 +20,9 @@ const SERVICES_DEADLINE: Duration = Duration::from_secs(15);
 const NAMED: usize = 20;
 
 /// Whether operators can be told.
-pub fn notifications(patient: &Patient<'_>) -> Finding {
+pub fn notifications(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "notifications";
-    if patient.environment.apprise_urls.is_none() {
+    if examined.environment.apprise_urls.is_none() {
         let remedy = "set CLAUDEOPS_APPRISE_URLS to apprise's URLs";
         return Finding::warning(CHECK, "nobody is told: CLAUDEOPS_APPRISE_URLS is not set", remedy);
     }
@@ -32,7 +33,7 @@ pub fn notifications(patient: &Patient<'_>) -> Finding {
             "install it, e.g. with `pipx install apprise`",
         );
     };
-    if patient.quick {
+    if examined.quick {
         return Finding::ok(CHECK, apprise.display().to_string());
     }
     let answers = Command::new(&apprise)
@@ -66,9 +67,9 @@ pub fn icmp() -> Finding {
 }
 
 /// Every host of the inventory, at once.
-pub fn hosts(patient: &Patient<'_>) -> Finding {
+pub fn hosts(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "hosts";
-    let hosts = &patient.policy.installation.inventory.hosts;
+    let hosts = &examined.policy.installation.inventory.hosts;
     let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
     let found = match icmp::ping_all(&addresses, DEADLINE) {
         Ok(found) => found,
@@ -88,9 +89,9 @@ pub fn hosts(patient: &Patient<'_>) -> Finding {
 }
 
 /// Every service of the inventory, at once, in all the ways that it states.
-pub fn services(patient: &Patient<'_>) -> Finding {
+pub fn services(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "services";
-    let inventory = &patient.policy.installation.inventory;
+    let inventory = &examined.policy.installation.inventory;
     let subjects = inventory
         .services
         .iter()

@@ -4,13 +4,14 @@ use std::os::unix::fs::MetadataExt as _;
 
 use rustix::fs::{Access, access};
 
-use super::{Finding, Patient};
+use super::examined::Examined;
+use super::finding::Finding;
 use crate::ledger::Ledger;
 
 /// The folder: there, writable, and nobody else's to write.
-pub fn folder(patient: &Patient<'_>) -> Finding {
+pub fn folder(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "state folder";
-    let folder = &patient.environment.state_dir;
+    let folder = &examined.environment.state_dir;
     let name = folder.display();
     let metadata = match folder.metadata() {
         Ok(metadata) if metadata.is_dir() => metadata,
@@ -38,11 +39,11 @@ pub fn folder(patient: &Patient<'_>) -> Finding {
 }
 
 /// The ledger: whole, in the journal mode that lets hooks read while others write, and of this release.
-pub fn ledger(patient: &Patient<'_>) -> Finding {
+pub fn ledger(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "ledger";
-    let path = &patient.environment.db_path;
+    let path = &examined.environment.db_path;
     let health = match Ledger::open_existing(path)
-        .and_then(|ledger| ledger.map(|ledger| ledger.health(!patient.quick)).transpose())
+        .and_then(|ledger| ledger.map(|ledger| ledger.health(!examined.quick)).transpose())
     {
         Ok(Some(health)) => health,
         Ok(None) => {

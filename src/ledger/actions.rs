@@ -3,7 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Change, LedgerError, time};
+use super::database::Change;
+use super::error::LedgerError;
+use super::time;
 use crate::model::event::ToolResult;
 use crate::model::policy::Tier;
 use crate::policy::decide::{BudgetKey, Reservation};
@@ -21,7 +23,7 @@ pub(super) const RESERVED_FOR_ACTION: &str = "SELECT id, service, kind, counts F
      ORDER BY state = 'reserved' AND expires_at > ?6 DESC, id";
 
 /// The actions are empty where an older release has settled the call.
-pub(super) const TOLD_BEFORE: &str =
+pub(super) const ALREADY_SETTLED: &str =
     "SELECT 1 FROM hook_settled WHERE session_id IS ?1 AND tool_use_id = ?2 AND actions IN (?3, '') LIMIT 1";
 
 pub(super) const RELEASE: &str =
@@ -93,7 +95,7 @@ impl Change<'_> {
         let (reserved, unreserved) = match call.tool_use {
             Some(_) => {
                 let reserved = self.reserved_for_call(call)?;
-                let first = self.first_telling(call, evidence, now)?;
+                let first = self.note_settled(call, evidence, now)?;
                 if reserved.is_empty() && !first {
                     return Ok(Settled::Before);
                 }
@@ -157,20 +159,20 @@ impl Change<'_> {
         Ok((found, left))
     }
 
-    /// Notes that this call has been told; false when it had been already.
-    fn first_telling(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> rusqlite::Result<bool> {
-        let told = self
+    /// Notes that this call has been settled; false when it had been already.
+    fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> rusqlite::Result<bool> {
+        let settled = self
             .transaction
-            .query_row(TOLD_BEFORE, params![call.session, call.tool_use, evidence], |_| Ok(()))
+            .query_row(ALREADY_SETTLED, params![call.session, call.tool_use, evidence], |_| Ok(()))
             .optional()?
             .is_some();
-        if !told {
+        if !settled {
             self.transaction.execute(
                 "INSERT INTO hook_settled (session_id, tool_use_id, actions, settled_at) VALUES (?1, ?2, ?3, ?4)",
                 params![call.session, call.tool_use, evidence, time::write(now)],
             )?;
         }
-        Ok(!told)
+        Ok(!settled)
     }
 
     fn insert_hook_action(

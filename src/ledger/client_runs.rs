@@ -3,8 +3,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{Row, params};
 
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
 use super::history::Period;
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::{migrate, time};
 use crate::model::policy::{Policy, Tier};
 
 /// A session that is about to start.

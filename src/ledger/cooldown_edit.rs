@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::errors::ParseError;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
 use super::cooldown_file::MAX_BYTES;
 use super::folder_lock::{folder_of, turn_in_folder_of};
-use super::patience::BUSY_TIMEOUT;
+use super::lock_timeout::BUSY_TIMEOUT;
 use super::time;
 use crate::plain_file::{self, Content};
 
@@ -50,14 +51,40 @@ pub enum EditError {
         /// What went wrong.
         error: io::Error,
     },
-    /// What stands in it is not a cooldown file; overwriting it would lose it.
-    #[error("{path} is left as it is, since it is not a cooldown file ({reason}); mend it or move it away")]
+    /// Its content is not a cooldown file; overwriting it would lose the content.
+    #[error("{path} is left as it is, since it is not a cooldown file ({error}); mend it or move it away")]
     Foreign {
         /// The file.
         path: String,
-        /// What is wrong with it.
-        reason: String,
+        /// What is wrong with its content.
+        error: ContentError,
     },
+}
+
+/// What is wrong with the content of a cooldown file.
+#[derive(Debug, thiserror::Error)]
+pub enum ContentError {
+    /// It is larger than [`MAX_BYTES`].
+    #[error("it has {0} bytes")]
+    TooLarge(u64),
+    /// It is not UTF-8.
+    #[error(transparent)]
+    NotUtf8(#[from] std::string::FromUtf8Error),
+    /// It is not strict JSON.
+    #[error(transparent)]
+    NotJson(#[from] serde_json::Error),
+    /// The editor cannot read it.
+    #[error(transparent)]
+    NotEditable(#[from] ParseError),
+    /// The file is JSON, but not an object.
+    #[error("it is not an object")]
+    NotAnObject,
+    /// A key does not hold an object.
+    #[error("its `{0}` is not an object")]
+    KeyNotAnObject(String),
+    /// A list of a service does not hold a list.
+    #[error("a list of `{0}` is not a list")]
+    NotAList(String),
 }
 
 /// Applies the edits, each to its service, in one atomic replacement while no other process
@@ -67,13 +94,13 @@ pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
         return Ok(());
     }
     let fail = |error| EditError::Io { path: path.display().to_string(), error };
-    let foreign = |reason: String| EditError::Foreign { path: path.display().to_string(), reason };
+    let foreign = |error| EditError::Foreign { path: path.display().to_string(), error };
     let _turn = turn_in_folder_of(path, BUSY_TIMEOUT).map_err(fail)?;
     let path = &behind_link(path).map_err(fail)?;
     let before = existing(path).map_err(fail)?;
     let text = match plain_file::read(path, MAX_BYTES) {
-        Ok(Content::Bytes(bytes)) => String::from_utf8(bytes).map_err(|error| foreign(error.to_string()))?,
-        Ok(Content::TooLarge(bytes)) => return Err(foreign(format!("it has {bytes} bytes"))),
+        Ok(Content::Bytes(bytes)) => String::from_utf8(bytes).map_err(|error| foreign(error.into()))?,
+        Ok(Content::TooLarge(bytes)) => return Err(foreign(ContentError::TooLarge(bytes))),
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => return Err(fail(error)),
     };
@@ -121,21 +148,25 @@ fn replace(path: &Path, before: Option<&Metadata>, text: &str) -> io::Result<()>
     Ok(())
 }
 
-/// The edited text, or why this text cannot be edited.
-fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, String> {
+/// The text with the edits applied.
+fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, ContentError> {
     let text = if text.trim().is_empty() { "{\n  \"services\": {}\n}\n" } else { text };
     // Strict JSON: what other readers could not read must not be made to look mended.
-    serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| error.to_string())?;
-    let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
-    let file = root.object_value().ok_or("it is not an object")?;
-    let services = file.object_value_or_create("services").ok_or("its `services` is not an object")?;
+    serde_json::from_str::<serde::de::IgnoredAny>(text)?;
+    let root = CstRootNode::parse(text, &ParseOptions::default())?;
+    let file = root.object_value().ok_or(ContentError::NotAnObject)?;
+    let services = object_of(&file, "services")?;
     let objects = uses_objects(&services);
     for (name, edit) in edits {
-        let service =
-            services.object_value_or_create(name).ok_or_else(|| format!("its `{name}` is not an object"))?;
-        change(&service, *edit, objects).ok_or_else(|| format!("a list of `{name}` is not a list"))?;
+        let service = object_of(&services, name)?;
+        change(&service, *edit, objects).ok_or_else(|| ContentError::NotAList((*name).to_owned()))?;
     }
     Ok(root.to_string())
+}
+
+/// The object under a key, created if the key is missing.
+fn object_of(parent: &CstObject, key: &str) -> Result<CstObject, ContentError> {
+    parent.object_value_or_create(key).ok_or_else(|| ContentError::KeyNotAnObject(key.to_owned()))
 }
 
 /// Whether the file keeps objects (`restarts`) rather than plain timestamps (`restart_timestamps`).

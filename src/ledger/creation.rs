@@ -15,7 +15,7 @@ use super::{folder_lock, migrate};
 /// Where this way is not open (no lock, no such move on this file system, a folder that cannot be written to),
 /// nothing is done: SQLite then creates the file in its place, or says why it cannot.
 pub fn create(path: &Path) -> rusqlite::Result<()> {
-    let Ok(_turn) = folder_lock::turn_in_folder_of(path, super::patience::BUSY_TIMEOUT) else {
+    let Ok(_turn) = folder_lock::turn_in_folder_of(path, super::lock_timeout::BUSY_TIMEOUT) else {
         return Ok(());
     };
     // Another process may have created it while this one waited.

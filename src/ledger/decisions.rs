@@ -6,8 +6,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
+use super::actions::CallId;
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
 use super::history::Period;
-use super::{CallId, Change, Ledger, LedgerError, migrate, time};
+use super::{migrate, time};
 use crate::model::policy::Tier;
 
 /// The rows that statistics are made of: the latest ones.

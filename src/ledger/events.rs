@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
 use crate::model::event::NewEvent;
 
 /// An event as it is stored, whoever wrote it.
@@ -46,7 +48,8 @@ pub(super) const LATEST: &str = "SELECT id, created_at, level, service, message 
 pub(super) const LAST_WRITTEN: &str =
     "SELECT id, created_at, level, service, message FROM events ORDER BY id DESC LIMIT ?1";
 
-const TOLD_LATELY: &str = "SELECT 1 FROM (SELECT session_id, message FROM events ORDER BY id DESC LIMIT 50)
+const RECENT_DUPLICATE: &str =
+    "SELECT 1 FROM (SELECT session_id, message FROM events ORDER BY id DESC LIMIT 50)
      WHERE session_id IS ?1 AND message = ?2";
 
 /// Who tells of an event.
@@ -114,13 +117,17 @@ impl Change<'_> {
         event: &NewEvent,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        if self.told_lately(session, &event.message)? { Ok(()) } else { self.add_event(session, event, now) }
+        if self.is_recent_event(session, &event.message)? {
+            Ok(())
+        } else {
+            self.add_event(session, event, now)
+        }
     }
 
     /// Whether an event with these words is among the latest, in this session or outside of any.
-    pub fn told_lately(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
-        let told = || self.transaction.prepare(TOLD_LATELY)?.exists(params![session, message]);
-        told().map_err(|e| self.error(e))
+    pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
+        let found = || self.transaction.prepare(RECENT_DUPLICATE)?.exists(params![session, message]);
+        found().map_err(|e| self.error(e))
     }
 }
 

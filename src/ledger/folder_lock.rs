@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Waits for this process's turn in the folder of `path`; it ends with the file that is returned, or with
 /// the process. Not to be asked for twice at once.
-pub fn turn_in_folder_of(path: &Path, patience: Duration) -> io::Result<File> {
+pub fn turn_in_folder_of(path: &Path, timeout: Duration) -> io::Result<File> {
     let folder = File::open(folder_of(path))?;
     match folder.try_lock() {
         Ok(()) => return Ok(folder),
@@ -27,7 +27,7 @@ pub fn turn_in_folder_of(path: &Path, patience: Duration) -> io::Result<File> {
         let locked = folder.lock().map(|()| folder);
         let _ = sender.send(locked);
     })?;
-    receiver.recv_timeout(patience).unwrap_or_else(|_| {
+    receiver.recv_timeout(timeout).unwrap_or_else(|_| {
         Err(io::Error::new(ErrorKind::TimedOut, "another process holds the lock on the folder"))
     })
 }

@@ -1,6 +1,8 @@
 //! The health of the database itself.
 
-use super::{Ledger, LedgerError, migrate};
+use super::database::Ledger;
+use super::error::LedgerError;
+use super::migrate;
 
 /// What a check-up of the database finds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
-use super::{Event, Ledger, LedgerError, events, migrate, time};
+use super::database::Ledger;
+use super::error::LedgerError;
+use super::events::Event;
+use super::{events, migrate, time};
 
 /// An action that has run, successfully or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deed {
+pub struct ActionRecord {
     /// When it had run.
     pub at: DateTime<Utc>,
     /// The service.
@@ -52,7 +55,7 @@ impl<T> Period<T> {
 }
 
 /// How often each key occurs that two tables may share.
-type Told = HashMap<(Option<String>, String, String, DateTime<Utc>), usize>;
+type SharedRows = HashMap<(Option<String>, String, String, DateTime<Utc>), usize>;
 
 const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, state = 'done', session_id, counts
      FROM hook_actions WHERE state IN ('done', 'failed') AND settled_at >= ?1 ORDER BY id DESC LIMIT ?2";
@@ -63,24 +66,28 @@ const BY_ANYONE: &str =
 
 impl Ledger {
     /// The latest actions that have run since, whoever wrote them down: hooks, people, other programs.
-    pub fn deeds(&self, since: DateTime<Utc>, most: u32) -> Result<Period<Deed>, LedgerError> {
-        self.try_deeds(since, most).map_err(|cause| self.error(cause))
+    pub fn actions_since(
+        &self,
+        since: DateTime<Utc>,
+        most: u32,
+    ) -> Result<Period<ActionRecord>, LedgerError> {
+        self.try_actions_since(since, most).map_err(|cause| self.error(cause))
     }
 
-    fn try_deeds(&self, since: DateTime<Utc>, most: u32) -> rusqlite::Result<Period<Deed>> {
-        let mut deeds = Vec::new();
+    fn try_actions_since(&self, since: DateTime<Utc>, most: u32) -> rusqlite::Result<Period<ActionRecord>> {
+        let mut actions = Vec::new();
         // What hooks have settled stands in both tables, with the same time.
-        let mut told = Told::new();
+        let mut shared = SharedRows::new();
         let wanted = params![time::floor(since), i64::from(most) + 1];
         if migrate::is_latest(&self.connection)? {
             let mut statement = self.connection.prepare(BY_HOOKS)?;
             let mut rows = statement.query(wanted)?;
             while let Some(row) = rows.next()? {
-                let Some(deed) = deed(row) else { continue };
+                let Some(action) = action(row) else { continue };
                 if row.get(7)? {
-                    *told.entry(key(&deed)).or_default() += 1;
+                    *shared.entry(key(&action)).or_default() += 1;
                 }
-                deeds.push(deed);
+                actions.push(action);
             }
         }
         if migrate::has_table(&self.connection, "cooldown_actions")? {
@@ -88,16 +95,16 @@ impl Ledger {
             let mut rows = statement.query(wanted)?;
             while let Some(row) = rows.next()? {
                 // Another writer's column may hold anything; what cannot be read is left out.
-                let Some(deed) = deed(row) else { continue };
-                match told.get_mut(&key(&deed)) {
+                let Some(action) = action(row) else { continue };
+                match shared.get_mut(&key(&action)) {
                     Some(left) if *left > 0 => *left -= 1,
-                    _ => deeds.push(deed),
+                    _ => actions.push(action),
                 }
             }
         }
-        deeds.retain(|deed| deed.at >= since);
-        deeds.sort_by_key(|deed| std::cmp::Reverse(deed.at));
-        Ok(Period::of(deeds, most))
+        actions.retain(|action| action.at >= since);
+        actions.sort_by_key(|action| std::cmp::Reverse(action.at));
+        Ok(Period::of(actions, most))
     }
 
     /// The latest events since, newest first.
@@ -111,12 +118,12 @@ impl Ledger {
     }
 }
 
-fn key(deed: &Deed) -> (Option<String>, String, String, DateTime<Utc>) {
-    (deed.session.clone(), deed.service.clone(), deed.kind.clone(), deed.at)
+fn key(action: &ActionRecord) -> (Option<String>, String, String, DateTime<Utc>) {
+    (action.session.clone(), action.service.clone(), action.kind.clone(), action.at)
 }
 
-fn deed(row: &Row<'_>) -> Option<Deed> {
-    Some(Deed {
+fn action(row: &Row<'_>) -> Option<ActionRecord> {
+    Some(ActionRecord {
         at: time::read(&row.get::<_, String>(0).ok()?)?,
         service: row.get(1).ok()?,
         kind: row.get(2).ok()?,

@@ -6,7 +6,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
 use crate::model::event::Level;
 use crate::model::notice::{Body, Notice};
 
@@ -16,7 +18,7 @@ const CLAIM_LIFE: TimeDelta = TimeDelta::seconds(60);
 /// What could not be delivered in a day is history; a flood of it would hide what is new.
 const STILL_NEWS: TimeDelta = TimeDelta::hours(24);
 
-pub(super) const TOLD: &str = "SELECT 1 FROM notices WHERE key = ?1 AND quiet_until > ?2 LIMIT 1";
+pub(super) const SUPPRESSED: &str = "SELECT 1 FROM notices WHERE key = ?1 AND quiet_until > ?2 LIMIT 1";
 
 pub(super) const UNDELIVERED: &str = "SELECT count(*) FROM notices
      WHERE state IN ('pending', 'sending', 'failed') AND created_at >= ?1";
@@ -125,7 +127,7 @@ impl Change<'_> {
         has_target: bool,
         now: DateTime<Utc>,
     ) -> rusqlite::Result<Option<i64>> {
-        if self.transaction.prepare(TOLD)?.exists(params![notice.key, time::write(now)])? {
+        if self.transaction.prepare(SUPPRESSED)?.exists(params![notice.key, time::write(now)])? {
             return Ok(None);
         }
         let format = match notice.body {

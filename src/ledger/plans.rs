@@ -16,10 +16,10 @@ const HOT: [&str; 14] = [
     usage::KEYS_WITH_RESERVATIONS,
     actions::RESERVED_FOR_CALL,
     actions::RESERVED_FOR_ACTION,
-    actions::TOLD_BEFORE,
+    actions::ALREADY_SETTLED,
     actions::RELEASE,
     events::LATEST,
-    notices::TOLD,
+    notices::SUPPRESSED,
     notices::UNDELIVERED,
     notices::PROBLEMS,
 ];

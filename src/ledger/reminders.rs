@@ -3,7 +3,10 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension as _, params};
 
-use super::{Change, Ledger, LedgerError, Source, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::events::Source;
+use super::{migrate, time};
 
 /// The latest events among which a session's report is looked for.
 const LATEST: u32 = 5_000;

@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, params};
 
-use super::{Change, LedgerError, time};
+use super::database::Change;
+use super::error::LedgerError;
+use super::time;
 
 /// As many healthy checks in a row clear a service's counters (SPEC-0007 of Claude Ops).
 pub const HEALTHY_CHECKS: u32 = 2;

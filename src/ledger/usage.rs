@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Statement, params};
 
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
 use crate::model::policy::Policy;
 use crate::policy::budget::Usage;
 use crate::policy::decide::{BudgetKey, Snapshot};

@@ -14,7 +14,7 @@ pub enum ActionKind {
     Redeployment,
     /// A change is proposed on a forge.
     PullRequest,
-    /// A person is told something.
+    /// A person is stated something.
     Notification,
     /// Nobody may do this at any tier, such as restarting everything at once.
     Forbidden,
@@ -77,7 +77,7 @@ pub enum Family {
     Program,
 }
 
-/// What the command names, before `hosts.yaml` maps it to a service. `None` inside: it could not be told.
+/// What the command names, before `hosts.yaml` maps it to a service. `None` inside: it could not be stated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Target {
     /// A container name.
@@ -96,7 +96,7 @@ pub enum Target {
     Playbook(Playbook),
     /// A service, by any of its names.
     Service(String),
-    /// The service cannot be told.
+    /// The service cannot be stated.
     Unknown,
     /// Those to whom a message goes.
     Recipients(Vec<Recipient>),

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::policy::Window;
+use super::window::Window;
 
 /// A health endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -98,7 +98,7 @@ impl Service {
 
 impl Inventory {
     /// The service that a command's target belongs to. A name that no service lists is its own service;
-    /// `None` when the target could not be told or is none.
+    /// `None` when the target could not be stated or is none.
     ///
     /// `host` decides between services on different hosts that use the same name for a part.
     pub fn service_of(&self, target: &Target, host: Option<&str>) -> Option<String> {

@@ -1,7 +1,7 @@
 //! The rules of `hosts.yaml` about commands, files and tools, beside those that every installation has.
 
 use super::action::{ActionKind, Verb};
-use super::policy::Tier;
+use super::tier::Tier;
 use crate::catalogue::Catalogue;
 
 /// What an installation adds to the rules that come with this program, or takes from them.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::model::{Step, ToolResult};
+use super::script::Step;
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,15 @@ fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What a tool call came to, as the model was told.
+#[derive(Debug, Clone)]
+pub struct ToolResult {
+    /// The text.
+    pub text: String,
+    /// The client calls it an error: denied, or failed.
+    pub is_error: bool,
 }
 
 /// The results of tool calls in a request, with the ids of their calls.

@@ -1,47 +1,13 @@
 //! The scripted model: it does what the script says, whatever the client tells it, and remembers what it was told.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
 use super::http::{Request, Response, Server};
-use super::messages::{Role, conversation, opening, role, stream, tool_results, whole};
-
-/// One answer of the model.
-#[derive(Debug, Clone)]
-pub enum Step {
-    /// It runs a command.
-    Bash(String),
-    /// It calls a tool with this input.
-    Tool(&'static str, Value),
-    /// It says something, and ends its turn.
-    Say(&'static str),
-}
-
-/// What the model is going to do.
-#[derive(Debug, Default)]
-pub struct Script {
-    /// The session's own agent.
-    pub agent: VecDeque<Step>,
-    /// The subagent, known by [`SUBAGENT`] in its prompt.
-    pub subagent: VecDeque<Step>,
-    /// What the verifier of an agent hook finds, in order; then it has no objection.
-    pub verdicts: VecDeque<Value>,
-}
-
-/// The prompt of the one subagent that a script may start.
-pub const SUBAGENT: &str = "You are the subagent of a rehearsal.";
-
-/// What a tool call came to, as the model was told.
-#[derive(Debug, Clone)]
-pub struct ToolResult {
-    /// The text.
-    pub text: String,
-    /// The client calls it an error: denied, or failed.
-    pub is_error: bool,
-}
+use super::messages::{Role, ToolResult, conversation, opening, role, stream, tool_results, whole};
+use super::script::{SUBAGENT, Script, Step};
 
 /// The model behind a loopback port, gone when dropped.
 pub struct Model {

@@ -8,9 +8,9 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Map, Value, json};
 
 use super::http::{Response, Server};
-use super::model::{SUBAGENT, Script, Step};
+use super::report::{Finding, Outcome};
+use super::script::{SUBAGENT, Script, Step};
 use super::stage::{Played, Props, Stage};
-use super::{Finding, Outcome};
 use crate::inventory::compiled::Compiled;
 use crate::ledger::Ledger;
 use crate::model::action::ActionKind;
@@ -155,9 +155,9 @@ fn long_context(props: &Props, policy: &Compiled) -> io::Result<Seen> {
     let stage = Stage::set(props, &policy)?;
     stage.write("state/cooldown.json", &used(&names.iter().map(String::as_str).collect::<Vec<_>>(), 1))?;
     let played = stage.play(props, 1, agent([]), || {})?;
-    let told = played.conversations.first().map(String::as_str).unwrap_or_default();
-    let begins = told.find("=== Claude Ops Session Context");
-    let ends = told.find("=== End Session Context ===");
+    let text = played.conversations.first().map(String::as_str).unwrap_or_default();
+    let begins = text.find("=== Claude Ops Session Context");
+    let ends = text.find("=== End Session Context ===");
     Ok(match (begins, ends) {
         (Some(begins), Some(ends)) => {
             held(&format!("{} characters about {SERVICES} services", ends.saturating_sub(begins)))
@@ -175,8 +175,8 @@ fn ill_at_the_end(props: &Props, policy: &Compiled) -> io::Result<Seen> {
     let mut script = agent([bash(RESTART)]);
     script.verdicts.push_back(json!({"ok": false, "reason": "Service rehearsal still unhealthy: 503"}));
     let played = stage.play(props, tier, script, || {})?;
-    let told = played.conversations.last().map(String::as_str).unwrap_or_default();
-    let sent_on = told.contains("Stop hook feedback");
+    let text = played.conversations.last().map(String::as_str).unwrap_or_default();
+    let sent_on = text.contains("Stop hook feedback");
     Ok(match (sent_on, played.status) {
         (true, Some(_)) => held(&format!(
             "it was sent on, and let go in the end; asked {} times",
@@ -282,7 +282,7 @@ fn broken(what: String, played: &Played) -> Seen {
         seen.push_str("; the client never asked the model");
     }
     for (name, text) in
-        [("the agent was told", last_result(played)), ("the client said", played.complaint.clone())]
+        [("the agent was text", last_result(played)), ("the client said", played.complaint.clone())]
     {
         if !text.is_empty() {
             seen.push_str(&format!("; {name}: {text}"));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::RehearsalError;
+use super::report::RehearsalError;
 use crate::render::{MANAGED, SETTINGS};
 
 /// What a rehearsal takes over from the project's settings. Keys and addresses of real models stay out.

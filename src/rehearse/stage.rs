@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
-use super::model::{Model, Script, ToolResult};
+use super::messages::ToolResult;
+use super::model::Model;
+use super::script::Script;
 use crate::inventory::compiled::Compiled;
 use crate::render::SETTINGS;
 use crate::runtime::installation::COMPILED_POLICY;

@@ -1,10 +1,11 @@
 //! From the installation to the files that the client reads. Rendering is pure; `write` does the rest.
 
-pub mod files;
 mod managed;
+pub mod output;
 mod own_hooks;
 pub mod prompts;
 pub mod settings;
+mod templates;
 pub mod tier_args;
 mod views;
 
@@ -13,9 +14,8 @@ pub use settings::VERIFIER;
 
 use std::path::{Path, PathBuf};
 
-use minijinja::syntax::SyntaxConfig;
+use minijinja::context;
 use minijinja::value::{Serde, Value};
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 
 use crate::inventory::compiled::{Compiled, CompiledError};
 use crate::model::checks::Verifier;
@@ -82,7 +82,7 @@ pub struct Managed<'a> {
 pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
     let &Order { compiled, opsctl, settings, ref managed } = order;
     let services = Value::from(Serde(views::services(&compiled.installation.inventory)));
-    let mut templates = templates()?;
+    let mut templates = templates::environment()?;
     templates.add_template("settings.json", include_str!("../../templates/settings.json.j2"))?;
     templates
         .add_template("verify-remediation.md", include_str!("../../templates/verify-remediation.md.j2"))?;
@@ -148,13 +148,4 @@ fn verifiers(compiled: &Compiled) -> Value {
         // The agent runs the same checks, and perhaps some of its own.
         agent_timeout => deadline.max(60) + 60,
     }
-}
-
-/// An environment without templates that takes no undefined value for an empty one.
-fn templates() -> Result<Environment<'static>, minijinja::Error> {
-    let mut templates = Environment::new();
-    templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    templates.set_auto_escape_callback(|_| AutoEscape::None);
-    templates.set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).build()?);
-    Ok(templates)
 }

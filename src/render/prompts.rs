@@ -4,7 +4,7 @@ use minijinja::Environment;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 
-use super::views;
+use super::{templates, views};
 use crate::inventory::Installation;
 use crate::model::action::ActionKind;
 use crate::model::policy::Tier;
@@ -36,7 +36,7 @@ pub const fn path(tier: Tier) -> &'static str {
 
 /// The prompt of a tier.
 pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijinja::Error> {
-    let mut templates = super::templates()?;
+    let mut templates = templates::environment()?;
     add_parts(&mut templates)?;
     templates.add_template("prompt.md", template(tier))?;
     let policy = &installation.policy;

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::Material;
-use super::words::{Moment, count, plain};
+use super::data::ReportData;
+use super::format::{Moment, count, plain};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
 
 /// The services with something used that are shown, and those that are shown when asked for; more are counted.
@@ -16,7 +16,7 @@ const MOST_IDLE: usize = 300;
 const MOST_PARTS: usize = 12;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct BudgetsView {
     used: Vec<ServiceView>,
     others: Vec<ServiceView>,
     more_used: usize,
@@ -50,11 +50,11 @@ struct Part {
     filled: bool,
 }
 
-impl View {
-    pub fn of(material: &Material<'_>) -> Self {
+impl BudgetsView {
+    pub fn of(data: &ReportData<'_>) -> Self {
         let (used, idle): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
-            material.budgets.iter().partition(|budget| budget.in_use());
-        let limits = material.budgets.first().map(|budget| {
+            data.budgets.iter().partition(|budget| budget.in_use());
+        let limits = data.budgets.first().map(|budget| {
             let kind = |kind: &KindBudget, one, many| {
                 format!("{} in {}", count(kind.budget.limit as usize, one, many), kind.budget.window)
             };
@@ -66,13 +66,8 @@ impl View {
         });
         Self {
             more_used: used.len().saturating_sub(MOST_USED),
-            used: used.iter().take(SHOWN).map(|budget| service(budget, material.now)).collect(),
-            others: used
-                .iter()
-                .take(MOST_USED)
-                .skip(SHOWN)
-                .map(|budget| service(budget, material.now))
-                .collect(),
+            used: used.iter().take(SHOWN).map(|budget| service(budget, data.now)).collect(),
+            others: used.iter().take(MOST_USED).skip(SHOWN).map(|budget| service(budget, data.now)).collect(),
             more_idle: idle.len().saturating_sub(MOST_IDLE),
             idle: idle.into_iter().take(MOST_IDLE).map(|budget| plain(&budget.service)).collect(),
             limits,
@@ -103,7 +98,7 @@ fn kind(name: &'static str, kind: &KindBudget, now: DateTime<Utc>) -> KindView {
 /// A part for each place where they are few, else one for what is used and one for the rest.
 fn parts(used: usize, limit: usize) -> Vec<Part> {
     if limit > MOST_PARTS {
-        let used = super::words::per_cent(used.min(limit), limit);
+        let used = super::format::per_cent(used.min(limit), limit);
         return vec![
             Part { x: 0.0, width: used, filled: true },
             Part { x: used, width: 100.0 - used, filled: false },

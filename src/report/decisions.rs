@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::Material;
-use super::words::{Moment, grouped, per_cent, plain};
+use super::data::ReportData;
+use super::format::{Moment, grouped, per_cent, plain};
 use crate::ledger::decisions::Decision;
 use crate::model::percentile::{milliseconds, percentile};
 
@@ -11,7 +11,7 @@ use crate::model::percentile::{milliseconds, percentile};
 const MOST_FAILURES: usize = 10;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct DecisionsView {
     verdicts: Vec<CountView>,
     rules: Vec<CountView>,
     hooks: Vec<HookView>,
@@ -46,11 +46,11 @@ struct FailureView {
     reason: String,
 }
 
-impl View {
-    pub fn of(material: &Material<'_>) -> Self {
-        let statistics = &material.statistics;
+impl DecisionsView {
+    pub fn of(data: &ReportData<'_>) -> Self {
+        let statistics = &data.statistics;
         let failed = |decision: &&Decision| decision.verdict.starts_with("fail-");
-        let failures: Vec<&Decision> = material.decisions.rows.iter().filter(failed).collect();
+        let failures: Vec<&Decision> = data.decisions.rows.iter().filter(failed).collect();
         Self {
             verdicts: counts(statistics.verdicts.iter(), verdict_means),
             rules: counts(statistics.rules.iter(), rule_means),
@@ -69,8 +69,8 @@ impl View {
                 })
                 .collect(),
             more_failures: failures.len().saturating_sub(MOST_FAILURES),
-            failures: failures.into_iter().take(MOST_FAILURES).map(|it| failure(it, material)).collect(),
-            waiting: material.guard_failures,
+            failures: failures.into_iter().take(MOST_FAILURES).map(|it| failure(it, data)).collect(),
+            waiting: data.guard_failures,
         }
     }
 }
@@ -121,9 +121,9 @@ fn rule_means(rule: &str) -> &'static str {
     }
 }
 
-fn failure(decision: &Decision, material: &Material<'_>) -> FailureView {
+fn failure(decision: &Decision, data: &ReportData<'_>) -> FailureView {
     FailureView {
-        at: decision.at.map(|at| Moment::of(at, material.now)),
+        at: decision.at.map(|at| Moment::of(at, data.now)),
         ran: decision.verdict == "fail-open",
         actions: plain(&decision.actions),
         reason: plain(&decision.reason),

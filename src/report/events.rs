@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::Material;
-use super::words::{Moment, plain};
+use super::data::ReportData;
+use super::format::{Moment, plain};
 use crate::ledger::Event;
 
 /// The events that are shown, and those that are shown when asked for; more are counted.
@@ -11,7 +11,7 @@ const SHOWN: usize = 15;
 const MOST: usize = 100;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct EventsView {
     rows: Vec<EventView>,
     earlier: Vec<EventView>,
     more: usize,
@@ -26,11 +26,11 @@ struct EventView {
     message: String,
 }
 
-impl View {
-    pub fn of(material: &Material<'_>) -> Self {
-        let events = &material.events.rows;
+impl EventsView {
+    pub fn of(data: &ReportData<'_>) -> Self {
+        let events = &data.events.rows;
         let view = |event: &Event| EventView {
-            at: event.at.map(|at| Moment::of(at, material.now)),
+            at: event.at.map(|at| Moment::of(at, data.now)),
             level: plain(&event.level),
             state: match event.level.as_str() {
                 "critical" => "bad",

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::words::{count, plain};
+use super::format::{count, plain};
 use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
 
@@ -10,7 +10,7 @@ use crate::probe::icmp::Reachability;
 const MOST: usize = 120;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct HostsView {
     summary: String,
     hosts: Vec<HostView>,
     more: usize,
@@ -24,7 +24,7 @@ struct HostView {
     rtt: Option<String>,
 }
 
-impl View {
+impl HostsView {
     /// Those that need attention first.
     pub fn of(found: &[Found<'_>]) -> Self {
         let mut found: Vec<&Found<'_>> = found.iter().collect();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 
-use super::Material;
-use super::words::{Moment, count, dollars, plain, took};
+use super::data::ReportData;
+use super::format::{Moment, count, dollars, plain, took};
 use crate::ledger::client_runs::Run;
 
 /// The latest sessions that are listed, and how many of those that did not complete; more are in the sums.
@@ -16,7 +16,7 @@ const MOST: usize = 15;
 const MOST_DAYS: usize = 62;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct SessionsView {
     pub count: usize,
     pub incomplete: usize,
     pub cost: String,
@@ -61,9 +61,9 @@ struct DayView {
     height: f64,
 }
 
-impl View {
-    pub fn of(material: &Material<'_>) -> Self {
-        let runs = &material.runs.rows;
+impl SessionsView {
+    pub fn of(data: &ReportData<'_>) -> Self {
+        let runs = &data.runs.rows;
         let mut tiers: BTreeMap<u8, (usize, f64)> = BTreeMap::new();
         for run in runs {
             let (sessions, cost) = tiers.entry(run.tier).or_default();
@@ -74,16 +74,16 @@ impl View {
         let highest = days.values().map(|(_, cost)| *cost).fold(0.0, f64::max);
         Self {
             count: runs.len(),
-            incomplete: runs.iter().filter(|run| state(run, material) == "bad").count(),
+            incomplete: runs.iter().filter(|run| state(run, data) == "bad").count(),
             cost: dollars(tiers.values().map(|(_, cost)| cost).sum()),
-            rows: runs.iter().take(MOST).map(|run| row(run, material)).collect(),
+            rows: runs.iter().take(MOST).map(|run| row(run, data)).collect(),
             more: runs.len().saturating_sub(MOST),
             failed: runs
                 .iter()
                 .skip(MOST)
-                .filter(|run| state(run, material) == "bad")
+                .filter(|run| state(run, data) == "bad")
                 .take(MOST)
-                .map(|run| row(run, material))
+                .map(|run| row(run, data))
                 .collect(),
             tiers: tiers
                 .into_iter()
@@ -93,20 +93,20 @@ impl View {
                     cost: dollars(cost),
                 })
                 .collect(),
-            days: columns(&days, material.since, material.now, highest),
+            days: columns(&days, data.since, data.now, highest),
             highest: dollars(highest),
         }
     }
 }
 
-fn row(run: &Run, material: &Material<'_>) -> RunView {
-    let state = state(run, material);
+fn row(run: &Run, data: &ReportData<'_>) -> RunView {
+    let state = state(run, data);
     let outcome = match run.outcome.as_str() {
         "running" if state == "bad" => "cut off".to_owned(),
         outcome => plain(&outcome.replace('_', " ")),
     };
     RunView {
-        at: run.started_at.map(|at| Moment::of(at, material.now)),
+        at: run.started_at.map(|at| Moment::of(at, data.now)),
         session: plain(&run.session),
         tier: run.tier,
         model: plain(&run.model),
@@ -119,10 +119,10 @@ fn row(run: &Run, material: &Material<'_>) -> RunView {
 }
 
 /// `good`, `open` or `bad`.
-fn state(run: &Run, material: &Material<'_>) -> &'static str {
+fn state(run: &Run, data: &ReportData<'_>) -> &'static str {
     match run.outcome.as_str() {
         "completed" => "good",
-        "running" if !run.is_cut_off(&material.installation.policy, material.now) => "open",
+        "running" if !run.is_cut_off(&data.installation.policy, data.now) => "open",
         _ => "bad",
     }
 }

@@ -10,7 +10,15 @@ use serde_json::{Value, json};
 
 use crate::model::policy::Tier;
 
-/// An open log. Once it cannot be written, it is complained about and given up; the session goes on.
+/// A log that cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be written ({error}); free some space there", .path.display())]
+pub struct LogError {
+    path: PathBuf,
+    error: io::Error,
+}
+
+/// An open log. After the first write error it is closed, and the session continues without it.
 #[derive(Debug)]
 pub struct Log {
     file: Option<File>,
@@ -33,17 +41,13 @@ impl Log {
         &self.path
     }
 
-    /// Adds a line; says why, the first time that it cannot.
-    pub fn add(&mut self, line: &Value) -> Result<(), String> {
+    /// Adds a line. Returns the first error; later lines are dropped without one.
+    pub fn add(&mut self, line: &Value) -> Result<(), LogError> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        if let Err(error) = file.write_all(format!("{line}\n").as_bytes()) {
+        file.write_all(format!("{line}\n").as_bytes()).map_err(|error| {
             self.file = None;
-            return Err(format!(
-                "{} cannot be written ({error}); free some space there",
-                self.path.display()
-            ));
-        }
-        Ok(())
+            LogError { path: self.path.clone(), error }
+        })
     }
 }
 

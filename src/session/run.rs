@@ -11,7 +11,7 @@ use super::log::{self, Log};
 use super::record::{Outcome, Record};
 use super::redact::Redactor;
 use super::stream::{self, Account, Said};
-use super::{markers, told};
+use super::{markers, progress};
 use crate::ledger::Source;
 use crate::ledger::client_runs::NewRun;
 use crate::model::event::{Level, NewEvent};
@@ -101,7 +101,7 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
             variables: &[("CLAUDEOPS_TIER", &number), ("CLAUDE_SESSION_ID", &id)],
             folder: &environment.project_dir,
             stdin: session.prompt.clone(),
-            deadline: session.deadline.delta().to_std().unwrap_or(Duration::from_hours(1)),
+            deadline: session.deadline.duration(),
         },
         |heard| desk.hear(heard, Utc::now()),
     )
@@ -146,14 +146,14 @@ impl Desk<'_> {
     fn odd(&mut self, stream: &str, text: &str, now: DateTime<Utc>) {
         let text = self.redactor.text(text);
         self.write(&log::own(stream, text.as_str(), now));
-        let short = told::short(&text);
+        let short = progress::short(&text);
         if !short.is_empty() {
             (self.voices.tell)(&format!("  {stream}: {short}"));
         }
     }
 
     fn follow(&mut self, said: Said, now: DateTime<Utc>) {
-        let line = told::line(&said);
+        let line = progress::line(&said);
         if !line.trim().is_empty() {
             (self.voices.tell)(&line);
         }
@@ -174,8 +174,8 @@ impl Desk<'_> {
     }
 
     fn write(&mut self, line: &Value) {
-        if let Some(Err(why)) = self.log.as_mut().map(|log| log.add(line)) {
-            (self.voices.complain)(&why);
+        if let Some(Err(error)) = self.log.as_mut().map(|log| log.add(line)) {
+            (self.voices.complain)(&error.to_string());
         }
     }
 
@@ -205,7 +205,7 @@ impl Desk<'_> {
             Outcome::TimedOut => {
                 (Some(Level::Warning), format!("was ended at its deadline of {}", self.session.deadline))
             }
-            Outcome::Failed(why) => (Some(Level::Warning), format!("failed: {}", told::short(why))),
+            Outcome::Failed(why) => (Some(Level::Warning), format!("failed: {}", progress::short(why))),
             Outcome::NotStarted(why) => (Some(Level::Critical), format!("could not be started: {why}")),
         };
         let message = self.redactor.text(&format!("Session of tier {tier} {what}"));

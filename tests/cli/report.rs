@@ -79,7 +79,7 @@ fn without_a_ledger_there_is_a_page_and_a_word_and_no_ledger() {
     assert!(!sandbox.path("claudeops.db").exists());
     refused(
         &sandbox.opsctl(&["report", "--html", "-", "--since", "2099-01-01T00:00:00Z"], b""),
-        "--since lies in the future",
+        "--since is in the future",
     );
 }
 

@@ -1,8 +1,8 @@
 //! What the survey of the hooks means for the guard.
 
-use super::super::Finding;
 use super::sources::Scope;
 use super::survey::{Hook, Ignored, Origin, Survey};
+use crate::doctor::finding::Finding;
 
 const CHECK: &str = "hooks";
 const MANAGE: &str = "take it out, or run `opsctl render --managed /etc/claude-code/managed-settings.json` as root: only managed hooks run then";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -55,40 +55,73 @@ impl fmt::Display for Scope {
     }
 }
 
-/// One file that is there.
-#[derive(Debug, Clone, PartialEq)]
+/// An existing file that may state hooks.
+#[derive(Debug)]
 pub struct Source {
-    /// Who stands behind it.
+    /// Who controls it.
     pub scope: Scope,
-    /// Where it is.
+    /// Its path.
     pub file: PathBuf,
-    /// Its settings; why it cannot be read.
-    pub settings: Result<Value, String>,
+    /// Its settings; `null` if the file cannot be read.
+    pub settings: Value,
+    /// Why the client ignores the whole file; `None` if it does not.
+    pub unusable: Option<SourceError>,
+}
+
+/// Why the client ignores a whole file.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file cannot be read.
+    #[error("it cannot be read ({0})")]
+    Unreadable(io::Error),
+    /// The file is not JSON.
+    #[error("it is not JSON ({0})")]
+    NotJson(serde_json::Error),
+    /// The file is JSON, but not an object.
+    #[error("it is not an object")]
+    NotAnObject,
+    /// The switch `disableAllHooks` is not a boolean.
+    #[error("its `disableAllHooks` is neither true nor false")]
+    Switch,
+    /// The client cannot read one of the hooks that guard a tool call.
+    #[error("the client cannot read its hook {number} for {event}")]
+    Hook {
+        /// The position of the hook's group in the event's list, from 1 on.
+        number: usize,
+        /// The client's name of the event.
+        event: &'static str,
+    },
 }
 
 impl Source {
-    /// Why the client passes over the whole file.
-    pub fn unusable(&self) -> Option<String> {
-        let settings = match &self.settings {
-            Err(error) => return Some(error.clone()),
-            Ok(settings) => settings,
+    fn new(scope: Scope, file: PathBuf, read: Result<Value, SourceError>) -> Self {
+        let (settings, unusable) = match read {
+            Ok(settings) => {
+                let unusable = unusable(&scope, &settings);
+                (settings, unusable)
+            }
+            Err(error) => (Value::Null, Some(error)),
         };
-        if !settings.is_object() {
-            return Some("it is not an object".to_owned());
-        }
-        let switch = settings.get("disableAllHooks");
-        if self.scope != Scope::Managed && switch.is_some_and(|switch| !switch.is_boolean()) {
-            return Some("its `disableAllHooks` is neither true nor false".to_owned());
-        }
-        let hooks = settings.get("hooks").and_then(Value::as_object)?;
-        GUARDING.iter().find_map(|event| {
-            let broken = match hooks.get(*event)? {
-                Value::Array(groups) => groups.iter().position(|group| !is_readable(group))? + 1,
-                _ => 1,
-            };
-            Some(format!("the client cannot read its hook {broken} for {event}"))
-        })
+        Self { scope, file, settings, unusable }
     }
+}
+
+fn unusable(scope: &Scope, settings: &Value) -> Option<SourceError> {
+    if !settings.is_object() {
+        return Some(SourceError::NotAnObject);
+    }
+    let switch = settings.get("disableAllHooks");
+    if *scope != Scope::Managed && switch.is_some_and(|switch| !switch.is_boolean()) {
+        return Some(SourceError::Switch);
+    }
+    let hooks = settings.get("hooks").and_then(Value::as_object)?;
+    GUARDING.into_iter().find_map(|event| {
+        let number = match hooks.get(event)? {
+            Value::Array(groups) => groups.iter().position(|group| !is_readable(group))? + 1,
+            _ => 1,
+        };
+        Some(SourceError::Hook { number, event })
+    })
 }
 
 /// Where the client looks.
@@ -134,12 +167,12 @@ pub fn read(places: &Places) -> Vec<Source> {
 
 /// A file that is there, with its text as JSON.
 fn source(scope: Scope, file: PathBuf) -> Option<Source> {
-    let settings = match std::fs::read_to_string(&file) {
+    let read = match std::fs::read_to_string(&file) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
-        Err(error) => Err(format!("it cannot be read ({error})")),
-        Ok(text) => serde_json::from_str(&text).map_err(|error| format!("it is not JSON ({error})")),
+        Err(error) => Err(SourceError::Unreadable(error)),
+        Ok(text) => serde_json::from_str(&text).map_err(SourceError::NotJson),
     };
-    Some(Source { scope, file, settings })
+    Some(Source::new(scope, file, read))
 }
 
 fn json_files(folder: &Path) -> Vec<PathBuf> {
@@ -156,9 +189,10 @@ fn json_files(folder: &Path) -> Vec<PathBuf> {
 fn enabled(sources: &[Source]) -> BTreeMap<String, bool> {
     let mut stated: BTreeMap<String, (bool, bool)> = BTreeMap::new();
     // What a file says that the client passes over counts for nothing.
-    for source in sources.iter().rev().filter(|source| source.unusable().is_none()) {
-        let plugins = source.settings.as_ref().ok().and_then(|settings| settings.get("enabledPlugins"));
-        for (name, on) in plugins.and_then(Value::as_object).into_iter().flatten() {
+    for source in sources.iter().rev().filter(|source| source.unusable.is_none()) {
+        for (name, on) in
+            source.settings.get("enabledPlugins").and_then(Value::as_object).into_iter().flatten()
+        {
             stated.insert(name.clone(), (on == &json!(true), source.scope == Scope::Managed));
         }
     }
@@ -251,11 +285,10 @@ fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
                     sources.extend(source(scope(), file));
                 }
             }
-            Value::Object(_) => sources.push(Source {
-                scope: scope(),
-                file: folder.join(".claude-plugin/plugin.json"),
-                settings: Ok(json!({"hooks": part})),
-            }),
+            Value::Object(_) => {
+                let file = folder.join(".claude-plugin/plugin.json");
+                sources.push(Source::new(scope(), file, Ok(json!({"hooks": part}))));
+            }
             _ => {}
         }
     }

@@ -83,19 +83,13 @@ pub struct Survey {
 
 /// Which hooks run. `bare` names the variable that starts the client without the hooks of users, if one is set.
 pub fn survey(sources: &[Source], bare: Option<&str>) -> Survey {
-    let unusable: Vec<Option<String>> = sources.iter().map(Source::unusable).collect();
-    let usable: Vec<(&Source, &Value)> = sources
-        .iter()
-        .zip(&unusable)
-        .filter(|(_, unusable)| unusable.is_none())
-        .filter_map(|(source, _)| Some((source, source.settings.as_ref().ok()?)))
-        .collect();
+    let usable: Vec<&Source> = sources.iter().filter(|source| source.unusable.is_none()).collect();
     let switches = Switches::of(&usable, bare);
     let mut survey = Survey::default();
     let mut identities: Vec<Value> = Vec::new();
-    for (index, (source, unusable)) in sources.iter().zip(unusable).enumerate() {
-        let ignored =
-            unusable.map(Ignored::File).or_else(|| switches.against(&source.scope).map(Ignored::Switch));
+    for (index, source) in sources.iter().enumerate() {
+        let unusable = source.unusable.as_ref().map(|error| Ignored::File(error.to_string()));
+        let ignored = unusable.or_else(|| switches.against(&source.scope).map(Ignored::Switch));
         let (scope, file) = (source.scope.clone(), source.file.clone());
         survey.sources.push(SourceState { scope, file, ignored: ignored.clone() });
         for (event, group) in groups(source) {
@@ -136,23 +130,22 @@ struct Switches {
 }
 
 impl Switches {
-    fn of(usable: &[(&Source, &Value)], bare: Option<&str>) -> Self {
+    fn of(usable: &[&Source], bare: Option<&str>) -> Self {
         let said = |key: &str, source: &Source| format!("`{key}` in {}", source.file.display());
-        let managed = || usable.iter().filter(|(source, _)| source.scope == Scope::Managed);
+        let managed = || usable.iter().copied().filter(|source| source.scope == Scope::Managed);
+        let disables = |source: &'_ Source| source.settings.get("disableAllHooks").and_then(Value::as_bool);
         // Of several managed files the last has the say; of the others the highest. Plugins have none.
-        let by_managed = managed()
-            .rev()
-            .find_map(|(source, settings)| Some((*source, settings.get("disableAllHooks")?.as_bool()?)));
+        let by_managed = managed().rev().find_map(|source| Some((source, disables(source)?)));
         let by_others = usable
             .iter()
-            .filter(|(source, _)| source.scope != Scope::Managed && !source.scope.is_plugin())
-            .find_map(|(source, settings)| Some((*source, settings.get("disableAllHooks")?.as_bool()?)));
+            .filter(|source| source.scope != Scope::Managed && !source.scope.is_plugin())
+            .find_map(|source| Some((*source, disables(source)?)));
         let on = |stated: Option<(&Source, bool)>| {
             stated.filter(|(_, disables)| *disables).map(|(source, _)| said("disableAllHooks", source))
         };
         // The client holds whatever is not false to be true.
-        let managed_only = managed().find_map(|(source, settings)| {
-            let stated = settings.get("allowManagedHooksOnly")?;
+        let managed_only = managed().find_map(|source| {
+            let stated = source.settings.get("allowManagedHooksOnly")?;
             (stated != &Value::Bool(false) && stated != "false")
                 .then(|| said("allowManagedHooksOnly", source))
         });
@@ -170,7 +163,7 @@ impl Switches {
 
 /// The groups of a source by event, in the order of the file.
 fn groups(source: &Source) -> Vec<(String, Value)> {
-    let hooks = source.settings.as_ref().ok().and_then(|settings| settings.get("hooks")?.as_object());
+    let hooks = source.settings.get("hooks").and_then(Value::as_object);
     hooks
         .into_iter()
         .flatten()

@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
-use super::super::{Ledger, LedgerError, migrate, time};
+use super::super::database::Ledger;
+use super::super::error::LedgerError;
+use super::super::{migrate, time};
 use crate::model::session::{Session, State, SubagentRow};
 
 /// Which sessions are asked for; `None` for all.

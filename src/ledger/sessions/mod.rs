@@ -9,7 +9,9 @@ mod orders;
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension as _, params};
 
-use super::{Change, LedgerError, time};
+use super::database::Change;
+use super::error::LedgerError;
+use super::time;
 use crate::model::event::Subagent;
 use crate::model::session::{Activity, ActivityTimes, State, StatusReminder};
 

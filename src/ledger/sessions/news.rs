@@ -3,7 +3,9 @@
 use chrono::{DateTime, SubsecRound as _, Utc};
 use rusqlite::params;
 
-use super::super::{Ledger, LedgerError, migrate, time};
+use super::super::database::Ledger;
+use super::super::error::LedgerError;
+use super::super::{migrate, time};
 
 /// So many rows are looked through.
 const MOST: usize = 1000;

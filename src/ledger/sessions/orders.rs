@@ -94,7 +94,7 @@ fn truth(happened: &[Happens]) -> State {
     }
 }
 
-fn tell(ledger: &mut Ledger, session: &str, event: &Happens, at: i64) {
+fn write(ledger: &mut Ledger, session: &str, event: &Happens, at: i64) {
     let now: DateTime<Utc> = DateTime::from_timestamp_micros(at).unwrap();
     let name = |number: &usize| format!("n{number}");
     let subagent = |number: &usize| Subagent { id: name(number), kind: None };
@@ -140,7 +140,7 @@ proptest! {
         let all = history(&turns, ends);
         let happened = all.get(..=cut.index(all.len())).unwrap();
         // A message of the model lies between the events of one and the next: 100 ms here, and tools take 1 ms.
-        let mut told: Vec<(usize, usize, i64)> = vec![];
+        let mut written: Vec<(usize, usize, i64)> = vec![];
         let mut at = 1_774_000_000_000_000_i64;
         for (nth, event) in happened.iter().enumerate() {
             at += if matches!(event, ToolBegins(..) | ToolsDone(..)) { 1_000 } else { 100_000 };
@@ -149,11 +149,11 @@ proptest! {
             let (places, delay) = if event.is_async() { (places, delay * 100) } else { (0, 0) };
             // A clock that is set back within a session moves only what is waited for, which comes in its order.
             let jump = if clock_goes_back && matches!(event, Stops | Ends | Prompted) { -50_000 } else { 0 };
-            told.push((nth + places, nth, at + delay + jump));
+            written.push((nth + places, nth, at + delay + jump));
         }
-        told.sort_by_key(|(place, nth, _)| (*place, *nth));
-        for (_, nth, at) in told {
-            tell(&mut ledger, "s", happened.get(nth).unwrap(), at);
+        written.sort_by_key(|(place, nth, _)| (*place, *nth));
+        for (_, nth, at) in written {
+            write(&mut ledger, "s", happened.get(nth).unwrap(), at);
         }
         let session = ledger.sessions(super::WhichSessions::default()).unwrap().remove(0);
         prop_assert_eq!(session.state, truth(happened), "{:?}", happened);

@@ -72,7 +72,7 @@ impl Check {
     /// How long one look may take.
     pub(super) fn patience(&self) -> Duration {
         match self {
-            Self::Http(health) => health.timeout.delta().to_std().unwrap_or(Duration::from_secs(10)),
+            Self::Http(health) => health.timeout.duration(),
             Self::Dns { .. } | Self::Tcp { .. } => Duration::from_secs(5),
             Self::Container { .. } | Self::Unit { .. } => Duration::from_secs(15),
         }

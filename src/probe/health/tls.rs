@@ -27,7 +27,7 @@ pub async fn over(
         if insecure { any_certificate() } else { trusted_here() }.map_err(|error| failure(&error))?;
     match timeout_at(ends, TlsConnector::from(config).connect(name, stream)).await {
         Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(error)) => Err(told(&error)),
+        Ok(Err(error)) => Err(handshake_failure(&error)),
         Err(_) => Err(Finding::new(State::Timeout, "it accepts connections and stays silent")),
     }
 }
@@ -59,7 +59,7 @@ fn any_certificate() -> Result<Arc<ClientConfig>, Error> {
 }
 
 /// What the handshake says, by its cause.
-fn told(error: &io::Error) -> Finding {
+fn handshake_failure(error: &io::Error) -> Finding {
     match error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) {
         Some(cause) => failure(cause),
         None => Finding::new(State::Closed, "it closed the connection during the TLS handshake"),

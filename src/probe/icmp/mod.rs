@@ -1,5 +1,6 @@
 //! ICMP echo to many hosts at once, over one socket per address family, within one deadline.
 
+mod reachability;
 mod sockets;
 mod sweep;
 
@@ -7,6 +8,8 @@ use std::io;
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+pub use reachability::{Effort, Reachability};
 
 /// Probes per host where nothing else is asked for: a single lost packet must not make a host look dead.
 pub const PROBES: u16 = 2;
@@ -18,40 +21,6 @@ pub const NOT_PERMITTED: &str = "hosts are unknown where ICMP is not permitted; 
 pub(super) const RESOLVERS: usize = 64;
 /// Their stacks, in bytes: glibc's resolver needs a fraction of it.
 pub(super) const RESOLVER_STACK: usize = 256 * 1024;
-
-/// What is known of a host after a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reachability {
-    /// It answered, after this long.
-    Reachable(Duration),
-    /// It did not answer within the deadline.
-    Unreachable,
-    /// Its name has no address, or none was found in time.
-    Unresolved,
-    /// This process may not send ICMP: nothing can be said of the host.
-    Unknown,
-}
-
-impl Reachability {
-    /// The word that people and JSON use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reachable(_) => "reachable",
-            Self::Unreachable => "unreachable",
-            Self::Unresolved => "unresolved",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// How hard hosts are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Effort {
-    /// The time that all hosts together are given.
-    pub deadline: Duration,
-    /// Probes per address, spread evenly over the deadline; the first reply ends them.
-    pub probes: u16,
-}
 
 /// Asks all addresses (IPv4, IPv6 or names) at once and answers in their order, at the deadline at the
 /// latest. An error means that no runtime could be had; every host is then unknown.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, sleep_until};
 
+use super::reachability::{Effort, Reachability};
 use super::sockets::{Echo, Sockets};
-use super::{Effort, Reachability};
 use crate::probe::resolve;
 
 /// Probes that are sent at once. The buffer of the socket, which nothing here can enlarge, holds the answers to
@@ -40,13 +40,13 @@ pub async fn sweep(
     }
     // Half of the time, so that a name that is found late still has the other half to answer in.
     let names_end = started + effort.deadline / 2;
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         let now = Instant::now();
         sweep.send_due(now);
-        if sweep.known > told {
-            told = sweep.known;
-            progress(told);
+        if sweep.known > reported {
+            reported = sweep.known;
+            progress(reported);
         }
         if sweep.known == sweep.hosts.len() {
             break;

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
 use serde::Serialize;
 
-use super::Scale;
+use super::scale::Scale;
 
 /// More would not fit side by side.
 const MOST: i64 = 9;

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use crate::policy::report::verification;
-use crate::report::Material;
-use crate::report::words::plain;
+use crate::report::data::ReportData;
+use crate::report::format::plain;
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,21 +73,21 @@ pub struct Entry {
 }
 
 /// All of them, newest first.
-pub fn entries(material: &Material<'_>) -> Vec<Entry> {
+pub fn entries(data: &ReportData<'_>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    for deed in &material.deeds.rows {
-        let what = deed.verb.as_deref().unwrap_or(&deed.kind);
-        let host = deed.host.as_deref().map(|host| format!(" on {host}")).unwrap_or_default();
+    for action in &data.actions.rows {
+        let what = action.verb.as_deref().unwrap_or(&action.kind);
+        let host = action.host.as_deref().map(|host| format!(" on {host}")).unwrap_or_default();
         entries.push(Entry {
-            at: deed.at,
-            service: Some(plain(&deed.service)),
-            kind: if deed.succeeded { Kind::Done } else { Kind::Failed },
+            at: action.at,
+            service: Some(plain(&action.service)),
+            kind: if action.succeeded { Kind::Done } else { Kind::Failed },
             what: plain(&format!("{what}{host}")),
             why: String::new(),
             decision: None,
         });
     }
-    for decision in &material.decisions.rows {
+    for decision in &data.decisions.rows {
         let kind = match decision.verdict.as_str() {
             "deny" | "fail-closed" => Kind::Denied,
             "fail-open" => Kind::Unjudged,
@@ -108,7 +108,7 @@ pub fn entries(material: &Material<'_>) -> Vec<Entry> {
             decision: Some(decision.id),
         }));
     }
-    for event in &material.events.rows {
+    for event in &data.events.rows {
         let (Some(at), Some(healthy)) = (event.at, verification(&event.message)) else { continue };
         entries.push(Entry {
             at,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Scale;
 use super::entries::{Entry, Kind};
-use crate::report::words::{Moment, count, grouped};
+use super::scale::Scale;
+use crate::report::format::{Moment, count, grouped};
 
 /// Marks of one kind that are closer than this, in per cent of the lane, are one.
 const SLOT: f64 = 0.8;
@@ -211,8 +211,8 @@ mod tests {
             entry("17T12:00", "a", Kind::Done),
         ];
         let marks = marks(&entries, scale());
-        let told: Vec<(f64, &str, &str)> = marks.iter().map(|mark| (mark.x, mark.kind, mark.size)).collect();
-        assert_eq!(told, [(92.86, "done", "one"), (50.05, "done", "some"), (50.05, "denied", "one")]);
+        let shown: Vec<(f64, &str, &str)> = marks.iter().map(|mark| (mark.x, mark.kind, mark.size)).collect();
+        assert_eq!(shown, [(92.86, "done", "one"), (50.05, "done", "some"), (50.05, "denied", "one")]);
         assert_eq!(marks[1].title, "17 Mar 12:00 UTC to 17 Mar 12:10 UTC\n2 actions");
         assert_eq!(marks[0].title, "20 Mar 12:00 UTC\naction: docker restart x");
     }
@@ -240,7 +240,7 @@ mod tests {
         ];
         let lanes: Vec<Lane> =
             by_service(entries).into_iter().map(|group| Lane::of(group, scale())).collect();
-        let told: Vec<(&str, String)> = lanes
+        let shown: Vec<(&str, String)> = lanes
             .iter()
             .map(|lane| {
                 let parts = lane.summary.iter().map(|part| part.text.as_str()).collect::<Vec<_>>();
@@ -249,6 +249,6 @@ mod tests {
             .collect();
         let expected =
             [("ill", "1 action, 1 failed"), ("quiet", "2 denied"), (NO_SERVICE, "1 action, 1 failed")];
-        assert_eq!(told, expected.map(|(service, summary)| (service, summary.to_owned())));
+        assert_eq!(shown, expected.map(|(service, summary)| (service, summary.to_owned())));
     }
 }

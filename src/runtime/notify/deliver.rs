@@ -27,6 +27,17 @@ pub struct Flushed {
     pub waiting: u32,
 }
 
+/// Why a notice that was passed on cannot be delivered.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// The input is not a notice.
+    #[error("the input is not a notification ({0})")]
+    Input(#[from] serde_json::Error),
+    /// The ledger cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
 /// Delivers one notice, with a few attempts, and writes down what became of it. Nothing happens when somebody else
 /// has claimed it.
 pub fn one(environment: &Environment, id: i64) -> Result<(), LedgerError> {
@@ -48,7 +59,7 @@ pub fn one(environment: &Environment, id: i64) -> Result<(), LedgerError> {
 
 /// Writes down and delivers what [`super::raise_apart`] passes on. What cannot be written down is delivered all the
 /// same.
-pub fn raised(environment: &Environment, text: &str) -> Result<(), Box<dyn std::error::Error>> {
+pub fn raised(environment: &Environment, text: &str) -> Result<(), DeliverError> {
     let Raised { session, at, notice, event } = Raised::from_json(text)?;
     match super::write_down(environment, session.as_deref(), &notice, event.as_ref(), at) {
         Ok(None) => Ok(()),

@@ -56,16 +56,16 @@ impl Desk {
             let _ =
                 replace(&self.results.join(name), redactor.text(&String::from_utf8_lossy(&text)).as_bytes());
         }
-        let told = match handoff {
+        let put = match handoff {
             Some(handoff) => replace(&self.taken_file(), handoff.text.as_bytes()),
             None => remove(&self.taken_file()).map(|_| ()),
         };
         remove(&open)?;
-        told
+        put
     }
 
     /// What was taken for a session of this tier, which is told it once.
-    pub fn told(&self, tier: Tier) -> Option<Handoff> {
+    pub fn take_for(&self, tier: Tier) -> Option<Handoff> {
         // It leads to this tier, so it came from a lower one.
         let handoff = read(&self.taken_file(), Tier::Observe)?.ok().filter(|handoff| handoff.to == tier);
         // Should it stay, it is cleared at the start of the next cycle.

@@ -1,9 +1,11 @@
 //! What one session hands over to the next tier: `handoff.json`, schema version 1.
 
 pub mod desk;
+mod error;
 mod wire;
 
 use crate::model::policy::Tier;
+pub use error::HandoffError;
 
 /// The largest hand-over that is read, in bytes: it is written by a model, for a model to read.
 pub const MAX_BYTES: u64 = 64 * 1024;
@@ -17,40 +19,6 @@ pub struct Handoff {
     pub services: Vec<String>,
     /// The text that the next tier reads: what was handed over, and no more than the schema knows.
     pub text: String,
-}
-
-/// Why a hand-over is not followed. The texts say what to write instead, since the model reads them.
-#[derive(Debug, thiserror::Error)]
-pub enum HandoffError {
-    /// It is not a file with text in it.
-    #[error("handoff.json cannot be read ({0}); write it with `opsctl handoff write`")]
-    Unreadable(std::io::Error),
-    /// It is larger than [`MAX_BYTES`].
-    #[error("handoff.json has {0} bytes, and 65536 are the most; keep to what the next tier needs")]
-    TooLarge(u64),
-    /// It is not JSON of this shape.
-    #[error("handoff.json is not a hand-over ({0}); see the example in the prompt")]
-    Shape(String),
-    /// It is of another version.
-    #[error("handoff.json is of schema_version {0}, and only 1 is known; write `\"schema_version\": 1`")]
-    Version(i64),
-    /// There is no such tier.
-    #[error("handoff.json recommends tier {0}; the tiers to hand over to are 2 and 3")]
-    NoSuchTier(i64),
-    /// It does not lead up.
-    #[error("handoff.json of tier {from} recommends tier {to}; a hand-over leads to a higher tier")]
-    NotHigher {
-        /// The tier that hands over.
-        from: u8,
-        /// The tier that it recommends.
-        to: u8,
-    },
-    /// It is about nothing.
-    #[error("handoff.json names no service; list at least one under `services_affected`")]
-    NoService,
-    /// A name that is none.
-    #[error("handoff.json names a service that is empty, too long or has control characters in its name")]
-    ServiceName,
 }
 
 /// Reads and checks the text of a hand-over by a session of tier `from`.
@@ -96,10 +64,10 @@ mod tests {
         })
     }
 
-    fn checked(change: impl FnOnce(&mut Value), from: Tier) -> Result<Handoff, String> {
+    fn checked(change: impl FnOnce(&mut Value), from: Tier) -> Result<Handoff, HandoffError> {
         let mut value = complete();
         change(&mut value);
-        check(value.to_string().as_bytes(), from).map_err(|error| error.to_string())
+        check(value.to_string().as_bytes(), from)
     }
 
     #[test]
@@ -134,6 +102,7 @@ mod tests {
             ("check_results", json!("none"), Tier::Observe, "not a hand-over"),
         ] {
             let error = checked(|whole| whole[key] = value, from).unwrap_err();
+            let error = error.to_string();
             assert!(error.contains(words), "{error}");
             assert_eq!(error.lines().count(), 1);
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::HandoffError;
+use super::error::HandoffError;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct HandoffWire {

@@ -8,31 +8,31 @@ use std::time::{Duration, Instant};
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The same for what nobody may be held up by.
-const BRIEF_TIMEOUT: Duration = Duration::from_millis(250);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// How patient a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum LockTimeout {
     /// For what must be written.
-    Usual,
+    Normal,
     /// For what may be left out.
-    Brief,
+    Short,
 }
 
-impl Patience {
+impl LockTimeout {
     /// How long it waits.
     pub const fn limit(self) -> Duration {
         match self {
-            Self::Usual => BUSY_TIMEOUT,
-            Self::Brief => BRIEF_TIMEOUT,
+            Self::Normal => BUSY_TIMEOUT,
+            Self::Short => SHORT_TIMEOUT,
         }
     }
 
     /// What SQLite asks at a lock that it has found taken so many times: whether to look again.
     pub fn handler(self) -> fn(i32) -> bool {
         match self {
-            Self::Usual => |times| look_again(times, BUSY_TIMEOUT),
-            Self::Brief => |times| look_again(times, BRIEF_TIMEOUT),
+            Self::Normal => |times| look_again(times, BUSY_TIMEOUT),
+            Self::Short => |times| look_again(times, SHORT_TIMEOUT),
         }
     }
 }

@@ -7,22 +7,37 @@ use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use serde_json::Value;
 
-use super::{Finding, Patient};
+use super::examined::Examined;
+use super::finding::Finding;
 use crate::inventory::compiled::Compiled;
+use crate::inventory::error::HostsError;
 use crate::inventory::load;
-use crate::render::{MANAGED, Managed, Order, SETTINGS, files, render};
+use crate::render::{MANAGED, Managed, Order, RenderError, SETTINGS, output, render};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation::{COMPILED_POLICY, hosts_file};
 
+/// Why the rendered files cannot be compared with `hosts.yaml`.
+#[derive(Debug, thiserror::Error)]
+enum CompareError {
+    #[error(transparent)]
+    Inventory(#[from] HostsError),
+    #[error(transparent)]
+    File(#[from] output::FileError),
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    #[error("the path of opsctl is not UTF-8")]
+    Program,
+}
+
 /// The rendered files, as `hosts.yaml` says they should be.
-pub fn settings(patient: &Patient<'_>) -> Finding {
+pub fn settings(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "settings";
-    let Some(hosts) = hosts_file(patient.environment.hosts.as_deref()) else {
+    let Some(hosts) = hosts_file(examined.environment.hosts.as_deref()) else {
         let remedy = "name it with CLAUDEOPS_HOSTS, or write a starter with `opsctl init`";
         return Finding::warning(CHECK, "no hosts.yaml: the default limits hold", remedy);
     };
-    match differing(patient.environment, &patient.opsctl, &hosts) {
-        Err(error) => Finding::failed(CHECK, error, "mend it, then run `opsctl render`"),
+    match differing(examined.environment, &examined.opsctl, &hosts) {
+        Err(error) => Finding::failed(CHECK, error.to_string(), "mend it, then run `opsctl render`"),
         Ok(differing) if differing.is_empty() => Finding::ok(CHECK, format!("as {} says", hosts.display())),
         Ok(differing) if differing.iter().all(|path| path == Path::new(MANAGED)) => Finding::warning(
             CHECK,
@@ -55,26 +70,25 @@ pub fn project_in_force(environment: &Environment, opsctl: &Path) -> PathBuf {
     environment.project_dir.clone()
 }
 
-fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<Vec<PathBuf>, String> {
+fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<Vec<PathBuf>, CompareError> {
     let out = &environment.project_dir;
-    let installation = load::load(hosts).map_err(|error| error.to_string())?;
+    let installation = load::load(hosts)?;
     // Which tier they are for stands in the files alone.
     let rendered = std::fs::read(out.join(COMPILED_POLICY)).ok();
     let tier = rendered.and_then(|text| Compiled::from_json(&text).ok()).and_then(|compiled| compiled.tier);
     let compiled = Compiled { installation, tier };
-    let existing = |path: &Path| files::existing_settings(path).map_err(|error| error.to_string());
-    let settings = existing(&out.join(SETTINGS))?;
+    let settings = output::existing_settings(&out.join(SETTINGS))?;
     let managed_file = Path::new(MANAGED);
-    let managed_settings = managed_file.exists().then(|| existing(managed_file)).transpose()?;
-    let opsctl = opsctl.to_str().ok_or("the path of opsctl is not UTF-8")?;
+    let managed_settings =
+        managed_file.exists().then(|| output::existing_settings(managed_file)).transpose()?;
+    let opsctl = opsctl.to_str().ok_or(CompareError::Program)?;
     let rendered = render(&Order {
         compiled: &compiled,
         opsctl,
         settings: &settings,
         managed: managed_settings.as_ref().map(|settings| Managed { file: managed_file, settings }),
-    })
-    .map_err(|error| error.to_string())?;
-    files::differing(out, &rendered).map_err(|error| error.to_string())
+    })?;
+    Ok(output::differing(out, &rendered)?)
 }
 
 /// The machine's managed settings.
@@ -111,9 +125,9 @@ pub fn managed() -> Finding {
 }
 
 /// The program that the hooks call: another one than this may hold to other rules.
-pub fn program(patient: &Patient<'_>) -> Finding {
+pub fn program(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "program";
-    let out = &patient.environment.project_dir;
+    let out = &examined.environment.project_dir;
     let texts = [PathBuf::from(MANAGED), out.join(SETTINGS)].map(|path| std::fs::read_to_string(path).ok());
     let mut called: Vec<PathBuf> =
         texts.into_iter().flatten().flat_map(|text| commands(&text)).map(PathBuf::from).collect();
@@ -134,16 +148,16 @@ pub fn program(patient: &Patient<'_>) -> Finding {
                 "put opsctl there, or run `opsctl render` where it is",
             );
         }
-        let same = program.canonicalize().ok() == patient.opsctl.canonicalize().ok();
+        let same = program.canonicalize().ok() == examined.opsctl.canonicalize().ok();
         if !same {
             return Finding::warning(
                 CHECK,
-                format!("the hooks call {}, this is {}", program.display(), patient.opsctl.display()),
+                format!("the hooks call {}, this is {}", program.display(), examined.opsctl.display()),
                 "run `opsctl render` with the program that is to guard",
             );
         }
     }
-    Finding::ok(CHECK, format!("the hooks call {}", patient.opsctl.display()))
+    Finding::ok(CHECK, format!("the hooks call {}", examined.opsctl.display()))
 }
 
 /// The programs that the settings' hooks call with `hook EVENT`.
@@ -160,19 +174,19 @@ fn commands(settings: &str) -> Vec<String> {
 }
 
 /// What this user can write, the agent, who is this user, can rewrite.
-pub fn out_of_reach(patient: &Patient<'_>) -> Finding {
+pub fn out_of_reach(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "out of reach";
     if geteuid().is_root() {
         let remedy = "run the agent as another user";
         return Finding::warning(CHECK, "this is root: nothing is out of an agent's reach", remedy);
     }
-    let out = &patient.environment.project_dir;
+    let out = &examined.environment.project_dir;
     let guarding = [
-        Some(patient.opsctl.clone()),
+        Some(examined.opsctl.clone()),
         Some(PathBuf::from(MANAGED)),
         Some(out.join(SETTINGS)),
         Some(out.join(COMPILED_POLICY)),
-        hosts_file(patient.environment.hosts.as_deref()),
+        hosts_file(examined.environment.hosts.as_deref()),
     ];
     let writable: Vec<String> = guarding
         .into_iter()

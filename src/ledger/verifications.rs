@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, params};
 
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
 
 pub(super) const REMEDIED: &str = "SELECT service, settled_at FROM hook_actions
      WHERE session_id = ?1 AND state IN ('done', 'failed') ORDER BY id";
@@ -18,7 +20,7 @@ pub(super) const VERIFICATIONS: &str =
 
 /// What a session did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Remedies {
+pub struct SessionActions {
     /// Each service that it acted on, successfully or not, and when it did last.
     pub services: BTreeMap<String, DateTime<Utc>>,
     /// How many actions that were. It only grows.
@@ -48,7 +50,7 @@ impl Outcome {
 
 /// The verifications of a session so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct VerificationState {
     /// How often it was sent on since a verification last found all healthy.
     pub attempts: u32,
     /// The session's actions at the last verification that let it go, healthy or given up.
@@ -57,20 +59,20 @@ pub struct Standing {
 
 impl Ledger {
     /// What the session has done to services. What was only reserved has not been done.
-    pub fn remedies(&self, session: &str) -> Result<Remedies, LedgerError> {
-        remedies(&self.connection, session).map_err(|cause| self.error(cause))
+    pub fn session_actions(&self, session: &str) -> Result<SessionActions, LedgerError> {
+        session_actions(&self.connection, session).map_err(|cause| self.error(cause))
     }
 
     /// How the verifications of the session have ended so far.
-    pub fn standing(&self, session: &str) -> Result<Standing, LedgerError> {
-        standing(&self.connection, session).map_err(|cause| self.error(cause))
+    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
+        verification_state(&self.connection, session).map_err(|cause| self.error(cause))
     }
 }
 
 impl Change<'_> {
     /// The same within a change, so that two verifications at once do not count as one.
-    pub fn standing(&self, session: &str) -> Result<Standing, LedgerError> {
-        standing(&self.transaction, session).map_err(|cause| self.error(cause))
+    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
+        verification_state(&self.transaction, session).map_err(|cause| self.error(cause))
     }
 
     /// Notes how a verification ended that knew of so many actions.
@@ -96,14 +98,14 @@ impl Change<'_> {
     }
 }
 
-fn remedies(connection: &Connection, session: &str) -> rusqlite::Result<Remedies> {
-    let mut remedies = Remedies::default();
+fn session_actions(connection: &Connection, session: &str) -> rusqlite::Result<SessionActions> {
+    let mut acted = SessionActions::default();
     if migrate::has_table(connection, "hook_actions")? {
         let mut statement = connection.prepare(REMEDIED)?;
         let mut rows = statement.query([session])?;
         while let Some(row) = rows.next()? {
-            remedies.actions += 1;
-            note(&mut remedies, row.get(0)?, row.get::<_, Option<String>>(1)?.as_deref());
+            acted.actions += 1;
+            note(&mut acted, row.get(0)?, row.get::<_, Option<String>>(1)?.as_deref());
         }
     }
     // What somebody wrote down by hand has no row of a hook.
@@ -114,34 +116,34 @@ fn remedies(connection: &Connection, session: &str) -> rusqlite::Result<Remedies
         while let Some(row) = rows.next()? {
             recorded += 1;
             if let Ok(service) = row.get(0) {
-                note(&mut remedies, service, row.get::<_, String>(1).ok().as_deref());
+                note(&mut acted, service, row.get::<_, String>(1).ok().as_deref());
             }
         }
-        remedies.actions += recorded;
+        acted.actions += recorded;
     }
-    Ok(remedies)
+    Ok(acted)
 }
 
-fn note(remedies: &mut Remedies, service: String, at: Option<&str>) {
+fn note(acted: &mut SessionActions, service: String, at: Option<&str>) {
     let at = at.and_then(time::read).unwrap_or(DateTime::UNIX_EPOCH);
-    let last = remedies.services.entry(service).or_insert(at);
+    let last = acted.services.entry(service).or_insert(at);
     *last = at.max(*last);
 }
 
-fn standing(connection: &Connection, session: &str) -> rusqlite::Result<Standing> {
-    let mut standing = Standing::default();
+fn verification_state(connection: &Connection, session: &str) -> rusqlite::Result<VerificationState> {
+    let mut state = VerificationState::default();
     if !migrate::has_table(connection, "verifications")? {
-        return Ok(standing);
+        return Ok(state);
     }
     let mut statement = connection.prepare(VERIFICATIONS)?;
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
         let actions = usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
         match row.get::<_, String>(0)?.as_str() {
-            "healthy" => standing = Standing { attempts: 0, settled_actions: Some(actions) },
-            "given-up" => standing.settled_actions = Some(actions),
-            _ => standing.attempts += 1,
+            "healthy" => state = VerificationState { attempts: 0, settled_actions: Some(actions) },
+            "given-up" => state.settled_actions = Some(actions),
+            _ => state.attempts += 1,
         }
     }
-    Ok(standing)
+    Ok(state)
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Datelike as _, SecondsFormat, TimeDelta, Utc};
 use serde::Serialize;
 
-use crate::model::distance::distance;
+use crate::model::relative_time::relative_time;
 use crate::model::thousands;
 
 /// The longest text of the ledger that is shown whole, in characters.
@@ -27,7 +27,7 @@ impl Moment {
         Self {
             iso: at.to_rfc3339_opts(SecondsFormat::Secs, true),
             shown: at.format(form).to_string(),
-            relative: distance(at - now),
+            relative: relative_time(at - now),
         }
     }
 }
