@@ -64,9 +64,9 @@ fn in_words(report: &Report) -> String {
     let mut lines = vec![format!("client {} ({})", report.version, report.client.display())];
     for finding in &report.guarantees {
         let outcome = match finding.outcome {
-            Outcome::Held => "held",
-            Outcome::Broken => "BROKEN",
-            Outcome::NotPromised => "not promised",
+            Outcome::Pass => "PASS",
+            Outcome::Fail => "FAIL",
+            Outcome::NotApplicable => "SKIP",
         };
         lines.push(format!("{outcome}: {}\n    {}", finding.guarantee, finding.seen));
     }

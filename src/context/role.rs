@@ -1,18 +1,18 @@
-//! A role file: the words of a role, and in its YAML frontmatter the files that go with it.
+//! Role files: a text, and a YAML frontmatter that declares further files.
 
 use serde::Deserialize;
 use serde_saphyr::{Options, from_str_with_options};
 
 use crate::inventory::error::{Mistake, Place};
 
-/// What a role file says.
+/// The content of a role file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleFile<'a> {
-    /// The words, without the frontmatter.
+    /// The text without the frontmatter.
     pub body: &'a str,
     /// The entries of `auto_include`.
     pub auto_include: Vec<String>,
-    /// What is wrong with the frontmatter.
+    /// The error in the frontmatter, if any.
     pub complaint: Option<FrontmatterError>,
 }
 
@@ -45,7 +45,7 @@ enum OneOrMoreWire {
     More(Vec<String>),
 }
 
-/// Reads the text of a role file. Without a frontmatter, or with one that cannot be read, it declares no files.
+/// Parses a role file. Without a valid frontmatter it declares no files.
 pub fn read(text: &str) -> RoleFile<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let plain =
@@ -77,7 +77,7 @@ fn auto_include(yaml: &str) -> Result<Vec<String>, FrontmatterError> {
     let options: Options = serde_saphyr::options! { with_snippet: false };
     let wire: Option<FrontmatterWire> = from_str_with_options(yaml, options).map_err(|error| {
         let Mistake { place, what, .. } = error.into();
-        // The line that opens the frontmatter stands before the YAML.
+        // The opening line of the frontmatter is not part of the YAML.
         FrontmatterError::Unreadable { what, line: place.map(|Place { line, .. }| line + 1) }
     })?;
     Ok(match wire.and_then(|wire| wire.auto_include) {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_frontmatter_declares_files_and_is_no_part_of_the_words() {
+    fn the_frontmatter_declares_files_and_is_not_part_of_the_text() {
         let role =
             read("---\nname: Chief\nauto_include:\n  - a.md\n  - ${PROJECT_PATH}/**/*.md\n---\n\n# Chief\n");
         assert_eq!(role.auto_include, ["a.md", "${PROJECT_PATH}/**/*.md"]);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_frontmatter_or_with_an_empty_one_there_are_no_files() {
+    fn a_missing_or_empty_frontmatter_declares_no_files() {
         for (text, body) in [
             ("# Chief\n", "# Chief\n"),
             ("", ""),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_frontmatter_is_told_and_costs_no_words() {
+    fn an_invalid_frontmatter_is_reported_and_the_text_is_kept() {
         for (text, expected) in [
             ("---\nauto_include: [a\n---\n# Chief\n", "its frontmatter cannot be read ("),
             ("---\nauto_include: {a: b}\n---\n# Chief\n", "`auto_include` is a list of paths"),

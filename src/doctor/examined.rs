@@ -1,4 +1,4 @@
-//! The installation that is examined.
+//! The installation to examine.
 
 use std::path::PathBuf;
 
@@ -7,21 +7,21 @@ use crate::inventory::compiled::Compiled;
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 
-/// What is examined.
+/// The installation to examine.
 #[derive(Debug)]
 pub struct Examined<'a> {
-    /// The variables.
+    /// The environment.
     pub environment: &'a Environment,
-    /// The policy in force.
+    /// The policy in use.
     pub policy: &'a Compiled,
-    /// Problems with the variables and with the source of the policy.
+    /// Problems with the environment and the source of the policy.
     pub warnings: &'a [Warning],
-    /// The client's program, if there is one.
+    /// The client's program, if it was found.
     pub client: Option<PathBuf>,
-    /// This program.
+    /// The path of this program.
     pub opsctl: PathBuf,
-    /// The hooks of every source.
+    /// The hooks of all sources.
     pub hooks: &'a Survey,
-    /// Leave out whatever takes longer than a moment: hosts, services, other programs, the whole ledger.
+    /// Skips slow checks: hosts, services, other programs, the whole ledger.
     pub quick: bool,
 }

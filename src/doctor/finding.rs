@@ -1,31 +1,31 @@
-//! What a check of the installation finds.
+//! Findings of the checks.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How a thing is.
+/// The condition of a checked thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// The guard holds, but not as well as it could.
+    /// The guard works, but not fully.
     Warning,
-    /// The guard does not hold, or what it is for is down.
+    /// The guard does not work, or a host or service is down.
     Failed,
 }
 
-/// One thing, how it is, and what to do about it.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The thing.
+    /// The name of the check.
     pub check: &'static str,
-    /// How it is.
+    /// The condition.
     pub condition: Condition,
-    /// What was seen.
+    /// What was found.
     pub what: String,
-    /// What to do; nothing where all is well.
+    /// What to do; `None` if there is no problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The state of an installation: one finding for each thing that the guard rests on, with its remedy.
+//! Checks an installation: one finding, with remedy, for each thing that the guard depends on.
 
 pub mod client;
 mod examined;
@@ -12,14 +12,14 @@ pub use examined::Examined;
 pub use finding::{Condition, Finding};
 pub use guard_files::project_in_force;
 
-/// Examines everything, in a fixed order.
+/// Runs all checks, in a fixed order.
 pub fn examine(examined: &Examined<'_>) -> Vec<Finding> {
     let mut findings = vec![policy(examined)];
     findings.push(guard_files::settings(examined));
     findings.push(guard_files::managed());
     findings.push(guard_files::program(examined));
     findings.push(hooks::finding(examined.hooks));
-    findings.push(guard_files::out_of_reach(examined));
+    findings.push(guard_files::permissions(examined));
     if !examined.quick {
         findings.push(client::client(examined));
     }

@@ -1,4 +1,4 @@
-//! The state folder and the ledger in it.
+//! Checks of the state folder and the ledger.
 
 use std::os::unix::fs::MetadataExt as _;
 
@@ -8,7 +8,7 @@ use super::examined::Examined;
 use super::finding::Finding;
 use crate::ledger::Ledger;
 
-/// The folder: there, writable, and nobody else's to write.
+/// Checks that the state folder exists, is writable, and is not world-writable.
 pub fn folder(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "state folder";
     let folder = &examined.environment.state_dir;
@@ -28,17 +28,17 @@ pub fn folder(examined: &Examined<'_>) -> Finding {
         }
     };
     if access(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_err() {
-        let remedy = "let it belong to this user, or name another with CLAUDEOPS_STATE_DIR";
-        return Finding::failed(CHECK, format!("{name} cannot be written by this user"), remedy);
+        let remedy = "make this user its owner, or name another with CLAUDEOPS_STATE_DIR";
+        return Finding::failed(CHECK, format!("{name} is not writable by this user"), remedy);
     }
     if metadata.mode() & 0o002 != 0 {
         let remedy = format!("run `chmod o-w {name}`");
-        return Finding::warning(CHECK, format!("{name} can be written by everybody"), remedy);
+        return Finding::warning(CHECK, format!("{name} is world-writable"), remedy);
     }
     Finding::ok(CHECK, name.to_string())
 }
 
-/// The ledger: whole, in the journal mode that lets hooks read while others write, and of this release.
+/// Checks that the ledger is intact, in WAL mode, and not of a later release.
 pub fn ledger(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "ledger";
     let path = &examined.environment.db_path;
@@ -49,11 +49,11 @@ pub fn ledger(examined: &Examined<'_>) -> Finding {
         Ok(None) => {
             return Finding::ok(
                 CHECK,
-                format!("there is none at {} yet; the first action creates it", path.display()),
+                format!("no ledger at {} yet; the first action creates it", path.display()),
             );
         }
         Err(error) => {
-            return Finding::failed(CHECK, error.to_string(), "the budgets cannot be kept without it");
+            return Finding::failed(CHECK, error.to_string(), "budgets cannot be enforced without it");
         }
     };
     let name = path.display();
@@ -63,7 +63,7 @@ pub fn ledger(examined: &Examined<'_>) -> Finding {
         return Finding::failed(CHECK, format!("{name} is damaged: {damage}"), remedy);
     }
     if health.version > health.newest {
-        let remedy = "install that release again, or a later one";
+        let remedy = "install that release or a later one";
         return Finding::failed(
             CHECK,
             format!("{name} was written by a later release (version {})", health.version),
@@ -71,7 +71,7 @@ pub fn ledger(examined: &Examined<'_>) -> Finding {
         );
     }
     if health.journal != "wal" {
-        let what = format!("{name} is in journal mode `{}`: hooks wait for each other", health.journal);
+        let what = format!("{name} is in journal mode `{}`: hooks block each other", health.journal);
         return Finding::warning(CHECK, what, "run `sqlite3 FILE 'PRAGMA journal_mode=WAL'` on it");
     }
     Finding::ok(CHECK, format!("{name}, version {}", health.version))

@@ -19,10 +19,10 @@ pub struct Ledger {
     lock_timeout: LockTimeout,
 }
 
-/// One all-or-nothing change. What is not committed has not happened.
+/// An exclusive transaction. It is rolled back unless it is committed.
 #[derive(Debug)]
 pub struct Change<'a> {
-    // Declared first, dropped first: the turn ends after the transaction has.
+    // Fields are dropped in this order: the folder lock is released after the transaction has ended.
     pub(super) transaction: Transaction<'a>,
     connection: &'a Connection,
     path: &'a Path,
@@ -30,12 +30,12 @@ pub struct Change<'a> {
 }
 
 impl Ledger {
-    /// Opens the ledger for writing, and creates it if there is none. Its folder must exist.
+    /// Opens the ledger for writing and creates it if it does not exist. Its folder must exist.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         Self::open_with(path, LockTimeout::Normal)
     }
 
-    /// The same for what may be left out where another writer is at it: waits for a quarter of a second and no longer.
+    /// Opens the ledger for optional writes: waits for other writers at most a quarter of a second.
     pub fn open_briefly(path: &Path) -> Result<Self, LedgerError> {
         Self::open_with(path, LockTimeout::Short)
     }
@@ -51,19 +51,19 @@ impl Ledger {
         if migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))? {
             return Ok(ledger);
         }
-        // SQLite's own lock holds without a turn, too; only its queue is less fair.
+        // Without the folder lock, SQLite's own lock still applies; it is only less fair.
         let _turn = folder_lock::turn_in_folder_of(path, lock_timeout.limit());
         migrate::to_latest(&mut ledger.connection).map_err(|cause| ledger.error(cause))?;
         Ok(ledger)
     }
 
-    /// Opens the ledger to be read; `None` when there is none, which is not created.
+    /// Opens the ledger for reading; `None` if it does not exist. Never creates it.
     pub fn open_existing(path: &Path) -> Result<Option<Self>, LedgerError> {
         match std::fs::metadata(path) {
-            // An empty file is a database without tables to SQLite, and no ledger to anybody.
+            // To SQLite an empty file is a database without tables.
             Ok(file) if file.is_file() && file.len() == 0 => return Ok(None),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            // A ledger that cannot be reached is not one that does not exist: SQLite says why.
+            // Other errors do not mean that it does not exist; SQLite reports the cause.
             Ok(_) | Err(_) => {}
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -72,7 +72,7 @@ impl Ledger {
 
     fn connect(path: &Path, flags: OpenFlags, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
         let fail = |cause| LedgerError::new(path, cause);
-        // SQLite would wait for ever for somebody to write into a pipe.
+        // SQLite would wait for input from a pipe for ever.
         if std::fs::metadata(path).is_ok_and(|file| !file.is_file()) {
             let cannot_open = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
             let why = Some("it is not a regular file".to_owned());
@@ -81,38 +81,38 @@ impl Ledger {
         let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
         connection
             .busy_handler(Some(lock_timeout.handler()))
-            // The session manager's tables refer to its own integer session ids; hooks know the client's.
+            // The session manager's tables refer to its own integer session ids; hooks have the client's.
             .and_then(|()| connection.pragma_update(None, "foreign_keys", false))
-            // An action that was let through must survive a power cut.
+            // A reservation must survive a power cut.
             .and_then(|()| connection.pragma_update(None, "synchronous", "FULL"))
-            // A hook is one connection: each would otherwise copy the log into the database as it ends.
+            // Otherwise every hook would copy the WAL into the database when it closes its connection.
             .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))
             .map(|_| ())
             .map_err(fail)?;
         Ok(Self { connection, path: path.to_owned(), lock_timeout })
     }
 
-    /// From here on a change may be lost in a power cut, as long as nothing is harmed: for the record of what needs
-    /// none to hold. Where the journal is not a write-ahead log everything stays as durable as it is.
+    /// Does not sync further changes to disk in WAL mode: a power cut may lose them, but cannot damage the database.
+    /// For records that no decision depends on.
     #[must_use]
     pub fn for_the_record(self) -> Self {
         let journal = self.connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
         if journal.is_ok_and(|mode| mode == "wal") {
-            // Should it not take effect, the change is only slower.
+            // If this fails, changes are only slower.
             let _ = self.connection.pragma_update(None, "synchronous", "NORMAL");
         }
         self
     }
 
-    /// Begins a change that no other writer can get in between.
+    /// Begins an exclusive transaction: no other process can write until it ends.
     pub fn change(&mut self) -> Result<Change<'_>, LedgerError> {
         let Self { connection, path, lock_timeout } = self;
         let fail = |cause| LedgerError::new(path, cause);
         connection.busy_handler(Some(lock_timeout.handler())).map_err(fail)?;
         let connection = &*connection;
-        // Without a turn SQLite's own lock still holds; only its queue is less fair.
+        // Without the folder lock, SQLite's own lock still applies; it is only less fair.
         let turn = folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok();
-        // There is no other transaction: a change borrows the ledger as its own.
+        // There is no other transaction: a change borrows the ledger exclusively.
         let transaction =
             Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(fail)?;
         Ok(Change { transaction, connection, path, _turn: turn })
@@ -124,7 +124,7 @@ impl Ledger {
 }
 
 impl Change<'_> {
-    /// Makes the change durable.
+    /// Commits the transaction.
     pub fn commit(self) -> Result<(), LedgerError> {
         let Self { transaction, connection, path, _turn } = self;
         transaction.commit().map_err(|cause| LedgerError::new(path, cause))?;
@@ -133,6 +133,6 @@ impl Change<'_> {
     }
 
     pub(super) fn error(&self, cause: rusqlite::Error) -> LedgerError {
-        LedgerError::new(&self.path, cause)
+        LedgerError::new(self.path, cause)
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-/// A ledger that cannot be used; the text says which file, why, and what to do.
+/// A failure of the ledger. The text names the file, the cause and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("the ledger {path} cannot be used: {} ({})", self.reason(), self.remedy())]
 pub struct LedgerError {
@@ -17,7 +17,7 @@ impl LedgerError {
         Self { path: path.display().to_string(), cause }
     }
 
-    /// SQLite's words, without the path that it sometimes repeats.
+    /// SQLite's message, without the path that some of its messages repeat.
     fn reason(&self) -> String {
         self.cause.to_string().replace(&format!(": {}", self.path), "")
     }
@@ -32,7 +32,7 @@ impl LedgerError {
             }
             Some(ErrorCode::DiskFull) => "free some space on its disk",
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                "another program holds it; wait for it or end it"
+                "another program has locked it; wait for it or end it"
             }
             _ => "check the state folder",
         }

@@ -1,4 +1,4 @@
-//! What has happened within a period, for those who look back on it.
+//! Actions and events within a period, for reports.
 
 use std::collections::HashMap;
 
@@ -13,28 +13,28 @@ use super::{events, migrate, time};
 /// An action that has run, successfully or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionRecord {
-    /// When it had run.
+    /// When it was settled.
     pub at: DateTime<Utc>,
     /// The service.
     pub service: String,
     /// `restart` or `redeployment`.
     pub kind: String,
-    /// `restart`, `stop`, `start`, …; `None` where nobody but its counter knows of it.
+    /// `restart`, `stop`, `start`, …; `None` for an action that no hook recorded.
     pub verb: Option<String>,
-    /// The host; `None` is here, or unknown.
+    /// The host; `None` for this machine, or if unknown.
     pub host: Option<String>,
     /// Whether it succeeded.
     pub succeeded: bool,
-    /// The session.
+    /// The id of the session.
     pub session: Option<String>,
 }
 
-/// The latest rows of a period, newest first, and whether there were more.
+/// The latest rows of a period, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Period<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// There are older ones within the period.
+    /// Whether older rows of the period are left out.
     pub cut: bool,
 }
 
@@ -45,7 +45,7 @@ impl<T> Default for Period<T> {
 }
 
 impl<T> Period<T> {
-    /// Of rows that were read one further than wanted.
+    /// Truncates rows that were read with a limit of `most` + 1.
     pub(super) fn of(mut rows: Vec<T>, most: u32) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let cut = rows.len() > most;
@@ -54,7 +54,7 @@ impl<T> Period<T> {
     }
 }
 
-/// How often each key occurs that two tables may share.
+/// The number of rows per key that both tables contain.
 type SharedRows = HashMap<(Option<String>, String, String, DateTime<Utc>), usize>;
 
 const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, state = 'done', session_id, counts
@@ -65,7 +65,7 @@ const BY_ANYONE: &str =
      WHERE timestamp >= ?1 ORDER BY id DESC LIMIT ?2";
 
 impl Ledger {
-    /// The latest actions that have run since, whoever wrote them down: hooks, people, other programs.
+    /// The latest actions at or after `since`, at most `most`, recorded by hooks, people or other programs.
     pub fn actions_since(
         &self,
         since: DateTime<Utc>,
@@ -76,7 +76,7 @@ impl Ledger {
 
     fn try_actions_since(&self, since: DateTime<Utc>, most: u32) -> rusqlite::Result<Period<ActionRecord>> {
         let mut actions = Vec::new();
-        // What hooks have settled stands in both tables, with the same time.
+        // An action that a hook settled is in both tables, with the same time.
         let mut shared = SharedRows::new();
         let wanted = params![time::floor(since), i64::from(most) + 1];
         if migrate::is_latest(&self.connection)? {
@@ -94,7 +94,7 @@ impl Ledger {
             let mut statement = self.connection.prepare(BY_ANYONE)?;
             let mut rows = statement.query(wanted)?;
             while let Some(row) = rows.next()? {
-                // Another writer's column may hold anything; what cannot be read is left out.
+                // Columns of other writers may have any type; rows that cannot be read are ignored.
                 let Some(action) = action(row) else { continue };
                 match shared.get_mut(&key(&action)) {
                     Some(left) if *left > 0 => *left -= 1,
@@ -107,7 +107,7 @@ impl Ledger {
         Ok(Period::of(actions, most))
     }
 
-    /// The latest events since, newest first.
+    /// The latest events at or after `since`, at most `most`, newest first.
     pub fn events_since(&self, since: DateTime<Utc>, most: u32) -> Result<Period<Event>, LedgerError> {
         let which = events::WhichEvents { since: Some(since), ..events::WhichEvents::default() };
         let wanted = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);

@@ -1,26 +1,26 @@
-//! Waiting for another writer.
+//! Lock wait limits and the busy handler.
 
 use std::cell::Cell;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a writer waits for another one. Claude Ops' session manager writes to the same file.
+/// How long a writer waits for another one, such as the session manager of Claude Ops.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The same for what nobody may be held up by.
+/// How long an optional write waits for another writer.
 const SHORT_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How patient a connection is.
+/// How long a connection waits for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockTimeout {
-    /// For what must be written.
+    /// For writes that must not be lost.
     Normal,
-    /// For what may be left out.
+    /// For optional writes.
     Short,
 }
 
 impl LockTimeout {
-    /// How long it waits.
+    /// The maximum wait.
     pub const fn limit(self) -> Duration {
         match self {
             Self::Normal => BUSY_TIMEOUT,
@@ -28,7 +28,7 @@ impl LockTimeout {
         }
     }
 
-    /// What SQLite asks at a lock that it has found taken so many times: whether to look again.
+    /// SQLite's busy handler: gets the number of attempts so far, returns whether to try again.
     pub fn handler(self) -> fn(i32) -> bool {
         match self {
             Self::Normal => |times| look_again(times, BUSY_TIMEOUT),
@@ -37,8 +37,8 @@ impl LockTimeout {
     }
 }
 
-/// A program that writes without a pause leaves the lock free for moments only. SQLite's own waiting slows
-/// down to ten looks a second and may miss them all; a thousand a second do not.
+/// The pause between two attempts. SQLite's own handler slows down to ten attempts a second, which can miss every gap
+/// of a program that writes continuously.
 const PAUSE: Duration = Duration::from_millis(1);
 
 thread_local! {

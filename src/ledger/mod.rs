@@ -1,4 +1,4 @@
-//! The ledger: what was done, and what is about to be done. Nothing outside this folder knows SQL.
+//! The ledger: a SQLite database of actions, reservations, events and sessions. No other folder uses SQL.
 
 pub mod cooldown_file;
 mod log;

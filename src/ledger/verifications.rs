@@ -1,4 +1,4 @@
-//! What a session has done to services, and how the verifications of it have ended.
+//! The services that a session acted on, and the verifications before its end.
 
 use std::collections::BTreeMap;
 
@@ -18,23 +18,23 @@ pub(super) const RECORDED: &str =
 pub(super) const VERIFICATIONS: &str =
     "SELECT outcome, actions FROM verifications WHERE session_id = ?1 ORDER BY id";
 
-/// What a session did.
+/// The actions of a session on services.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionActions {
-    /// Each service that it acted on, successfully or not, and when it did last.
+    /// Each service that it acted on, successfully or not, with the time of the last action.
     pub services: BTreeMap<String, DateTime<Utc>>,
-    /// How many actions that were. It only grows.
+    /// The number of actions. It never decreases.
     pub actions: usize,
 }
 
-/// How a verification ended.
+/// The result of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// All services were healthy, as far as can be said.
+    /// All services were healthy, or could not be checked.
     Healthy,
-    /// One was not, and the session was sent on.
+    /// One service was unhealthy; the stop was blocked.
     Unhealthy,
-    /// One was not, and the session was let go.
+    /// One service was still unhealthy after the last attempt; the session was allowed to end.
     GivenUp,
 }
 
@@ -51,31 +51,32 @@ impl Outcome {
 /// The verifications of a session so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VerificationState {
-    /// How often it was sent on since a verification last found all healthy.
+    /// How often the stop was blocked since the last healthy verification.
     pub attempts: u32,
-    /// The session's actions at the last verification that let it go, healthy or given up.
+    /// The number of the session's actions at the last verification that allowed it to end.
     pub settled_actions: Option<usize>,
 }
 
 impl Ledger {
-    /// What the session has done to services. What was only reserved has not been done.
+    /// The settled actions of the session. Reservations are not included.
     pub fn session_actions(&self, session: &str) -> Result<SessionActions, LedgerError> {
         session_actions(&self.connection, session).map_err(|cause| self.error(cause))
     }
 
-    /// How the verifications of the session have ended so far.
+    /// The verifications of the session so far.
     pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
         verification_state(&self.connection, session).map_err(|cause| self.error(cause))
     }
 }
 
 impl Change<'_> {
-    /// The same within a change, so that two verifications at once do not count as one.
+    /// The verifications of the session so far, read in this transaction, so that two concurrent verifications do not
+    /// count as one.
     pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
         verification_state(&self.transaction, session).map_err(|cause| self.error(cause))
     }
 
-    /// Notes how a verification ended that knew of so many actions.
+    /// Records the result of a verification. `actions` is the number of the session's actions that it covered.
     pub fn note_verification(
         &self,
         session: &str,
@@ -108,7 +109,7 @@ fn session_actions(connection: &Connection, session: &str) -> rusqlite::Result<S
             note(&mut acted, row.get(0)?, row.get::<_, Option<String>>(1)?.as_deref());
         }
     }
-    // What somebody wrote down by hand has no row of a hook.
+    // An action that was recorded by hand has no row of a hook.
     if migrate::has_table(connection, "cooldown_actions")? {
         let mut statement = connection.prepare(RECORDED)?;
         let mut rows = statement.query([session])?;

@@ -1,5 +1,5 @@
-//! Plain types that every layer above shares. No file, socket, clock or database is reached from here,
-//! and none of these types knows JSON, YAML or SQL.
+//! Plain types that all layers share. They access no file, socket, clock or database, and do not depend on JSON, YAML
+//! or SQL.
 
 pub mod action;
 pub mod checks;

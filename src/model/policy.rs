@@ -1,4 +1,4 @@
-//! The limits that `hosts.yaml` states.
+//! The policy section of `hosts.yaml`.
 
 use std::path::PathBuf;
 
@@ -9,26 +9,26 @@ use super::rules::Rules;
 pub use super::tier::Tier;
 pub use super::window::Window;
 
-/// All limits of one installation.
+/// The policy of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Stops, starts and restarts per service.
+    /// The budget for stops, starts and restarts per service.
     pub restart: Budget,
-    /// Redeployments per service.
+    /// The budget for redeployments per service.
     pub redeployment: Budget,
-    /// What happens to an action whose service cannot be told.
+    /// How actions are handled whose target service cannot be determined.
     pub unresolved: Unresolved,
-    /// What happens to an action when the ledger cannot be read or written.
+    /// How actions are handled if the ledger cannot be read or written.
     pub on_failure: OnFailure,
-    /// Rights and defaults of tiers 1, 2 and 3, in this order.
+    /// The rights of tiers 1, 2 and 3, in this order.
     pub tiers: [TierPolicy; 3],
-    /// What a session has to prove that acted on services.
+    /// The verification before a session ends.
     pub verify: Verification,
-    /// Rules about commands, files and tools, beside the defaults.
+    /// Rules about commands, files and tools, in addition to the defaults.
     pub rules: Rules,
-    /// Whom the modes may write to.
+    /// The recipients that each mode may write to.
     pub modes: Modes,
-    /// The people and places that may be written to, or may not.
+    /// The contacts.
     pub contacts: Vec<Contact>,
 }
 
@@ -50,7 +50,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The budget of a kind of action; `None` for kinds that are not counted.
+    /// The budget for a kind of action; `None` for kinds without one.
     pub const fn budget(&self, kind: ActionKind) -> Option<&Budget> {
         match kind {
             ActionKind::Restart => Some(&self.restart),
@@ -70,54 +70,54 @@ impl Policy {
     }
 }
 
-/// So many actions in any window of this length.
+/// At most this many actions within one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Actions allowed per window.
+    /// The number of actions that are allowed per window.
     pub limit: u32,
     /// The length of the sliding window.
     pub window: Window,
 }
 
-/// The fate of an action whose service cannot be told.
+/// How actions are handled whose target service cannot be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unresolved {
-    /// It counts against a budget shared by all such actions on its host.
+    /// They count against a budget that all such actions on a host share.
     Budget,
-    /// It runs uncounted.
+    /// They are allowed and not counted.
     Allow,
-    /// It is denied.
+    /// They are denied.
     Deny,
 }
 
-/// The fate of an action when the ledger fails.
+/// How actions are handled if the ledger or the hook fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    /// It runs, and the failure is reported.
+    /// Fails open: they are allowed, and the failure is reported.
     Open,
-    /// It is denied.
+    /// Fails closed: they are denied.
     Closed,
 }
 
-/// What a tier may do.
+/// The rights of a tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierPolicy {
-    /// The model that runs it.
+    /// The model of its sessions.
     pub model: String,
-    /// The client's tools that exist in its sessions.
+    /// The client's tools that are enabled in its sessions.
     pub tools: Vec<String>,
-    /// The kinds of action it may take.
+    /// The kinds of action that are allowed.
     pub allow: Vec<ActionKind>,
-    /// Beginnings of commands that it never runs, beside those that follow from `allow`.
+    /// Prefixes of denied commands, in addition to those that follow from `allow`.
     pub deny: Vec<String>,
-    /// How long a session may run.
+    /// The maximum duration of a session.
     pub deadline: Window,
-    /// The file of its prompt, in the place of the rendered one.
+    /// A prompt file that replaces the rendered prompt.
     pub prompt: Option<PathBuf>,
 }
 
 impl TierPolicy {
-    /// What a tier may do where `hosts.yaml` does not say otherwise.
+    /// The default rights of a tier.
     pub fn default_of(tier: Tier) -> Self {
         use ActionKind::{Notification, PullRequest, Redeployment, Restart};
         let (model, allow, minutes): (_, &[ActionKind], _) = match tier {
@@ -138,8 +138,8 @@ impl TierPolicy {
     }
 }
 
-/// Whether this can be the name of a model: an alias, a full name, that of a cloud provider, a size of
-/// context (`opus`, `sonnet[1m]`, `eu.anthropic.claude-x:0`). It is an argument of the client's, so never
+/// Whether this is a valid model name: an alias, a full name, or a name of a cloud provider, with an optional context
+/// size (`opus`, `sonnet[1m]`, `eu.anthropic.claude-x:0`). It becomes an argument of the client, so it must not look like
 /// an option.
 pub fn is_model(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())

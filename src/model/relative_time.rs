@@ -1,8 +1,8 @@
-//! How far a moment is away, in words.
+//! Relative times.
 
 use chrono::TimeDelta;
 
-/// `3m ago`, `in 2h`: the largest unit that fits.
+/// Formats a duration relative to now in its largest unit: `3m ago`, `in 2h`.
 pub fn relative_time(delta: TimeDelta) -> String {
     let seconds = delta.num_seconds();
     let amount = match seconds.unsigned_abs() {
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_distance_is_told_in_the_largest_unit_that_fits() {
+    fn uses_the_largest_unit_that_fits() {
         for (seconds, expected) in [
             (0, "0s ago"),
             (-59, "59s ago"),

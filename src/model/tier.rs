@@ -1,21 +1,21 @@
-//! The tiers: how far the agent of a session may go.
+//! The tiers of sessions.
 
-/// How far an agent may go.
+/// The tier of a session, which determines its rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// Tier 1 looks and reports.
+    /// Tier 1: observe and report.
     Observe,
-    /// Tier 2 restarts services.
+    /// Tier 2: also restart services.
     Remediate,
-    /// Tier 3 also redeploys them.
+    /// Tier 3: also redeploy services.
     Full,
 }
 
 impl Tier {
-    /// Every tier, from the lowest.
+    /// All tiers, in ascending order.
     pub const ALL: [Self; 3] = [Self::Observe, Self::Remediate, Self::Full];
 
-    /// The tier of this number; `None` unless it is 1, 2 or 3.
+    /// The tier with this number, 1 to 3.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
             1 => Some(Self::Observe),
@@ -25,7 +25,7 @@ impl Tier {
         }
     }
 
-    /// 1, 2 or 3.
+    /// The number, 1 to 3.
     pub const fn number(self) -> u8 {
         match self {
             Self::Observe => 1,
@@ -34,7 +34,7 @@ impl Tier {
         }
     }
 
-    /// The next tier up, if there is one.
+    /// The next higher tier, if there is one.
     pub const fn above(self) -> Option<Self> {
         Self::from_number(self.number() + 1)
     }

@@ -1,11 +1,11 @@
-//! Lengths of time as `hosts.yaml` and the command line write them.
+//! Durations as written in `hosts.yaml` and on the command line.
 
 use std::fmt;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 
-/// A length of time of at least one second, written as people write it: `4h`, `1h30m`, `2d`.
+/// A duration between one second and ten years, written as `4h`, `1h30m` or `2d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window(TimeDelta);
 
@@ -15,33 +15,33 @@ impl Window {
     /// Thirty seconds.
     pub const HALF_A_MINUTE: Self = Self(TimeDelta::seconds(30));
 
-    /// A window of so many whole hours.
+    /// A window of this many hours.
     pub const fn hours(hours: u16) -> Self {
         Self(TimeDelta::seconds(hours as i64 * 3600))
     }
 
-    /// A window of so many whole minutes.
+    /// A window of this many minutes.
     pub const fn minutes(minutes: u16) -> Self {
         Self(TimeDelta::seconds(minutes as i64 * 60))
     }
 
-    /// A window of so many seconds; `None` unless it is between one second and ten years.
+    /// A window of this many seconds; `None` unless it is between one second and ten years.
     pub fn seconds(seconds: i64) -> Option<Self> {
         (1..=315_360_000).contains(&seconds).then(|| Self(TimeDelta::seconds(seconds)))
     }
 
-    /// The length, for calculations with points in time.
+    /// The duration, for arithmetic with timestamps.
     pub const fn delta(self) -> TimeDelta {
         self.0
     }
 
-    /// The length, for timeouts.
+    /// The duration, for timeouts.
     pub fn duration(self) -> Duration {
         // A window is never negative.
         self.0.to_std().unwrap_or_default()
     }
 
-    /// Reads `90s`, `30m`, `4h`, `2d` and sums of them such as `1h30m`; `None` for anything else.
+    /// Parses `90s`, `30m`, `4h`, `2d` and sums of them such as `1h30m`.
     pub fn parse(text: &str) -> Option<Self> {
         let mut total: i64 = 0;
         let mut rest = text.trim();
@@ -67,7 +67,7 @@ impl Window {
 }
 
 impl fmt::Display for Window {
-    /// In hours where they come out even, as the limits of Claude Ops are spoken of (`24h`, not `1d`).
+    /// Formats in hours, minutes and seconds, never in days, as Claude Ops does (`24h`, not `1d`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.num_seconds();
         let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_read_and_print_as_people_write_them() {
+    fn parses_and_formats_windows() {
         for (text, seconds, printed) in [
             ("4h", 14_400, "4h"),
             ("24h", 86_400, "24h"),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_without_a_unit_or_a_length_are_refused() {
+    fn rejects_windows_without_a_unit_or_a_length() {
         for text in ["", "4", "h", "4 h", "-4h", "0h", "4h3", "4x", "99999999999999999999h", "1.5h"] {
             assert_eq!(Window::parse(text), None, "{text:?}");
         }

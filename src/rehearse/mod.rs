@@ -1,6 +1,6 @@
-//! A rehearsal: the installed client, under the settings in force, led by a scripted model to do what a guard must
-//! prevent. Nothing of it leaves the machine: the model is on loopback, the programs that would reach a service are
-//! stubs, the folders are temporary, and there is no key.
+//! Rehearsals: a scripted model makes the installed client attempt what the guard must prevent, with the active settings.
+//! Nothing leaves the machine: the model is on loopback, programs that would reach a service are stubs, folders are
+//! temporary, and no key is used.
 
 mod http;
 mod messages;
@@ -22,8 +22,7 @@ pub use report::{Finding, Outcome, RehearsalError, Report};
 use scenes::{SCENES, Scene};
 use stage::Props;
 
-/// Rehearses every guarantee. `project` is the folder whose `.claude/settings.json` is in force beside the machine's
-/// managed settings, `policy` the policy in force.
+/// Rehearses every guarantee, with the settings of `project` in addition to the managed ones, and with `policy`.
 pub fn rehearse(
     client: PathBuf,
     project: &std::path::Path,
@@ -37,7 +36,7 @@ pub fn rehearse(
     Ok(Report { client: props.client, version, guarantees })
 }
 
-/// A few scenes at a time: each is a client of some hundred megabytes, and most of its time is waiting.
+/// Runs a few scenes concurrently. Each starts a client of some hundred megabytes, which mostly waits.
 fn findings(props: &Props, policy: &Compiled) -> Vec<Finding> {
     let waiting: Mutex<VecDeque<(usize, &Scene)>> = Mutex::new(SCENES.iter().enumerate().collect());
     let found: Mutex<Vec<(usize, Finding)>> = Mutex::default();

@@ -1,4 +1,4 @@
-//! The scripted model: it does what the script says, whatever the client tells it, and remembers what it was told.
+//! The scripted model: answers with the steps of a script and records all requests.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,14 +9,14 @@ use super::http::{Request, Response, Server};
 use super::messages::{Role, ToolResult, conversation, opening, role, stream, tool_results, whole};
 use super::script::{SUBAGENT, Script, Step};
 
-/// The model behind a loopback port, gone when dropped.
+/// A model on a loopback port, stopped on drop.
 pub struct Model {
     server: Server,
     asked: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Model {
-    /// Starts to answer.
+    /// Starts the model.
     pub fn start(script: Script) -> io::Result<Self> {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&asked);
@@ -25,17 +25,17 @@ impl Model {
         Ok(Self { server, asked })
     }
 
-    /// Where the client finds it.
+    /// The URL of the model.
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// Everything that the model was told, a text for each request of the agent and its subagents.
+    /// The conversations, one text per request of the agent and its subagents.
     pub fn conversations(&self) -> Vec<String> {
         locked(&self.asked).iter().filter(|body| role(body) == Role::Agent).map(conversation).collect()
     }
 
-    /// What came of the tool calls, in order.
+    /// The results of tool calls, in order.
     pub fn tool_results(&self) -> Vec<ToolResult> {
         let mut results: Vec<(String, ToolResult)> = Vec::new();
         let asked = locked(&self.asked);
@@ -49,7 +49,7 @@ impl Model {
     }
 }
 
-/// A thread that panicked has left nothing half done here.
+/// Locks a mutex, even if a thread panicked: no update is left incomplete.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,48 +4,48 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// What became of a guarantee.
+/// The outcome of rehearsing a guarantee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The guard held.
-    Held,
-    /// It did not.
-    Broken,
-    /// The policy in force does not promise it.
-    NotPromised,
+    /// The guarantee holds.
+    Pass,
+    /// The guarantee does not hold.
+    Fail,
+    /// The active policy does not include the guarantee.
+    NotApplicable,
 }
 
-/// A guarantee, and what was seen of it.
+/// A guarantee and its outcome.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// What is guaranteed.
+    /// The guarantee.
     pub guarantee: &'static str,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What was seen.
+    /// What was observed.
     pub seen: String,
 }
 
-/// What a rehearsal found out.
+/// The result of a rehearsal.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// The client's program.
     pub client: PathBuf,
-    /// Its release.
+    /// The client's release.
     pub version: String,
     /// The guarantees, in a fixed order.
     pub guarantees: Vec<Finding>,
 }
 
 impl Report {
-    /// Whether no guarantee broke.
+    /// Whether no guarantee failed.
     pub fn is_good(&self) -> bool {
-        self.guarantees.iter().all(|finding| finding.outcome != Outcome::Broken)
+        self.guarantees.iter().all(|finding| finding.outcome != Outcome::Fail)
     }
 }
 
-/// Why there was no rehearsal.
+/// Why a rehearsal is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum RehearsalError {
     /// The client cannot be started.
@@ -56,20 +56,20 @@ pub enum RehearsalError {
         /// What went wrong.
         error: std::io::Error,
     },
-    /// Settings that would lead the client away from the scripted model.
+    /// Managed settings would direct the client to a real model.
     #[error(
-        "{path} sets `{key}`, which would lead the rehearsal to a real model; take it out, or set it in the client's environment"
+        "{path} sets `{key}`, which would direct the rehearsal to a real model; remove it, or set it in the client's environment"
     )]
-    LedAway {
-        /// The settings.
+    RealModel {
+        /// The settings file.
         path: String,
-        /// The key in them.
+        /// The key in the file.
         key: String,
     },
-    /// Settings that cannot be read at all.
+    /// A settings file cannot be read.
     #[error("{path}: {error}; check its owner and rights")]
     Settings {
-        /// The settings.
+        /// The settings file.
         path: String,
         /// What went wrong.
         error: std::io::Error,

@@ -4,27 +4,27 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-/// One answer of the model.
+/// An answer of the model.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// It runs a command.
+    /// Runs a command.
     Bash(String),
-    /// It calls a tool with this input.
+    /// Calls a tool with this input.
     Tool(&'static str, Value),
-    /// It says something, and ends its turn.
+    /// Writes a text and ends the turn.
     Say(&'static str),
 }
 
-/// What the model is going to do.
+/// The answers of the model.
 #[derive(Debug, Default)]
 pub struct Script {
-    /// The session's own agent.
+    /// The answers as main agent.
     pub agent: VecDeque<Step>,
-    /// The subagent, known by [`SUBAGENT`] in its prompt.
+    /// The answers as subagent, recognised by [`SUBAGENT`] in its prompt.
     pub subagent: VecDeque<Step>,
-    /// What the verifier of an agent hook finds, in order; then it has no objection.
+    /// The answers as verifier of an agent hook; `ok` when they are used up.
     pub verdicts: VecDeque<Value>,
 }
 
-/// The prompt of the one subagent that a script may start.
+/// The prompt of the subagent that a script may start.
 pub const SUBAGENT: &str = "You are the subagent of a rehearsal.";

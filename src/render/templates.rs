@@ -1,9 +1,9 @@
-//! The template engine, set up for files of the client.
+//! The template engine for rendered files.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
-/// An environment without templates that takes no undefined value for an empty one.
+/// An engine without templates that does not escape, and fails on undefined values.
 pub fn environment() -> Result<Environment<'static>, minijinja::Error> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);

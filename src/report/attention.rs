@@ -1,4 +1,4 @@
-//! What a person should look at first.
+//! The section with what needs attention.
 
 use chrono::TimeDelta;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::ledger::client_runs::Run;
 use crate::ledger::decisions::Decision;
 use crate::probe::icmp::Reachability;
 
-/// The items that are listed; more are counted.
+/// The maximum number of listed items; further ones are counted.
 const MOST: usize = 12;
 
 #[derive(Serialize)]
@@ -22,14 +22,14 @@ pub struct AttentionView {
 
 #[derive(Serialize)]
 struct Item {
-    /// Red rather than amber.
+    /// Shown in red rather than amber.
     urgent: bool,
     what: &'static str,
     text: String,
     at: Option<Moment>,
-    /// What the moment is, where it is not that of the thing itself.
+    /// A word before the time, such as `next`.
     lead: &'static str,
-    /// A command that says more or mends it.
+    /// A command for details or for a remedy.
     remedy: Option<String>,
 }
 
@@ -63,7 +63,7 @@ fn urgent(data: &ReportData<'_>) -> Vec<Item> {
     let mut items = Vec::new();
     if data.guard_failures > 0 {
         let text = format!(
-            "{} not written down: the ledger cannot be used",
+            "{} not recorded: the ledger cannot be used",
             count(data.guard_failures, "failure is", "failures are")
         );
         items.push(Item::new(true, "guard", text).ask("opsctl doctor"));
@@ -74,7 +74,7 @@ fn urgent(data: &ReportData<'_>) -> Vec<Item> {
     let failed: Vec<_> = data.decisions.rows.iter().filter(lately).collect();
     if let Some(last) = failed.first() {
         let text =
-            format!("{} could not be judged in the last day", count(failed.len(), "command", "commands"));
+            format!("{} could not be checked in the last day", count(failed.len(), "command", "commands"));
         let at = last.at.map(|at| Moment::of(at, now));
         items.push(Item { at, ..Item::new(true, "guard", text) }.ask("opsctl audit --verdict fail-open"));
     }
@@ -92,7 +92,7 @@ fn urgent(data: &ReportData<'_>) -> Vec<Item> {
         items.push(Item::new(true, "host", text));
     }
     if data.undelivered > 0 {
-        let text = format!("{} heard by nobody", count(data.undelivered as usize, "notice", "notices"));
+        let text = format!("{} not delivered", count(data.undelivered as usize, "notice", "notices"));
         items.push(Item::new(true, "notice", text).ask("opsctl notify"));
     }
     items
@@ -110,7 +110,7 @@ fn less_urgent(data: &ReportData<'_>) -> Vec<Item> {
             }
         }
     }
-    // A failure that was followed by a session that completed is history.
+    // A failed session needs no attention once a later one has completed.
     if let Some(run) = data.runs.rows.first().filter(|run| went_wrong(run)) {
         let outcome = run.outcome.replace('_', " ");
         let text = format!("The latest session (tier {}) ended: {}", run.tier, plain(&outcome));

@@ -1,4 +1,4 @@
-//! What a page shows.
+//! The data of a report.
 
 use chrono::{DateTime, Utc};
 
@@ -12,35 +12,35 @@ use crate::ledger::notices::Problem;
 use crate::model::policy::Tier;
 use crate::probe::hosts::Found;
 
-/// What a page is made of.
+/// The data of a report.
 #[derive(Debug)]
 pub struct ReportData<'a> {
-    /// When it is made: every distance in time is told from here.
+    /// The creation time, from which relative times are computed.
     pub now: DateTime<Utc>,
-    /// What happened before is not told.
+    /// The start of the period.
     pub since: DateTime<Utc>,
-    /// The tier that sessions are held to; `None`: none is named.
+    /// The configured tier of sessions, if any.
     pub tier: Option<Tier>,
     /// The services, hosts and limits.
     pub installation: &'a Installation,
-    /// What the services have used, what matters first.
+    /// The usage of budgets, most important first.
     pub budgets: Vec<ServiceBudget>,
-    /// The hosts as they were found a moment ago; `None`: nobody has looked.
+    /// The reachability of hosts; `None` if it was not checked.
     pub hosts: Option<Vec<Found<'a>>>,
-    /// What a person was called for within the last day.
+    /// The critical notices of the last day.
     pub problems: Vec<Problem>,
-    /// Notices of the last day that nobody has heard.
+    /// The number of undelivered notices of the last day.
     pub undelivered: u32,
-    /// Failures of the guard that wait for a ledger that can be written.
+    /// The number of guard failures that are not recorded because the ledger cannot be written.
     pub guard_failures: usize,
-    /// What has run.
+    /// The actions of the period.
     pub actions: Period<ActionRecord>,
-    /// Decisions on commands that act.
+    /// The decisions of the period.
     pub decisions: Period<Decision>,
-    /// Events, whoever wrote them.
+    /// The events of the period, of all writers.
     pub events: Period<Event>,
-    /// Sessions of the client.
+    /// The sessions of the period.
     pub runs: Period<Run>,
-    /// How long hooks took, and what rules objected to.
+    /// Hook durations, and denials per rule.
     pub statistics: Statistics,
 }

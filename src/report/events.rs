@@ -1,4 +1,4 @@
-//! The latest events.
+//! The section with the latest events.
 
 use serde::Serialize;
 
@@ -6,8 +6,9 @@ use super::data::ReportData;
 use super::format::{Moment, plain};
 use crate::ledger::Event;
 
-/// The events that are shown, and those that are shown when asked for; more are counted.
+/// The number of events that are shown at once.
 const SHOWN: usize = 15;
+/// The maximum number of events, those behind "more" included; further ones are counted.
 const MOST: usize = 100;
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! The hosts as they were found.
+//! The section with the reachability of hosts.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use super::format::{count, plain};
 use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
 
-/// The hosts that are listed; more are counted.
+/// The maximum number of listed hosts; further ones are counted.
 const MOST: usize = 120;
 
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ struct HostView {
 }
 
 impl HostsView {
-    /// Those that need attention first.
+    /// Sorts unreachable hosts first.
     pub fn of(found: &[Found<'_>]) -> Self {
         let mut found: Vec<&Found<'_>> = found.iter().collect();
         found.sort_by_key(|found| rank(found.reachability));

@@ -1,4 +1,4 @@
-//! The report: what is known at one moment, as one page for people. From values to text; who calls it looks and writes.
+//! The report: one HTML page from [`ReportData`]. The caller reads the data and writes the file.
 
 mod attention;
 mod budgets;
@@ -20,13 +20,13 @@ use crate::model::policy::Tier;
 pub use data::ReportData;
 use format::{Moment, count, grouped};
 
-/// Every page begins so: what does not is no report, and is not overwritten by one.
+/// The beginning of every report, by which an earlier one is recognised before it is replaced.
 pub const MARK: &str = "<!doctype html>\n<!-- opsctl report -->\n";
 
-/// The rows of one kind that a page is made of. It holds fewer: what is beyond is counted.
+/// The maximum number of rows of one kind that are read for a report.
 pub const MOST_ROWS: u32 = 20_000;
 
-/// What the templates see.
+/// The data for the templates.
 #[derive(Serialize)]
 struct Page<'a> {
     domain: Option<String>,
@@ -46,7 +46,7 @@ struct Page<'a> {
     version: &'a str,
 }
 
-/// A number at the top.
+/// One of the figures at the top.
 #[derive(Serialize)]
 struct Figure {
     value: String,
@@ -55,7 +55,7 @@ struct Figure {
     bad: bool,
 }
 
-/// Renders the page. An error is a defect of a template, which is part of this program.
+/// Renders the page. An error is a bug in a template.
 pub fn page(data: &ReportData<'_>) -> Result<String, minijinja::Error> {
     let view = Page::of(data);
     let body = templates()?.get_template("page.html")?.render(Value::from(Serde(&view)))?;
@@ -88,7 +88,7 @@ impl Page<'_> {
 }
 
 fn figures(entries: &[timeline::Entry], sessions: &sessions::SessionsView) -> [Figure; 5] {
-    use timeline::Kind::{Denied, Done, Failed, Healthy, Unhealthy, Unjudged};
+    use timeline::Kind::{Denied, Done, Failed, Healthy, Unchecked, Unhealthy};
     let of = |kind| entries.iter().filter(|entry| entry.kind == kind).count();
     let figure = |label, value: usize, bad: usize, of_bad: &str| Figure {
         value: grouped(value),
@@ -100,14 +100,14 @@ fn figures(entries: &[timeline::Entry], sessions: &sessions::SessionsView) -> [F
         entries.iter().filter(|entry| entry.kind == Denied).filter_map(|entry| entry.decision).collect();
     [
         figure("actions", of(Done) + of(Failed), of(Failed), "failed"),
-        figure("denials", denied.len(), of(Unjudged), "let through unjudged"),
+        figure("denials", denied.len(), of(Unchecked), "ran unchecked"),
         figure("verifications", of(Healthy) + of(Unhealthy), of(Unhealthy), "unhealthy"),
         figure("sessions", sessions.count, sessions.incomplete, "not completed"),
         Figure { value: sessions.cost.clone(), label: "spent", note: String::new(), bad: false },
     ]
 }
 
-/// What the ledger holds of the period and the page does not.
+/// Notes about kinds of rows of which only the latest were read.
 fn left_out(data: &ReportData<'_>) -> Vec<String> {
     let cut = [
         (data.actions.cut, "actions"),
@@ -121,7 +121,7 @@ fn left_out(data: &ReportData<'_>) -> Vec<String> {
         .collect()
 }
 
-/// All text is escaped, wherever it comes from; nothing is taken for empty that is not there.
+/// The template engine: escapes all values, and fails on undefined ones.
 fn templates() -> Result<Environment<'static>, minijinja::Error> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);

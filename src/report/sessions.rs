@@ -1,4 +1,4 @@
-//! Sessions of the client, what they cost, and what they came to.
+//! The section with sessions, their cost and outcome.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use super::data::ReportData;
 use super::format::{Moment, count, dollars, plain, took};
 use crate::ledger::client_runs::Run;
 
-/// The latest sessions that are listed, and how many of those that did not complete; more are in the sums.
+/// The maximum number of listed sessions, and of further listed ones that did not complete.
 const MOST: usize = 15;
 
-/// Days of the chart; of a longer period, the latest.
+/// The maximum number of days in the chart, the latest ones.
 const MOST_DAYS: usize = 62;
 
 #[derive(Serialize)]
@@ -22,11 +22,11 @@ pub struct SessionsView {
     pub cost: String,
     rows: Vec<RunView>,
     more: usize,
-    /// Earlier ones that did not complete.
+    /// Earlier sessions that did not complete.
     failed: Vec<RunView>,
     tiers: Vec<TierView>,
     days: Vec<DayView>,
-    /// What the highest column stands for.
+    /// The cost of the highest column.
     highest: String,
 }
 
@@ -50,7 +50,7 @@ struct TierView {
     cost: String,
 }
 
-/// A column of the chart, in per cent of its width and height.
+/// A column of the chart; position and size in per cent.
 #[derive(Serialize)]
 struct DayView {
     day: String,
@@ -139,7 +139,7 @@ fn by_day(runs: &[Run]) -> BTreeMap<NaiveDate, (usize, f64)> {
     days
 }
 
-/// A column for each day of the period; none where nothing was spent or there is but one day.
+/// One column per day of the period; none if nothing was spent or the period is one day.
 fn columns(
     days: &BTreeMap<NaiveDate, (usize, f64)>,
     since: DateTime<Utc>,

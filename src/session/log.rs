@@ -1,4 +1,4 @@
-//! The log of a session: the client's stream, a line of JSON each, without its secrets.
+//! The log of a session: the client's stream without secrets, one line of JSON per event.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -26,7 +26,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// A new log in `folder`, which is created if need be. Only its owner may read it.
+    /// Creates a log in `folder`, which is created if it does not exist. Only the owner may read it.
     pub fn create(folder: &Path, tier: Tier, session: &str, now: DateTime<Utc>) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let short: String = session.chars().take(8).collect();
@@ -36,7 +36,7 @@ impl Log {
         Ok(Self { file: Some(file), path })
     }
 
-    /// Where it is.
+    /// The path of the log.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -51,7 +51,7 @@ impl Log {
     }
 }
 
-/// A line of this program's own, among those of the client.
+/// A line of opsctl for the log.
 pub fn own(key: &str, value: impl Into<Value>, now: DateTime<Utc>) -> Value {
     json!({"type": "opsctl", "at": now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true), key: value.into()})
 }

@@ -1,5 +1,5 @@
-//! The MCP servers of a cycle: those of the baseline, and those that repositories bring along. A merge always
-//! starts from the baseline, so that a repository that is gone takes its servers with it.
+//! Merges the MCP servers of the baseline and of repositories. Each merge starts from the baseline, so that the servers
+//! of a removed repository disappear.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::plain_file::{self, Content};
 
-/// The largest file that is read, in bytes.
+/// The maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Where a repository lists its servers.
+/// The file in a repository that lists its servers.
 const IN_REPOSITORY: &str = ".claude-ops/mcp.json";
 
 /// Why the servers of a file are left out. No text quotes the file, which may hold secrets.
@@ -35,14 +35,14 @@ enum ServersError {
 #[derive(Debug, Default, PartialEq)]
 pub struct Merged {
     servers: Map<String, Value>,
-    /// Where each server comes from, and whose it replaced, a line each.
+    /// The origin of each server, one line each.
     pub origins: Vec<String>,
-    /// What was left out and why, a line each.
+    /// Warnings about files that are left out, one line each.
     pub complaints: Vec<String>,
 }
 
 impl Merged {
-    /// Adds the servers of one source. A server of the same name is replaced as a whole.
+    /// Adds the servers of one source. A server replaces an earlier one with its name.
     fn add(&mut self, source: &str, servers: Map<String, Value>) {
         for (name, server) in servers {
             let replaced = self.servers.insert(name.clone(), server).is_some();
@@ -51,19 +51,19 @@ impl Merged {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there is no server.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
     }
 
-    /// The file for the client.
+    /// The content of the file for the client.
     pub fn to_json(&self) -> String {
         format!("{:#}\n", json!({"mcpServers": self.servers}))
     }
 }
 
-/// Merges the baseline and the repositories below `repos`, in the order of their names: a later one wins over an
-/// earlier one, and any over the baseline. A file that cannot be used is left out as a whole.
+/// Merges the baseline and the repositories in `repos`, ordered by name. Later repositories override earlier ones, and
+/// all override the baseline. A file with an error is left out as a whole.
 pub fn merge(baseline: &Path, repos: &Path) -> Merged {
     let mut merged = Merged::default();
     let mut sources = vec![("the baseline".to_owned(), baseline.to_owned())];
@@ -98,7 +98,7 @@ fn folders(repos: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(folders)
 }
 
-/// The servers that a file lists; `None` when it is not there.
+/// The servers in a file; `None` if it does not exist.
 fn servers(file: &Path) -> Result<Option<Map<String, Value>>, ServersError> {
     let text = match plain_file::read_no_link(file, MAX_BYTES) {
         Ok(Content::Bytes(text)) => text,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn later_repositories_win_over_earlier_ones_and_all_over_the_baseline() {
+    fn later_repositories_override_earlier_ones_and_the_baseline() {
         let folder = place(&[
             ("mcp.json", r#"{"mcpServers": {"a": {"command": "base"}, "b": {"command": "base"}}}"#),
             ("repos/two/.claude-ops/mcp.json", r#"{"mcpServers": {"c": {"url": "http://two"}}}"#),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_is_named_and_the_others_count() {
+    fn a_file_with_an_error_is_reported_and_left_out() {
         let good = r#"{"mcpServers": {"z": {"command": "x"}}}"#;
         let folder = place(&[
             ("mcp.json", "{ half"),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_anywhere_is_nothing() {
+    fn merging_no_files_is_empty() {
         let merged = merge(Path::new("/no/such/mcp.json"), Path::new("/no/such/repos"));
         assert_eq!(merged, Merged::default());
     }

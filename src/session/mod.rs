@@ -1,4 +1,4 @@
-//! Running the client: what a session is started with, what comes out of it, what it hands over.
+//! Runs sessions of the client: prompt, MCP servers, output, records and hand-overs.
 
 mod child;
 pub mod handoff;

@@ -37,7 +37,7 @@ fn an_earlier_report_is_replaced_and_no_other_file() {
     assert_eq!(report(&sandbox, "empty.html").code, Some(0));
     refused(
         &report(&sandbox, "hosts.yaml"),
-        "hosts.yaml is no report of opsctl, so it is left alone; remove it, or",
+        "hosts.yaml is not a report of opsctl and is not replaced; remove it, or",
     );
     assert_eq!(sandbox.read("hosts.yaml"), "services: {jellyfin: {}}\n");
     refused(&report(&sandbox, "."), ". is a folder; name a file in it");

@@ -55,7 +55,7 @@ pub fn render(status: &Status, width: Option<usize>) -> String {
 
 /// What waits for a person, a line each.
 fn waiting(status: &Status) -> Vec<String> {
-    let Known { problems, undelivered, unjudged, .. } = &status.known;
+    let Known { problems, undelivered, unchecked, .. } = &status.known;
     let mut lines: Vec<String> = problems
         .iter()
         .map(|Problem { title, at }| format!("{} | {}", time::shown(*at, false, status.now), plain(title)))
@@ -63,9 +63,9 @@ fn waiting(status: &Status) -> Vec<String> {
     if status.guard_failures > 0 {
         lines.push(format!("guard failures that wait for the ledger: {}", status.guard_failures));
     }
-    if *unjudged > 0 {
+    if *unchecked > 0 {
         lines.push(format!(
-            "commands of the last day that could not be judged: {unjudged}; `opsctl audit --rule on_failure` lists them"
+            "commands of the last day that could not be checked: {unchecked}; `opsctl audit --rule on_failure` lists them"
         ));
     }
     if *undelivered > 0 {

@@ -122,13 +122,13 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
 
 impl Status {
     fn print_json(&self) -> Result<u8, Failure> {
-        let Known { problems, undelivered, unjudged, sessions, sessions_of_the_day, cost_of_the_day } =
+        let Known { problems, undelivered, unchecked, sessions, sessions_of_the_day, cost_of_the_day } =
             &self.known;
         print_json(&StatusWire {
             tier: self.tier,
             problems: problems.iter().map(|it| ProblemWire { title: &it.title, at: time(it.at) }).collect(),
             guard_failures: self.guard_failures,
-            guard_failures_last_day: *unjudged,
+            guard_failures_last_day: *unchecked,
             undelivered_notifications: *undelivered,
             services: self.budgets.iter().map(BudgetWire::new).collect(),
             hosts: self

@@ -51,7 +51,7 @@ pub struct Known {
     pub problems: Vec<Problem>,
     pub undelivered: u32,
     /// Commands of the last day that could not be judged.
-    pub unjudged: usize,
+    pub unchecked: usize,
     /// The latest, newest first.
     pub sessions: Vec<Run>,
     pub sessions_of_the_day: usize,
@@ -101,7 +101,7 @@ impl Known {
         Ok(Self {
             problems: ledger.problems(now)?,
             undelivered: ledger.undelivered_notices(now)?,
-            unjudged: failed("fail-open")? + failed("fail-closed")?,
+            unchecked: failed("fail-open")? + failed("fail-closed")?,
             sessions: ledger.runs(None, u32::try_from(SESSIONS).unwrap_or(u32::MAX))?.rows,
             sessions_of_the_day: of_the_day.len(),
             cost_of_the_day: of_the_day

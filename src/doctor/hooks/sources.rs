@@ -1,4 +1,4 @@
-//! The files that may state hooks, in the order in which the client ranks them.
+//! The files that may contain hooks, in the client's order of precedence.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,33 +10,33 @@ use serde_json::{Value, json};
 
 use crate::render::is_readable;
 
-/// Where one hook that it cannot read makes the client ignore the whole file.
+/// The events at which one invalid hook makes the client ignore the whole file.
 const GUARDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
 
-/// Who stands behind a file; the first ranks highest.
+/// The scope of a file, highest precedence first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// The machine's administrator.
+    /// Managed settings of the machine.
     Managed,
-    /// The argument `--settings`.
+    /// The client's argument `--settings`.
     CommandLine,
     /// `.claude/settings.local.json` of the project.
     Local,
     /// `.claude/settings.json` of the project.
     Project,
-    /// `settings.json` in the client's folder of the user.
+    /// `settings.json` in the user's client folder.
     User,
-    /// A plugin, by its name; one that managed settings enable counts as managed.
+    /// A plugin: its name, and whether managed settings enable it.
     Plugin(String, bool),
 }
 
 impl Scope {
-    /// Whether it holds where only managed hooks run.
+    /// Whether its hooks run if only managed hooks are allowed.
     pub const fn is_managed(&self) -> bool {
         matches!(self, Self::Managed | Self::Plugin(_, true))
     }
 
-    /// Whether it is a plugin's.
+    /// Whether it is a plugin.
     pub const fn is_plugin(&self) -> bool {
         matches!(self, Self::Plugin(..))
     }
@@ -55,10 +55,10 @@ impl fmt::Display for Scope {
     }
 }
 
-/// An existing file that may state hooks.
+/// An existing file that may contain hooks.
 #[derive(Debug)]
 pub struct Source {
-    /// Who controls it.
+    /// Its scope.
     pub scope: Scope,
     /// Its path.
     pub file: PathBuf,
@@ -124,22 +124,22 @@ fn unusable(scope: &Scope, settings: &Value) -> Option<SourceError> {
     })
 }
 
-/// Where the client looks.
+/// The locations where the client looks for hooks.
 #[derive(Debug, Clone)]
 pub struct Places {
-    /// The machine's managed settings; beside them may lie a folder of files that are added.
+    /// The managed settings file; a folder of further files may be next to it.
     pub managed: PathBuf,
-    /// The project.
+    /// The project folder.
     pub project: PathBuf,
-    /// The client's folder of the user: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    /// The user's client folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
     pub user: Option<PathBuf>,
-    /// The argument `--settings`.
+    /// The client's argument `--settings`.
     pub settings: Option<PathBuf>,
-    /// The arguments `--plugin-dir`.
+    /// The client's arguments `--plugin-dir`.
     pub plugins: Vec<PathBuf>,
 }
 
-/// Reads every file that is there.
+/// Reads all existing files.
 pub fn read(places: &Places) -> Vec<Source> {
     let mut sources: Vec<Source> = Vec::new();
     let mut add = |scope: Scope, file: PathBuf| sources.extend(source(scope, file));
@@ -165,7 +165,7 @@ pub fn read(places: &Places) -> Vec<Source> {
     sources
 }
 
-/// A file that is there, with its text as JSON.
+/// Reads a file; `None` if it does not exist.
 fn source(scope: Scope, file: PathBuf) -> Option<Source> {
     let read = match std::fs::read_to_string(&file) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
@@ -185,10 +185,10 @@ fn json_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The plugins that are switched on, and whether managed settings do so. The higher file has the say.
+/// The names of enabled plugins, and whether managed settings enable them. The file with higher precedence decides.
 fn enabled(sources: &[Source]) -> BTreeMap<String, bool> {
     let mut stated: BTreeMap<String, (bool, bool)> = BTreeMap::new();
-    // What a file says that the client passes over counts for nothing.
+    // Files that the client ignores have no effect.
     for source in sources.iter().rev().filter(|source| source.unusable.is_none()) {
         for (name, on) in
             source.settings.get("enabledPlugins").and_then(Value::as_object).into_iter().flatten()
@@ -212,7 +212,7 @@ struct PluginWire {
     project_path: Option<PathBuf>,
 }
 
-/// The folders of the plugins that are installed and switched on.
+/// The folders of the installed and enabled plugins.
 fn installed(user: &Path, project: &Path, enabled: &BTreeMap<String, bool>) -> Vec<(String, bool, PathBuf)> {
     let text = std::fs::read(user.join("plugins/installed_plugins.json")).unwrap_or_default();
     let Ok(mut list) = serde_json::from_slice::<InstalledWire>(&text) else { return vec![] };
@@ -232,7 +232,7 @@ fn installed(user: &Path, project: &Path, enabled: &BTreeMap<String, bool>) -> V
         .collect()
 }
 
-/// The plugin's own folder, where its marketplace is a folder of this machine: the client reads it there, not the copy.
+/// The original folder of a plugin from a local marketplace, which the client reads instead of the installed copy.
 fn in_place(user: &Path, name: &str) -> Option<PathBuf> {
     let json = |path: &Path| serde_json::from_slice::<Value>(&std::fs::read(path).ok()?).ok();
     let (plugin, market) = name.rsplit_once('@')?;
@@ -248,7 +248,7 @@ fn in_place(user: &Path, name: &str) -> Option<PathBuf> {
     Some(folder.join(entry.get("source")?.as_str()?.trim_start_matches("./")))
 }
 
-/// A folder is a plugin, or holds some.
+/// The folder itself if it is a plugin, else the plugins in it.
 fn plugins_below(folder: &Path) -> Vec<PathBuf> {
     let is_plugin = |folder: &Path| folder.join(".claude-plugin").is_dir() || folder.join("hooks").is_dir();
     if is_plugin(folder) {
@@ -272,7 +272,7 @@ fn name_of(folder: &Path) -> String {
     name.unwrap_or_else(|| folder.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// A plugin's hooks: those of `hooks/hooks.json`, and those that its manifest holds or names.
+/// The hooks of a plugin: `hooks/hooks.json`, and those that its manifest contains or names.
 fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
     let scope = || Scope::Plugin(name.to_owned(), managed);
     let mut sources: Vec<Source> = source(scope(), folder.join("hooks/hooks.json")).into_iter().collect();

@@ -1,22 +1,22 @@
-//! Whether a host answers, and how hard it is tried.
+//! The reachability of a host.
 
 use std::time::Duration;
 
-/// What is known of a host after a probe.
+/// The reachability of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reachability {
-    /// It answered, after this long.
+    /// It answered, with this round-trip time.
     Reachable(Duration),
     /// It did not answer within the deadline.
     Unreachable,
-    /// Its name has no address, or none was found in time.
+    /// Its name has no address, or was not resolved in time.
     Unresolved,
-    /// This process may not send ICMP: nothing can be said of the host.
+    /// Unknown, because this process may not send ICMP.
     Unknown,
 }
 
 impl Reachability {
-    /// The word that people and JSON use.
+    /// The name in output and JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Reachable(_) => "reachable",
@@ -27,11 +27,11 @@ impl Reachability {
     }
 }
 
-/// How hard hosts are tried.
+/// The limits of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// The time that all hosts together are given.
+    /// The timeout for all hosts together.
     pub deadline: Duration,
-    /// Probes per address, spread evenly over the deadline; the first reply ends them.
+    /// The number of probes per address, spread evenly over the deadline. The first reply ends them.
     pub probes: u16,
 }

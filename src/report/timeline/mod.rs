@@ -1,4 +1,4 @@
-//! What was done, denied and verified, over time and by service.
+//! The timeline: actions, denials and verifications by service.
 
 mod axis;
 mod entries;
@@ -12,14 +12,14 @@ use super::format::count;
 pub use entries::{Entry, Kind, entries};
 use scale::Scale;
 
-/// The services that get a lane of their own; those with trouble come first.
+/// The maximum number of lanes; services with problems come first.
 const MOST_LANES: usize = 30;
 
 #[derive(Serialize)]
 pub struct TimelineView {
     ticks: Vec<axis::Tick>,
     lanes: Vec<lanes::Lane>,
-    /// What happened to services without a lane, counted.
+    /// The services without a lane, with their counts.
     rest: Vec<lanes::Rest>,
     rest_summary: String,
 }

@@ -1,8 +1,8 @@
-//! From times to places on the page.
+//! The scale of the time axis.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// Where a moment stands between the beginning of the period and the page's making.
+/// Maps times between the start of the period and now to positions.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
     pub since: DateTime<Utc>,
@@ -10,7 +10,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// In per cent, to the hundredth. A clock that was set back puts nothing off the page.
+    /// The position of a time, 0 to 100 per cent, rounded to hundredths. Times outside the period are clamped.
     pub fn x(self, at: DateTime<Utc>) -> f64 {
         let seconds = |delta: TimeDelta| f64::from(i32::try_from(delta.num_seconds()).unwrap_or(i32::MAX));
         let part = seconds(at - self.since) / seconds(self.now - self.since).max(1.0);

@@ -1,4 +1,4 @@
-//! What one session hands over to the next tier: `handoff.json`, schema version 1.
+//! Hand-overs from one session to a higher tier: `handoff.json`, schema version 1.
 
 pub mod desk;
 mod error;
@@ -7,21 +7,21 @@ mod wire;
 use crate::model::policy::Tier;
 pub use error::HandoffError;
 
-/// The largest hand-over that is read, in bytes: it is written by a model, for a model to read.
+/// The maximum size of a hand-over, in bytes.
 pub const MAX_BYTES: u64 = 64 * 1024;
 
-/// A hand-over that can be followed.
+/// A valid hand-over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Handoff {
-    /// The tier that is asked for.
+    /// The recommended tier.
     pub to: Tier,
-    /// The services that it is about, at least one.
+    /// The affected services, at least one.
     pub services: Vec<String>,
-    /// The text that the next tier reads: what was handed over, and no more than the schema knows.
+    /// The text for the next tier: the hand-over without unknown keys.
     pub text: String,
 }
 
-/// Reads and checks the text of a hand-over by a session of tier `from`.
+/// Parses and checks the hand-over of a session of tier `from`.
 pub fn check(text: &[u8], from: Tier) -> Result<Handoff, HandoffError> {
     let wire = wire::read(text)?;
     let to = u8::try_from(wire.recommended_tier)
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hand_over_is_followed_and_what_no_schema_knows_is_left_behind() {
+    fn a_valid_hand_over_is_accepted_without_unknown_keys() {
         let handoff = checked(|_| {}, Tier::Observe).unwrap();
         assert_eq!(
             (handoff.to, handoff.services.as_slice()),
@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_enough_where_a_list_has_one() {
+    fn a_single_name_is_accepted_as_list() {
         let handoff = checked(|value| value["services_affected"] = json!("jellyfin"), Tier::Observe).unwrap();
         assert_eq!(handoff.services, ["jellyfin"]);
     }
 
     #[test]
-    fn whatever_is_wrong_is_said_with_what_to_write_instead() {
+    fn errors_say_what_to_write_instead() {
         for (key, value, from, words) in [
             ("recommended_tier", json!(9), Tier::Observe, "recommends tier 9"),
             ("recommended_tier", json!(1), Tier::Observe, "recommends tier 1"),
