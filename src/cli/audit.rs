@@ -4,8 +4,11 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::place::environment_in_force;
-use super::{Failure, OK, print, print_json, services, time};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{print, print_json};
+use super::project::environment_in_force;
+use super::{services, time};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Decision, Which};
 use crate::runtime::installation;

@@ -1,11 +1,13 @@
-//! `opsctl context`: what a session is context at its start.
+//! `opsctl context`: what a session reads at its start.
 
 use chrono::Utc;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::environment_in_force;
-use super::{Failure, OK, complain, print, print_json};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{complain, print, print_json};
+use super::project::environment_in_force;
 use crate::context::Reader;
 use crate::context::text::Shown;
 use crate::hook::session_start::{SessionContext, compose};

@@ -5,8 +5,11 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
-use super::place::environment_in_force;
-use super::{Failure, OK, complain, print, print_json, services};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{complain, print, print_json};
+use super::project::environment_in_force;
+use super::services;
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::inventory::Installation;
 use crate::ledger::cooldown_edit::{self, Edit};

@@ -8,7 +8,9 @@ use std::process::{Command, Output, Stdio};
 use clap::Args;
 use serde::Deserialize;
 
-use super::{Failure, OK, print};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::print;
 
 const HOSTS: &str = include_str!("../../templates/demo/hosts.yaml");
 const SESSION: &str = include_str!("../../templates/demo/session.jsonl");

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use super::{FAILED, Failure, OK, doctor_hooks, print, print_json};
+use super::doctor_hooks;
+use super::exit_code::{FAILED, OK};
+use super::failure::Failure;
+use super::output::{print, print_json};
 use crate::doctor::hooks::{Places, read, survey};
-use crate::doctor::{Condition, Finding, Patient, client, examine, project_in_force};
+use crate::doctor::{Condition, Examined, Finding, client, examine, project_in_force};
 use crate::render::MANAGED;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -64,7 +67,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     }
     let mut warnings = Warning::of_environment(&environment.warnings);
     let policy = installation::in_force(&environment, &mut warnings);
-    let findings = examine(&Patient {
+    let findings = examine(&Examined {
         environment: &environment,
         policy: &policy,
         warnings: &warnings,

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{FAILED, Failure, OK, print, print_json};
+use super::exit_code::{FAILED, OK};
+use super::failure::Failure;
+use super::output::{print, print_json};
 use crate::doctor::hooks::{Hook, Origin, SourceState, Survey, finding};
 use crate::doctor::{Condition, Finding};
 

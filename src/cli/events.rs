@@ -8,8 +8,11 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::place::environment_in_force;
-use super::{Failure, OK, print, print_json, services, time};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{print, print_json};
+use super::project::environment_in_force;
+use super::{services, time};
 use crate::ledger::{Event, Ledger, WhichEvents};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -132,7 +135,7 @@ fn matching(
     limit: u32,
 ) -> Result<Vec<(i64, Event)>, Failure> {
     let events = match Ledger::open_existing(&environment.db_path)? {
-        Some(ledger) => ledger.events(which, usize::try_from(limit)?)?,
+        Some(ledger) => ledger.events(which, usize::try_from(limit).unwrap_or(usize::MAX))?,
         None => None,
     };
     Ok(events.unwrap_or_default())

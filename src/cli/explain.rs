@@ -7,8 +7,10 @@ use chrono::Utc;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::environment_in_force;
-use super::{DENIED, Failure, OK, complain, print, print_json};
+use super::exit_code::{DENIED, OK};
+use super::failure::Failure;
+use super::output::{complain, print, print_json};
+use super::project::environment_in_force;
 use crate::context::text::plain;
 use crate::guard::explain::{Explanation, explain};
 use crate::hook::wire;
@@ -63,7 +65,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     };
     let mut call = read(&text)?;
     call.cwd = args.cwd.clone().or(call.cwd).or_else(|| std::env::current_dir().ok());
-    let HookEvent::PreToolUse(tool) = &call.event else { return Err("not a tool call".into()) };
+    let HookEvent::PreToolUse(tool) = &call.event else { return Err(Failure::NotAToolCall) };
     let environment = environment(args)?;
     let mut warnings = Warning::of_environment(&environment.warnings);
     let mut explanation = explain(&call, tool, &environment, Utc::now());
@@ -104,7 +106,7 @@ fn read(text: &str) -> Result<HookCall, Failure> {
         let is_json = rest.starts_with('"') || names_tool && rest.trim_start().starts_with('"');
         match wire::read(text.as_bytes(), Some("pre-tool-use"), None) {
             Ok(call) if names_tool => return Ok(call),
-            Err(error) if is_json => return Err(format!("not a tool call: invalid JSON ({error})").into()),
+            Err(error) if is_json => return Err(Failure::InvalidToolCall(error)),
             Ok(_) | Err(_) => {}
         }
     }

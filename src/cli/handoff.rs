@@ -5,7 +5,9 @@ use std::io::Read as _;
 use chrono::{TimeDelta, Utc};
 use clap::{Args, Subcommand};
 
-use super::{FAILED, Failure, OK, complain, print};
+use super::exit_code::{FAILED, OK};
+use super::failure::Failure;
+use super::output::{complain, print};
 use crate::ledger::{Ledger, Source};
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::{Body, Notice};
@@ -97,7 +99,7 @@ fn show(desk: &Desk) -> Result<u8, Failure> {
 }
 
 fn check(desk: &Desk, from: Tier) -> Result<u8, Failure> {
-    let handoff = desk.look(from).ok_or("nothing is handed over")??;
+    let handoff = desk.look(from).ok_or(Failure::NothingHandedOver)??;
     print(&format!("{}\n", in_words(&handoff)));
     Ok(OK)
 }
@@ -110,11 +112,10 @@ fn write(desk: &Desk, from: Tier, environment: &Environment) -> Result<u8, Failu
         return Err(HandoffError::TooLarge(text.len() as u64).into());
     }
     let handoff = handoff::check(&text, from)?;
-    desk.put(&handoff).map_err(|error| {
-        format!(
-            "{} cannot be written ({error}); name a folder that can be with CLAUDEOPS_STATE_DIR",
-            desk.open_file().display()
-        )
+    desk.put(&handoff).map_err(|error| Failure::Unwritable {
+        path: desk.open_file(),
+        error,
+        remedy: "name a writable folder with CLAUDEOPS_STATE_DIR",
     })?;
     note_report(environment);
     print(&format!("{}; end the session now\n", in_words(&handoff)));

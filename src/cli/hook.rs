@@ -8,7 +8,8 @@ use chrono::Utc;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::{DENIED, OK, complain, complain_as_is, print};
+use super::exit_code::{DENIED, OK};
+use super::output::{complain, complain_as_is, print};
 use crate::guard::failures;
 use crate::hook;
 use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};

@@ -7,8 +7,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use super::place::environment_in_force;
-use super::{Failure, OK, complain, print, print_json};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{complain, print, print_json};
+use super::project::environment_in_force;
 use crate::inventory::nearest::nearest;
 use crate::model::inventory::{Host, Inventory};
 use crate::model::policy::Window;
@@ -31,7 +33,7 @@ pub struct HostsArgs {
     #[arg(value_name = "HOST")]
     names: Vec<String>,
     /// How long all hosts together are given
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = super::prune::window)]
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = super::time::duration)]
     deadline: Window,
     /// Probes per host, spread over the deadline; the first reply ends them
     #[arg(long, value_name = "N", default_value_t = PROBES, value_parser = clap::value_parser!(u16).range(1..=20))]
@@ -85,7 +87,7 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
     let asked = named(&inventory, &args.names)?;
     let addresses: Vec<&str> = asked.iter().map(|host| host.address.as_str()).collect();
     let bar = progress_bar(addresses.len());
-    let effort = Effort { deadline: args.deadline.delta().to_std()?, probes: args.probes };
+    let effort = Effort { deadline: args.deadline.duration(), probes: args.probes };
     let found = icmp::ping(&addresses, effort, &mut |known| bar.set_position(known as u64))?;
     bar.finish_and_clear();
     if found.contains(&Reachability::Unknown) {
@@ -116,7 +118,7 @@ fn named<'a>(inventory: &'a Inventory, names: &[String]) -> Result<Vec<&'a Host>
                 || "`opsctl hosts` lists them".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
-            return Err(format!("no host `{name}` in hosts.yaml; {remedy}").into());
+            return Err(Failure::UnknownHost { name: name.clone(), remedy });
         }
     }
     Ok(inventory.hosts.iter().filter(|host| names.is_empty() || names.contains(&host.name)).collect())

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Failure, OK, print};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::print;
 
 /// The files of the starter, with their rights: `.env` is going to hold keys.
 const FILES: [(&str, &str, u32); 3] = [
@@ -40,19 +42,15 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     if let Some(path) = taken
         && !force
     {
-        return Err(format!(
-            "{} is there already; name another folder, or write over it with --force",
-            path.display()
-        )
-        .into());
+        return Err(Failure::Exists(path));
     }
     for name in FOLDERS {
         let path = folder.join(name);
-        fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
+        fs::create_dir_all(&path).map_err(|error| cannot_write(&path, error))?;
     }
     for (name, text, mode) in FILES {
         let path = folder.join(name);
-        write(&path, text, mode).map_err(|error| cannot_write(&path, &error))?;
+        write(&path, text, mode).map_err(|error| cannot_write(&path, error))?;
         print(&format!("{}\n", path.display()));
     }
     Ok(OK)
@@ -68,9 +66,7 @@ fn write(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(text.as_bytes())
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> String {
-    format!(
-        "{} cannot be written ({error}); check the folder's owner and rights, or name another",
-        path.display()
-    )
+fn cannot_write(path: &Path, error: std::io::Error) -> Failure {
+    let remedy = "check the folder's owner and rights, or name another";
+    Failure::Unwritable { path: path.to_owned(), error, remedy }
 }

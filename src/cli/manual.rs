@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::{Cli, Failure, OK, print};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::print;
 
 /// Print the completions of a shell
 #[derive(Debug, Args)]
@@ -30,24 +32,26 @@ pub struct ManArgs {
 }
 
 /// Prints the completions.
-pub fn completions(args: &CompletionsArgs) -> u8 {
+pub fn completions(args: &CompletionsArgs, mut program: Command) -> u8 {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "opsctl", &mut script);
+    clap_complete::generate(args.shell, &mut program, "opsctl", &mut script);
     print(&String::from_utf8_lossy(&script));
     OK
 }
 
 /// Writes or prints the manual pages.
-pub fn man(args: &ManArgs) -> Result<u8, Failure> {
+pub fn man(args: &ManArgs, program: Command) -> Result<u8, Failure> {
     if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder)
-            .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
-            .map_err(|error| {
-                format!("{}: {error}; name a folder that can be written with --out", folder.display())
-            })?;
+        std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(program, folder)).map_err(
+            |error| Failure::Unwritable {
+                path: folder.clone(),
+                error,
+                remedy: "name a writable folder with --out",
+            },
+        )?;
     } else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+        clap_mangen::Man::new(program).render(&mut page)?;
         print(&String::from_utf8_lossy(&page));
     }
     Ok(OK)

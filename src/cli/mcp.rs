@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use chrono::Utc;
 use clap::{Args, Subcommand};
 
-use super::{Failure, OK, complain, print};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{complain, print};
 use crate::ledger::{Ledger, LedgerError, Source};
 use crate::model::event::{Level, NewEvent};
 use crate::runtime::environment::Environment;
@@ -66,13 +68,12 @@ pub fn run(args: &McpArgs) -> Result<u8, Failure> {
         }
     }
     let out = args.out.clone().unwrap_or_else(|| environment.mcp_config());
-    let failed = |error: std::io::Error| {
-        format!("{} cannot be written ({error}); name a file that can be with --out", out.display())
-    };
+    let failed =
+        |error| Failure::Unwritable { path: out.clone(), error, remedy: "name a writable file with --out" };
     if merged.is_empty() {
         // An empty list would be one more file to read for the client.
         match std::fs::remove_file(&out) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error).into()),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
             _ => return Ok(OK),
         }
     }
@@ -82,7 +83,7 @@ pub fn run(args: &McpArgs) -> Result<u8, Failure> {
     let mut temporary = tempfile::Builder::new().prefix(".opsctl-").tempfile_in(folder).map_err(failed)?;
     temporary.write_all(merged.to_json().as_bytes()).map_err(failed)?;
     temporary.persist(&out).map_err(|error| failed(error.error))?;
-    print(&merged.told.iter().map(|line| format!("{line}\n")).collect::<String>());
+    print(&merged.origins.iter().map(|line| format!("{line}\n")).collect::<String>());
     Ok(OK)
 }
 
@@ -90,7 +91,7 @@ pub fn run(args: &McpArgs) -> Result<u8, Failure> {
 fn write_down(environment: &Environment, message: &str) -> Result<(), LedgerError> {
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
-    if !change.told_lately(None, message)? {
+    if !change.is_recent_event(None, message)? {
         let event = NewEvent { level: Level::Warning, service: None, message: message.to_owned() };
         change.add_event_from(Source::Runner, None, &event, Utc::now())?;
     }

@@ -7,7 +7,9 @@ mod demo;
 mod doctor;
 mod doctor_hooks;
 mod events;
+mod exit_code;
 mod explain;
+mod failure;
 mod handoff;
 mod hook;
 mod hosts;
@@ -15,7 +17,8 @@ mod init;
 mod manual;
 mod mcp;
 mod notify;
-mod place;
+mod output;
+mod project;
 mod prune;
 mod rehearse;
 mod render;
@@ -31,19 +34,13 @@ mod time;
 mod verify;
 
 use std::ffi::OsString;
-use std::fmt::Display;
-use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use serde::Serialize;
+use clap::{CommandFactory as _, Parser, Subcommand};
 
-/// Done; for a hook: allowed.
-const OK: u8 = 0;
-/// A usage error, bad input, or a difference found by `--check`.
-const FAILED: u8 = 1;
-/// A hook denies, or `explain --exit-code` would. No other verb uses it: the client takes it for a denial.
-const DENIED: u8 = 2;
+use exit_code::{FAILED, OK};
+use failure::Failure;
+use output::complain;
 
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
 #[derive(Debug, Parser)]
@@ -112,9 +109,6 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Why a verb could not do what it was asked for: one line, with the thing, the place and the remedy.
-type Failure = Box<dyn std::error::Error>;
-
 fn serve(verb: Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Hook(args) => Ok(hook::run(&args)),
@@ -140,40 +134,14 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Init(args) => init::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),
-        Verb::Completions(args) => Ok(manual::completions(&args)),
-        Verb::Man(args) => manual::man(&args),
+        Verb::Completions(args) => Ok(manual::completions(&args, Cli::command())),
+        Verb::Man(args) => manual::man(&args, Cli::command()),
     }
-}
-
-/// One line about a failure, on stderr.
-fn complain(message: impl Display) {
-    complain_as_is(format_args!("opsctl: {message}"));
-}
-
-/// Words on stderr that are not about this program: a denial, which the model reads.
-fn complain_as_is(message: impl Display) {
-    // With stderr closed there is nobody left to tell.
-    let _ = writeln!(std::io::stderr().lock(), "{message}");
-}
-
-/// Text on stdout; a reader that has gone away ends the output, not the program.
-fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-}
-
-/// A value as one line of JSON on stdout.
-fn print_json(value: &impl Serialize) -> Result<u8, Failure> {
-    let mut text = serde_json::to_string(value)?;
-    text.push('\n');
-    print(&text);
-    Ok(OK)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn every_verb_shows_examples_that_it_takes_and_says_what_it_does() {

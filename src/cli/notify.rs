@@ -7,7 +7,9 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use clap::Args;
 use serde::Serialize;
 
-use super::{FAILED, Failure, OK, complain, print, print_json};
+use super::exit_code::{FAILED, OK};
+use super::failure::Failure;
+use super::output::{complain, print, print_json};
 use crate::ledger::Ledger;
 use crate::ledger::notices::StoredNotice;
 use crate::model::event::Level;
@@ -35,7 +37,7 @@ pub struct NotifyArgs {
     #[arg(long, group = "what")]
     flush: bool,
     /// How long `--flush` may take
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = super::prune::window, requires = "flush")]
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = super::time::duration, requires = "flush")]
     deadline: Window,
     /// Deliver one notification: what a hook leaves to a process of its own
     #[arg(long, group = "what", value_name = "ID", hide = true, allow_hyphen_values = true)]
@@ -58,16 +60,13 @@ pub fn run(args: &NotifyArgs) -> Result<u8, Failure> {
         return test(&environment);
     }
     if args.flush {
-        return flush(&environment, args.deadline.delta().to_std()?);
+        return flush(&environment, args.deadline.duration());
     }
     list(&environment, args)
 }
 
-const NOWHERE: &str =
-    "notifications go nowhere: set CLAUDEOPS_APPRISE_URLS, or CLAUDEOPS_APPRISE_CONFIG to a file";
-
 fn test(environment: &Environment) -> Result<u8, Failure> {
-    let target = Target::of(environment).ok_or(NOWHERE)?;
+    let target = Target::of(environment).ok_or(Failure::NoTarget)?;
     let body = Body::Markdown(
         "This is a **test** of opsctl: budgets, verifications and failures of the guard will arrive here."
             .to_owned(),
@@ -80,16 +79,8 @@ fn test(environment: &Environment) -> Result<u8, Failure> {
             print(&format!("test notification delivered through {}\n", target.variable()));
             Ok(OK)
         }
-        Sent::ToSome => Err(format!(
-            "the test notification reached some targets of {0} and not others; try each with `apprise -vv`",
-            target.variable()
-        )
-        .into()),
-        Sent::ToNobody => Err(format!(
-            "the test notification has no target: tag one in {} with `info` or `test`, or leave one untagged",
-            target.variable()
-        )
-        .into()),
+        Sent::ToSome => Err(Failure::SomeTargets(target.variable())),
+        Sent::ToNobody => Err(Failure::NoTaggedTarget(target.variable())),
     }
 }
 
@@ -113,7 +104,8 @@ fn deliver_one(what: &str, environment: &Environment) -> Result<u8, Failure> {
         std::io::stdin().lock().read_to_string(&mut text)?;
         deliver::raised(environment, &text)?;
     } else {
-        deliver::one(environment, what.parse()?)?;
+        let id = what.parse().map_err(|_| Failure::NotificationNumber(what.to_owned()))?;
+        deliver::one(environment, id)?;
     }
     Ok(OK)
 }
@@ -127,7 +119,7 @@ fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
         return print_json(&NoticesWire { notices: notices.iter().map(NoticeWire::new).collect() });
     }
     if Target::of(environment).is_none() {
-        complain(NOWHERE);
+        complain(Failure::NoTarget);
     }
     print(&notices.iter().map(in_words).collect::<String>());
     Ok(OK)

@@ -3,8 +3,11 @@
 use chrono::Utc;
 use clap::Args;
 
-use super::place::environment_in_force;
-use super::{Failure, OK, print};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::print;
+use super::project::environment_in_force;
+use super::time;
 use crate::ledger::Ledger;
 use crate::model::policy::Window;
 use crate::runtime::installation;
@@ -15,13 +18,8 @@ use crate::runtime::installation;
   opsctl prune --keep 90d")]
 pub struct PruneArgs {
     /// How much is kept: 90d, 48h; never less than the longest budget window
-    #[arg(long, value_name = "DURATION", value_parser = window)]
+    #[arg(long, value_name = "DURATION", value_parser = time::duration)]
     keep: Window,
-}
-
-/// A duration on the command line.
-pub fn window(text: &str) -> Result<Window, String> {
-    Window::parse(text).ok_or_else(|| "write a duration such as `2s`, `48h` or `90d`".to_owned())
 }
 
 /// Runs with parsed arguments.
@@ -30,17 +28,11 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
     let policy = installation::in_force(&environment, &mut Vec::new()).installation.policy;
     for budget in [policy.restart, policy.redeployment] {
         if args.keep.delta() < budget.window.delta() {
-            return Err(
-                format!("--keep {} is shorter than a budget window of {}", args.keep, budget.window).into()
-            );
+            return Err(Failure::KeepTooShort { keep: args.keep, window: budget.window });
         }
     }
     if !environment.db_path.exists() {
-        return Err(format!(
-            "no ledger at {}; name it with CLAUDEOPS_DB_PATH",
-            environment.db_path.display()
-        )
-        .into());
+        return Err(Failure::NoLedger(environment.db_path));
     }
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;

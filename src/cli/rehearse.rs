@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::place::environment_in_force;
-use super::{FAILED, Failure, OK, complain, print, print_json};
+use super::exit_code::{FAILED, OK};
+use super::failure::Failure;
+use super::output::{complain, print, print_json};
+use super::project::environment_in_force;
 use crate::doctor::client;
 use crate::rehearse::{Outcome, Report, rehearse};
 use crate::runtime::installation;
@@ -44,11 +46,10 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
         complain(warning);
     }
     let client = match &args.client {
-        Some(client) => client
-            .canonicalize()
-            .map_err(|error| format!("{}: {error}; name the client with --client", client.display()))?,
-        None => client::find()
-            .ok_or("no client: neither CLAUDEOPS_CLIENT nor `claude` in PATH; name it with --client")?,
+        Some(client) => {
+            client.canonicalize().map_err(|error| Failure::Client { path: client.clone(), error })?
+        }
+        None => client::find().ok_or(Failure::NoClient)?,
     };
     let report = rehearse(client, &environment.project_dir, &policy)?;
     if args.json {
@@ -63,9 +64,9 @@ fn in_words(report: &Report) -> String {
     let mut lines = vec![format!("client {} ({})", report.version, report.client.display())];
     for finding in &report.guarantees {
         let outcome = match finding.outcome {
-            Outcome::Held => "held",
-            Outcome::Broken => "BROKEN",
-            Outcome::NotPromised => "not promised",
+            Outcome::Pass => "PASS",
+            Outcome::Fail => "FAIL",
+            Outcome::NotApplicable => "SKIP",
         };
         lines.push(format!("{outcome}: {}\n    {}", finding.guarantee, finding.seen));
     }

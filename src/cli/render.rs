@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{FAILED, Failure, OK, complain, print};
+use super::exit_code::{FAILED, OK};
+use super::failure::Failure;
+use super::output::{complain, print};
 use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
 use crate::model::policy::Tier;
-use crate::render::{Managed, Order, SETTINGS, files, render};
+use crate::render::{Managed, Order, SETTINGS, output, render};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation::hosts_file;
 
@@ -45,17 +47,16 @@ pub struct RenderArgs {
 pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let named = args.hosts.as_deref().or(environment.hosts.as_deref());
-    let hosts = hosts_file(named).ok_or("no hosts.yaml: name one with --hosts or CLAUDEOPS_HOSTS")?;
+    let hosts = hosts_file(named).ok_or(Failure::NoHostsFile)?;
     let installation = load::load(&hosts)?;
     let compiled = Compiled { installation, tier: args.tier.and_then(Tier::from_number) };
     let opsctl = match &args.opsctl {
         Some(path) => path.clone(),
-        None => std::env::current_exe()
-            .map_err(|error| format!("cannot tell where this program is ({error}); name it with --opsctl"))?,
+        None => std::env::current_exe().map_err(Failure::NoProgram)?,
     };
-    let opsctl = opsctl.to_str().ok_or("the path of opsctl is not UTF-8; name another with --opsctl")?;
-    let settings = files::existing_settings(&args.out.join(SETTINGS))?;
-    let managed_settings = args.managed.as_deref().map(files::existing_settings).transpose()?;
+    let opsctl = opsctl.to_str().ok_or(Failure::ProgramNotUtf8)?;
+    let settings = output::existing_settings(&args.out.join(SETTINGS))?;
+    let managed_settings = args.managed.as_deref().map(output::existing_settings).transpose()?;
     // A file named from here must not be looked for below `out`.
     let managed_file = args.managed.as_deref().map(std::path::absolute).transpose()?;
     let managed = managed_file.as_deref().zip(managed_settings.as_ref());
@@ -66,13 +67,13 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
         managed: managed.map(|(file, settings)| Managed { file, settings }),
     })?;
     if args.check {
-        let differing = files::differing(&args.out, &rendered)?;
+        let differing = output::differing(&args.out, &rendered)?;
         for path in &differing {
             complain(format_args!("{} is not as hosts.yaml says; run `opsctl render`", path.display()));
         }
         return Ok(if differing.is_empty() { OK } else { FAILED });
     }
-    files::write(&args.out, &rendered)?;
+    output::write(&args.out, &rendered)?;
     for file in &rendered {
         print(&format!("{}\n", args.out.join(&file.path).display()));
     }

@@ -6,14 +6,17 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 
-use super::place::environment_in_force;
-use super::{Failure, OK, complain, print, time};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{complain, print};
+use super::project::environment_in_force;
+use super::time;
 use crate::guard::{budgets, failures};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Statistics, Which};
 use crate::ledger::history::Period;
 use crate::probe::hosts;
-use crate::report::{MOST_ROWS, Material, file, page};
+use crate::report::{MOST_ROWS, ReportData, file, page};
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
@@ -52,14 +55,14 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let now = Utc::now();
     let since = args.since.unwrap_or(now - USUAL_SPAN);
     if since >= now {
-        return Err("--since lies in the future; nothing has happened since".into());
+        return Err(Failure::SinceInFuture);
     }
     let environment = environment_in_force();
     let mut warnings = Warning::of_environment(&environment.warnings);
     let compiled = installation::in_force(&environment, &mut warnings);
     let installation = &compiled.installation;
     let ledger = Ledger::open_existing(&environment.db_path)?;
-    let mut material = Material {
+    let mut data = ReportData {
         now,
         since,
         tier: environment.tier.or(compiled.tier),
@@ -69,7 +72,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
         problems: vec![],
         undelivered: 0,
         guard_failures: failures::kept(&environment),
-        deeds: Period::default(),
+        actions: Period::default(),
         decisions: Period::default(),
         events: Period::default(),
         runs: Period::default(),
@@ -77,11 +80,11 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     };
     if !args.no_hosts {
         let (found, warning) = hosts::look(&installation.inventory.hosts, HOSTS_DEADLINE);
-        material.hosts = Some(found);
+        data.hosts = Some(found);
         warnings.extend(warning.map(Warning::from));
     }
     match &ledger {
-        Some(ledger) => read(ledger, &mut material)?,
+        Some(ledger) => read(ledger, &mut data)?,
         None => complain(format_args!(
             "no ledger at {} yet; the page shows no history",
             environment.db_path.display()
@@ -90,7 +93,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     for warning in warnings {
         complain(warning);
     }
-    let page = page(&material)?;
+    let page = page(&data)?;
     if to_stdout {
         print(&page);
     } else {
@@ -100,15 +103,15 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn read(ledger: &Ledger, material: &mut Material<'_>) -> Result<(), Failure> {
-    let Material { now, since, .. } = *material;
-    material.problems = ledger.problems(now)?;
-    material.undelivered = ledger.undelivered_notices(now)?;
-    material.deeds = ledger.deeds(since, MOST_ROWS)?;
+fn read(ledger: &Ledger, data: &mut ReportData<'_>) -> Result<(), Failure> {
+    let ReportData { now, since, .. } = *data;
+    data.problems = ledger.problems(now)?;
+    data.undelivered = ledger.undelivered_notices(now)?;
+    data.actions = ledger.actions_since(since, MOST_ROWS)?;
     let which = Which { since: Some(since), ..Which::default() };
-    material.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
-    material.events = ledger.events_since(since, MOST_ROWS)?;
-    material.runs = ledger.runs(Some(since), MOST_ROWS)?;
-    material.statistics = ledger.statistics(Some(since))?;
+    data.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
+    data.events = ledger.events_since(since, MOST_ROWS)?;
+    data.runs = ledger.runs(Some(since), MOST_ROWS)?;
+    data.statistics = ledger.statistics(Some(since))?;
     Ok(())
 }

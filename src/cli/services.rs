@@ -1,6 +1,6 @@
 //! Names of services on the command line.
 
-use super::complain;
+use super::output::complain;
 use crate::inventory::nearest::nearest;
 use crate::model::inventory::Inventory;
 

@@ -2,7 +2,9 @@
 
 use clap::Args;
 
-use super::{FAILED, Failure, OK, complain, print};
+use super::exit_code::{FAILED, OK};
+use super::failure::Failure;
+use super::output::{complain, print};
 use crate::model::policy::Tier;
 use crate::render::tier_args::client_arguments;
 use crate::runtime::environment::Environment;
@@ -41,11 +43,11 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);
     let policy = installation.policy.tier(tier);
     let handoff = if args.handoff {
-        let told = Desk::new(&environment.state_dir, &runner.results_dir).told(tier);
-        if told.is_none() {
+        let taken = Desk::new(&environment.state_dir, &runner.results_dir).take_for(tier);
+        if taken.is_none() {
             complain(format_args!("nothing was handed over to tier {}", tier.number()));
         }
-        told
+        taken
     } else {
         None
     };

@@ -4,7 +4,10 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::{Failure, OK, print, print_json, time};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{print, print_json};
+use super::time;
 use crate::ledger::Ledger;
 use crate::ledger::sessions::{WhichSessions, Who};
 use crate::model::policy::{Tier, Window};
@@ -57,7 +60,7 @@ pub struct SessionsArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
     /// How long without a sign is too long
-    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = super::prune::window)]
+    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = super::time::duration)]
     stale_after: Window,
     /// How many
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -112,15 +115,14 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
 }
 
 fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failure> {
-    let session = environment.shell_session().map(plain_id).filter(|id| !id.is_empty()).ok_or(
-        "no session to say it of: run this in an agent's shell, or name the session with CLAUDE_SESSION_ID",
-    )?;
+    let session =
+        environment.shell_session().map(plain_id).filter(|id| !id.is_empty()).ok_or(Failure::NoSession)?;
     let text = Redactor::of_process().text(args.text.as_deref().unwrap_or_default());
     let text: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(STATUS_CHARS).collect();
     let text = text.trim();
     if text.is_empty() && !args.clear {
-        return Err("the status is empty; say it in a few words, or take it back with --clear".into());
+        return Err(Failure::EmptyStatus);
     }
     let mission = mission::of_process();
     let role = environment.role.as_deref().and_then(plain_word);

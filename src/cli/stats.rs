@@ -6,8 +6,11 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Serialize;
 
-use super::place::environment_in_force;
-use super::{Failure, OK, print, print_json, time};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{print, print_json};
+use super::project::environment_in_force;
+use super::time;
 use crate::ledger::Ledger;
 use crate::ledger::decisions::Statistics;
 use crate::model::percentile::{milliseconds, percentile};

@@ -3,7 +3,9 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{Failure, OK, complain, print, print_json};
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{complain, print, print_json};
 use crate::model::policy::{Policy, Tier, TierPolicy};
 use crate::policy::prefixes;
 use crate::render::prompts;

@@ -3,14 +3,28 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::ledger::time;
-pub use crate::model::distance::distance;
 use crate::model::policy::Window;
+pub use crate::model::relative_time::relative_time;
 
-/// A moment on the command line: `2h` and `3d` ago, or a time.
-pub fn since(text: &str) -> Result<DateTime<Utc>, String> {
-    moment(text, Utc::now()).ok_or_else(|| {
-        "write how long ago, such as `2h` or `3d`, or a time such as `2026-03-21T14:00:00Z`".to_owned()
-    })
+/// Why an argument is not a time or a duration.
+#[derive(Debug, thiserror::Error)]
+pub enum TimeError {
+    /// It is not a duration.
+    #[error("write a duration such as `2s`, `48h` or `90d`")]
+    Duration,
+    /// It is neither a duration nor a time.
+    #[error("write how long ago, such as `2h` or `3d`, or a time such as `2026-03-21T14:00:00Z`")]
+    Moment,
+}
+
+/// Parses a duration argument, such as `90d`.
+pub fn duration(text: &str) -> Result<Window, TimeError> {
+    Window::parse(text).ok_or(TimeError::Duration)
+}
+
+/// Parses a `--since` argument: `2h` or `3d` ago, or a time.
+pub fn since(text: &str) -> Result<DateTime<Utc>, TimeError> {
+    moment(text, Utc::now()).ok_or(TimeError::Moment)
 }
 
 fn moment(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
@@ -21,7 +35,7 @@ fn moment(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
 pub fn shown(at: Option<DateTime<Utc>>, relative: bool, now: DateTime<Utc>) -> String {
     match at {
         None => "unknown time".to_owned(),
-        Some(at) if relative => distance(at - now),
+        Some(at) if relative => relative_time(at - now),
         Some(at) => at.to_rfc3339_opts(SecondsFormat::Secs, true),
     }
 }
@@ -33,14 +47,14 @@ mod tests {
     #[test]
     fn a_moment_is_a_time_or_how_long_ago() {
         let now = "2026-03-21T14:00:00Z".parse().unwrap();
-        for (text, told) in [
+        for (text, expected) in [
             ("2026-03-20 13:00:00", Some("2026-03-20T13:00:00+00:00")),
             ("2h", Some("2026-03-21T12:00:00+00:00")),
             ("yesterday", None),
             ("", None),
             ("9999999999d", None),
         ] {
-            assert_eq!(moment(text, now).map(|at| at.to_rfc3339()).as_deref(), told, "{text}");
+            assert_eq!(moment(text, now).map(|at| at.to_rfc3339()).as_deref(), expected, "{text}");
         }
     }
 }

@@ -6,8 +6,10 @@ use chrono::Utc;
 use clap::Args;
 use serde::Serialize;
 
-use super::place::environment_in_force;
-use super::{FAILED, Failure, OK, complain, print, print_json};
+use super::exit_code::{FAILED, OK};
+use super::failure::Failure;
+use super::output::{complain, print, print_json};
+use super::project::environment_in_force;
 use crate::guard::verification;
 use crate::inventory::Installation;
 use crate::inventory::nearest::nearest;
@@ -35,10 +37,10 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "ID", conflicts_with = "services")]
     session: Option<String>,
     /// How long all checks together are given; `policy.verify.deadline` without it
-    #[arg(long, value_name = "DURATION", value_parser = super::prune::window)]
+    #[arg(long, value_name = "DURATION", value_parser = super::time::duration)]
     deadline: Option<Window>,
     /// How long a service may take to become healthy; `policy.verify.grace` without it
-    #[arg(long, value_name = "DURATION", value_parser = super::prune::window)]
+    #[arg(long, value_name = "DURATION", value_parser = super::time::duration)]
     grace: Option<Window>,
     /// As JSON
     #[arg(long)]
@@ -54,11 +56,11 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         complain(warning);
     }
     let grace = args.grace.unwrap_or(installation.policy.verify.grace);
-    let deadline = args.deadline.unwrap_or(installation.policy.verify.deadline).delta().to_std()?;
+    let deadline = args.deadline.unwrap_or(installation.policy.verify.deadline).duration();
     let subjects = if args.services.is_empty() {
         of_session(args, &environment, &installation, grace)?
     } else {
-        named(&args.services, &installation, grace.delta().to_std()?)?
+        named(&args.services, &installation, grace.duration())?
     };
     if subjects.is_empty() && !args.json {
         print("nothing to verify: the session acted on no service\n");
@@ -87,10 +89,10 @@ fn of_session(
         _ => environment.shell_session(),
     };
     let Some(session) = session else {
-        return Err("no session to verify; name services, or a session with --session".into());
+        return Err(Failure::NoSessionToVerify);
     };
     let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(vec![]) };
-    Ok(verification::of_session(&ledger.remedies(session)?, installation, grace, Utc::now()))
+    Ok(verification::of_session(&ledger.session_actions(session)?, installation, grace, Utc::now()))
 }
 
 fn named(names: &[String], installation: &Installation, grace: Duration) -> Result<Vec<Subject>, Failure> {
@@ -104,7 +106,7 @@ fn named(names: &[String], installation: &Installation, grace: Duration) -> Resu
                     || "list it under `services`".to_owned(),
                     |near| format!("did you mean `{near}`?"),
                 );
-            return Err(format!("no service `{name}` in hosts.yaml; {remedy}").into());
+            return Err(Failure::UnknownService { name: name.clone(), remedy });
         }
         if subjects.iter().all(|subject| subject.service != service) {
             subjects.push(verification::subject(service, inventory, grace));

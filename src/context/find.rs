@@ -1,17 +1,17 @@
-//! The files that a glob means.
+//! Finds the files that match a glob.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::shell::glob;
 
-/// The names that are looked at for all globs of a session together. A homelab's notes are far fewer.
+/// The maximum number of directory entries that all globs of a session may visit.
 const MOST_NAMES: usize = 10_000;
 
-/// The folders below one another that `**` goes down.
+/// The maximum depth of `**`.
 const DEEPEST: usize = 32;
 
-/// What may still be looked at.
+/// Finds files, with a limit on visited directory entries.
 #[derive(Debug)]
 pub struct Walk {
     left: usize,
@@ -29,8 +29,8 @@ pub fn is_glob(path: &str) -> bool {
 }
 
 impl Walk {
-    /// The files that a glob means below a folder, sorted. Names that begin with a dot have to be written, and `**`
-    /// goes through no symbolic link. The flag says that there was more to look at than is looked at.
+    /// The files in `folder` that match a glob, sorted, and whether the limit was reached. A leading dot must be written,
+    /// and `**` does not follow symbolic links.
     pub fn files(&mut self, folder: &Path, pattern: &str) -> (Vec<PathBuf>, bool) {
         let names: Vec<&str> = pattern.split('/').filter(|name| !name.is_empty()).collect();
         let mut found = Vec::new();
@@ -40,7 +40,7 @@ impl Walk {
         (found, !all)
     }
 
-    /// `None` when it has looked at enough.
+    /// `None` if the limit is reached.
     fn below(
         &mut self,
         folder: &Path,
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn globs_find_files_in_order_and_neither_hidden_ones_nor_through_links() {
+    fn finds_sorted_files_without_hidden_ones_and_without_following_links() {
         assert_eq!(found("*.md"), ["a.md"]);
         assert_eq!(found("**/*.md"), ["a.md", "sub/c.md", "sub/deep/d.md"]);
         assert_eq!(found("sub/**"), ["sub/c.md", "sub/deep/d.md"]);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_ends() {
+    fn a_walk_stops_at_its_limit() {
         let folder = tempfile::tempdir().unwrap();
         for n in 0..20 {
             fs::write(folder.path().join(n.to_string()), "").unwrap();

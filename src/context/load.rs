@@ -1,4 +1,4 @@
-//! Reading the files that a session is given: those that may be read, each once.
+//! Reads the context files of a session, each once.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -14,39 +14,39 @@ use crate::plain_file;
 use crate::policy::{file_entry, glob};
 use crate::runtime::environment::Environment;
 
-/// The most that is read of a file, in bytes: more than the client shows.
+/// The maximum number of bytes that are read of a file, more than the client accepts.
 const HEAD_BYTES: u64 = 16 * 1024;
 
-/// The most that is read of a role file.
+/// The maximum number of bytes that are read of a role file.
 const ROLE_BYTES: u64 = 64 * 1024;
 
-/// The most files of a session. The client shows a few of them.
+/// The maximum number of files per session.
 const MOST_FILES: usize = 200;
 
-/// Who lists a file.
+/// The source of an entry, which determines the folders that it may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// hosts.yaml, which may name any folder.
+    /// `hosts.yaml`, which may name any folder.
     Operator,
-    /// A role file: it lies in the project, and reaches no further than the project and `PROJECT_PATH`.
+    /// A role file, which may name only files in the project and `PROJECT_PATH`.
     RoleFile,
 }
 
-/// Reads files, and remembers which.
+/// Reads context files.
 pub struct Loader<'a> {
     environment: &'a Environment,
     header: PolicyHeader,
     project: PathBuf,
-    /// The folders that any entry may lead to, links resolved.
+    /// The folders that every entry may reach, with links resolved.
     roots: Vec<PathBuf>,
     seen: BTreeSet<PathBuf>,
     walk: Walk,
-    /// What has been read, and what has not.
+    /// The result so far.
     pub reading: Reading,
 }
 
 impl<'a> Loader<'a> {
-    /// A loader that has read nothing yet.
+    /// A loader without files.
     pub fn new(compiled: &Compiled, environment: &'a Environment) -> Self {
         let project =
             std::path::absolute(&environment.project_dir).unwrap_or_else(|_| environment.project_dir.clone());
@@ -79,18 +79,18 @@ impl<'a> Loader<'a> {
         let (files, more) = self.walk.files(&from, &path);
         let folder = from.join(glob::literal(&path).trim_start_matches('/'));
         if files.is_empty() && !more {
-            self.skip(entry, "no file is meant by it".to_owned());
+            self.skip(entry, "it matches no file".to_owned());
         }
         for file in files {
             let shown = self.shown(&file);
             self.include(&shown, &file, (trust == Trust::Operator).then_some(folder.as_path()));
         }
         if more {
-            self.skip(entry, "it means more files than are looked at; name a folder further down".to_owned());
+            self.skip(entry, "it matches too many files; use a more specific path".to_owned());
         }
     }
 
-    /// Adds a role file, and gives the entries that it declares.
+    /// Adds a role file. Returns the entries that it declares.
     pub fn add_role_file(&mut self, entry: &str) -> Vec<String> {
         let path = match file_entry::fill(entry, |name| self.variable(name)) {
             Ok(path) => self.project.join(path),
@@ -104,7 +104,7 @@ impl<'a> Loader<'a> {
         let role::RoleFile { body, auto_include, complaint } = role::read(&file.text);
         let text = body.trim().to_owned();
         if let Some(complaint) = complaint {
-            self.skip(entry, complaint);
+            self.skip(entry, complaint.to_string());
         }
         if !text.is_empty() {
             self.reading.files.push(TextFile { text, ..file });
@@ -122,7 +122,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// A file that may be read and has not been yet; otherwise it is named, or nothing is said of it twice.
+    /// Reads a file; `None` if it was read before or is skipped.
     fn read(&mut self, what: &str, path: &Path, folder: Option<&Path>, most: u64) -> Option<TextFile> {
         let real = match path.canonicalize() {
             Ok(real) => real,
@@ -133,7 +133,7 @@ impl<'a> Loader<'a> {
         };
         let reached = folder.and_then(|folder| folder.canonicalize().ok());
         if !self.roots.iter().chain(&reached).any(|root| real.starts_with(root)) {
-            self.skip(what, "it leads out of the project; list the file itself in hosts.yaml".to_owned());
+            self.skip(what, "it is outside the project; list the file itself in hosts.yaml".to_owned());
             return None;
         }
         if !self.seen.insert(real.clone()) {
@@ -144,7 +144,7 @@ impl<'a> Loader<'a> {
             return None;
         };
         if self.is_secret(written) {
-            self.skip(what, "it is secret, and no session reads it".to_owned());
+            self.skip(what, "it is a secret file".to_owned());
             return None;
         }
         let (bytes, size) = match plain_file::read_head(&real, most) {
@@ -173,30 +173,30 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// `PROJECT_PATH` is the project where nobody says otherwise.
+    /// The value of a variable; `PROJECT_PATH` defaults to the project.
     fn variable(&self, name: &str) -> Option<String> {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty());
         value.or_else(|| (name == "PROJECT_PATH").then(|| self.project.to_str().map(str::to_owned)).flatten())
     }
 
-    /// Links resolved, too: whatever a path means counts.
+    /// Whether the rules mark the file, as written or with links resolved, as secret.
     fn is_secret(&self, path: &str) -> bool {
         let file = ToolFile { path: path.to_owned(), writes: false };
         !screen::file_objections(&file, Some(&self.project), &self.header, self.environment).is_empty()
     }
 
-    /// The path as people know it: below the project without the project.
+    /// The path for display, relative to the project if it is inside.
     fn shown(&self, path: &Path) -> String {
         let inside = path.strip_prefix(&self.project).unwrap_or(path);
         plain(&inside.to_string_lossy(), 200)
     }
 }
 
-/// The beginning of a file as text: whole characters, and none that a terminal would obey.
+/// The beginning of a file as text, without control characters; `None` if it is not UTF-8 text.
 fn text_of(bytes: &[u8], size: u64) -> Option<String> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        // The last character may have been cut in two.
+        // The last character may be incomplete.
         Err(error) if error.error_len().is_none() && (bytes.len() as u64) < size => {
             std::str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?
         }
@@ -213,7 +213,7 @@ fn text_of(bytes: &[u8], size: u64) -> Option<String> {
 fn in_words(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => "no such file".to_owned(),
-        ErrorKind::IsADirectory => "it is a folder; `/**` behind it means its files".to_owned(),
+        ErrorKind::IsADirectory => "it is a folder; append `/**` for its files".to_owned(),
         ErrorKind::InvalidInput => error.to_string(),
         _ => format!("it cannot be read ({error})"),
     }
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_text_is_told_from_a_character_cut_in_two() {
+    fn distinguishes_binary_files_from_an_incomplete_last_character() {
         let text = "# Übersicht\u{7}\r\nrot: ✗\n".as_bytes();
         assert_eq!(text_of(text, text.len() as u64).as_deref(), Some("# Übersicht\nrot: ✗"));
         assert_eq!(text_of(&text[..text.len() - 2], 1000).as_deref(), Some("# Übersicht\nrot:"));

@@ -1,7 +1,7 @@
-//! What a session is given to read at its start, and how much of its model's window it has used.
+//! The context files of a session, and the usage of its model's context window.
 //!
-//! `find` looks for the files that a glob means, `load` reads those that may be read, `role` reads what a role file
-//! declares, `text` fits all of it into the room there is. `usage` reads the client's record of a session.
+//! `find` expands globs, `load` reads files, `role` parses role files, `text` fits all of it into the available size.
+//! `usage` reads the client's transcript of a session.
 
 mod find;
 mod load;
@@ -16,17 +16,17 @@ use crate::runtime::environment::Environment;
 use load::{Loader, Trust};
 use text::{Reading, Skipped};
 
-/// For whom files are gathered.
+/// The session whose files are gathered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reader<'a> {
     /// The tier of the session.
     pub tier: Option<Tier>,
-    /// `CLAUDE_SESSION_ROLE`.
+    /// The role of the session (`CLAUDE_SESSION_ROLE`).
     pub role: Option<&'a str>,
 }
 
-/// The files that a session is given, in this order: every session's, those of its tier, its role file with what that
-/// declares, and what the operator lists for the role. Nothing fails: what cannot be included is named.
+/// Gathers the context files of a session, in this order: those of all sessions, of its tier, its role file with the files
+/// that it declares, and those of its role. Files that cannot be included are listed with the reason.
 pub fn gather(reader: Reader<'_>, compiled: &Compiled, environment: &Environment) -> Reading {
     let policy = &compiled.installation.context;
     let listed = policy.of_tier(reader.tier);

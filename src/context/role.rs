@@ -1,19 +1,35 @@
-//! A role file: the words of a role, and in its YAML frontmatter the files that go with it.
+//! Role files: a text, and a YAML frontmatter that declares further files.
 
 use serde::Deserialize;
 use serde_saphyr::{Options, from_str_with_options};
 
 use crate::inventory::error::{Mistake, Place};
 
-/// What a role file says.
+/// The content of a role file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleFile<'a> {
-    /// The words, without the frontmatter.
+    /// The text without the frontmatter.
     pub body: &'a str,
     /// The entries of `auto_include`.
     pub auto_include: Vec<String>,
-    /// What is wrong with the frontmatter.
-    pub complaint: Option<String>,
+    /// The error in the frontmatter, if any.
+    pub complaint: Option<FrontmatterError>,
+}
+
+/// Why the frontmatter of a role file declares no files.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FrontmatterError {
+    /// Its closing line is missing.
+    #[error("its frontmatter has no end; add a line `---`")]
+    NoEnd,
+    /// It is not YAML of the expected shape.
+    #[error("its frontmatter cannot be read ({what}{}); `auto_include` is a list of paths", .line.map(|line| format!(", line {line}")).unwrap_or_default())]
+    Unreadable {
+        /// The parser's message.
+        what: String,
+        /// The line in the role file, from 1 on.
+        line: Option<u64>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -29,10 +45,11 @@ enum OneOrMoreWire {
     More(Vec<String>),
 }
 
-/// Reads the text of a role file. Without a frontmatter, or with one that cannot be read, it declares no files.
+/// Parses a role file. Without a valid frontmatter it declares no files.
 pub fn read(text: &str) -> RoleFile<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let plain = |complaint: Option<String>| RoleFile { body: text, auto_include: vec![], complaint };
+    let plain =
+        |complaint: Option<FrontmatterError>| RoleFile { body: text, auto_include: vec![], complaint };
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return plain(None) };
     let mut end = first.len();
@@ -43,26 +60,25 @@ pub fn read(text: &str) -> RoleFile<'_> {
         }
         is_end
     }) else {
-        return plain(Some("its frontmatter has no end; add a line `---`".to_owned()));
+        return plain(Some(FrontmatterError::NoEnd));
     };
     let yaml = text.get(first.len()..end).unwrap_or_default();
     let body = text.get(end + last.len()..).unwrap_or_default();
     match auto_include(yaml) {
         Ok(auto_include) => RoleFile { body, auto_include, complaint: None },
-        Err(why) => RoleFile { body, auto_include: vec![], complaint: Some(why) },
+        Err(error) => RoleFile { body, auto_include: vec![], complaint: Some(error) },
     }
 }
 
-fn auto_include(yaml: &str) -> Result<Vec<String>, String> {
+fn auto_include(yaml: &str) -> Result<Vec<String>, FrontmatterError> {
     if yaml.trim().is_empty() {
         return Ok(vec![]);
     }
     let options: Options = serde_saphyr::options! { with_snippet: false };
     let wire: Option<FrontmatterWire> = from_str_with_options(yaml, options).map_err(|error| {
         let Mistake { place, what, .. } = error.into();
-        // The line that opens the frontmatter stands before the YAML.
-        let line = place.map(|Place { line, .. }| format!(", line {}", line + 1)).unwrap_or_default();
-        format!("its frontmatter cannot be read ({what}{line}); `auto_include` is a list of paths")
+        // The opening line of the frontmatter is not part of the YAML.
+        FrontmatterError::Unreadable { what, line: place.map(|Place { line, .. }| line + 1) }
     })?;
     Ok(match wire.and_then(|wire| wire.auto_include) {
         None => vec![],
@@ -76,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_frontmatter_declares_files_and_is_no_part_of_the_words() {
+    fn the_frontmatter_declares_files_and_is_not_part_of_the_text() {
         let role =
             read("---\nname: Chief\nauto_include:\n  - a.md\n  - ${PROJECT_PATH}/**/*.md\n---\n\n# Chief\n");
         assert_eq!(role.auto_include, ["a.md", "${PROJECT_PATH}/**/*.md"]);
@@ -86,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_frontmatter_or_with_an_empty_one_there_are_no_files() {
+    fn a_missing_or_empty_frontmatter_declares_no_files() {
         for (text, body) in [
             ("# Chief\n", "# Chief\n"),
             ("", ""),
@@ -100,8 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_frontmatter_is_told_and_costs_no_words() {
-        for (text, told) in [
+    fn an_invalid_frontmatter_is_reported_and_the_text_is_kept() {
+        for (text, expected) in [
             ("---\nauto_include: [a\n---\n# Chief\n", "its frontmatter cannot be read ("),
             ("---\nauto_include: {a: b}\n---\n# Chief\n", "`auto_include` is a list of paths"),
             ("---\n\tx\n---\n# Chief\n", "line "),
@@ -112,7 +128,10 @@ mod tests {
             let role = read(text);
             assert_eq!(role.auto_include, [""; 0], "{text}");
             assert!(role.body.ends_with("# Chief\n"), "{text}");
-            assert!(role.complaint.as_deref().is_some_and(|why| why.contains(told)), "{role:?}");
+            assert!(
+                role.complaint.as_ref().is_some_and(|error| error.to_string().contains(expected)),
+                "{role:?}"
+            );
         }
     }
 }

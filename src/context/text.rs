@@ -1,73 +1,73 @@
-//! The files of a session as the text that it is given: what fits, and where to read the rest.
+//! Formats the context files of a session within the available size.
 
 use std::fmt::Write as _;
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
-    /// What people call it: its path below the project, or the whole one.
+    /// Its displayed path, relative to the project if it is inside.
     pub name: String,
-    /// Where it is: absolute, links resolved.
+    /// Its absolute path, with links resolved.
     pub path: String,
-    /// Its text, or the beginning of it.
+    /// The text, or its beginning.
     pub text: String,
-    /// Whether the text is all of it.
+    /// Whether the text is complete.
     pub whole: bool,
-    /// How many bytes the file has.
+    /// The size of the file in bytes.
     pub size: u64,
 }
 
-/// Something that was listed and is not included.
+/// An entry or file that is not included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// The entry as it is written, or the file that it means.
+    /// The entry as written, or the file.
     pub what: String,
-    /// Why not.
+    /// The reason.
     pub why: String,
 }
 
-/// Everything that a session is to read at its start.
+/// The context files of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reading {
-    /// The files, in their order.
+    /// The files, in order.
     pub files: Vec<TextFile>,
-    /// What could not be included.
+    /// Entries and files that are not included.
     pub skipped: Vec<Skipped>,
-    /// Files beyond the most that are read.
+    /// The number of files beyond the maximum.
     pub more: usize,
 }
 
-/// How much of a file is given.
+/// How much of a file is included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// All of it.
+    /// The whole text.
     Whole,
-    /// So many bytes of its beginning.
+    /// At most this many bytes of the beginning.
     Beginning(usize),
-    /// Its name.
+    /// The path only.
     Name,
 }
 
 const OPENING: &str = "=== Claude Ops Context Files (auto-injected) ===\n";
 const CLOSING: &str = "\n=== End Context Files ===\n";
 
-/// Of a file that has no room for so many bytes of its text only the name is given.
+/// The minimum number of bytes of a truncated file; with less room only its path is included.
 const LEAST: usize = 300;
 
-/// The most that names of files without room take, and that entries without a file take.
+/// The maximum size in bytes of the list of paths, and of the list of entries that are not included.
 const NAMES_BYTES: usize = 700;
 
-/// What the line takes that counts what is not listed.
+/// The size in bytes of the line that counts further entries.
 const REST_BYTES: usize = 60;
 
 impl Reading {
-    /// Whether there is nothing to say.
+    /// Whether there are neither files nor entries that are not included.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.skipped.is_empty()
     }
 
-    /// How much of each file fits into so many bytes. Those that fit whole are given whole; the others share what is
-    /// left, the last ones giving way first.
+    /// How much of each file fits into `room` bytes. Short files are complete; long ones share the rest equally. If that
+    /// leaves too little for a file, the last ones are listed by path only.
     pub fn shares(&self, room: usize) -> Vec<Shown> {
         let fixed = OPENING.len() + CLOSING.len() + self.skipped_text().len();
         let mut listed = self.files.len();
@@ -98,7 +98,7 @@ impl Reading {
         }
     }
 
-    /// The text, of at most so many bytes where that is enough to say anything.
+    /// The text, of at most `room` bytes unless that is too little for its frame.
     pub fn render(&self, room: usize) -> String {
         let mut text = OPENING.to_owned();
         let mut names = Vec::new();
@@ -122,7 +122,7 @@ impl Reading {
             }
         }
         if !names.is_empty() || self.more > 0 {
-            text.push_str("\nNot shown for want of room; Read them when you need them:\n");
+            text.push_str("\nNot shown because of the size limit; Read them when you need them:\n");
             text.push_str(&lines(&names, self.more, NAMES_BYTES - 70));
         }
         text.push_str(&self.skipped_text());
@@ -140,7 +140,7 @@ impl Reading {
     }
 }
 
-/// As many lines as fit, and the rest counted.
+/// As many lines as fit into `bytes`, and the number of further ones.
 fn lines(all: &[String], more: usize, bytes: usize) -> String {
     let mut text = String::new();
     for (at, line) in all.iter().enumerate() {
@@ -157,7 +157,7 @@ fn lines(all: &[String], more: usize, bytes: usize) -> String {
     text
 }
 
-/// What stands around a file that is cut; around a whole one it is less.
+/// The size in bytes of the frame of a truncated file; that of a complete one is smaller.
 fn frame(file: &TextFile) -> usize {
     file.name.len() + file.path.len() + 110
 }
@@ -166,7 +166,7 @@ fn cost(file: &TextFile) -> usize {
     frame(file) + file.text.len()
 }
 
-/// The most that one file may take so that all together stay within `room`.
+/// The maximum size per file so that all files fit into `room`.
 fn share(files: &[TextFile], room: usize) -> usize {
     let mut costs: Vec<usize> = files.iter().map(cost).collect();
     costs.sort_unstable();
@@ -181,7 +181,7 @@ fn share(files: &[TextFile], room: usize) -> usize {
     usize::MAX
 }
 
-/// Whole characters, and whole lines where that costs little.
+/// The first `bytes` bytes of a text, cut at a character, and at a line end if that loses at most a quarter.
 fn beginning(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -194,7 +194,7 @@ fn beginning(text: &str, bytes: usize) -> &str {
     }
 }
 
-/// One line of limited length: a name may hold anything.
+/// Replaces control characters and truncates to `chars` characters.
 pub fn plain(text: &str, chars: usize) -> String {
     let mut plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(chars).collect();
     if text.chars().nth(chars).is_some() {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stand_in_their_order_each_under_its_name() {
+    fn files_are_in_order_with_their_names() {
         let mut reading = reading(&[]);
         for (name, text) in [("b.md", "second"), ("a.md", "# First\n\ntext")] {
             let path = format!("/app/{name}");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_cut_where_a_short_one_beside_it_is_whole_and_says_where_to_read_on() {
+    fn a_long_file_is_truncated_with_its_path_and_a_short_one_is_complete() {
         let mut reading = reading(&[40_000, 500, 30_000]);
         reading.files[2].whole = false;
         let shares = reading.shares(6_000);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn of_files_without_room_the_names_are_given_and_the_rest_counted() {
+    fn files_without_room_are_listed_by_path_or_counted() {
         let reading = Reading { more: 7, ..reading(&[2_000; 150]) };
         let shares = reading.shares(4_000);
         let shown = shares.iter().take_while(|shown| **shown != Shown::Name).count();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_there_is_stays_within_the_room() {
+    fn the_text_never_exceeds_the_room() {
         for sizes in
             [vec![], vec![1], vec![9_990], vec![300; 30], vec![20_000; 3], vec![10; 200], vec![4_000, 10]]
         {

@@ -1,4 +1,4 @@
-//! What a session has used of its model's window, from the client's record of it.
+//! The usage of a session's context window, from the client's transcript.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use serde::Deserialize;
 
 use crate::plain_file;
 
-/// How much of the end of a record is read, in bytes, one after the other until the last answer is found. Behind it
-/// stand the results of its tools, which are seldom large. No more is read of a record of any size.
+/// Sizes of the end of a transcript to read, in bytes, tried in order until the last answer is found. The results of tools
+/// that follow it are seldom large.
 const TAILS: [u64; 3] = [64 * 1024, 512 * 1024, 4 * 1024 * 1024];
 
-/// Where the client says at the beginning which model it uses, in bytes.
+/// The size of the beginning of a transcript that names the client's model, in bytes.
 const HEAD: u64 = 64 * 1024;
 
-/// The tokens of the last answer and of what it answers: what the next one begins with.
+/// The used tokens: those of the last answer and its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
     /// Tokens.
     pub tokens: u64,
-    /// The model's name, with the `[1m]` that the client knows it by.
+    /// The model's name in the API.
     pub model: String,
 }
 
@@ -84,30 +84,30 @@ struct IdentityWire {
     model_id: String,
 }
 
-/// What a line of a record says.
+/// The content of a line of a transcript.
 enum Said {
-    /// An answer of the session's own agent.
+    /// An answer of the session's main agent.
     Answer(Usage),
-    /// What came before is no longer in the window.
+    /// A compaction: earlier lines are no longer in the window.
     Compacted,
-    /// Something that the agent was told: a prompt, the result of a tool.
+    /// Input of the agent: a prompt or the result of a tool.
     Heard,
     Nothing,
 }
 
-/// What a record must hold to be up to date. The client writes it a little later than it calls its hooks.
+/// What a transcript must contain to be up to date. The client writes it slightly later than it calls hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited<'a> {
-    /// What it holds will do.
+    /// Any content.
     Nothing,
-    /// The call of a tool, by its id.
+    /// The tool call with this id.
     Call(&'a str),
-    /// This answer to the last that was said to the agent.
+    /// This answer to the agent's last input.
     Answer(&'a str),
 }
 
 impl Awaited<'_> {
-    /// How an answer begins as it stands in a record; enough to tell it from the one before.
+    /// The beginning of the answer in JSON, which distinguishes it from earlier ones.
     fn beginning(self) -> String {
         let Self::Answer(words) = self else { return String::new() };
         let words: String = words.trim().chars().take(40).collect();
@@ -116,23 +116,22 @@ impl Awaited<'_> {
     }
 }
 
-/// What the end of a record shows.
+/// The result of reading the end of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
-    /// What the session has used; `None` where that is not known: no answer yet, none since the conversation was
-    /// compacted, or none within the end that is read.
+    /// The usage; `None` if there is no answer yet, none since the last compaction, or none in the part that is read.
     pub usage: Option<Usage>,
-    /// Whether it holds what was awaited.
+    /// Whether it contains what was awaited.
     pub up_to_date: bool,
 }
 
-/// Looks at the end of a record; `None` where there is none that can be read.
+/// Reads the end of a transcript; `None` if it cannot be read.
 pub fn look(record: &Path, awaited: Awaited<'_>) -> Option<Look> {
     let mut answered = None;
     for bytes in TAILS {
         let tail = plain_file::read_tail(record, bytes).ok()?;
         let whole = (tail.len() as u64) < bytes;
-        // Unless it is all of it, the first line is the end of one.
+        // The first line is incomplete unless the whole file was read.
         let lines: Vec<&[u8]> = tail.split(|byte| *byte == b'\n').skip(usize::from(!whole)).collect();
         let mut usage = None;
         let mut found = whole;
@@ -161,8 +160,8 @@ pub fn look(record: &Path, awaited: Awaited<'_>) -> Option<Look> {
     None
 }
 
-/// The name by which the client knows the model of a record, which ends in `[1m]` where its window is a large one. The
-/// API's name of it says nothing of that.
+/// The client's name for a transcript's model, which, unlike the API's name, ends in `[1m]` if the window is 1,000,000
+/// tokens.
 pub fn client_name(record: &Path, model: &str) -> Option<String> {
     let (head, _) = plain_file::read_head(record, HEAD).ok()?;
     let tail = plain_file::read_tail(record, TAILS[0]).ok()?;
@@ -175,12 +174,12 @@ pub fn client_name(record: &Path, model: &str) -> Option<String> {
 }
 
 fn said(line: &[u8]) -> Said {
-    // Most lines are long and neither: they need not be parsed.
+    // Most lines are long and of other kinds, and need not be parsed.
     let kinds: [&[u8]; 3] = [b"\"assistant\"", b"\"user\"", b"\"compact_boundary\""];
     if !kinds.iter().any(|kind| has(line, kind)) {
         return Said::Nothing;
     }
-    // Half a line, or something of another program's.
+    // An incomplete line, or one of another program.
     let Ok(record) = serde_json::from_slice::<RecordWire>(line) else { return Said::Nothing };
     if record.is_sidechain == Some(true) || record.is_api_error_message == Some(true) {
         return Said::Nothing;
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_answer_of_the_sessions_own_agent_counts() {
+    fn reads_the_last_answer_of_the_main_agent() {
         let (one, two) = (&answer(100), &answer(2_000));
         let of_a_subagent = &answer(9_999).replace("\"isSidechain\":false", "\"isSidechain\":true");
         let error = &answer(9_999).replace("\"isSidechain\"", "\"isApiErrorMessage\":true,\"isSidechain\"");
@@ -232,16 +231,16 @@ mod tests {
     }
 
     #[test]
-    fn after_a_compaction_nothing_is_known_until_the_next_answer() {
+    fn after_a_compaction_usage_is_unknown_until_the_next_answer() {
         let boundary = r#"{"type":"system","subtype":"compact_boundary","isSidechain":false}"#;
         assert_eq!(used(&[&answer(100), boundary, "{}"]), None);
         assert_eq!(used(&[&answer(190_000), boundary, &answer(20_000)]), Some(20_000));
-        let told = r#"{"type":"user","message":{"content":"a \"compact_boundary\" of the assistant"}}"#;
-        assert_eq!(used(&[&answer(100), told]), Some(100));
+        let mention = r#"{"type":"user","message":{"content":"a \"compact_boundary\" of the assistant"}}"#;
+        assert_eq!(used(&[&answer(100), mention]), Some(100));
     }
 
     #[test]
-    fn an_odd_record_is_no_harm() {
+    fn invalid_lines_are_ignored() {
         let good = &answer(100);
         for odd in [
             "",
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_record_the_end_is_read_and_no_more() {
+    fn reads_only_the_end_of_a_long_transcript() {
         let result = |bytes: usize| format!(r#"{{"type":"user","message":"{}"}}"#, "x".repeat(bytes));
         assert_eq!(used(&[&answer(100), &result(200_000)]), Some(100));
         assert_eq!(used(&[&answer(100), &result(2_000_000)]), Some(100));
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_lags_behind_is_told_from_one_that_is_up_to_date() {
+    fn recognises_a_transcript_that_is_not_up_to_date() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let up_to_date = |lines: &[&str], awaited| {
             std::fs::write(file.path(), lines.join("\n")).unwrap();
@@ -305,23 +304,23 @@ mod tests {
     }
 
     #[test]
-    fn the_client_says_which_model_it_means() {
+    fn reads_the_clients_name_for_the_model() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let identity = |name: &str| {
             format!(
                 r#"{{"type":"attachment","attachment":{{"type":"model","identity":{{"modelId":"{name}"}}}}}}"#
             )
         };
-        let told = |lines: &[String], model: &str| {
+        let named = |lines: &[String], model: &str| {
             std::fs::write(file.path(), lines.join("\n")).unwrap();
             client_name(file.path(), model)
         };
         let (large, small) = (identity("claude-sonnet-4-5[1m]"), identity("claude-sonnet-4-5"));
         let large_name = Some("claude-sonnet-4-5[1m]".to_owned());
-        assert_eq!(told(&[large.clone(), answer(50)], "claude-sonnet-4-5"), large_name);
-        assert_eq!(told(&[large.clone(), small], "claude-sonnet-4-5"), Some("claude-sonnet-4-5".to_owned()));
+        assert_eq!(named(&[large.clone(), answer(50)], "claude-sonnet-4-5"), large_name);
+        assert_eq!(named(&[large.clone(), small], "claude-sonnet-4-5"), Some("claude-sonnet-4-5".to_owned()));
         // It is another model's now.
-        assert_eq!(told(&[large], "claude-haiku-4-5"), None);
-        assert_eq!(told(&["{\"modelId\":7}".to_owned()], "claude-haiku-4-5"), None);
+        assert_eq!(named(&[large], "claude-haiku-4-5"), None);
+        assert_eq!(named(&["{\"modelId\":7}".to_owned()], "claude-haiku-4-5"), None);
     }
 }

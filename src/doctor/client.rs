@@ -1,4 +1,4 @@
-//! The client: whether it is there, and whether it is young enough.
+//! Checks of the client: whether it is installed, and recent enough.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,16 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{Finding, Patient};
+use super::examined::Examined;
+use super::finding::Finding;
 use crate::model::policy::OnFailure;
 
 const CHECK: &str = "client";
 
-/// The first release that keeps a command from running when its guard fails.
+/// The first release that supports `onFailure`.
 const KNOWS_ON_FAILURE: [u32; 3] = [2, 1, 295];
 
-/// The client's program: `CLAUDEOPS_CLIENT`, else `claude` in PATH.
+/// Finds the client's program: `CLAUDEOPS_CLIENT`, else `claude` in PATH.
 pub fn find() -> Option<PathBuf> {
     if let Some(client) = std::env::var_os("CLAUDEOPS_CLIENT").filter(|client| !client.is_empty()) {
         return Some(client.into());
@@ -22,25 +23,25 @@ pub fn find() -> Option<PathBuf> {
     in_path("claude")
 }
 
-/// The folder of the user's settings: `CLAUDE_CONFIG_DIR`, else `.claude` at home.
+/// The folder of the user's settings: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
 pub fn folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     set("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| Some(PathBuf::from(set("HOME")?).join(".claude")))
 }
 
-/// The variable that makes the client pass over the hooks of users, if one is set.
+/// The variable that makes the client ignore hooks outside managed settings, if one is set.
 pub fn bare() -> Option<&'static str> {
     let is_on = |name: &&str| std::env::var(name).is_ok_and(|value| matches!(value.as_str(), "1" | "true"));
     ["CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"].into_iter().find(is_on)
 }
 
-/// A program in PATH.
+/// Finds a program in PATH.
 pub fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|program| program.is_file())
 }
 
-/// The client's own word for its release, such as `2.1.330`. It starts the client, in a home of its own.
+/// The release of the client, such as `2.1.330`. Starts the client with a temporary home folder.
 pub fn version(client: &Path) -> io::Result<String> {
     let home = TempDir::new()?;
     let output = Command::new(client)
@@ -58,15 +59,15 @@ pub fn version(client: &Path) -> io::Result<String> {
     }
 }
 
-/// Whether a release honours `onFailure`; one that cannot be read counts as too old.
+/// Whether a release supports `onFailure`. An invalid version does not.
 fn knows_on_failure(version: &str) -> bool {
     let numbers: Option<Vec<u32>> = version.split('.').map(|number| number.parse().ok()).collect();
     numbers.is_some_and(|numbers| numbers.as_slice() >= KNOWS_ON_FAILURE.as_slice())
 }
 
-/// Whether the client is there and honours what the policy asks for.
-pub fn client(patient: &Patient<'_>) -> Finding {
-    let Some(client) = &patient.client else {
+/// Checks that the client is installed and supports what the policy needs.
+pub fn client(examined: &Examined<'_>) -> Finding {
+    let Some(client) = &examined.client else {
         return Finding::failed(
             CHECK,
             "no client: no `claude` in PATH",
@@ -85,11 +86,11 @@ pub fn client(patient: &Patient<'_>) -> Finding {
     };
     let what = format!("{version} ({})", client.display());
     if knows_on_failure(&version) {
-        return Finding::ok(CHECK, format!("{what}, knows `onFailure`"));
+        return Finding::ok(CHECK, format!("{what}, supports `onFailure`"));
     }
-    let what = format!("{what} does not know `onFailure`: when the guard fails, commands run");
+    let what = format!("{what} does not support `onFailure`: if the guard crashes, commands run");
     let remedy = "install 2.1.295 or later";
-    match patient.policy.installation.policy.on_failure {
+    match examined.policy.installation.policy.on_failure {
         OnFailure::Closed => Finding::failed(CHECK, what, remedy),
         OnFailure::Open => Finding::warning(CHECK, what, remedy),
     }
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_compare_by_number() {
+    fn compares_releases_by_number() {
         for (version, knows) in
             [("2.1.290", false), ("2.1.295", true), ("2.1.1000", true), ("2.2.0", true), ("1.9.999", false)]
         {

@@ -1,29 +1,34 @@
-//! What the guard reaches: the hosts, and the people.
+//! Checks of hosts, services and notification targets.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::client::in_path;
-use super::{Finding, Patient};
+use super::examined::Examined;
+use super::finding::Finding;
 use crate::guard::verification;
 use crate::probe::health;
 use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
 
-/// How long all hosts together are given.
+/// The timeout for all hosts together.
 const DEADLINE: Duration = Duration::from_secs(3);
 
-/// How long all services together are given. They are looked at as they are: nothing has been restarted.
+/// The timeout for all services together. There is no grace, because nothing was restarted.
 const SERVICES_DEADLINE: Duration = Duration::from_secs(15);
 
-/// The services that are named when they are not well; the others are counted.
+/// The maximum number of listed services; further ones are counted.
 const NAMED: usize = 20;
 
-/// Whether operators can be told.
-pub fn notifications(patient: &Patient<'_>) -> Finding {
+/// Checks that notifications can be sent.
+pub fn notifications(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "notifications";
-    if patient.environment.apprise_urls.is_none() {
+    if examined.environment.apprise_urls.is_none() {
         let remedy = "set CLAUDEOPS_APPRISE_URLS to apprise's URLs";
-        return Finding::warning(CHECK, "nobody is told: CLAUDEOPS_APPRISE_URLS is not set", remedy);
+        return Finding::warning(
+            CHECK,
+            "no notification target is configured: CLAUDEOPS_APPRISE_URLS is not set",
+            remedy,
+        );
     }
     let Some(apprise) = in_path("apprise") else {
         return Finding::failed(
@@ -32,7 +37,7 @@ pub fn notifications(patient: &Patient<'_>) -> Finding {
             "install it, e.g. with `pipx install apprise`",
         );
     };
-    if patient.quick {
+    if examined.quick {
         return Finding::ok(CHECK, apprise.display().to_string());
     }
     let answers = Command::new(&apprise)
@@ -45,11 +50,11 @@ pub fn notifications(patient: &Patient<'_>) -> Finding {
     if answers {
         Finding::ok(CHECK, format!("{}; `opsctl notify --test` sends one", apprise.display()))
     } else {
-        Finding::failed(CHECK, format!("{} cannot be run", apprise.display()), "install it anew")
+        Finding::failed(CHECK, format!("{} cannot be executed", apprise.display()), "reinstall it")
     }
 }
 
-/// Whether this process may ping at all, tried on this machine itself.
+/// Checks that this process may send ICMP, by pinging this machine.
 pub fn icmp() -> Finding {
     const CHECK: &str = "icmp";
     match icmp::ping_all(&["127.0.0.1"], Duration::from_millis(500)).as_deref() {
@@ -59,16 +64,16 @@ pub fn icmp() -> Finding {
         Ok(_) => Finding::ok(CHECK, "permitted"),
         Err(error) => Finding::failed(
             CHECK,
-            format!("it cannot be tried ({error})"),
+            format!("it cannot be checked ({error})"),
             "check the limits of this process",
         ),
     }
 }
 
-/// Every host of the inventory, at once.
-pub fn hosts(patient: &Patient<'_>) -> Finding {
+/// Checks that all hosts are reachable.
+pub fn hosts(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "hosts";
-    let hosts = &patient.policy.installation.inventory.hosts;
+    let hosts = &examined.policy.installation.inventory.hosts;
     let addresses: Vec<&str> = hosts.iter().map(|host| host.address.as_str()).collect();
     let found = match icmp::ping_all(&addresses, DEADLINE) {
         Ok(found) => found,
@@ -84,13 +89,13 @@ pub fn hosts(patient: &Patient<'_>) -> Finding {
         return Finding::ok(CHECK, format!("all {} reachable", hosts.len()));
     }
     let what = format!("{} of {}: {}", silent.len(), hosts.len(), silent.join(", "));
-    Finding::failed(CHECK, what, "look after them, or correct their addresses in hosts.yaml")
+    Finding::failed(CHECK, what, "check that the hosts are up, or fix their addresses in hosts.yaml")
 }
 
-/// Every service of the inventory, at once, in all the ways that it states.
-pub fn services(patient: &Patient<'_>) -> Finding {
+/// Checks that all services are healthy.
+pub fn services(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "services";
-    let inventory = &patient.policy.installation.inventory;
+    let inventory = &examined.policy.installation.inventory;
     let subjects = inventory
         .services
         .iter()
@@ -100,20 +105,20 @@ pub fn services(patient: &Patient<'_>) -> Finding {
         Err(error) => return Finding::failed(CHECK, error.to_string(), "check the limits of this process"),
     };
     let of = |healthy| reports.iter().filter(move |report| report.healthy() == healthy);
-    let sick: Vec<String> = of(Some(false))
+    let unhealthy: Vec<String> = of(Some(false))
         .map(|report| format!("{} ({})", report.service, verification::failures(report).join("; ")))
         .collect();
     let unchecked: Vec<&str> = of(None).map(|report| report.service.as_str()).collect();
-    if !sick.is_empty() {
-        let what = format!("{} of {} not healthy: {}", sick.len(), reports.len(), listed(&sick));
-        return Finding::failed(CHECK, what, "look after them, or correct their checks in hosts.yaml");
+    if !unhealthy.is_empty() {
+        let what = format!("{} of {} not healthy: {}", unhealthy.len(), reports.len(), listed(&unhealthy));
+        return Finding::failed(CHECK, what, "check the services, or fix their health checks in hosts.yaml");
     }
     if !unchecked.is_empty() {
         let what = format!("{} of {} not checked: {}", unchecked.len(), reports.len(), listed(&unchecked));
         return Finding::warning(
             CHECK,
             what,
-            "say in hosts.yaml how to look at them; `opsctl verify SERVICE` tells what kept it",
+            "configure their health checks in hosts.yaml; `opsctl verify SERVICE` shows why a check is unavailable",
         );
     }
     Finding::ok(CHECK, format!("all {} healthy", reports.len()))

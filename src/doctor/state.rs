@@ -1,16 +1,17 @@
-//! The state folder and the ledger in it.
+//! Checks of the state folder and the ledger.
 
 use std::os::unix::fs::MetadataExt as _;
 
 use rustix::fs::{Access, access};
 
-use super::{Finding, Patient};
+use super::examined::Examined;
+use super::finding::Finding;
 use crate::ledger::Ledger;
 
-/// The folder: there, writable, and nobody else's to write.
-pub fn folder(patient: &Patient<'_>) -> Finding {
+/// Checks that the state folder exists, is writable, and is not world-writable.
+pub fn folder(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "state folder";
-    let folder = &patient.environment.state_dir;
+    let folder = &examined.environment.state_dir;
     let name = folder.display();
     let metadata = match folder.metadata() {
         Ok(metadata) if metadata.is_dir() => metadata,
@@ -27,32 +28,32 @@ pub fn folder(patient: &Patient<'_>) -> Finding {
         }
     };
     if access(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_err() {
-        let remedy = "let it belong to this user, or name another with CLAUDEOPS_STATE_DIR";
-        return Finding::failed(CHECK, format!("{name} cannot be written by this user"), remedy);
+        let remedy = "make this user its owner, or name another with CLAUDEOPS_STATE_DIR";
+        return Finding::failed(CHECK, format!("{name} is not writable by this user"), remedy);
     }
     if metadata.mode() & 0o002 != 0 {
         let remedy = format!("run `chmod o-w {name}`");
-        return Finding::warning(CHECK, format!("{name} can be written by everybody"), remedy);
+        return Finding::warning(CHECK, format!("{name} is world-writable"), remedy);
     }
     Finding::ok(CHECK, name.to_string())
 }
 
-/// The ledger: whole, in the journal mode that lets hooks read while others write, and of this release.
-pub fn ledger(patient: &Patient<'_>) -> Finding {
+/// Checks that the ledger is intact, in WAL mode, and not of a later release.
+pub fn ledger(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "ledger";
-    let path = &patient.environment.db_path;
+    let path = &examined.environment.db_path;
     let health = match Ledger::open_existing(path)
-        .and_then(|ledger| ledger.map(|ledger| ledger.health(!patient.quick)).transpose())
+        .and_then(|ledger| ledger.map(|ledger| ledger.health(!examined.quick)).transpose())
     {
         Ok(Some(health)) => health,
         Ok(None) => {
             return Finding::ok(
                 CHECK,
-                format!("there is none at {} yet; the first action creates it", path.display()),
+                format!("no ledger at {} yet; the first action creates it", path.display()),
             );
         }
         Err(error) => {
-            return Finding::failed(CHECK, error.to_string(), "the budgets cannot be kept without it");
+            return Finding::failed(CHECK, error.to_string(), "budgets cannot be enforced without it");
         }
     };
     let name = path.display();
@@ -62,7 +63,7 @@ pub fn ledger(patient: &Patient<'_>) -> Finding {
         return Finding::failed(CHECK, format!("{name} is damaged: {damage}"), remedy);
     }
     if health.version > health.newest {
-        let remedy = "install that release again, or a later one";
+        let remedy = "install that release or a later one";
         return Finding::failed(
             CHECK,
             format!("{name} was written by a later release (version {})", health.version),
@@ -70,7 +71,7 @@ pub fn ledger(patient: &Patient<'_>) -> Finding {
         );
     }
     if health.journal != "wal" {
-        let what = format!("{name} is in journal mode `{}`: hooks wait for each other", health.journal);
+        let what = format!("{name} is in journal mode `{}`: hooks block each other", health.journal);
         return Finding::warning(CHECK, what, "run `sqlite3 FILE 'PRAGMA journal_mode=WAL'` on it");
     }
     Finding::ok(CHECK, format!("{name}, version {}", health.version))

@@ -6,14 +6,14 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use crate::inventory::Installation;
-use crate::ledger::Remedies;
+use crate::ledger::SessionActions;
 use crate::model::inventory::Inventory;
 use crate::model::policy::Window;
 use crate::probe::health::{self, Report, Subject};
 
 /// The services that a session acted on, each with the rest of its grace period, which starts at the last action.
 pub fn of_session(
-    remedies: &Remedies,
+    remedies: &SessionActions,
     installation: &Installation,
     grace: Window,
     now: DateTime<Utc>,
@@ -68,7 +68,7 @@ mod tests {
     fn grace_runs_from_the_last_action_and_parts_belong_to_their_service() {
         let yaml = "services: {adguard: {containers: [dns]}, jellyfin: {}}";
         let installation = load::parse(yaml).unwrap();
-        let remedies = Remedies {
+        let remedies = SessionActions {
             services: [
                 ("adguard".to_owned(), time("2026-03-21T14:00:00Z")),
                 ("dns".to_owned(), time("2026-03-21T14:00:50Z")),

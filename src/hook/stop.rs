@@ -10,7 +10,7 @@ use super::registry::{self, Details};
 use super::transcript;
 use crate::guard::verification;
 use crate::inventory::Installation;
-use crate::ledger::{Ledger, LedgerError, Outcome, Remedies};
+use crate::ledger::{Ledger, LedgerError, Outcome, SessionActions};
 use crate::model::checks::Verifier;
 use crate::model::event::HookCall;
 use crate::model::session::Activity;
@@ -59,7 +59,7 @@ fn verify(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
         return Answer::allow(warnings);
     }
     let subjects = verification::of_session(&remedies, installation, verify.grace, now);
-    let deadline = verify.deadline.delta().to_std().unwrap_or_default();
+    let deadline = verify.deadline.duration();
     let began = Instant::now();
     let reports = match health::verify(subjects, deadline) {
         Ok(reports) => reports,
@@ -95,20 +95,20 @@ fn verify(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
 }
 
 /// The actions of the session; `None` if it has none, or none since its end was last allowed.
-fn to_verify(session: &str, environment: &Environment) -> Result<Option<Remedies>, LedgerError> {
+fn to_verify(session: &str, environment: &Environment) -> Result<Option<SessionActions>, LedgerError> {
     let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(None) };
-    let remedies = ledger.remedies(session)?;
+    let remedies = ledger.session_actions(session)?;
     if remedies.services.is_empty() {
         return Ok(None);
     }
-    let settled = ledger.standing(session)?.settled_actions;
+    let settled = ledger.verification_state(session)?.settled_actions;
     Ok((settled != Some(remedies.actions)).then_some(remedies))
 }
 
 /// A finished verification.
 struct Verified<'a> {
     session: &'a str,
-    remedies: &'a Remedies,
+    remedies: &'a SessionActions,
     reports: &'a [Report],
     installation: &'a Installation,
     now: DateTime<Utc>,
@@ -135,7 +135,7 @@ impl Verified<'_> {
         let failed = self.failed();
         let mut ledger = Ledger::open(&environment.db_path)?;
         let change = ledger.change()?;
-        let attempt = change.standing(session)?.attempts.saturating_add(1);
+        let attempt = change.verification_state(session)?.attempts.saturating_add(1);
         let (outcome, settled) = if failed.is_empty() {
             for report in reports {
                 change.add_event(Some(session), &report::verified(&report.service, report.healthy()), now)?;

@@ -1,15 +1,17 @@
-//! What hooks write into the budgets: reserved, settled, released.
+//! Actions in the budgets: reserved before they run, settled after, released if they never ran.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Change, LedgerError, time};
+use super::database::Change;
+use super::error::LedgerError;
+use super::time;
 use crate::model::event::ToolResult;
 use crate::model::policy::Tier;
 use crate::policy::decide::{BudgetKey, Reservation};
 
-/// A reservation without a word after this long belongs to a command that never ran: the client denied
-/// it after the hook, or died.
+/// A reservation expires after this time. A command that has not been settled by then never ran: the client denied it
+/// after the hook, or died.
 const RESERVATION_LIFE: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) const RESERVED_FOR_CALL: &str = "SELECT id, service, kind, counts FROM hook_actions
@@ -20,36 +22,36 @@ pub(super) const RESERVED_FOR_ACTION: &str = "SELECT id, service, kind, counts F
          AND service = ?2 AND kind = ?3 AND verb = ?4 AND host IS ?5
      ORDER BY state = 'reserved' AND expires_at > ?6 DESC, id";
 
-/// The actions are empty where an older release has settled the call.
-pub(super) const TOLD_BEFORE: &str =
+/// A row from an older release has no actions.
+pub(super) const ALREADY_SETTLED: &str =
     "SELECT 1 FROM hook_settled WHERE session_id IS ?1 AND tool_use_id = ?2 AND actions IN (?3, '') LIMIT 1";
 
 pub(super) const RELEASE: &str =
     "UPDATE hook_actions SET state = 'released' WHERE session_id = ?1 AND state = 'reserved'";
 
-/// A row of a reservation, whose budget it is, and whether it counts.
+/// The id of a reservation, its budget, and whether it counts.
 type Reserved = (i64, BudgetKey, bool);
 
-/// Which tool call of which session; both may be missing in hand-made input.
+/// Identifies a tool call. Both ids may be missing in hand-written input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallId<'a> {
-    /// The session.
+    /// The id of the session.
     pub session: Option<&'a str>,
-    /// The tool call.
+    /// The client's id of the tool call.
     pub tool_use: Option<&'a str>,
 }
 
-/// What settling a tool call came to.
+/// The result of settling a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// Its reservations, or its actions if there were none, have been written down; these of them count.
+    /// Its reservations, or its actions if nothing was reserved, are recorded. Holds the budgets that they count against.
     Now(Vec<BudgetKey>),
-    /// It had been settled before; nothing was written.
+    /// It had been settled before; nothing is written.
     Before,
 }
 
 impl Change<'_> {
-    /// Takes the reservations out of their budgets.
+    /// Records reservations, which count against their budgets from now on.
     pub fn reserve(
         &self,
         call: CallId<'_>,
@@ -63,11 +65,11 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// Writes down that a tool call has run, successfully or not: both count.
+    /// Records that a tool call has run. Successful and failed actions both count.
     ///
-    /// `actions` is what the command takes from the budgets; it is used where nothing was reserved (the ledger
-    /// had failed then, or the hook before was not installed), since what has run has to be known. `evidence`
-    /// is all that the command does, in words: it tells two calls apart that were given the same id.
+    /// `actions` is what the command takes from the budgets. It is used if nothing was reserved, because the ledger
+    /// had failed or the hook before the call was not installed. `evidence` describes all actions of the command; it
+    /// distinguishes two calls that have the same id.
     pub fn settle(
         &self,
         call: CallId<'_>,
@@ -93,7 +95,7 @@ impl Change<'_> {
         let (reserved, unreserved) = match call.tool_use {
             Some(_) => {
                 let reserved = self.reserved_for_call(call)?;
-                let first = self.first_telling(call, evidence, now)?;
+                let first = self.note_settled(call, evidence, now)?;
                 if reserved.is_empty() && !first {
                     return Ok(Settled::Before);
                 }
@@ -123,8 +125,8 @@ impl Change<'_> {
         Ok(Settled::Now(counted))
     }
 
-    /// The reservations of this call that wait to be settled. An expired or released one that turns out to
-    /// have run after all is among them: what ran counts.
+    /// The reservations of a call that are not settled yet, expired and released ones included: an action that ran
+    /// counts.
     fn reserved_for_call(&self, call: CallId<'_>) -> rusqlite::Result<Vec<Reserved>> {
         self.transaction
             .prepare(RESERVED_FOR_CALL)?
@@ -132,9 +134,8 @@ impl Change<'_> {
             .collect()
     }
 
-    /// Without an id of the call, the oldest open reservation of the same action is the likeliest; one that
-    /// has expired belongs to it only when there is no other. Each is taken once; the actions that are left
-    /// come second.
+    /// Matches the actions of a call without an id to reservations: the oldest open one of the same action, else an
+    /// expired one. Each reservation is used once. Also returns the actions without a reservation.
     fn reserved_for_actions<'a>(
         &self,
         call: CallId<'_>,
@@ -157,20 +158,20 @@ impl Change<'_> {
         Ok((found, left))
     }
 
-    /// Notes that this call has been told; false when it had been already.
-    fn first_telling(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> rusqlite::Result<bool> {
-        let told = self
+    /// Records that a call has been settled. `false` if it had been settled before.
+    fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> rusqlite::Result<bool> {
+        let settled = self
             .transaction
-            .query_row(TOLD_BEFORE, params![call.session, call.tool_use, evidence], |_| Ok(()))
+            .query_row(ALREADY_SETTLED, params![call.session, call.tool_use, evidence], |_| Ok(()))
             .optional()?
             .is_some();
-        if !told {
+        if !settled {
             self.transaction.execute(
                 "INSERT INTO hook_settled (session_id, tool_use_id, actions, settled_at) VALUES (?1, ?2, ?3, ?4)",
                 params![call.session, call.tool_use, evidence, time::write(now)],
             )?;
         }
-        Ok(!told)
+        Ok(!settled)
     }
 
     fn insert_hook_action(
@@ -203,7 +204,7 @@ impl Change<'_> {
             .map(|_| ())
     }
 
-    /// Writes down an action that somebody reports, with no tool call behind it.
+    /// Records an action that was reported by hand, without a tool call.
     pub fn record(
         &self,
         key: &BudgetKey,
@@ -243,7 +244,7 @@ impl Change<'_> {
             .map(|_| ())
     }
 
-    /// Gives back what a session reserved and never used.
+    /// Releases the open reservations of a session. Returns how many there were.
     pub fn release_session(&self, session: &str) -> Result<usize, LedgerError> {
         self.transaction.execute(RELEASE, [session]).map_err(|cause| self.error(cause))
     }
@@ -255,7 +256,7 @@ fn read_reserved(row: &Row<'_>) -> rusqlite::Result<Reserved> {
     Ok((row.get(0)?, BudgetKey { service: row.get(1)?, kind }, row.get(3)?))
 }
 
-/// The state of a settled action, and the error to keep.
+/// The stored state of a settled action, and its error message.
 fn outcome(result: &ToolResult) -> (&'static str, Option<&str>) {
     match result {
         ToolResult::Succeeded => ("done", None),

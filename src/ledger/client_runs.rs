@@ -1,74 +1,76 @@
-//! The `client_runs` table: every session that was started, how it came out and what it cost.
+//! The `client_runs` table: the sessions that `opsctl session` started, with outcome and cost.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{Row, params};
 
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
 use super::history::Period;
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::{migrate, time};
 use crate::model::policy::{Policy, Tier};
 
 /// A session that is about to start.
 #[derive(Debug)]
 pub struct NewRun<'a> {
-    /// Its id, which hooks and events have, too.
+    /// Its id, also used by hooks and events.
     pub session: &'a str,
     /// The tier that it runs at.
     pub tier: Tier,
     /// The model that it was started with.
     pub model: &'a str,
-    /// Its log; `None` where none can be written.
+    /// The path of its log; `None` if no log can be written.
     pub log: Option<&'a str>,
-    /// When.
+    /// The start time.
     pub at: DateTime<Utc>,
 }
 
-/// How a session came out.
+/// The end of a session.
 #[derive(Debug)]
 pub struct RunEnd {
     /// `completed`, `failed`, `timeout`, `signalled` or `not_started`.
     pub outcome: &'static str,
-    /// The client's exit code; `None` when a signal ended it.
+    /// The client's exit code; `None` if a signal ended it.
     pub exit_code: Option<i32>,
-    /// In US dollars, as the client estimates it.
+    /// The cost in US dollars, as estimated by the client.
     pub cost_usd: Option<f64>,
-    /// Turns of the model.
+    /// The number of turns of the model.
     pub turns: Option<i64>,
-    /// Tokens read, those from a cache included.
+    /// Input tokens, including those read from a cache.
     pub input_tokens: Option<i64>,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: Option<i64>,
-    /// How long it took.
+    /// Its duration in milliseconds.
     pub duration_ms: i64,
-    /// When.
+    /// The end time.
     pub at: DateTime<Utc>,
 }
 
-/// A session as it is stored.
+/// A stored session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Its id, which hooks and events have, too.
+    /// Its id, also used by hooks and events.
     pub session: String,
     /// The tier that it ran at.
     pub tier: u8,
     /// The model that it was started with.
     pub model: String,
-    /// When it was started; `None` when the time cannot be read.
+    /// The start time; `None` if it cannot be parsed.
     pub started_at: Option<DateTime<Utc>>,
-    /// `running`, or how it came out.
+    /// `running`, or an outcome of [`RunEnd`].
     pub outcome: String,
-    /// In US dollars, as the client estimates it.
+    /// The cost in US dollars, as estimated by the client.
     pub cost_usd: Option<f64>,
-    /// Turns of the model.
+    /// The number of turns of the model.
     pub turns: Option<i64>,
-    /// How long it took.
+    /// Its duration in milliseconds.
     pub duration_ms: Option<i64>,
 }
 
-/// Beyond its deadline a session is given time to end and to be written down.
+/// The time that a session has, after its deadline, to end and to be recorded.
 const TO_END: TimeDelta = TimeDelta::minutes(5);
 
 impl Run {
-    /// Whether it is `running` only because nobody was left to write down its end.
+    /// Whether it is still `running` after its deadline: opsctl died before it recorded the end.
     pub fn is_cut_off(&self, policy: &Policy, now: DateTime<Utc>) -> bool {
         let Some(tier) = Tier::from_number(self.tier).filter(|_| self.outcome == "running") else {
             return false;
@@ -81,7 +83,7 @@ const LATEST: &str = "SELECT session_id, tier, model, started_at, outcome, cost_
      FROM client_runs WHERE ?1 IS NULL OR started_at >= ?1 ORDER BY id DESC LIMIT ?2";
 
 impl Change<'_> {
-    /// Adds the row of a session that is about to start, and gives its number.
+    /// Adds the row of a session that is about to start. Returns the row's id.
     pub fn begin_run(&self, run: &NewRun<'_>) -> Result<i64, LedgerError> {
         let NewRun { session, tier, model, log, at } = run;
         self.transaction
@@ -118,7 +120,7 @@ impl Change<'_> {
 }
 
 impl Ledger {
-    /// The latest sessions, those that were started at or after `since`, newest first.
+    /// The latest sessions, at most `most`, that started at or after `since`; newest first.
     pub fn runs(&self, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>, LedgerError> {
         let look = || {
             if !migrate::has_table(&self.connection, "client_runs")? {

@@ -1,5 +1,4 @@
-//! Writing to `cooldown.json` without disturbing what else stands in it: unknown keys, their order and the
-//! writer's own formatting stay.
+//! Editing `cooldown.json` in place: unknown keys, the order of keys and the formatting stay.
 
 use std::fs::{Metadata, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -9,71 +8,98 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::errors::ParseError;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
 use super::cooldown_file::MAX_BYTES;
 use super::folder_lock::{folder_of, turn_in_folder_of};
-use super::patience::BUSY_TIMEOUT;
+use super::lock_timeout::BUSY_TIMEOUT;
 use super::time;
 use crate::plain_file::{self, Content};
 
-/// The file while it is being written.
+/// The temporary name of the file while it is written.
 const UNFINISHED: &str = ".cooldown.json.new";
 
 /// A change of one service's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edit {
-    /// An action was carried out.
+    /// Adds an action.
     Add {
         /// `restart` or `redeployment`.
         kind: &'static str,
-        /// When.
+        /// When it ran.
         at: DateTime<Utc>,
-        /// Whether it succeeded; only one of the two shapes has a place for it.
+        /// Whether it succeeded; only the shape with objects stores it.
         success: bool,
     },
-    /// Healthy checks in a row.
+    /// Sets the number of consecutive healthy checks.
     Streak(u32),
-    /// Both counters are cleared.
+    /// Clears restarts and redeployments.
     Clear,
 }
 
-/// Why the file was left as it is.
+/// Why the file is not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// It cannot be read or written.
-    #[error("{path} cannot be written ({error}); the ledger has it all the same")]
+    #[error("{path} cannot be written ({error}); the ledger has recorded it")]
     Io {
         /// The file.
         path: String,
         /// What went wrong.
         error: io::Error,
     },
-    /// What stands in it is not a cooldown file; overwriting it would lose it.
-    #[error("{path} is left as it is, since it is not a cooldown file ({reason}); mend it or move it away")]
+    /// Its content is not a cooldown file; overwriting it would lose the content.
+    #[error("{path} is left as it is, since it is not a cooldown file ({error}); mend it or move it away")]
     Foreign {
         /// The file.
         path: String,
-        /// What is wrong with it.
-        reason: String,
+        /// What is wrong with its content.
+        error: ContentError,
     },
 }
 
-/// Applies the edits, each to its service, in one atomic replacement while no other process
-/// of this program writes. An empty file and a missing one are begun anew.
+/// What is wrong with the content of a cooldown file.
+#[derive(Debug, thiserror::Error)]
+pub enum ContentError {
+    /// It is larger than [`MAX_BYTES`].
+    #[error("it has {0} bytes")]
+    TooLarge(u64),
+    /// It is not UTF-8.
+    #[error(transparent)]
+    NotUtf8(#[from] std::string::FromUtf8Error),
+    /// It is not strict JSON.
+    #[error(transparent)]
+    NotJson(#[from] serde_json::Error),
+    /// The editor cannot read it.
+    #[error(transparent)]
+    NotEditable(#[from] ParseError),
+    /// The file is JSON, but not an object.
+    #[error("it is not an object")]
+    NotAnObject,
+    /// A key does not hold an object.
+    #[error("its `{0}` is not an object")]
+    KeyNotAnObject(String),
+    /// A list of a service does not hold a list.
+    #[error("a list of `{0}` is not a list")]
+    NotAList(String),
+}
+
+/// Applies each edit to its service and replaces the file atomically, under the folder lock. An empty or missing file
+/// is created.
 pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
     if edits.is_empty() {
         return Ok(());
     }
     let fail = |error| EditError::Io { path: path.display().to_string(), error };
-    let foreign = |reason: String| EditError::Foreign { path: path.display().to_string(), reason };
+    let foreign = |error| EditError::Foreign { path: path.display().to_string(), error };
     let _turn = turn_in_folder_of(path, BUSY_TIMEOUT).map_err(fail)?;
     let path = &behind_link(path).map_err(fail)?;
     let before = existing(path).map_err(fail)?;
     let text = match plain_file::read(path, MAX_BYTES) {
-        Ok(Content::Bytes(bytes)) => String::from_utf8(bytes).map_err(|error| foreign(error.to_string()))?,
-        Ok(Content::TooLarge(bytes)) => return Err(foreign(format!("it has {bytes} bytes"))),
+        Ok(Content::Bytes(bytes)) => String::from_utf8(bytes).map_err(|error| foreign(error.into()))?,
+        Ok(Content::TooLarge(bytes)) => return Err(foreign(ContentError::TooLarge(bytes))),
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => return Err(fail(error)),
     };
@@ -81,7 +107,7 @@ pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
     replace(path, before.as_ref(), &edited).map_err(fail)
 }
 
-/// The file that a symbolic link stands for: that one is replaced, and the link stays.
+/// The target of a symbolic link, which is replaced instead of the link; any other path as it is.
 fn behind_link(path: &Path) -> io::Result<PathBuf> {
     match path.symlink_metadata() {
         Ok(entry) if entry.is_symlink() => path.canonicalize(),
@@ -89,8 +115,8 @@ fn behind_link(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// What is known of the file as it is. One that this process may not write to is left alone: replacing it
-/// needs no right to it, but whoever took the right away meant it.
+/// The metadata of the file; `None` if it does not exist. An error if this process has no write permission, although
+/// a replacement would not need it: the permission was removed on purpose.
 fn existing(path: &Path) -> io::Result<Option<Metadata>> {
     match rustix::fs::access(path, Access::WRITE_OK) {
         Ok(()) => std::fs::metadata(path).map(Some),
@@ -101,17 +127,17 @@ fn existing(path: &Path) -> io::Result<Option<Metadata>> {
 
 fn replace(path: &Path, before: Option<&Metadata>, text: &str) -> io::Result<()> {
     let folder = folder_of(path);
-    // Always the same name, so that one that a killed process left behind is the last of its kind.
+    // Always the same name, so that a killed process leaves at most one such file.
     let leftover = folder.join(UNFINISHED);
     match std::fs::remove_file(&leftover) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     let mut temporary = tempfile::Builder::new().prefix(UNFINISHED).rand_bytes(0).tempfile_in(folder)?;
-    // The dashboard may run as another user: the file stays that user's, with the rights it had.
+    // The dashboard may run as another user: the file keeps its owner and mode.
     let mode = before.map_or_else(|| Permissions::from_mode(0o644), Metadata::permissions);
     if let Some(before) = before.filter(|file| file.uid() != rustix::process::geteuid().as_raw()) {
-        // Only root may give a file away; for others it becomes their own, and readable as before.
+        // Only root may change the owner; otherwise the file belongs to this user, with the same mode.
         let _ = fchown(temporary.as_file(), Some(before.uid()), Some(before.gid()));
     }
     temporary.as_file().set_permissions(mode)?;
@@ -121,24 +147,28 @@ fn replace(path: &Path, before: Option<&Metadata>, text: &str) -> io::Result<()>
     Ok(())
 }
 
-/// The edited text, or why this text cannot be edited.
-fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, String> {
+/// The text with the edits applied.
+fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, ContentError> {
     let text = if text.trim().is_empty() { "{\n  \"services\": {}\n}\n" } else { text };
-    // Strict JSON: what other readers could not read must not be made to look mended.
-    serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|error| error.to_string())?;
-    let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
-    let file = root.object_value().ok_or("it is not an object")?;
-    let services = file.object_value_or_create("services").ok_or("its `services` is not an object")?;
+    // Strict JSON: content that other readers reject must not be accepted here.
+    serde_json::from_str::<serde::de::IgnoredAny>(text)?;
+    let root = CstRootNode::parse(text, &ParseOptions::default())?;
+    let file = root.object_value().ok_or(ContentError::NotAnObject)?;
+    let services = object_of(&file, "services")?;
     let objects = uses_objects(&services);
     for (name, edit) in edits {
-        let service =
-            services.object_value_or_create(name).ok_or_else(|| format!("its `{name}` is not an object"))?;
-        change(&service, *edit, objects).ok_or_else(|| format!("a list of `{name}` is not a list"))?;
+        let service = object_of(&services, name)?;
+        change(&service, *edit, objects).ok_or_else(|| ContentError::NotAList((*name).to_owned()))?;
     }
     Ok(root.to_string())
 }
 
-/// Whether the file keeps objects (`restarts`) rather than plain timestamps (`restart_timestamps`).
+/// The object under a key, created if the key is missing.
+fn object_of(parent: &CstObject, key: &str) -> Result<CstObject, ContentError> {
+    parent.object_value_or_create(key).ok_or_else(|| ContentError::KeyNotAnObject(key.to_owned()))
+}
+
+/// Whether the file stores objects (`restarts`) rather than plain timestamps (`restart_timestamps`).
 fn uses_objects(services: &CstObject) -> bool {
     let has = |name: &str| {
         services
@@ -196,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn only_the_entry_is_added_and_the_rest_stays_to_the_letter() {
+    fn adds_the_entry_and_keeps_every_other_byte() {
         let text = "{ \"last_run\" : 7,\n\t\"services\": {\n\t\t\"jellyfin\": {\"note\":\"x\", \"restart_timestamps\": [ \"2026-03-21T14:00:00Z\" ]}\n\t}}";
         let edited = apply(text, &[("jellyfin", add(true))]).unwrap();
         assert_eq!(edited, text.replace("14:00:00Z\" ]", "14:00:00Z\", \"2026-03-21T14:22:00Z\" ]"),);
     }
 
     #[test]
-    fn a_new_service_takes_the_shape_of_its_neighbours() {
+    fn a_new_service_uses_the_shape_of_the_other_services() {
         let objects = r#"{"services": {"a": {"restarts": [], "redeployments": []}}}"#;
         let edited = apply(objects, &[("b", add(false))]).unwrap();
         let json: serde_json::Value = serde_json::from_str(&edited).unwrap();
@@ -217,14 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_cleared_and_streaks_set_in_place() {
+    fn clears_counters_and_sets_streaks_in_place() {
         let text = r#"{"services":{"a":{"restarts":[{"timestamp":"x"}],"consecutive_healthy":1,"z":[1]}}}"#;
         let edited = apply(text, &[("a", Edit::Clear), ("a", Edit::Streak(0))]).unwrap();
         assert_eq!(edited, r#"{"services":{"a":{"restarts":[],"consecutive_healthy":0,"z":[1]}}}"#);
     }
 
     #[test]
-    fn what_is_no_cooldown_file_is_left_alone() {
+    fn refuses_content_that_is_not_a_cooldown_file() {
         for text in [
             "{",
             "[]",

@@ -1,6 +1,6 @@
-//! `cooldown.json`: the history that people and agents keep by hand, in either of its two shapes.
+//! `cooldown.json`: the action history for people, agents and dashboards, in either of its two shapes.
 //!
-//! A file that cannot be read is reported and counts as empty; one bad entry spoils only itself.
+//! An unreadable file is reported and treated as empty; an invalid entry is ignored.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use super::time;
 use crate::model::inventory::Inventory;
 use crate::plain_file::{self, Content};
 
-/// What the file says: the times of restarts and redeployments, per service.
+/// The content of the file: times of restarts and redeployments per service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CooldownFile {
     services: BTreeMap<String, ServiceTimes>,
@@ -26,35 +26,34 @@ struct ServiceTimes {
     redeployments: Vec<DateTime<Utc>>,
 }
 
-/// Why the file gives no history.
+/// Why the file cannot be used as history.
 #[derive(Debug, thiserror::Error)]
 pub enum CooldownFileError {
-    /// There is none: the usual case before the first remediation.
+    /// It does not exist, as is usual before the first action.
     #[error("no cooldown.json in {0}; counting from the ledger alone")]
     Missing(String),
-    /// It is empty: begun and never written.
+    /// It is empty.
     #[error("{0} is empty; counting from the ledger alone")]
     Empty(String),
-    /// It is larger than any history can be.
+    /// It is larger than [`MAX_BYTES`].
     #[error("{path} has {bytes} bytes, more than the 4 MiB that are read; counting from the ledger alone")]
     TooLarge {
         /// The file.
         path: String,
-        /// Its size.
+        /// Its size in bytes.
         bytes: u64,
     },
     /// It cannot be read.
     #[error("{0} cannot be read ({1}); counting from the ledger alone")]
     Unreadable(String, std::io::Error),
-    /// It is not what it should be; half-written, for example.
+    /// Its content is invalid, for example truncated.
     #[error(
         "{0} is not a cooldown file ({1}); counting from the ledger alone until it is mended or moved away"
     )]
     Malformed(String, serde_json::Error),
 }
 
-/// The largest file that is read. A service that is restarted every four hours for ten years fills 1 MiB; reading
-/// more would cost every restart the time and memory of it.
+/// The maximum size of the file in bytes. A service that is restarted every four hours for ten years fills 1 MiB.
 pub const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Deserialize)]
@@ -90,7 +89,7 @@ impl CooldownFile {
         Ok(Self { services })
     }
 
-    /// When actions of this kind (`restart`, `redeployment`) were written down for a service.
+    /// The times of a service's actions of one kind, `restart` or `redeployment`.
     pub fn times(&self, service: &str, kind: &str) -> &[DateTime<Utc>] {
         let Some(times) = self.services.get(service) else { return &[] };
         match kind {
@@ -100,8 +99,8 @@ impl CooldownFile {
         }
     }
 
-    /// The file with every entry under the name of its service: people and agents write down containers and
-    /// units, too, and no service has two budgets.
+    /// Maps every entry to its service. Entries may be recorded under the name of a container or unit, which shares
+    /// the service's budget.
     #[must_use]
     pub fn by_service(self, inventory: &Inventory) -> Self {
         let mut services: BTreeMap<String, ServiceTimes> = BTreeMap::new();
@@ -113,7 +112,7 @@ impl CooldownFile {
         Self { services }
     }
 
-    /// The services that the file names.
+    /// The names in the file.
     pub fn services(&self) -> impl Iterator<Item = &str> {
         self.services.keys().map(String::as_str)
     }
@@ -126,8 +125,8 @@ fn service_times(service: &Value) -> ServiceTimes {
     }
 }
 
-/// Plain timestamps under one key, objects with a `timestamp` under the other; a file that has both keys
-/// tells of each action once.
+/// The times of both shapes, ascending and without duplicates: plain timestamps under one key, objects with a
+/// `timestamp` under the other.
 fn times(service: &Value, plain: &str, objects: &str) -> Vec<DateTime<Utc>> {
     let list = |key: &str| service.get(key).and_then(Value::as_array).into_iter().flatten();
     let entries = list(plain).chain(list(objects));
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn both_shapes_tell_the_same() {
+    fn reads_both_shapes() {
         let plain = parse(
             r#"{"services":{"jellyfin":{"restart_timestamps":["2026-03-21T14:00:00Z","2026-03-21T15:22:00.5+01:00"],
                 "redeployment_timestamps":[]}},"last_run":"x"}"#,
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_entry_spoils_only_itself() {
+    fn ignores_an_invalid_entry() {
         let file = parse(
             r#"{"services":{"jellyfin":{"restart_timestamps":["2026-03-21T14:00:00Z",null,7,"soon",{"success":true}]},
                 "sonarr":"broken","radarr":{"restarts":{"not":"a list"}}}}"#,
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_written_file_is_an_error_with_its_place() {
+    fn a_truncated_file_is_an_error_with_its_position() {
         let error = CooldownFile::parse(br#"{"services":{"jellyfin":{"restart_time"#).unwrap_err();
         assert!(error.to_string().contains("line 1"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! A new ledger, which is complete from the first moment at which anybody can see it.
+//! Creates the ledger atomically: other processes see either no file or a complete one.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,13 +9,13 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{folder_lock, migrate};
 
-/// Creates the ledger beside its place and moves it there, so that a full disk or a kill leaves no part of one
-/// that others would take for it.
+/// Creates the ledger under a temporary name and renames it, so that a full disk or a kill never leaves a partial
+/// ledger.
 ///
-/// Where this way is not open (no lock, no such move on this file system, a folder that cannot be written to),
-/// nothing is done: SQLite then creates the file in its place, or says why it cannot.
+/// Does nothing if there is no lock, no atomic rename on this file system, or no write permission: SQLite then creates
+/// the file in place, or reports why it cannot.
 pub fn create(path: &Path) -> rusqlite::Result<()> {
-    let Ok(_turn) = folder_lock::turn_in_folder_of(path, super::patience::BUSY_TIMEOUT) else {
+    let Ok(_turn) = folder_lock::turn_in_folder_of(path, super::lock_timeout::BUSY_TIMEOUT) else {
         return Ok(());
     };
     // Another process may have created it while this one waited.
@@ -24,7 +24,7 @@ pub fn create(path: &Path) -> rusqlite::Result<()> {
     }
     let new = Unfinished(beside(path, ".new"));
     new.remove();
-    // Not every file system has the shared memory that WAL needs, and only using it tells.
+    // Not every file system supports the shared memory that WAL needs; only using it shows that.
     let made = make(&new.0, "WAL").or_else(|_| {
         new.remove();
         make(&new.0, "DELETE")
@@ -35,8 +35,7 @@ pub fn create(path: &Path) -> rusqlite::Result<()> {
         Err(error) => return Err(error),
     }
     if renameat_with(CWD, &new.0, CWD, path, RenameFlags::NOREPLACE).is_ok() {
-        // The name has to survive a power cut as the content does; where it cannot be made sure of, the
-        // ledger is no worse than any other file.
+        // The rename has to survive a power cut, as the content does. Not every file system can sync a folder.
         let _ = File::open(folder_lock::folder_of(path)).and_then(|folder| folder.sync_all());
     }
     Ok(())
@@ -48,7 +47,7 @@ fn make(path: &Path, mode: &str) -> rusqlite::Result<()> {
     migrate::to_latest(&mut connection)?;
     connection.pragma_update(None, "journal_mode", mode)?;
     connection.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
-    // Closing copies the log into the file and removes it: what is moved is one file.
+    // Closing copies the WAL into the file and removes it, so that one file is moved.
     connection.close().map_err(|(_, error)| error)
 }
 
@@ -58,13 +57,13 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// A file that is removed unless it has been moved away.
+/// A file, with its companions, that is removed on drop unless it has been renamed.
 struct Unfinished(PathBuf);
 
 impl Unfinished {
     fn remove(&self) {
         for ending in ["", "-journal", "-wal", "-shm"] {
-            // Most are not there; SQLite stumbles over one that cannot be removed, and names it.
+            // Most do not exist. SQLite reports one that cannot be removed.
             let _ = std::fs::remove_file(beside(&self.0, ending));
         }
     }

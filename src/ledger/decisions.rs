@@ -1,4 +1,4 @@
-//! The audit: every decision on a command that acts, and how long hooks took.
+//! The audit log: every decision on a command that acts, and hook durations.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,67 +6,70 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
+use super::actions::CallId;
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
 use super::history::Period;
-use super::{CallId, Change, Ledger, LedgerError, migrate, time};
+use super::{migrate, time};
 use crate::model::policy::Tier;
 
-/// The rows that statistics are made of: the latest ones.
+/// The maximum number of rows in statistics, the latest ones.
 const SAMPLE: u32 = 100_000;
 
-/// A decision to be written down.
+/// A decision to record.
 #[derive(Debug, Clone, Copy)]
 pub struct NewDecision<'a> {
-    /// The call.
+    /// The tool call.
     pub call: CallId<'a>,
-    /// The tier that it was held to.
+    /// The tier of the session.
     pub tier: Option<Tier>,
     /// `allow`, `deny`, `fail-open` or `fail-closed`.
     pub verdict: &'a str,
-    /// The rules that objected, separated by spaces.
+    /// The rules that denied it, separated by spaces.
     pub rule: &'a str,
-    /// The actions in words, from what was parsed.
+    /// A description of the actions, from the parsed command.
     pub actions: &'a str,
-    /// The services they concern, separated by spaces.
+    /// The target services, separated by spaces.
     pub services: &'a str,
-    /// What the budgets held at that moment, in words.
+    /// A description of the budgets at the time of the decision.
     pub budgets: &'a str,
-    /// Why, in the words that the model read.
+    /// The reason, as shown to the model.
     pub reason: &'a str,
-    /// How long the hook took until it had decided; the write itself comes after.
+    /// The time until the decision, without the time to record it.
     pub took: Option<Duration>,
 }
 
-/// A decision as it is stored.
+/// A stored decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// Its number: later ones are larger.
+    /// Its row id, which ascends.
     pub id: i64,
-    /// When.
+    /// The time of the decision; `None` if it cannot be parsed.
     pub at: Option<DateTime<Utc>>,
-    /// The session.
+    /// The id of the session.
     pub session: Option<String>,
-    /// The tier.
+    /// The number of the session's tier.
     pub tier: Option<u8>,
     /// `allow`, `deny`, `fail-open` or `fail-closed`.
     pub verdict: String,
-    /// The rules that objected, separated by spaces.
+    /// The rules that denied it, separated by spaces.
     pub rule: String,
-    /// The actions in words.
+    /// A description of the actions.
     pub actions: String,
-    /// The services, separated by spaces.
+    /// The target services, separated by spaces.
     pub services: String,
-    /// The budgets in words.
+    /// A description of the budgets at the time of the decision.
     pub budgets: String,
-    /// Why.
+    /// The reason, as shown to the model.
     pub reason: String,
-    /// Microseconds until it was decided.
+    /// The time until the decision, in microseconds.
     pub micros: Option<i64>,
 }
 
-/// Which decisions are asked for; `None` for all.
+/// Selects decisions; `None` selects all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Which<'a> {
-    /// Those that concern this service.
+    /// Those with this target service.
     pub service: Option<&'a str>,
     /// Those with this verdict.
     pub verdict: Option<&'a str>,
@@ -78,14 +81,14 @@ pub struct Which<'a> {
     pub since: Option<DateTime<Utc>>,
 }
 
-/// What can be said of many calls.
+/// Statistics of recorded decisions and hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Statistics {
-    /// How long each hook took, in microseconds, ascending; by the client's event in kebab case.
+    /// The durations of each hook in microseconds, ascending, by event in kebab case.
     pub times: BTreeMap<String, Vec<i64>>,
-    /// How many decisions there were of each verdict.
+    /// The number of decisions per verdict.
     pub verdicts: BTreeMap<String, u64>,
-    /// How often each rule objected.
+    /// The number of denials per rule.
     pub rules: BTreeMap<String, u64>,
 }
 
@@ -98,7 +101,7 @@ const MATCHING: &str =
      ORDER BY id DESC LIMIT ?6";
 
 impl Change<'_> {
-    /// Writes a decision down.
+    /// Records a decision.
     pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, took } = *decision;
         self.transaction
@@ -124,7 +127,7 @@ impl Change<'_> {
             .map_err(|cause| self.error(cause))
     }
 
-    /// Writes down how long a hook took until it had nothing left but to write.
+    /// Records the duration of a hook, without the time to record it.
     pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.transaction
             .execute(
@@ -137,7 +140,7 @@ impl Change<'_> {
 }
 
 impl Ledger {
-    /// The latest decisions that match, newest first.
+    /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
         let look = || {
             if !migrate::is_latest(&self.connection)? {
@@ -150,12 +153,12 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// The same, and whether there were more.
+    /// The latest matching decisions, at most `most`, newest first, and whether there are more.
     pub fn decisions_of_period(&self, which: Which<'_>, most: u32) -> Result<Period<Decision>, LedgerError> {
         self.decisions(which, most.saturating_add(1)).map(|rows| Period::of(rows, most))
     }
 
-    /// What the latest calls say, those at or after `since`.
+    /// Statistics of the latest decisions and hooks at or after `since`.
     pub fn statistics(&self, since: Option<DateTime<Utc>>) -> Result<Statistics, LedgerError> {
         self.try_statistics(since).map_err(|cause| self.error(cause))
     }

@@ -1,25 +1,27 @@
-//! The `events` table: what happened, in words.
+//! The `events` table.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
 use crate::model::event::NewEvent;
 
-/// An event as it is stored, whoever wrote it.
+/// A stored event, from opsctl or another writer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// When; `None` when the writer's time cannot be read.
+    /// The time of the event; `None` if it cannot be parsed.
     pub at: Option<DateTime<Utc>>,
-    /// As stored: usually `info`, `warning` or `critical`.
+    /// The level as stored: usually `info`, `warning` or `critical`.
     pub level: String,
     /// The service.
     pub service: Option<String>,
-    /// The text, of any length.
+    /// The message, of any length.
     pub message: String,
 }
 
-/// Which events are asked for; `None` for all.
+/// Selects events; `None` selects all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WhichEvents<'a> {
     /// Those of this service.
@@ -30,7 +32,7 @@ pub struct WhichEvents<'a> {
     pub session: Option<&'a str>,
     /// Those at or after this time.
     pub since: Option<DateTime<Utc>>,
-    /// Those that were written after the row of this number.
+    /// Those with a larger row id.
     pub after: Option<i64>,
 }
 
@@ -42,21 +44,22 @@ pub(super) const LATEST: &str = "SELECT id, created_at, level, service, message 
      SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1)
      UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1))";
 
-/// Where another program's table has no index by time, to sort it all would cost too much.
+/// For another program's table that has no index by time: sorting the whole table would be too slow.
 pub(super) const LAST_WRITTEN: &str =
     "SELECT id, created_at, level, service, message FROM events ORDER BY id DESC LIMIT ?1";
 
-const TOLD_LATELY: &str = "SELECT 1 FROM (SELECT session_id, message FROM events ORDER BY id DESC LIMIT 50)
+const RECENT_DUPLICATE: &str =
+    "SELECT 1 FROM (SELECT session_id, message FROM events ORDER BY id DESC LIMIT 50)
      WHERE session_id IS ?1 AND message = ?2";
 
-/// Who tells of an event.
+/// The author of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// A hook, from what really ran.
+    /// A hook, from a command that ran.
     Hook,
-    /// The agent, in its own words.
+    /// The agent, with an `[EVENT:…]` line.
     Agent,
-    /// This program itself, as it runs sessions.
+    /// `opsctl session` and its companions.
     Runner,
 }
 
@@ -71,7 +74,7 @@ impl Source {
 }
 
 impl Change<'_> {
-    /// Writes an event of this program's hooks.
+    /// Records an event of a hook.
     pub fn add_event(
         &self,
         session: Option<&str>,
@@ -81,7 +84,7 @@ impl Change<'_> {
         self.add_event_from(Source::Hook, session, event, now)
     }
 
-    /// Writes an event, whoever tells of it.
+    /// Records an event of any source.
     pub fn add_event_from(
         &self,
         source: Source,
@@ -107,28 +110,32 @@ impl Change<'_> {
         written.map(|_| ()).map_err(|e| self.error(e))
     }
 
-    /// Writes an event down that two may tell of, unless it is among the latest of this session.
+    /// Records an event that two processes may report, unless it is among the latest events of the session.
     pub fn add_event_once(
         &self,
         session: Option<&str>,
         event: &NewEvent,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        if self.told_lately(session, &event.message)? { Ok(()) } else { self.add_event(session, event, now) }
+        if self.is_recent_event(session, &event.message)? {
+            Ok(())
+        } else {
+            self.add_event(session, event, now)
+        }
     }
 
-    /// Whether an event with these words is among the latest, in this session or outside of any.
-    pub fn told_lately(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
-        let told = || self.transaction.prepare(TOLD_LATELY)?.exists(params![session, message]);
-        told().map_err(|e| self.error(e))
+    /// Whether the latest 50 events contain one of this session (`None`: of no session) with this message.
+    pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
+        let found = || self.transaction.prepare(RECENT_DUPLICATE)?.exists(params![session, message]);
+        found().map_err(|e| self.error(e))
     }
 }
 
 impl Ledger {
-    /// The latest events, newest first; `None` when the database has no such table.
+    /// The latest events, at most `count`, newest first; `None` if the table does not exist.
     ///
-    /// Writers use two time formats that do not sort among each other, and rows may be written late: so
-    /// candidates are taken both by time and by order of writing, and sorted by what their times mean.
+    /// Writers use two time formats that do not sort together, and rows may be written late. Candidates are therefore
+    /// selected both by time and by row id, and sorted by their parsed times.
     pub fn latest_events(&self, count: u32) -> Result<Option<Vec<Event>>, LedgerError> {
         let fail = |cause| self.error(cause);
         if !migrate::has_table(&self.connection, "events").map_err(fail)? {
@@ -148,8 +155,8 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// The latest events that match with their numbers, the last written first; `None` when the database has no such
-    /// table.
+    /// The latest matching events with their row ids, at most `count`, last written first; `None` if the table does
+    /// not exist.
     pub fn events(
         &self,
         which: WhichEvents<'_>,
@@ -168,7 +175,7 @@ impl Ledger {
                 && let Some(row) = rows.next()?
             {
                 let event = event(row);
-                // The text of a time tells no more than the day, whoever wrote it.
+                // The comparison of texts is exact to the day only.
                 if since.is_none_or(|since| event.at.is_some_and(|at| at >= since)) {
                     found.push((row.get(0)?, event));
                 }
@@ -179,7 +186,7 @@ impl Ledger {
     }
 }
 
-/// Other writers' columns may hold any type that SQLite lets through; text is what can be shown of them.
+/// Reads an event. Columns of other writers may have any type; values that are not text become `?`.
 fn event(row: &Row<'_>) -> Event {
     let at: Option<String> = row.get(1).ok();
     Event {

@@ -1,22 +1,24 @@
-//! The health of the database itself.
+//! Checks of the database file.
 
-use super::{Ledger, LedgerError, migrate};
+use super::database::Ledger;
+use super::error::LedgerError;
+use super::migrate;
 
-/// What a check-up of the database finds.
+/// The result of a check of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// What SQLite found damaged, its first words.
+    /// The first error that SQLite's integrity check reports.
     pub damage: Option<String>,
     /// The journal mode, such as `wal`.
     pub journal: String,
-    /// The version of this program's tables.
+    /// The schema version of the file.
     pub version: u32,
-    /// The version that this release writes.
+    /// The schema version of this release.
     pub newest: u32,
 }
 
 impl Ledger {
-    /// Checks the database; `thorough` also reads every page of it, which takes seconds on one of a gigabyte.
+    /// Checks the database. `thorough` also reads every page, which takes seconds for a gigabyte.
     pub fn health(&self, thorough: bool) -> Result<Health, LedgerError> {
         let text = |pragma: &str| self.connection.query_row(pragma, [], |row| row.get::<_, String>(0));
         let health = || {

@@ -1,37 +1,40 @@
-//! What has happened within a period, for those who look back on it.
+//! Actions and events within a period, for reports.
 
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
-use super::{Event, Ledger, LedgerError, events, migrate, time};
+use super::database::Ledger;
+use super::error::LedgerError;
+use super::events::Event;
+use super::{events, migrate, time};
 
 /// An action that has run, successfully or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deed {
-    /// When it had run.
+pub struct ActionRecord {
+    /// When it was settled.
     pub at: DateTime<Utc>,
     /// The service.
     pub service: String,
     /// `restart` or `redeployment`.
     pub kind: String,
-    /// `restart`, `stop`, `start`, …; `None` where nobody but its counter knows of it.
+    /// `restart`, `stop`, `start`, …; `None` for an action that no hook recorded.
     pub verb: Option<String>,
-    /// The host; `None` is here, or unknown.
+    /// The host; `None` for this machine, or if unknown.
     pub host: Option<String>,
     /// Whether it succeeded.
     pub succeeded: bool,
-    /// The session.
+    /// The id of the session.
     pub session: Option<String>,
 }
 
-/// The latest rows of a period, newest first, and whether there were more.
+/// The latest rows of a period, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Period<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// There are older ones within the period.
+    /// Whether older rows of the period are left out.
     pub cut: bool,
 }
 
@@ -42,7 +45,7 @@ impl<T> Default for Period<T> {
 }
 
 impl<T> Period<T> {
-    /// Of rows that were read one further than wanted.
+    /// Truncates rows that were read with a limit of `most` + 1.
     pub(super) fn of(mut rows: Vec<T>, most: u32) -> Self {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let cut = rows.len() > most;
@@ -51,8 +54,8 @@ impl<T> Period<T> {
     }
 }
 
-/// How often each key occurs that two tables may share.
-type Told = HashMap<(Option<String>, String, String, DateTime<Utc>), usize>;
+/// The number of rows per key that both tables contain.
+type SharedRows = HashMap<(Option<String>, String, String, DateTime<Utc>), usize>;
 
 const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, state = 'done', session_id, counts
      FROM hook_actions WHERE state IN ('done', 'failed') AND settled_at >= ?1 ORDER BY id DESC LIMIT ?2";
@@ -62,45 +65,49 @@ const BY_ANYONE: &str =
      WHERE timestamp >= ?1 ORDER BY id DESC LIMIT ?2";
 
 impl Ledger {
-    /// The latest actions that have run since, whoever wrote them down: hooks, people, other programs.
-    pub fn deeds(&self, since: DateTime<Utc>, most: u32) -> Result<Period<Deed>, LedgerError> {
-        self.try_deeds(since, most).map_err(|cause| self.error(cause))
+    /// The latest actions at or after `since`, at most `most`, recorded by hooks, people or other programs.
+    pub fn actions_since(
+        &self,
+        since: DateTime<Utc>,
+        most: u32,
+    ) -> Result<Period<ActionRecord>, LedgerError> {
+        self.try_actions_since(since, most).map_err(|cause| self.error(cause))
     }
 
-    fn try_deeds(&self, since: DateTime<Utc>, most: u32) -> rusqlite::Result<Period<Deed>> {
-        let mut deeds = Vec::new();
-        // What hooks have settled stands in both tables, with the same time.
-        let mut told = Told::new();
+    fn try_actions_since(&self, since: DateTime<Utc>, most: u32) -> rusqlite::Result<Period<ActionRecord>> {
+        let mut actions = Vec::new();
+        // An action that a hook settled is in both tables, with the same time.
+        let mut shared = SharedRows::new();
         let wanted = params![time::floor(since), i64::from(most) + 1];
         if migrate::is_latest(&self.connection)? {
             let mut statement = self.connection.prepare(BY_HOOKS)?;
             let mut rows = statement.query(wanted)?;
             while let Some(row) = rows.next()? {
-                let Some(deed) = deed(row) else { continue };
+                let Some(action) = action(row) else { continue };
                 if row.get(7)? {
-                    *told.entry(key(&deed)).or_default() += 1;
+                    *shared.entry(key(&action)).or_default() += 1;
                 }
-                deeds.push(deed);
+                actions.push(action);
             }
         }
         if migrate::has_table(&self.connection, "cooldown_actions")? {
             let mut statement = self.connection.prepare(BY_ANYONE)?;
             let mut rows = statement.query(wanted)?;
             while let Some(row) = rows.next()? {
-                // Another writer's column may hold anything; what cannot be read is left out.
-                let Some(deed) = deed(row) else { continue };
-                match told.get_mut(&key(&deed)) {
+                // Columns of other writers may have any type; rows that cannot be read are ignored.
+                let Some(action) = action(row) else { continue };
+                match shared.get_mut(&key(&action)) {
                     Some(left) if *left > 0 => *left -= 1,
-                    _ => deeds.push(deed),
+                    _ => actions.push(action),
                 }
             }
         }
-        deeds.retain(|deed| deed.at >= since);
-        deeds.sort_by_key(|deed| std::cmp::Reverse(deed.at));
-        Ok(Period::of(deeds, most))
+        actions.retain(|action| action.at >= since);
+        actions.sort_by_key(|action| std::cmp::Reverse(action.at));
+        Ok(Period::of(actions, most))
     }
 
-    /// The latest events since, newest first.
+    /// The latest events at or after `since`, at most `most`, newest first.
     pub fn events_since(&self, since: DateTime<Utc>, most: u32) -> Result<Period<Event>, LedgerError> {
         let which = events::WhichEvents { since: Some(since), ..events::WhichEvents::default() };
         let wanted = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
@@ -111,12 +118,12 @@ impl Ledger {
     }
 }
 
-fn key(deed: &Deed) -> (Option<String>, String, String, DateTime<Utc>) {
-    (deed.session.clone(), deed.service.clone(), deed.kind.clone(), deed.at)
+fn key(action: &ActionRecord) -> (Option<String>, String, String, DateTime<Utc>) {
+    (action.session.clone(), action.service.clone(), action.kind.clone(), action.at)
 }
 
-fn deed(row: &Row<'_>) -> Option<Deed> {
-    Some(Deed {
+fn action(row: &Row<'_>) -> Option<ActionRecord> {
+    Some(ActionRecord {
         at: time::read(&row.get::<_, String>(0).ok()?)?,
         service: row.get(1).ok()?,
         kind: row.get(2).ok()?,

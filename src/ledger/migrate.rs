@@ -1,7 +1,7 @@
 //! Migrations: numbered, append-only, applied in one transaction each.
 //!
-//! The version is kept in a table of our own, since the file may belong to another program that keeps its
-//! version in SQLite's header or in its own table.
+//! The version is in a table of opsctl: the file may belong to another program that stores its own version in SQLite's
+//! header.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
@@ -24,17 +24,17 @@ const MIGRATIONS: [(u32, &str); 12] = [
 /// The tables that another program may have created.
 const SHARED: [&str; 2] = ["events", "cooldown_actions"];
 
-/// Whether nothing is left to do: on every call but the first this is all that happens.
+/// Whether all migrations are applied, as on every call but the first.
 pub fn is_latest(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(version(connection)? >= newest())
 }
 
-/// The version that this release writes.
+/// The schema version of this release.
 pub fn newest() -> u32 {
     MIGRATIONS.iter().map(|(number, _)| *number).max().unwrap_or(0)
 }
 
-/// Brings the database to the latest version. Its journal mode stays: another program may have chosen it.
+/// Applies all missing migrations. Does not change the journal mode, which another program may have chosen.
 pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have migrated while this one waited for the lock.
@@ -55,7 +55,7 @@ pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
         for found in found {
             let (table, is_there) = found?;
             if is_there {
-                // Its owner may create an index of the same name one day, and would fail.
+                // If its owner creates an index of the same name later, that would fail.
                 drop_new_indexes(&transaction, table, &indexes)?;
             }
         }
@@ -81,7 +81,7 @@ fn drop_new_indexes(
     Ok(())
 }
 
-/// The version that the tables have; 0 before the first migration.
+/// The schema version of the database; 0 before the first migration.
 pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
     if !has_table(connection, "opsctl_migrations")? {
         return Ok(0);
@@ -105,7 +105,7 @@ pub fn has_column(connection: &Connection, table: &str, column: &str) -> rusqlit
         .map(|found| found.is_some())
 }
 
-/// Whether a query by this column finds an index that begins with it, whoever created the table.
+/// Whether the table has an index that begins with this column.
 pub fn has_index_on(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
     connection
         .query_row(

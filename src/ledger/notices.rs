@@ -1,27 +1,29 @@
-//! The outbox: what the operators are to hear, and what became of it.
+//! The outbox: notifications to the operators, and their delivery state.
 //!
-//! A notice is sent by whoever claims it: one atomic update, so that two processes never send it twice. A claim
-//! ends by itself, since its process may die.
+//! A process claims a notice with one atomic update before it sends it, so that two processes never send it twice. A
+//! claim expires, because its process may die.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
 use crate::model::event::Level;
 use crate::model::notice::{Body, Notice};
 
-/// A claim without a word after this long belongs to a process that died: no delivery takes so long.
+/// A claim expires after this time, which is longer than any delivery.
 const CLAIM_LIFE: TimeDelta = TimeDelta::seconds(60);
 
-/// What could not be delivered in a day is history; a flood of it would hide what is new.
+/// Notices are not delivered after this time; a flood of old ones would hide new ones.
 const STILL_NEWS: TimeDelta = TimeDelta::hours(24);
 
-pub(super) const TOLD: &str = "SELECT 1 FROM notices WHERE key = ?1 AND quiet_until > ?2 LIMIT 1";
+pub(super) const SUPPRESSED: &str = "SELECT 1 FROM notices WHERE key = ?1 AND quiet_until > ?2 LIMIT 1";
 
 pub(super) const UNDELIVERED: &str = "SELECT count(*) FROM notices
      WHERE state IN ('pending', 'sending', 'failed') AND created_at >= ?1";
 
-/// The latest rows, found by walking back from the last one.
+/// Reads only the latest 500 rows, backwards from the last one.
 pub(super) const PROBLEMS: &str = "SELECT title, max(created_at) FROM
          (SELECT key, title, level, created_at FROM notices ORDER BY id DESC LIMIT 500)
      WHERE level = 'critical' AND created_at >= ?1 GROUP BY key ORDER BY max(created_at) DESC";
@@ -42,25 +44,25 @@ const ONE: &str =
     "SELECT id, created_at, level, title, body, format, tags, state, attempts, delivered_at, last_error
      FROM notices WHERE id = ?1";
 
-/// How far a notice has got.
+/// The delivery state of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeState {
-    /// Waits to be sent, or to be sent again.
+    /// Waits for delivery or for a retry.
     Pending,
-    /// Somebody sends it.
+    /// A process is sending it.
     Sending,
-    /// A target has it.
+    /// At least one target has accepted it.
     Delivered,
-    /// Nobody took it, and its own process has given up.
+    /// No target accepted it, and the retries are used up.
     Failed,
-    /// There was nowhere to send it.
+    /// No target is configured for it.
     NoTarget,
 }
 
 impl NoticeState {
     const ALL: [Self; 5] = [Self::Pending, Self::Sending, Self::Delivered, Self::Failed, Self::NoTarget];
 
-    /// As it is stored and shown.
+    /// The stored and displayed name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -72,42 +74,42 @@ impl NoticeState {
     }
 }
 
-/// A notice as it stands in the outbox.
+/// A stored notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredNotice {
-    /// Its number.
+    /// Its row id.
     pub id: i64,
-    /// When it was written down.
+    /// When it was recorded; `None` if the time cannot be parsed.
     pub created_at: Option<DateTime<Utc>>,
-    /// How serious it is.
+    /// The severity.
     pub level: Level,
-    /// One line.
+    /// The title, one line.
     pub title: String,
     /// The text.
     pub body: Body,
-    /// What targets are chosen by.
+    /// Tags that select targets.
     pub tags: Vec<String>,
-    /// How far it has got.
+    /// The delivery state.
     pub state: NoticeState,
-    /// How often it has been sent.
+    /// The number of delivery attempts.
     pub attempts: u32,
-    /// When a target took it.
+    /// When a target accepted it.
     pub delivered_at: Option<DateTime<Utc>>,
-    /// Why it was not taken the last time, or not by every target. Holds no URL.
+    /// Why the last attempt failed, or which part of it. Contains no URL.
     pub last_error: Option<String>,
 }
 
-/// Something that a person was called for.
+/// A critical notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// One line.
+    /// The title, one line.
     pub title: String,
-    /// When, the last time.
+    /// When it was last raised.
     pub at: Option<DateTime<Utc>>,
 }
 
 impl Change<'_> {
-    /// Writes a notice down, unless the same has been told and is still quiet. Returns its number.
+    /// Records a notice. Returns its row id; `None` if an earlier one with the same key is still within its quiet time.
     pub fn raise(
         &self,
         session: Option<&str>,
@@ -125,7 +127,7 @@ impl Change<'_> {
         has_target: bool,
         now: DateTime<Utc>,
     ) -> rusqlite::Result<Option<i64>> {
-        if self.transaction.prepare(TOLD)?.exists(params![notice.key, time::write(now)])? {
+        if self.transaction.prepare(SUPPRESSED)?.exists(params![notice.key, time::write(now)])? {
             return Ok(None);
         }
         let format = match notice.body {
@@ -152,7 +154,7 @@ impl Change<'_> {
         Ok(Some(self.transaction.last_insert_rowid()))
     }
 
-    /// Takes a notice to send it. `None`: somebody else has it, or it has been delivered.
+    /// Claims a notice for sending; `None` if another process has claimed it or it has been delivered.
     pub fn claim_notice(&self, id: i64, now: DateTime<Utc>) -> Result<Option<StoredNotice>, LedgerError> {
         let claim = || {
             let until = time::write(now + CLAIM_LIFE);
@@ -164,8 +166,7 @@ impl Change<'_> {
         claim().map_err(|cause| self.error(cause))
     }
 
-    /// Writes down what became of a claimed notice: delivered (with a remark where not every target took it),
-    /// or not, and why.
+    /// Records the result of sending a claimed notice. `remark` says why it failed, or that some targets rejected it.
     pub fn settle_notice(
         &self,
         id: i64,
@@ -185,7 +186,7 @@ impl Change<'_> {
 }
 
 impl Ledger {
-    /// The notices that wait to be sent, oldest first; those of the last day.
+    /// The ids of the notices of the last day that wait for delivery, oldest first.
     pub fn due_notices(&self, now: DateTime<Utc>) -> Result<Vec<i64>, LedgerError> {
         let look = || {
             if !migrate::is_latest(&self.connection)? {
@@ -197,7 +198,7 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// Whether a living process is sending a notice.
+    /// Whether a notice has a claim that has not expired.
     pub fn notices_under_way(&self, now: DateTime<Utc>) -> Result<bool, LedgerError> {
         let look = || {
             Ok(migrate::is_latest(&self.connection)?
@@ -206,7 +207,7 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// How many notices of the last day nobody has heard.
+    /// The number of notices of the last day that are not delivered.
     pub fn undelivered_notices(&self, now: DateTime<Utc>) -> Result<u32, LedgerError> {
         let look = || {
             if !migrate::is_latest(&self.connection)? {
@@ -217,8 +218,7 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// What a person had to be called for within the last day: the latest notice of each
-    /// subject, newest first.
+    /// The critical notices of the last day, the latest of each key, newest first.
     pub fn problems(&self, now: DateTime<Utc>) -> Result<Vec<Problem>, LedgerError> {
         let look = || {
             if !migrate::is_latest(&self.connection)? {
@@ -232,7 +232,7 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// The latest notices, newest first.
+    /// The latest notices, at most `count`, newest first.
     pub fn latest_notices(&self, count: u32) -> Result<Vec<StoredNotice>, LedgerError> {
         let look = || {
             if !migrate::is_latest(&self.connection)? {

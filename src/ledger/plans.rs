@@ -1,4 +1,4 @@
-//! How SQLite finds what the hot paths ask for, on both kinds of database.
+//! Tests of the query plans of the hot paths, on opsctl's own database and on one of the session manager.
 
 use rusqlite::Connection;
 
@@ -6,7 +6,7 @@ use super::{actions, events, migrate, notices, usage};
 
 const FOUND: &str = include_str!("../../tests/fixtures/session-manager.sql");
 
-/// PreToolUse, PostToolUse, SessionStart, SessionEnd.
+/// The queries of PreToolUse, PostToolUse, SessionStart and SessionEnd.
 const HOT: [&str; 14] = [
     usage::ACTIONS,
     usage::OPEN_RESERVATIONS,
@@ -16,18 +16,18 @@ const HOT: [&str; 14] = [
     usage::KEYS_WITH_RESERVATIONS,
     actions::RESERVED_FOR_CALL,
     actions::RESERVED_FOR_ACTION,
-    actions::TOLD_BEFORE,
+    actions::ALREADY_SETTLED,
     actions::RELEASE,
     events::LATEST,
-    notices::TOLD,
+    notices::SUPPRESSED,
     notices::UNDELIVERED,
     notices::PROBLEMS,
 ];
 
-/// Those that sort a handful of rows: what one call has reserved, the ids of the latest events, what a person was called for.
+/// The queries that may sort, because they sort few rows.
 const SORTED: [&str; 3] = [actions::RESERVED_FOR_ACTION, events::LATEST, notices::PROBLEMS];
 
-/// The tables that grow.
+/// The tables that grow without bound.
 const BIG: [&str; 6] =
     ["events", "cooldown_actions", "hook_actions", "hook_settled", "budget_resets", "notices"];
 
@@ -39,7 +39,7 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_hot_query_reads_a_table_that_grows_from_end_to_end() {
+fn no_hot_query_scans_a_growing_table() {
     for schema in ["", FOUND] {
         let mut connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(schema).unwrap();
@@ -49,12 +49,12 @@ fn no_hot_query_reads_a_table_that_grows_from_end_to_end() {
             let reads = |step: &&String| BIG.iter().any(|table| step.contains(table));
             assert!(steps.iter().any(|step| reads(&step)), "{steps:?}");
             for step in &steps {
-                // Two steps walk in the order of an index and stop at a LIMIT.
+                // These steps read in index order and stop at a LIMIT.
                 let walks =
                     ["idx_events_created", "idx_cooldown_actions_service", "SCAN events", "SCAN notices"];
                 let ends_early = sql.contains("LIMIT") && walks.iter().any(|walk| step.contains(walk));
                 let whole = step.starts_with("SCAN") && reads(&step);
-                // The partial index holds nothing but open reservations.
+                // The partial index contains only open reservations.
                 assert!(!whole || ends_early || step.contains("hook_actions_open"), "{sql}: {steps:#?}");
                 let sorts = step.contains("TEMP B-TREE FOR ORDER");
                 assert!(!sorts || SORTED.contains(&sql), "{sql}: {steps:#?}");
@@ -64,7 +64,7 @@ fn no_hot_query_reads_a_table_that_grows_from_end_to_end() {
 }
 
 #[test]
-fn a_table_that_was_found_gets_no_index_of_ours() {
+fn migrations_add_no_index_to_tables_of_another_program() {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(&FOUND.replace("CREATE INDEX", "-- CREATE INDEX")).unwrap();
     migrate::to_latest(&mut connection).unwrap();

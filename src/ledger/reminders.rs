@@ -1,11 +1,14 @@
-//! The `session_reminders` table: what a session has been told about itself, so that it is not told twice.
+//! The `session_reminders` table: the notes that a session has received, so that it receives each once.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension as _, params};
 
-use super::{Change, Ledger, LedgerError, Source, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::events::Source;
+use super::{migrate, time};
 
-/// The latest events among which a session's report is looked for.
+/// The number of latest events that are searched for a session's report.
 const LATEST: u32 = 5_000;
 
 const REPORTED: &str = "SELECT 1 FROM session_reminders WHERE session_id = ?1 AND reported_at IS NOT NULL";
@@ -15,7 +18,7 @@ const HAS_EVENT_OF_ITS_OWN: &str =
      WHERE session_id = ?1 AND source = ?2";
 
 impl Ledger {
-    /// Whether the client was found to keep no record of a session.
+    /// Whether the client keeps no transcript of the session.
     pub fn has_no_record(&self, session: &str) -> Result<bool, LedgerError> {
         let look = || {
             if !migrate::is_latest(&self.connection)? {
@@ -27,7 +30,7 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// The level of its context that a session was last told of; 0 for none.
+    /// The context level, in per cent, that the session was last warned about; 0 for none.
     pub fn context_level(&self, session: &str) -> Result<u8, LedgerError> {
         let look = || {
             if !migrate::has_table(&self.connection, "session_reminders")? {
@@ -41,7 +44,7 @@ impl Ledger {
 }
 
 impl Change<'_> {
-    /// Writes down that a session is told of this level; false when it has been told of it or of a higher one.
+    /// Records a warning about a context level. `false` if the session was already warned about it or a higher one.
     pub fn raise_context_level(
         &self,
         session: &str,
@@ -55,13 +58,13 @@ impl Change<'_> {
         )
     }
 
-    /// Its context has been emptied: every level is told again.
+    /// Resets the context level after the context was cleared or compacted, so that every level warns again.
     pub fn forget_context_level(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let sql = "UPDATE session_reminders SET context_level = 0, changed_at = ?2 WHERE session_id = ?1";
         self.remind(sql, &[&session, &time::write(now)]).map(|_| ())
     }
 
-    /// Writes down that the client keeps no record of a session.
+    /// Records that the client keeps no transcript of the session.
     pub fn note_no_record(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.remind(
             "INSERT INTO session_reminders (session_id, record_missing, changed_at) VALUES (?1, 1, ?2)
@@ -71,7 +74,7 @@ impl Change<'_> {
         .map(|_| ())
     }
 
-    /// Writes down that a session is asked to report; false when it has been asked before.
+    /// Records that a session is asked to report. `false` if it was asked before.
     pub fn ask_for_report(&self, session: &str, now: DateTime<Utc>) -> Result<bool, LedgerError> {
         self.remind(
             "INSERT INTO session_reminders (session_id, report_asked_at, changed_at) VALUES (?1, ?2, ?2)
@@ -81,7 +84,7 @@ impl Change<'_> {
         )
     }
 
-    /// Writes down that a session has reported: it has sent a notification, or handed something over.
+    /// Records that a session has reported: it sent a notification or wrote a hand-over.
     pub fn note_report(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.remind(
             "INSERT INTO session_reminders (session_id, reported_at, changed_at) VALUES (?1, ?2, ?2)
@@ -91,13 +94,13 @@ impl Change<'_> {
         .map(|_| ())
     }
 
-    /// Whether a session has reported, by an event in its own words, too.
+    /// Whether a session has reported: with a notification, a hand-over or an event of its own.
     pub fn has_reported(&self, session: &str) -> Result<bool, LedgerError> {
         let look = || {
             if self.transaction.prepare(REPORTED)?.exists([session])? {
                 return Ok(true);
             }
-            // Without the column nobody can tell whose an event is.
+            // Without the column, the author of an event cannot be determined.
             Ok(migrate::has_column(&self.transaction, "events", "source")?
                 && self.transaction.prepare(HAS_EVENT_OF_ITS_OWN)?.exists(params![
                     session,

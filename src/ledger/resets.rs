@@ -1,32 +1,34 @@
-//! Cleared counters and healthy checks in a row.
+//! Resets of budgets, consecutive healthy checks, and pruning.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, params};
 
-use super::{Change, LedgerError, time};
+use super::database::Change;
+use super::error::LedgerError;
+use super::time;
 
-/// As many healthy checks in a row clear a service's counters (SPEC-0007 of Claude Ops).
+/// The number of consecutive healthy checks that clear a service's counters (SPEC-0007 of Claude Ops).
 pub const HEALTHY_CHECKS: u32 = 2;
 
-/// Where a streak of healthy checks stands.
+/// The state of a streak of healthy checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streak {
-    /// So many in a row, not enough yet.
+    /// The number of consecutive healthy checks, below [`HEALTHY_CHECKS`].
     Of(u32),
-    /// Enough: the counters were cleared, and the streak begins anew.
+    /// The counters are cleared, and the streak starts at 0.
     Cleared,
 }
 
 impl Change<'_> {
-    /// Clears the counters of a service; what is written down stays.
+    /// Clears the counters of a service. Recorded actions stay.
     pub fn reset(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.clear(service, "reset", now)
             .and_then(|()| self.set_streak(service, 0, now))
             .map_err(|e| self.error(e))
     }
 
-    /// Notes a health check of a service. Of the healthy checks of one session only the first counts: the
-    /// second in a row is to come from another look at another time. A check without a session always counts.
+    /// Records a health check of a service. Consecutive healthy checks of one session count once; a check without a
+    /// session always counts.
     pub fn note_health(
         &self,
         service: &str,
@@ -87,7 +89,7 @@ impl Change<'_> {
                  VALUES (?1, ?2, ?3, (SELECT coalesce(max(id), 0) FROM cooldown_actions))",
             params![service, time::write(now), why],
         )?;
-        // What is under way counts again when it is told to have run.
+        // An open reservation counts again when it is settled.
         self.transaction
             .execute(
                 "UPDATE hook_actions SET cleared = 1 WHERE service = ?1 AND state = 'reserved'",
@@ -107,14 +109,14 @@ impl Change<'_> {
             .map(|_| ())
     }
 
-    /// Deletes what happened before `cutoff`, to the day, and says how many rows that were.
+    /// Deletes rows older than `cutoff`, rounded down by up to three days. Returns how many rows were deleted.
     pub fn prune(&self, cutoff: DateTime<Utc>) -> Result<usize, LedgerError> {
         let cutoff = time::floor(cutoff);
         let mut deleted = 0;
         for (table, column, which) in [
             ("events", "created_at", ""),
             ("cooldown_actions", "timestamp", ""),
-            // Open reservations are young; one that expired so long ago never ran.
+            // A reservation that expired so long ago never ran.
             ("hook_actions", "expires_at", ""),
             ("hook_settled", "settled_at", ""),
             ("hook_decisions", "at", ""),
@@ -123,7 +125,7 @@ impl Change<'_> {
             ("verifications", "at", ""),
             ("session_reminders", "changed_at", ""),
             ("client_runs", "started_at", ""),
-            // The last reset of a service says which of its rows no longer count.
+            // The last reset of a service determines which of its rows no longer count.
             ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {
             deleted += self

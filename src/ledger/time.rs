@@ -1,13 +1,13 @@
-//! Timestamps as the database holds them: ours in RFC 3339 UTC, those of other writers as they are.
+//! Timestamps in the database: RFC 3339 in UTC from opsctl, other formats from other writers.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, TimeDelta, Utc};
 
-/// How this program writes a time: `2026-03-21T14:22:00Z`.
+/// Formats a time as `2026-03-21T14:22:00Z`.
 pub fn write(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// Reads RFC 3339 with any offset and fraction, and SQLite's `YYYY-MM-DD HH:MM:SS`, which is UTC.
+/// Parses RFC 3339 with any offset and fraction, and SQLite's `YYYY-MM-DD HH:MM:SS`, which is UTC.
 pub fn read(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
@@ -19,10 +19,10 @@ pub fn read(text: &str) -> Option<DateTime<Utc>> {
         .map(|time| time.and_utc())
 }
 
-/// A text that sorts before every timestamp at or after `time`, in either format and any offset.
+/// A text that sorts before every timestamp at or after `time`, in any format and with any offset: the date two days
+/// before.
 ///
-/// The two formats differ after the date (` ` sorts before `T`) and an offset may move the date by one
-/// day, so only a date two days back is safe to compare with.
+/// The formats differ after the date (` ` sorts before `T`), and an offset can move the date by one day.
 pub fn floor(time: DateTime<Utc>) -> String {
     (time - TimeDelta::days(2)).format("%Y-%m-%d").to_string()
 }
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_known_writers_time_is_read() {
+    fn reads_the_time_formats_of_all_writers() {
         let expected: DateTime<Utc> = "2026-03-21T14:22:00Z".parse().unwrap();
         for text in [
             "2026-03-21T14:22:00Z",

@@ -1,11 +1,13 @@
-//! What budgets have been used for.
+//! The usage of budgets.
 
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Statement, params};
 
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
 use crate::model::policy::Policy;
 use crate::policy::budget::Usage;
 use crate::policy::decide::{BudgetKey, Snapshot};
@@ -16,11 +18,10 @@ pub(super) const ACTIONS: &str = "SELECT timestamp, id FROM cooldown_actions
 pub(super) const OPEN_RESERVATIONS: &str = "SELECT reserved_at FROM hook_actions
      WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND expires_at > ?3 AND counts AND NOT cleared";
 
-/// The last thing that was done to a service, as far as it opens or closes a stop.
+/// The last verb on a service that begins or ends a stop.
 ///
-/// A stop opens whatever became of it: one without a word, or one that failed, may have taken the service
-/// down, and a start too many does no harm. Anything else closes only when it has succeeded or is under way:
-/// after a failed start the service is still down.
+/// A stop counts in any state: even one that failed or was never settled may have taken the service down. Any other
+/// verb counts only if it succeeded or is running: after a failed start the service is still down.
 pub(super) const LAST_VERB: &str = "SELECT verb FROM hook_actions
      WHERE service = ?1 AND kind = ?2
          AND (verb = 'stop' OR state = 'done' OR (state = 'reserved' AND expires_at > ?3))
@@ -29,8 +30,8 @@ pub(super) const LAST_VERB: &str = "SELECT verb FROM hook_actions
 pub(super) const LAST_RESET: &str =
     "SELECT at, last_action FROM budget_resets WHERE service = ?1 ORDER BY id DESC LIMIT 1";
 
-/// Every service with a recent action, by kind. Services are found by skipping from one to the next in an index that
-/// begins with them: there are few of them and many rows.
+/// Every service and kind with a recent action. Skips from one service to the next in an index that begins with the
+/// service, because there are few services and many rows.
 pub(super) const KEYS_BY_SKIPPING: &str = "WITH RECURSIVE
          known(service) AS (
              SELECT min(service) FROM cooldown_actions
@@ -42,7 +43,7 @@ pub(super) const KEYS_BY_SKIPPING: &str = "WITH RECURSIVE
          SELECT 1 FROM cooldown_actions
          WHERE service = known.service AND action_type = kinds.kind AND timestamp >= ?1)";
 
-/// The same where another program's table has no such index.
+/// Every service and kind with a recent action, for another program's table without an index by service.
 const KEYS_BY_READING: &str =
     "SELECT DISTINCT service, action_type FROM cooldown_actions WHERE timestamp >= ?1";
 
@@ -50,7 +51,7 @@ pub(super) const KEYS_WITH_RESERVATIONS: &str =
     "SELECT DISTINCT service, kind FROM hook_actions WHERE state = 'reserved' AND expires_at > ?1";
 
 impl Change<'_> {
-    /// What the budgets have been used for, within the longest window before `now`.
+    /// The usage of these budgets within the longest window before `now`.
     pub fn usage(
         &self,
         keys: &[BudgetKey],
@@ -63,7 +64,7 @@ impl Change<'_> {
 }
 
 impl Ledger {
-    /// What the budgets have been used for, within the longest window before `now`.
+    /// The usage of these budgets within the longest window before `now`.
     pub fn usage(
         &self,
         keys: &[BudgetKey],
@@ -77,11 +78,10 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// What every service has used within the longest window before `now`; `None` when nothing was ever
-    /// written down.
+    /// The usage of all budgets within the longest window before `now`; `None` if the ledger has no action.
     pub fn usage_of_all(&self, policy: &Policy, now: DateTime<Utc>) -> Result<Option<Snapshot>, LedgerError> {
         let look = || {
-            // One view of the whole: otherwise each of its hundreds of questions would take a lock of its own.
+            // One transaction: otherwise each of hundreds of queries would take a lock.
             let view = self.connection.unchecked_transaction()?;
             let reader = Reader::new(&view, policy, now)?;
             if reader.is_empty()? {
@@ -93,15 +93,15 @@ impl Ledger {
     }
 }
 
-/// One look at the tables of a database, whoever created it.
+/// Reads usage from a database of opsctl or of another program.
 struct Reader<'a> {
     connection: &'a Connection,
-    /// What happened before no longer counts for any budget.
+    /// The start of the longest window.
     since: DateTime<Utc>,
     now: DateTime<Utc>,
-    /// There is a `cooldown_actions`.
+    /// Whether `cooldown_actions` exists.
     shared: bool,
-    /// The tables of this program are there, all of them.
+    /// Whether all tables of opsctl exist.
     own: bool,
 }
 
@@ -125,14 +125,14 @@ impl<'a> Reader<'a> {
         Ok(!(self.shared && holds_a_row("cooldown_actions")? || self.own && holds_a_row("hook_actions")?))
     }
 
-    /// The budgets that something within the longest window draws on.
+    /// The budgets with usage in the longest window.
     fn keys(&self) -> rusqlite::Result<Vec<BudgetKey>> {
         let mut keys = BTreeSet::new();
         let mut collect = |sql: &str, since: String| -> rusqlite::Result<()> {
             let mut statement = self.connection.prepare(sql)?;
             let mut rows = statement.query([since])?;
             while let Some(row) = rows.next()? {
-                // Another writer's column may hold anything; what is no text is no service.
+                // Columns of other writers may have any type; a value that is not text is not a service.
                 if let (Ok(service), Some(kind)) =
                     (row.get(0), row.get::<_, String>(1).ok().as_deref().and_then(known_kind))
                 {
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Prepared once for all the budgets that are looked at.
+/// Statements that are prepared once for all budgets.
 struct Statements<'a> {
     actions: Option<Statement<'a>>,
     own: Option<OwnStatements<'a>>,
@@ -201,7 +201,7 @@ impl<'a> Statements<'a> {
         let Some(actions) = &mut self.actions else { return Ok(usage) };
         let mut rows = actions.query(params![key.service, key.kind, time::floor(reader.since)])?;
         while let Some(row) = rows.next()? {
-            // A time that nobody can read spoils only its own row.
+            // A row whose time cannot be parsed is ignored.
             let Some(at) = row.get::<_, String>(0).ok().as_deref().and_then(time::read) else { continue };
             let cleared = row.get::<_, i64>(1)? <= last_cleared;
             if cleared { &mut usage.cleared } else { &mut usage.entries }.push(at);

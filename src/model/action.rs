@@ -1,22 +1,22 @@
-//! What a command does to a service: the unit that is budgeted, recorded and reported.
+//! Actions: what a command does to a service. Actions are budgeted, recorded and reported.
 
 use std::fmt;
 
 use super::message::Recipient;
 pub use super::verb::Verb;
 
-/// What sort of operation an action is; budgets and tier rights are stated per kind.
+/// The kind of an action. Budgets and the rights of tiers are per kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ActionKind {
     /// A service is stopped, started or restarted.
     Restart,
-    /// A service is deployed anew by a playbook or a chart.
+    /// A service is redeployed by a playbook or a chart.
     Redeployment,
     /// A change is proposed on a forge.
     PullRequest,
-    /// A person is told something.
+    /// A message is sent to a person.
     Notification,
-    /// Nobody may do this at any tier, such as restarting everything at once.
+    /// Denied at every tier, such as restarting everything at once.
     Forbidden,
 }
 
@@ -50,12 +50,12 @@ impl fmt::Display for ActionKind {
     }
 }
 
-/// The family of programs that performs the action; it chooses the words of the event.
+/// The family of programs that performs the action. It determines the text of the event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// `docker`, `podman`, `nerdctl` on single containers.
     Container,
-    /// `docker compose` and its kin.
+    /// `docker compose` and its variants.
     Compose,
     /// `ansible-playbook`.
     Ansible,
@@ -67,7 +67,7 @@ pub enum Family {
     Workload,
     /// `gh`, `tea`, `glab`.
     Forge,
-    /// `apprise`, `mail`, `curl` to a webhook and whatever else writes to people.
+    /// `apprise`, `mail`, `curl` to a webhook and other programs that send messages.
     Notifier,
     /// `opsctl` itself.
     Guard,
@@ -77,7 +77,7 @@ pub enum Family {
     Program,
 }
 
-/// What the command names, before `hosts.yaml` maps it to a service. `None` inside: it could not be told.
+/// The target as the command names it, before `hosts.yaml` maps it to a service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Target {
     /// A container name.
@@ -96,45 +96,45 @@ pub enum Target {
     Playbook(Playbook),
     /// A service, by any of its names.
     Service(String),
-    /// The service cannot be told.
+    /// The target cannot be determined.
     Unknown,
-    /// Those to whom a message goes.
+    /// The recipients of a message.
     Recipients(Vec<Recipient>),
-    /// This kind of action has no service, such as a pull request.
+    /// The kind of action has no target service, such as a pull request.
     Nothing,
 }
 
-/// An Ansible playbook and what is said of its service, in falling order of trust.
+/// An Ansible playbook, and what the command says about its service, most reliable first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Playbook {
-    /// The file's name without its folder, e.g. `redeploy-jellyfin.yml`; `None` when it is not known.
+    /// The file name without its folder, e.g. `redeploy-jellyfin.yml`; `None` if it cannot be determined.
     pub file: Option<String>,
     /// `service=`, `service_name=` or `app=` from the extra variables.
     pub stated: Option<String>,
-    /// The file's stem without verbs, or the one tag where the stem says nothing.
+    /// A guess: the file's stem without verbs, or the only tag if the stem has no other words.
     pub guessed: Option<String>,
 }
 
-/// One thing that a command does to one target.
+/// One action of a command on one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
-    /// Budget and rights follow from this.
+    /// The kind, which determines budget and rights.
     pub kind: ActionKind,
-    /// What is done.
+    /// The verb.
     pub verb: Verb,
-    /// By which family of programs.
+    /// The family of programs that performs it.
     pub family: Family,
-    /// What is named on the command line.
+    /// The target as named on the command line.
     pub target: Target,
-    /// Where it runs, as written in the command (`ie01`, `192.168.100.210`); `None` is here.
+    /// The host as written in the command (`ie01`, `192.168.100.210`); `None` for this machine.
     pub host: Option<String>,
     /// Wrappers between the shell and the program, outermost first, e.g. `["ssh", "sudo"]`.
     pub via: Vec<String>,
-    /// True inside a loop of unknown length: it may run any number of times.
+    /// Whether it is in a loop of unknown length and may run any number of times.
     pub repeats: bool,
-    /// The action in canonical words, built from the parsed command and free of option values that
-    /// could be secrets, e.g. `docker restart jellyfin`.
+    /// A canonical description built from the parsed command, without option values that could be secrets, e.g.
+    /// `docker restart jellyfin`.
     pub evidence: String,
-    /// The title of a pull request, where the command states one.
+    /// The title of a pull request, if the command states one.
     pub title: Option<String>,
 }

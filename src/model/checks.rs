@@ -1,26 +1,26 @@
-//! How the health of a service is looked at, and what a session has to prove before it ends.
+//! Health checks of services, and verification before a session ends.
 
 use std::net::IpAddr;
 
-use super::policy::Window;
+use super::window::Window;
 
 /// A health endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// `http://` or `https://`.
+    /// The URL, `http://` or `https://`.
     pub url: String,
-    /// Status codes that mean healthy.
+    /// The status codes of a healthy service.
     pub status: Vec<u16>,
-    /// How long one look may take.
+    /// The timeout of one request.
     pub timeout: Window,
-    /// Whether a redirect is followed whose own code is not among `status`.
+    /// Whether redirects are followed, except those whose status code is in `status`.
     pub follow: bool,
-    /// Whether any certificate is taken for the right one.
+    /// Whether invalid certificates are accepted.
     pub insecure: bool,
 }
 
 impl Health {
-    /// An endpoint with the defaults: status 200 within ten seconds, redirects followed, certificates checked.
+    /// An endpoint with the defaults: status 200 within ten seconds, redirects are followed, certificates are checked.
     pub fn at(url: String) -> Self {
         Self { url, status: vec![200], timeout: Window::TEN_SECONDS, follow: true, insecure: false }
     }
@@ -31,14 +31,14 @@ impl Health {
 pub struct DnsName {
     /// The name.
     pub name: String,
-    /// An address that must be among those it resolves to.
+    /// An address that the name must resolve to, if any is required.
     pub address: Option<IpAddr>,
-    /// The server that is asked instead of those of this system: an address, or the name of a host.
+    /// The DNS server, as an address or the name of a host; `None` for the system's resolver.
     pub server: Option<String>,
 }
 
 impl DnsName {
-    /// A name that must resolve, to whatever address.
+    /// A name that must resolve to any address.
     pub const fn any(name: String) -> Self {
         Self { name, address: None, server: None }
     }
@@ -47,7 +47,7 @@ impl DnsName {
 /// A port that must accept connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcpPort {
-    /// A name or an address; `None` is the service's host.
+    /// A name or an address; `None` for the service's host.
     pub host: Option<String>,
     /// The port.
     pub port: u16,
@@ -73,23 +73,23 @@ impl Engine {
     }
 }
 
-/// What a session has to prove that acted on services.
+/// The verification of a session that acted on services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verification {
-    /// How often a session is kept from ending while a service is unhealthy.
+    /// How often a stop is blocked while a service is unhealthy.
     pub attempts: u32,
-    /// Who verifies; `None` is both from tier 2 on and where no tier is named, and the command at tier 1.
+    /// Who verifies; `None` means the command at tier 1, and both at tiers 2 and 3 or without a tier.
     pub mode: Option<Verifier>,
-    /// How long a service may take to come back after it was acted on.
+    /// How long a service may take to become healthy after an action.
     pub grace: Window,
-    /// The time that one verification is given in all.
+    /// The timeout of one verification.
     pub deadline: Window,
 }
 
 impl Verification {
-    /// The most attempts that make sense: the client itself ends a session that is held up nine times in a row.
+    /// The maximum of `attempts`: the client ends a session whose stop is blocked nine times in a row.
     pub const MOST_ATTEMPTS: u32 = 8;
-    /// The longest deadline, in seconds.
+    /// The maximum of `deadline`, in seconds.
     pub const LONGEST_DEADLINE: i64 = 600;
 }
 
@@ -106,6 +106,6 @@ pub enum Verifier {
     Command,
     /// The agent hook: a model with the rendered prompt.
     Agent,
-    /// One beside the other.
+    /// Both hooks, in parallel.
     Both,
 }

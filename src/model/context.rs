@@ -1,44 +1,44 @@
-//! What a session is given to read at its start, and how large the window of its model is.
+//! The context files of sessions, and the context windows of models.
 
 use super::policy::Tier;
 
-/// The files that sessions are given, as the operator lists them: paths and globs, absolute or below the project, in
-/// which `${NAME}` stands for a variable.
+/// The context files as listed in `hosts.yaml`: paths and globs, absolute or relative to the project, with `${NAME}` for
+/// variables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContextPolicy {
-    /// Every session's.
+    /// The entries for all sessions.
     pub files: Vec<String>,
-    /// Those of tiers 1, 2 and 3.
+    /// The entries for tiers 1, 2 and 3.
     pub tiers: [Vec<String>; 3],
-    /// Those of sessions with a role.
+    /// The entries for roles.
     pub roles: Vec<Role>,
-    /// The folder of the role files that no role names; [`ContextPolicy::ROLE_FOLDER`] unless given.
+    /// The folder of role files; [`ContextPolicy::ROLE_FOLDER`] by default.
     pub role_folder: Option<String>,
-    /// The windows of models that are not known, in tokens, by how the model's name begins.
+    /// Context windows in tokens, by the beginning of the model's name.
     pub windows: Vec<(String, u32)>,
 }
 
-/// What sessions with a role are given.
+/// The context of sessions with a role.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Role {
     /// The role's name: `CLAUDE_SESSION_ROLE` of its sessions.
     pub name: String,
-    /// Its role file; NAME.md in the folder of role files unless given.
+    /// Its role file; `NAME.md` in the role folder by default.
     pub file: Option<String>,
-    /// More files.
+    /// Further entries.
     pub files: Vec<String>,
 }
 
 impl ContextPolicy {
-    /// Where role files are looked for.
+    /// The default folder of role files.
     pub const ROLE_FOLDER: &str = ".claude/roles";
 
-    /// The role of this name, where the operator says something of it.
+    /// The role with this name, if it is configured.
     pub fn role(&self, name: &str) -> Option<&Role> {
         self.roles.iter().find(|role| role.name == name)
     }
 
-    /// The role file of a name.
+    /// The path of the role file for a role name.
     pub fn role_file(&self, name: &str) -> String {
         let named = self.role(name).and_then(|role| role.file.clone());
         named.unwrap_or_else(|| {
@@ -47,15 +47,15 @@ impl ContextPolicy {
         })
     }
 
-    /// Globs of the role files that lie elsewhere than usual: the agent does not write what its next session is told.
+    /// Globs of the role files outside the default folder, which the agent must not write.
     pub fn role_globs(&self) -> Vec<String> {
         let folder = self.role_folder.iter().map(|folder| format!("{}/**", folder.trim_end_matches('/')));
         let files = self.roles.iter().filter_map(|role| role.file.clone());
-        // Where a variable leads is not known yet.
+        // Paths with variables are not known yet.
         folder.chain(files).filter(|glob| !glob.contains("${")).collect()
     }
 
-    /// What every session of the tier is given.
+    /// The entries for a session of the tier.
     pub fn of_tier(&self, tier: Option<Tier>) -> Vec<&str> {
         let own: &[String] = match (tier, &self.tiers) {
             (None, _) => &[],
@@ -67,10 +67,10 @@ impl ContextPolicy {
     }
 }
 
-/// The longest name of a role.
+/// The maximum length of a role name, in bytes.
 const LONGEST_ROLE: usize = 64;
 
-/// Whether this can be the name of a role: it becomes the name of a file, so it holds no path.
+/// Whether this is a valid role name. It becomes a file name, so it must not contain a path.
 pub fn is_role(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.len() <= LONGEST_ROLE
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_is_no_path() {
+    fn a_role_name_must_not_be_a_path() {
         for name in ["", "..", "../x", "a/b", ".hidden", "a b", "a\0", "ä", &"x".repeat(65)] {
             assert!(!is_role(name), "{name:?}");
         }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_file_is_the_one_that_is_named_or_lies_in_the_folder() {
+    fn a_role_file_is_the_configured_one_or_in_the_role_folder() {
         let mut policy = ContextPolicy::default();
         assert_eq!(policy.role_file("chief"), ".claude/roles/chief.md");
         policy.role_folder = Some("/srv/roles/".into());

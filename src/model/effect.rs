@@ -1,4 +1,4 @@
-//! What a command does to the world.
+//! The effect of a command.
 
 /// The effect of a command, from the weakest to the strongest; a whole command has the strongest of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

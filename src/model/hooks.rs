@@ -1,10 +1,10 @@
-//! Hooks that an operator adds to ours.
+//! Hooks that the operator configures in `hosts.yaml`.
 
-/// A hook of `hosts.yaml`: where it stands in the client's settings, and how.
+/// A hook from `hosts.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnHook {
     /// The client's name of the event.
     pub event: String,
-    /// The group that stands for it in the settings, as JSON text in the client's form.
+    /// Its group in the client's settings, as JSON.
     pub group: String,
 }

@@ -1,9 +1,9 @@
-//! The hosts and services of the homelab, and the names under which commands speak of them.
+//! Hosts and services, and the names that commands use for them.
 
 use super::action::Target;
 use super::checks::{DnsName, Engine, Health, TcpPort};
 
-/// Everything that `hosts.yaml` lists, in its order.
+/// The hosts and services of `hosts.yaml`, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inventory {
     /// The DNS domain from which health URLs and DNS names are derived.
@@ -14,10 +14,10 @@ pub struct Inventory {
     pub services: Vec<Service>,
 }
 
-/// A machine that services run on.
+/// A machine that runs services.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// The name that people use.
+    /// Its name.
     pub name: String,
     /// An IPv4 or IPv6 address, or a DNS name.
     pub address: String,
@@ -25,12 +25,12 @@ pub struct Host {
     pub ssh: Option<String>,
 }
 
-/// A service and the names of its parts. All of them share one budget.
+/// A service and the names of its parts, which share one budget.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Service {
-    /// The name under which budgets and events are kept.
+    /// Its name in budgets and events.
     pub name: String,
-    /// The host it runs on, by name.
+    /// The name of the host that it runs on.
     pub host: Option<String>,
     /// Container names and compose service names.
     pub containers: Vec<String>,
@@ -44,18 +44,18 @@ pub struct Service {
     pub releases: Vec<String>,
     /// Ansible playbooks, by file name.
     pub playbooks: Vec<String>,
-    /// How its health is asked for over HTTP.
+    /// Its HTTP health endpoint.
     pub health: Option<Health>,
     /// The DNS name that must resolve.
     pub dns: Option<DnsName>,
     /// Ports that must accept connections.
     pub tcp: Vec<TcpPort>,
-    /// What runs its containers.
+    /// The container engine.
     pub engine: Engine,
 }
 
 impl Service {
-    /// The names of its containers; a service that lists none runs in a container of its own name.
+    /// The names of its containers; its own name if it lists none.
     pub fn container_names(&self) -> Vec<&str> {
         if self.containers.is_empty() {
             vec![&self.name]
@@ -64,7 +64,7 @@ impl Service {
         }
     }
 
-    /// The containers that should be running: none where it runs as units or workloads and lists no container.
+    /// The containers that should be running: none if it lists units or workloads, but no containers.
     pub fn own_containers(&self) -> Vec<&str> {
         let elsewhere = !self.units.is_empty() || !self.workloads.is_empty();
         if self.containers.is_empty() && elsewhere { vec![] } else { self.container_names() }
@@ -97,10 +97,10 @@ impl Service {
 }
 
 impl Inventory {
-    /// The service that a command's target belongs to. A name that no service lists is its own service;
-    /// `None` when the target could not be told or is none.
+    /// The service of a command's target. A name that no service lists is a service of its own; `None` if the target
+    /// cannot be determined or has no service.
     ///
-    /// `host` decides between services on different hosts that use the same name for a part.
+    /// `host` decides if several services use the name for a part.
     pub fn service_of(&self, target: &Target, host: Option<&str>) -> Option<String> {
         if let Target::Playbook(playbook) = target
             && let Some(stated) = &playbook.stated
@@ -130,20 +130,19 @@ impl Inventory {
         }
     }
 
-    /// The host of this name.
+    /// The host with this name.
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|host| host.name == name)
     }
 
-    /// The service that a person or an agent means by this name: its own, or that of any of its parts.
+    /// The name of the service with this name, else of the service with a part of this name, else the name itself.
     pub fn service_named(&self, written: &str) -> String {
         let own = || self.services.iter().find(|service| service.name == written);
         let part = || self.services.iter().find(|service| service.has_part(written));
         own().or_else(part).map_or_else(|| written.to_owned(), |service| service.name.clone())
     }
 
-    /// The inventory's name of a host that a command names by name, address or ssh destination; a host
-    /// that is not listed keeps the name that was written.
+    /// The name of the host with this name, address or ssh destination; the text itself if no host matches.
     pub fn host_of<'a>(&'a self, written: &'a str) -> &'a str {
         self.hosts
             .iter()
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_container_name_is_told_apart_by_its_host() {
+    fn the_host_decides_between_services_with_the_same_container_name() {
         let inventory = inventory();
         let dns = Target::Container("dns".into());
         assert_eq!(inventory.service_of(&dns, Some("ie01")).as_deref(), Some("unbound"));
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_playbook_belongs_to_the_service_that_is_stated_then_listed_then_guessed() {
+    fn the_service_of_a_playbook_is_the_stated_then_the_listed_then_the_guessed_one() {
         let inventory = inventory();
         let playbook = |stated: Option<&str>, guessed: &str| {
             Target::Playbook(Playbook {
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_is_meant_by_its_own_name_before_any_part_of_another() {
+    fn a_service_name_takes_precedence_over_a_part_of_another_service() {
         let mut inventory = inventory();
         inventory.services[1].containers.push("adguard".into());
         inventory.services[1].units.push("resolver".into());
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_known_by_name_address_and_ssh_destination() {
+    fn finds_hosts_by_name_address_and_ssh_destination() {
         let inventory = inventory();
         for written in ["ie01", "192.0.2.1", "ie01.lan"] {
             assert_eq!(inventory.host_of(written), "ie01");

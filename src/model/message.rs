@@ -1,30 +1,30 @@
-//! Whom a session may write to: what a command says of its recipients, and the contacts that an installation has.
+//! Recipients of messages, contacts, and whom each mode may write to.
 
 use super::mode::Mode;
 
-/// One recipient of a message, as far as a command names it.
+/// A recipient of a message, as named by a command.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Recipient {
-    /// A mail address, a URL, or a name that the program knows: a tag of apprise, a mailbox, a channel.
+    /// A mail address, a URL, or a name such as an apprise tag, a mailbox or a channel.
     Written(String),
-    /// What this variable of the environment holds; nothing in the command sets it.
+    /// The value of an environment variable that the command itself does not set.
     Variable(String),
-    /// The operators, whose addresses only opsctl is told.
+    /// The operators, whose addresses only opsctl has.
     Operators,
-    /// It cannot be told, and why.
+    /// It cannot be determined, with the reason.
     Unread(&'static str),
 }
 
-/// Somebody who may be written to, or who may not.
+/// A contact from `hosts.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contact {
-    /// The name that people use.
+    /// Its name.
     pub name: String,
-    /// Mail addresses, URLs (all that begin with it, where one ends in `/`), `$VARIABLE`s, and names.
+    /// Mail addresses, URLs, URL prefixes that end in `/`, `$VARIABLE`s, and names.
     pub addresses: Vec<String>,
-    /// May be sent to.
+    /// Whether messages may be sent to it (`claude_direct`).
     pub direct: bool,
-    /// May be written to, but a person sends it.
+    /// Whether messages may only be drafted, for a person to send (`claude_draft`).
     pub draft: bool,
 }
 
@@ -39,7 +39,7 @@ impl Contact {
     }
 }
 
-/// Whether what is written stands for an address of a contact.
+/// Whether the recipient `written` matches an address of a contact.
 fn is_same(address: &str, written: &str) -> bool {
     if !address.contains("://") {
         return if address.contains('@') {
@@ -50,7 +50,7 @@ fn is_same(address: &str, written: &str) -> bool {
     }
     let web = |url: &str| url.starts_with("http://") || url.starts_with("https://");
     let (mut address, mut written) = (plain_url(address), plain_url(written));
-    // A list of URLs, a way out of a folder: what it comes to is not what it begins with.
+    // A list of URLs or a path with `..` may lead elsewhere than its beginning says.
     let doubtful = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
     let lowered = written.to_ascii_lowercase();
     if written.matches("://").count() > 1
@@ -63,7 +63,7 @@ fn is_same(address: &str, written: &str) -> bool {
         if address.matches('/').count() == 2 {
             address.push('/');
         }
-        // What follows a webhook's address is for the service; elsewhere it may name recipients.
+        // The query of a webhook is for the service; below a prefix it may name recipients.
         if !address.contains('?') && !address.ends_with('/') {
             written.truncate(written.find(['?', '#']).unwrap_or(written.len()));
         }
@@ -71,8 +71,8 @@ fn is_same(address: &str, written: &str) -> bool {
     if address.ends_with('/') { written.starts_with(&address) } else { written == address }
 }
 
-/// A URL with its scheme and host in small letters; `http` where no scheme is written. Other schemes than the web's
-/// stay as they are: what looks like their host may be a token.
+/// A URL with its scheme and host in lower case, and `http` as default scheme. The host is lowered for `http` and `https`
+/// only: elsewhere it may be a token.
 pub fn plain_url(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let scheme = scheme.to_ascii_lowercase();
@@ -85,25 +85,25 @@ pub fn plain_url(url: &str) -> String {
     }
 }
 
-/// Whom commands of a session may write to.
+/// The recipients that commands of a session may write to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Nobody.
+    /// No recipients.
     Nobody,
     /// The contacts that are tagged `claude_direct`.
     Contacts,
-    /// Anyone.
+    /// All recipients.
     Anyone,
 }
 
-/// The audience of each mode. A session without a mode is held to its tier alone.
+/// The audience of each mode. For a session without a mode, only its tier applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {
-    /// Where a person sits before it.
+    /// A person is at the terminal.
     pub interactive: Audience,
-    /// Where it works by itself.
+    /// The session works on a task unattended.
     pub mission: Audience,
-    /// Where nobody looks.
+    /// The session runs in the background, unattended.
     pub background: Audience,
 }
 
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_stands_for_itself_and_for_what_is_below_it() {
+    fn an_address_matches_itself_and_a_prefix_what_is_below_it() {
         for (address, written) in [
             ("anna@example.net", "Anna@Example.net"),
             ("family", "family"),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_begins_like_an_address_is_somebody_else() {
+    fn a_recipient_that_only_begins_like_an_address_does_not_match() {
         for (address, written) in [
             ("anna@example.net", "anna@example.net.evil.org"),
             ("family", "Family"),

@@ -1,10 +1,9 @@
-//! Plain types that every layer above shares. No file, socket, clock or database is reached from here,
-//! and none of these types knows JSON, YAML or SQL.
+//! Plain types that all layers share. They access no file, socket, clock or database, and do not depend on JSON, YAML
+//! or SQL.
 
 pub mod action;
 pub mod checks;
 pub mod context;
-pub mod distance;
 pub mod effect;
 pub mod event;
 pub mod hooks;
@@ -14,8 +13,11 @@ pub mod mode;
 pub mod notice;
 pub mod percentile;
 pub mod policy;
+pub mod relative_time;
 pub mod rules;
 pub mod session;
 pub mod thousands;
+pub mod tier;
 pub mod verb;
 pub mod verdict;
+pub mod window;

@@ -1,13 +1,13 @@
-//! How a session is led, which decides whom it may write to.
+//! The mode of a session, which determines whom it may write to.
 
-/// The mode of a session, as the one who started it says.
+/// The mode of a session, from `CLAUDE_SESSION_MODE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// A person sits before it.
+    /// A person is at the terminal.
     Interactive,
-    /// It works on a task by itself.
+    /// The session works on a task unattended.
     Mission,
-    /// It works beside others, and nobody looks.
+    /// The session runs in the background, unattended.
     Background,
 }
 
@@ -15,7 +15,7 @@ impl Mode {
     /// Every mode.
     pub const ALL: [Self; 3] = [Self::Interactive, Self::Mission, Self::Background];
 
-    /// The word for it, in `CLAUDE_SESSION_MODE`, in `hosts.yaml` and in messages.
+    /// Its name in `CLAUDE_SESSION_MODE`, `hosts.yaml` and messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Interactive => "interactive",
@@ -24,7 +24,7 @@ impl Mode {
         }
     }
 
-    /// The mode of this name; `None` for any other word.
+    /// The mode with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == name)
     }

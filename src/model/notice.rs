@@ -1,37 +1,37 @@
-//! What an operator is to hear.
+//! Notifications to the operators.
 
 use chrono::{DateTime, Utc};
 
 use super::event::Level;
 
-/// A message to the operators.
+/// A notification to the operators.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// What it is about, e.g. `budget/restart/jellyfin`: the same thing is told once while it is `quiet_until`.
+    /// Its subject, e.g. `budget/restart/jellyfin`. Notices with one key are rate limited by `quiet_until`.
     pub key: String,
-    /// No other notice with this key goes out before then; `None`: each one does.
+    /// Until this time, further notices with this key are suppressed; `None` for no rate limit.
     pub quiet_until: Option<DateTime<Utc>>,
-    /// How serious it is.
+    /// The severity.
     pub level: Level,
-    /// One line.
+    /// The title, one line.
     pub title: String,
-    /// The text, built from parsed values only: no secret of a command line reaches the operators' channels.
+    /// The text. It contains parsed values only, so that no secret of a command line is sent.
     pub body: Body,
-    /// What targets in an apprise configuration file are chosen by, besides the level.
+    /// Tags, in addition to the level, that select targets in an apprise configuration file.
     pub tags: Vec<String>,
 }
 
-/// The text of a notice. Not every target understands Markdown, so it reads well as it stands.
+/// The text of a notice. Markdown must be readable as plain text, because not every target renders it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// Markdown, as this program writes it.
+    /// Markdown written by opsctl.
     Markdown(String),
-    /// Plain text, as somebody else wrote it.
+    /// Plain text from another program.
     Plain(String),
 }
 
 impl Body {
-    /// The text as it is.
+    /// The text, unchanged.
     pub fn text(&self) -> &str {
         match self {
             Self::Markdown(text) | Self::Plain(text) => text,

@@ -1,12 +1,13 @@
-//! Percentiles of what was measured.
+//! Percentiles of durations.
 
-/// The smallest value that so many per cent do not exceed; 0 of none.
+/// The smallest value that at least `percent` per cent of the values do not exceed; 0 without values. `ascending` must
+/// be sorted.
 pub fn percentile(ascending: &[i64], percent: usize) -> i64 {
     let rank = (ascending.len() * percent).div_ceil(100).saturating_sub(1);
     ascending.get(rank).copied().unwrap_or(0)
 }
 
-/// Whole microseconds in milliseconds: exact far beyond any time that a hook may take.
+/// Converts microseconds to milliseconds; at most 2^32 - 1 microseconds.
 pub fn milliseconds(micros: i64) -> f64 {
     f64::from(u32::try_from(micros).unwrap_or(u32::MAX)) / 1e3
 }
@@ -16,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_a_value_that_was_measured() {
+    fn a_percentile_is_one_of_the_values() {
         let hundred: Vec<i64> = (1..=100).collect();
         for (times, expected) in
             [(&hundred[..], [50, 95, 99]), (&[7], [7, 7, 7]), (&[1, 2], [1, 2, 2]), (&[], [0, 0, 0])]

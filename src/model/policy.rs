@@ -1,35 +1,34 @@
-//! The limits that `hosts.yaml` states.
+//! The policy section of `hosts.yaml`.
 
-use std::fmt;
 use std::path::PathBuf;
-
-use chrono::TimeDelta;
 
 use super::action::ActionKind;
 use super::checks::Verification;
 use super::message::{Contact, Modes};
 use super::rules::Rules;
+pub use super::tier::Tier;
+pub use super::window::Window;
 
-/// All limits of one installation.
+/// The policy of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Stops, starts and restarts per service.
+    /// The budget for stops, starts and restarts per service.
     pub restart: Budget,
-    /// Redeployments per service.
+    /// The budget for redeployments per service.
     pub redeployment: Budget,
-    /// What happens to an action whose service cannot be told.
+    /// How actions are handled whose target service cannot be determined.
     pub unresolved: Unresolved,
-    /// What happens to an action when the ledger cannot be read or written.
+    /// How actions are handled if the ledger cannot be read or written.
     pub on_failure: OnFailure,
-    /// Rights and defaults of tiers 1, 2 and 3, in this order.
+    /// The rights of tiers 1, 2 and 3, in this order.
     pub tiers: [TierPolicy; 3],
-    /// What a session has to prove that acted on services.
+    /// The verification before a session ends.
     pub verify: Verification,
-    /// Rules about commands, files and tools, beside the defaults.
+    /// Rules about commands, files and tools, in addition to the defaults.
     pub rules: Rules,
-    /// Whom the modes may write to.
+    /// The recipients that each mode may write to.
     pub modes: Modes,
-    /// The people and places that may be written to, or may not.
+    /// The contacts.
     pub contacts: Vec<Contact>,
 }
 
@@ -51,7 +50,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The budget of a kind of action; `None` for kinds that are not counted.
+    /// The budget for a kind of action; `None` for kinds without one.
     pub const fn budget(&self, kind: ActionKind) -> Option<&Budget> {
         match kind {
             ActionKind::Restart => Some(&self.restart),
@@ -71,167 +70,54 @@ impl Policy {
     }
 }
 
-/// So many actions in any window of this length.
+/// At most this many actions within one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Actions allowed per window.
+    /// The number of actions that are allowed per window.
     pub limit: u32,
     /// The length of the sliding window.
     pub window: Window,
 }
 
-/// A length of time of at least one second, written as people write it: `4h`, `1h30m`, `2d`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window(TimeDelta);
-
-impl Window {
-    /// Ten seconds.
-    pub const TEN_SECONDS: Self = Self(TimeDelta::seconds(10));
-    /// Thirty seconds.
-    pub const HALF_A_MINUTE: Self = Self(TimeDelta::seconds(30));
-
-    /// A window of so many whole hours.
-    pub const fn hours(hours: u16) -> Self {
-        Self(TimeDelta::seconds(hours as i64 * 3600))
-    }
-
-    /// A window of so many whole minutes.
-    pub const fn minutes(minutes: u16) -> Self {
-        Self(TimeDelta::seconds(minutes as i64 * 60))
-    }
-
-    /// A window of so many seconds; `None` unless it is between one second and ten years.
-    pub fn seconds(seconds: i64) -> Option<Self> {
-        (1..=315_360_000).contains(&seconds).then(|| Self(TimeDelta::seconds(seconds)))
-    }
-
-    /// The length.
-    pub const fn delta(self) -> TimeDelta {
-        self.0
-    }
-
-    /// Reads `90s`, `30m`, `4h`, `2d` and sums of them such as `1h30m`; `None` for anything else.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut total: i64 = 0;
-        let mut rest = text.trim();
-        if rest.is_empty() {
-            return None;
-        }
-        while !rest.is_empty() {
-            let digits = rest.find(|c: char| !c.is_ascii_digit())?;
-            let (number, tail) = rest.split_at(digits);
-            let mut chars = tail.chars();
-            let unit = match chars.next()? {
-                's' => 1,
-                'm' => 60,
-                'h' => 3600,
-                'd' => 86_400,
-                _ => return None,
-            };
-            total = total.checked_add(number.parse::<i64>().ok()?.checked_mul(unit)?)?;
-            rest = chars.as_str();
-        }
-        Self::seconds(total)
-    }
-}
-
-impl fmt::Display for Window {
-    /// In hours where they come out even, as the limits of Claude Ops are spoken of (`24h`, not `1d`).
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.num_seconds();
-        let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-        if hours > 0 {
-            write!(f, "{hours}h")?;
-        }
-        if minutes > 0 {
-            write!(f, "{minutes}m")?;
-        }
-        if rest > 0 {
-            write!(f, "{rest}s")?;
-        }
-        Ok(())
-    }
-}
-
-/// The fate of an action whose service cannot be told.
+/// How actions are handled whose target service cannot be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unresolved {
-    /// It counts against a budget shared by all such actions on its host.
+    /// They count against a budget that all such actions on a host share.
     Budget,
-    /// It runs uncounted.
+    /// They are allowed and not counted.
     Allow,
-    /// It is denied.
+    /// They are denied.
     Deny,
 }
 
-/// The fate of an action when the ledger fails.
+/// How actions are handled if the ledger or the hook fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    /// It runs, and the failure is reported.
+    /// Fails open: they are allowed, and the failure is reported.
     Open,
-    /// It is denied.
+    /// Fails closed: they are denied.
     Closed,
 }
 
-/// How far an agent may go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tier {
-    /// Tier 1 looks and reports.
-    Observe,
-    /// Tier 2 restarts services.
-    Remediate,
-    /// Tier 3 also redeploys them.
-    Full,
-}
-
-impl Tier {
-    /// Every tier, from the lowest.
-    pub const ALL: [Self; 3] = [Self::Observe, Self::Remediate, Self::Full];
-
-    /// The tier of this number; `None` unless it is 1, 2 or 3.
-    pub const fn from_number(number: u8) -> Option<Self> {
-        match number {
-            1 => Some(Self::Observe),
-            2 => Some(Self::Remediate),
-            3 => Some(Self::Full),
-            _ => None,
-        }
-    }
-
-    /// 1, 2 or 3.
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::Observe => 1,
-            Self::Remediate => 2,
-            Self::Full => 3,
-        }
-    }
-
-    /// The next tier up, if there is one.
-    pub const fn above(self) -> Option<Self> {
-        Self::from_number(self.number() + 1)
-    }
-}
-
-/// What a tier may do.
+/// The rights of a tier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TierPolicy {
-    /// The model that runs it.
+    /// The model of its sessions.
     pub model: String,
-    /// The client's tools that exist in its sessions.
+    /// The client's tools that are enabled in its sessions.
     pub tools: Vec<String>,
-    /// The kinds of action it may take.
+    /// The kinds of action that are allowed.
     pub allow: Vec<ActionKind>,
-    /// Beginnings of commands that it never runs, beside those that follow from `allow`.
+    /// Prefixes of denied commands, in addition to those that follow from `allow`.
     pub deny: Vec<String>,
-    /// How long a session may run.
+    /// The maximum duration of a session.
     pub deadline: Window,
-    /// The file of its prompt, in the place of the rendered one.
+    /// A prompt file that replaces the rendered prompt.
     pub prompt: Option<PathBuf>,
 }
 
 impl TierPolicy {
-    /// What a tier may do where `hosts.yaml` does not say otherwise.
+    /// The default rights of a tier.
     pub fn default_of(tier: Tier) -> Self {
         use ActionKind::{Notification, PullRequest, Redeployment, Restart};
         let (model, allow, minutes): (_, &[ActionKind], _) = match tier {
@@ -252,39 +138,11 @@ impl TierPolicy {
     }
 }
 
-/// Whether this can be the name of a model: an alias, a full name, that of a cloud provider, a size of
-/// context (`opus`, `sonnet[1m]`, `eu.anthropic.claude-x:0`). It is an argument of the client's, so never
+/// Whether this is a valid model name: an alias, a full name, or a name of a cloud provider, with an optional context
+/// size (`opus`, `sonnet[1m]`, `eu.anthropic.claude-x:0`). It becomes an argument of the client, so it must not look like
 /// an option.
 pub fn is_model(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.len() <= 256
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-:@/[]".contains(c))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_read_and_print_as_people_write_them() {
-        for (text, seconds, printed) in [
-            ("4h", 14_400, "4h"),
-            ("24h", 86_400, "24h"),
-            ("2d", 172_800, "48h"),
-            ("90m", 5_400, "1h30m"),
-            ("1h30m", 5_400, "1h30m"),
-            ("45s", 45, "45s"),
-        ] {
-            let window = Window::parse(text).unwrap();
-            assert_eq!(window.delta().num_seconds(), seconds, "{text}");
-            assert_eq!(window.to_string(), printed, "{text}");
-        }
-    }
-
-    #[test]
-    fn windows_without_a_unit_or_a_length_are_refused() {
-        for text in ["", "4", "h", "4 h", "-4h", "0h", "4h3", "4x", "99999999999999999999h", "1.5h"] {
-            assert_eq!(Window::parse(text), None, "{text:?}");
-        }
-    }
 }

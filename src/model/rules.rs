@@ -1,44 +1,44 @@
-//! The rules of `hosts.yaml` about commands, files and tools, beside those that every installation has.
+//! The rules of `hosts.yaml` about commands, files and tools.
 
 use super::action::{ActionKind, Verb};
-use super::policy::Tier;
+use super::tier::Tier;
 use crate::catalogue::Catalogue;
 
-/// What an installation adds to the rules that come with this program, or takes from them.
+/// Rules that an installation adds to the default rules, and default rules that it disables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rules {
-    /// The programs that are known, those of `programs` among them.
+    /// The catalogue of programs, including those of `programs`.
     pub catalogue: Catalogue,
-    /// Commands that nobody runs. One with the name of a default takes its place.
+    /// Commands that are always denied. A rule with the name of a default rule replaces it.
     pub never: Vec<NeverRule>,
-    /// Names of defaults that do not hold here.
+    /// The names of disabled default rules.
     pub off: Vec<String>,
-    /// Folders with data, beside the usual ones.
+    /// Data folders, in addition to the default ones.
     pub data: Vec<String>,
-    /// Files that are not written, beside the usual ones; a later rule wins.
+    /// Write-protected files, in addition to the default ones; the last matching rule decides.
     pub protect: Vec<PathRule>,
-    /// Files that are not read either, beside the usual ones; a later rule wins.
+    /// Files that must not be read, in addition to the default ones; the last matching rule decides.
     pub secret: Vec<PathRule>,
-    /// Tools of MCP servers that act.
+    /// Actions of the tools of MCP servers.
     pub tools: Vec<ToolRule>,
-    /// Addresses that take messages over HTTP, beside the usual ones.
+    /// URLs that accept messages, in addition to the default ones.
     pub webhooks: Vec<String>,
 }
 
-/// Where a rule holds.
+/// Where a rule applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Where {
     /// On the machine where the agent runs.
     Local,
     /// On other machines.
     Remote,
-    /// Everywhere.
+    /// On every machine.
     #[default]
     Any,
 }
 
 impl Where {
-    /// Whether it holds at a place.
+    /// Whether the rule applies to a command on another machine (`remote`) or on this one.
     pub const fn holds(self, remote: bool) -> bool {
         match self {
             Self::Local => !remote,
@@ -48,43 +48,43 @@ impl Where {
     }
 }
 
-/// A command that is not run.
+/// A rule about commands that are always denied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeverRule {
-    /// Its name, in denials and to replace it.
+    /// Its name, which denials show.
     pub name: String,
-    /// Patterns in the language of `policy::pattern`; one of them is enough.
+    /// Patterns in the language of `policy::pattern`; a command that matches one of them is denied.
     pub patterns: Vec<String>,
-    /// Why not, and what to do instead.
+    /// The reason, and what to do instead.
     pub reason: String,
-    /// Where it holds.
+    /// Where the rule applies.
     pub place: Where,
-    /// The tiers at which it holds; empty is at every one, and without one.
+    /// The tiers to which the rule applies; empty for all sessions, with or without a tier.
     pub tiers: Vec<Tier>,
 }
 
-/// Files named by a glob.
+/// A rule about files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathRule {
-    /// The glob; a leading `!` excepts what it names.
+    /// The glob; a leading `!` makes it an exception.
     pub glob: String,
-    /// Where it holds.
+    /// Where the rule applies.
     pub place: Where,
 }
 
-/// What a tool of an MCP server does.
+/// The action of an MCP server's tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolRule {
-    /// The client's name of the tool, `mcp__SERVER__TOOL`.
+    /// The tool's name in the client, `mcp__SERVER__TOOL`.
     pub tool: String,
-    /// The kind of action; [`ActionKind::Forbidden`] for a tool that nobody calls.
+    /// The kind of action; [`ActionKind::Forbidden`] for a disabled tool.
     pub kind: ActionKind,
-    /// What is done.
+    /// The verb.
     pub verb: Verb,
-    /// The argument that names the service, as a name or a JSON pointer.
+    /// The argument with the service, as a name or a JSON pointer.
     pub service: Option<String>,
-    /// The argument that names the host.
+    /// The argument with the host, as a name or a JSON pointer.
     pub host: Option<String>,
-    /// The argument that names the recipients of a message.
+    /// The argument with the recipients of a message, as a name or a JSON pointer.
     pub to: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! Large numbers for people.
+//! Formatting of large numbers.
 
-/// A whole number with its thousands apart: `123456` as `123,456`.
+/// Formats a number with thousands separators: `123,456`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_third_digit_from_the_right_is_set_apart() {
+    fn separates_groups_of_three_digits() {
         for (number, text) in [(0, "0"), (12, "12"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")]
         {
             assert_eq!(grouped(number), text);

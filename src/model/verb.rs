@@ -1,13 +1,13 @@
-//! What an action does.
+//! The verbs of actions.
 
-/// What is done to the target. `Stop` opens a cycle that the next `Start` of the same service closes.
+/// What an action does to its target. `Stop` opens a cycle that the next `Start` of the same service closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verb {
-    /// Stopped and started in one go.
+    /// Stops and starts the target.
     Restart,
-    /// Taken down: `stop`, `kill`, `down`, `rm -f`.
+    /// Takes the target down: `stop`, `kill`, `down`, `rm -f`.
     Stop,
-    /// Brought up: `start`, `up`.
+    /// Brings the target up: `start`, `up`.
     Start,
     /// `helm install|upgrade`, `ansible-playbook`.
     Deploy,
@@ -17,11 +17,11 @@ pub enum Verb {
     Uninstall,
     /// `kubectl scale`.
     Scale,
-    /// A pull request is opened.
+    /// Opens a pull request.
     Create,
-    /// A notification is sent.
+    /// Sends a message.
     Send,
-    /// The guard itself is loosened.
+    /// Weakens opsctl's own limits.
     Loosen,
 }
 

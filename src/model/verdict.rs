@@ -1,30 +1,30 @@
-//! What the guard says about a command.
+//! The guard's verdict on a tool call.
 
-/// The answer to one tool call.
+/// The verdict on a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// No objection. This is not approval: the client's own permissions still apply.
+    /// Allowed by opsctl. The client's own permissions still apply.
     Silent,
-    /// The command must not run; one reason per rule that objects, the most important first.
+    /// Denied, with one reason per rule, most important first.
     Deny(Vec<Reason>),
 }
 
-/// Why a command is denied.
+/// The reason for a denial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
-    /// The rule that objects, e.g. `budget`, `tier`, `forbidden`.
+    /// The rule, e.g. `budget`, `tier`, `forbidden`.
     pub rule: &'static str,
-    /// One or two sentences that name the thing and what to do instead.
+    /// One or two sentences with the cause and what to do instead.
     pub text: String,
 }
 
-/// An action whose target has been looked up in the inventory.
+/// An action with its service and host from the inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedAction {
-    /// As it was read from the command.
+    /// The action as parsed from the command.
     pub action: super::action::Action,
-    /// The service it belongs to; `None` when it cannot be told.
+    /// The target service; `None` if it cannot be determined.
     pub service: Option<String>,
-    /// The host's name in the inventory, or as written when it is not listed; `None` is here.
+    /// The host's name in the inventory, or as written if it is not listed; `None` for this machine.
     pub host: Option<String>,
 }

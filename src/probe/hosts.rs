@@ -11,7 +11,7 @@ use crate::model::inventory::Host;
 pub struct Found<'a> {
     /// The host.
     pub host: &'a Host,
-    /// Whether it answers.
+    /// Whether it answered.
     pub reachability: Reachability,
 }
 

@@ -1,4 +1,4 @@
-//! Looking at the world: whether hosts answer, and whether services are healthy.
+//! Network checks: reachability of hosts and health of services.
 
 pub mod health;
 pub mod hosts;

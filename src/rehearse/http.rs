@@ -1,4 +1,4 @@
-//! As much of an HTTP/1.1 server as the client needs to reach a model on loopback.
+//! A minimal HTTP/1.1 server for the scripted model on loopback.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// More than any conversation of a rehearsal.
+/// The maximum size of a request body, in bytes.
 const MAX_BODY: u64 = 64 * 1024 * 1024;
+/// The maximum length of a header line, in bytes.
 const MAX_HEAD: u64 = 64 * 1024;
-/// A client that says nothing for so long has gone.
+/// The timeout of a connection.
 const IDLE: Duration = Duration::from_mins(3);
 
-/// A request, as far as it matters here.
+/// A request.
 pub struct Request {
-    /// `GET`, `POST` and so on.
+    /// The method, such as `POST`.
     pub method: String,
     /// The path without the query.
     pub path: String,
@@ -23,9 +24,9 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-/// An answer.
+/// A response.
 pub struct Response {
-    /// 200, 404 and so on.
+    /// The status code.
     pub status: u16,
     /// The media type.
     pub content_type: &'static str,
@@ -33,14 +34,14 @@ pub struct Response {
     pub body: String,
 }
 
-/// A server on a loopback port of its own, gone when dropped.
+/// A server on a free loopback port, stopped on drop.
 pub struct Server {
     address: SocketAddr,
     stopping: Arc<AtomicBool>,
 }
 
 impl Server {
-    /// Answers every request through `answer`, each connection in a thread of its own.
+    /// Starts a server that answers requests with `answer`, with one thread per connection.
     pub fn start(answer: impl Fn(&Request) -> Response + Send + Sync + 'static) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -52,7 +53,7 @@ impl Server {
                     break;
                 }
                 let answer = Arc::clone(&answer);
-                // A connection that breaks is the other side's affair: it asks again or complains itself.
+                // The client handles connection errors.
                 thread::spawn(move || stream.and_then(|stream| serve(stream, &*answer)));
             }
         });
@@ -68,7 +69,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::Relaxed);
-        // Wakes the thread that accepts; if that fails it has ended already.
+        // Wakes the accepting thread; if this fails, it has ended already.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -91,7 +92,7 @@ fn serve(stream: TcpStream, answer: &dyn Fn(&Request) -> Response) -> io::Result
     Ok(())
 }
 
-/// The next request; `None` when the other side has closed the connection.
+/// Reads the next request; `None` if the connection is closed.
 fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let Some(first) = line(reader)? else { return Ok(None) };
     let mut words = first.split(' ');
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_read_by_its_length_or_in_chunks() {
+    fn reads_bodies_with_content_length_or_chunks() {
         let counted = "POST /v1/messages?beta=true HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello";
         assert_eq!(body(counted).as_deref(), Some("hello"));
         let chunked =
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_without_end_is_refused() {
+    fn rejects_bodies_that_are_too_large() {
         let request = format!("POST / HTTP/1.1\r\ncontent-length: {}\r\n\r\n", u64::MAX);
         assert!(read(&mut request.as_bytes()).is_err());
         let request = "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n";

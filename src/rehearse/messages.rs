@@ -1,21 +1,21 @@
-//! The shapes of the Messages API that a rehearsal needs: requests are read, answers written.
+//! Requests and responses of the Messages API, as far as a rehearsal needs them.
 
 use serde_json::{Value, json};
 
-use super::model::{Step, ToolResult};
+use super::script::Step;
 
-/// Who asks.
+/// The sender of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The session's agent, or a subagent.
     Agent,
     /// The verifier of an agent hook.
     Verifier,
-    /// The client itself, for a title or a summary.
+    /// The client, for a title or a summary.
     Errand,
 }
 
-/// Who asks, as the tools on offer tell.
+/// The sender of a request, derived from the offered tools.
 pub fn role(body: &Value) -> Role {
     let tools = || list(body, "tools");
     if tools().any(|tool| text(tool, "name") == "StructuredOutput") {
@@ -35,6 +35,15 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// The result of a tool call, as the model receives it.
+#[derive(Debug, Clone)]
+pub struct ToolResult {
+    /// The text.
+    pub text: String,
+    /// Whether the client marks it as an error: denied or failed.
+    pub is_error: bool,
+}
+
 /// The results of tool calls in a request, with the ids of their calls.
 pub fn tool_results(body: &Value) -> impl Iterator<Item = (&str, ToolResult)> {
     let blocks = list(body, "messages").flat_map(|message| list(message, "content"));
@@ -44,17 +53,17 @@ pub fn tool_results(body: &Value) -> impl Iterator<Item = (&str, ToolResult)> {
     })
 }
 
-/// The first message: the prompt, with whatever the client put before it.
+/// The first message: the prompt, with the context before it.
 pub fn opening(body: &Value) -> String {
     list(body, "messages").next().map(flat).unwrap_or_default()
 }
 
-/// Every text of the conversation so far.
+/// The text of the conversation so far.
 pub fn conversation(body: &Value) -> String {
     list(body, "messages").map(flat).collect::<Vec<_>>().join("\n")
 }
 
-/// The text of a content value, whatever its shape: a string, a block, or a list of blocks.
+/// The text of a content value: a string, a block, or a list of blocks.
 fn flat(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -94,12 +103,12 @@ fn message(number: usize, model: &str, content: &[Value], stop_reason: Option<&s
     })
 }
 
-/// The answer as one object.
+/// The response as one object.
 pub fn whole(number: usize, model: &str, step: &Step) -> Value {
     message(number, model, &[block(number, step)], Some(stop_reason(step)))
 }
 
-/// The answer as the events of a stream.
+/// The response as a stream of events.
 pub fn stream(number: usize, model: &str, step: &Step) -> String {
     let id = format!("toolu_{number:024}");
     let call = |name: &str| json!({"type": "tool_use", "id": id, "name": name, "input": {}});

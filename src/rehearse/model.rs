@@ -1,56 +1,22 @@
-//! The scripted model: it does what the script says, whatever the client tells it, and remembers what it was told.
+//! The scripted model: answers with the steps of a script and records all requests.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
 use super::http::{Request, Response, Server};
-use super::messages::{Role, conversation, opening, role, stream, tool_results, whole};
+use super::messages::{Role, ToolResult, conversation, opening, role, stream, tool_results, whole};
+use super::script::{SUBAGENT, Script, Step};
 
-/// One answer of the model.
-#[derive(Debug, Clone)]
-pub enum Step {
-    /// It runs a command.
-    Bash(String),
-    /// It calls a tool with this input.
-    Tool(&'static str, Value),
-    /// It says something, and ends its turn.
-    Say(&'static str),
-}
-
-/// What the model is going to do.
-#[derive(Debug, Default)]
-pub struct Script {
-    /// The session's own agent.
-    pub agent: VecDeque<Step>,
-    /// The subagent, known by [`SUBAGENT`] in its prompt.
-    pub subagent: VecDeque<Step>,
-    /// What the verifier of an agent hook finds, in order; then it has no objection.
-    pub verdicts: VecDeque<Value>,
-}
-
-/// The prompt of the one subagent that a script may start.
-pub const SUBAGENT: &str = "You are the subagent of a rehearsal.";
-
-/// What a tool call came to, as the model was told.
-#[derive(Debug, Clone)]
-pub struct ToolResult {
-    /// The text.
-    pub text: String,
-    /// The client calls it an error: denied, or failed.
-    pub is_error: bool,
-}
-
-/// The model behind a loopback port, gone when dropped.
+/// A model on a loopback port, stopped on drop.
 pub struct Model {
     server: Server,
     asked: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Model {
-    /// Starts to answer.
+    /// Starts the model.
     pub fn start(script: Script) -> io::Result<Self> {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&asked);
@@ -59,17 +25,17 @@ impl Model {
         Ok(Self { server, asked })
     }
 
-    /// Where the client finds it.
+    /// The URL of the model.
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// Everything that the model was told, a text for each request of the agent and its subagents.
+    /// The conversations, one text per request of the agent and its subagents.
     pub fn conversations(&self) -> Vec<String> {
         locked(&self.asked).iter().filter(|body| role(body) == Role::Agent).map(conversation).collect()
     }
 
-    /// What came of the tool calls, in order.
+    /// The results of tool calls, in order.
     pub fn tool_results(&self) -> Vec<ToolResult> {
         let mut results: Vec<(String, ToolResult)> = Vec::new();
         let asked = locked(&self.asked);
@@ -83,7 +49,7 @@ impl Model {
     }
 }
 
-/// A thread that panicked has left nothing half done here.
+/// Locks a mutex, even if a thread panicked: no update is left incomplete.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

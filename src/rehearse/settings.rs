@@ -1,18 +1,18 @@
-//! The settings in force, as far as a rehearsal may use them.
+//! The active settings, as far as a rehearsal uses them.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::RehearsalError;
+use super::report::RehearsalError;
 use crate::render::{MANAGED, SETTINGS};
 
-/// What a rehearsal takes over from the project's settings. Keys and addresses of real models stay out.
+/// The keys of the project's settings that a rehearsal uses. Keys and URLs of real models are left out.
 const REHEARSED: [&str; 4] = ["hooks", "permissions", "disableAllHooks", "allowManagedHooksOnly"];
 
-/// Environment variables that settings may set and that decide which model is asked.
-const LEADS_AWAY: [&str; 7] = [
+/// Environment variables in settings that select a model.
+const SELECTS_MODEL: [&str; 7] = [
     "ANTHROPIC_BASE_URL",
     "ANTHROPIC_AUTH_TOKEN",
     "CLAUDE_CODE_USE_BEDROCK",
@@ -22,7 +22,8 @@ const LEADS_AWAY: [&str; 7] = [
     "http_proxy",
 ];
 
-/// The project's settings; a text that is not JSON stays as it is, since the client has to cope with it, too.
+/// The project's settings, reduced to the used keys. Text that is not JSON is unchanged, because the client also has to
+/// handle it.
 pub fn of_project(project: &Path) -> Result<Option<String>, RehearsalError> {
     let path = project.join(SETTINGS);
     let text = match std::fs::read_to_string(&path) {
@@ -45,22 +46,22 @@ fn rehearsed(text: &str) -> String {
     }
 }
 
-/// The machine's settings are read by the client itself: they must not lead it to a real model.
+/// Checks that managed settings, which the client reads itself, do not select a real model.
 pub fn check_managed() -> Result<(), RehearsalError> {
     let Ok(text) = std::fs::read_to_string(MANAGED) else { return Ok(()) };
-    match leads_away(&text) {
-        Some(key) => Err(RehearsalError::LedAway { path: MANAGED.to_owned(), key }),
+    match selects_model(&text) {
+        Some(key) => Err(RehearsalError::RealModel { path: MANAGED.to_owned(), key }),
         None => Ok(()),
     }
 }
 
-fn leads_away(text: &str) -> Option<String> {
+fn selects_model(text: &str) -> Option<String> {
     let settings: Map<String, Value> = serde_json::from_str(text).ok()?;
     if settings.contains_key("apiKeyHelper") {
         return Some("apiKeyHelper".to_owned());
     }
     let environment = settings.get("env")?.as_object()?;
-    environment.keys().find(|name| LEADS_AWAY.contains(&name.as_str())).map(|name| format!("env.{name}"))
+    environment.keys().find(|name| SELECTS_MODEL.contains(&name.as_str())).map(|name| format!("env.{name}"))
 }
 
 #[cfg(test)]
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_and_addresses_of_real_models_stay_out() {
+    fn leaves_out_keys_and_urls_of_real_models() {
         let settings =
             r#"{"env": {"ANTHROPIC_BASE_URL": "x"}, "apiKeyHelper": "y", "hooks": {}, "model": "z"}"#;
         assert_eq!(rehearsed(settings), r#"{"hooks":{}}"#);
@@ -76,9 +77,12 @@ mod tests {
     }
 
     #[test]
-    fn managed_settings_that_name_a_model_are_told() {
-        assert_eq!(leads_away(r#"{"env": {"ANTHROPIC_BASE_URL": "x"}}"#).unwrap(), "env.ANTHROPIC_BASE_URL");
-        assert_eq!(leads_away(r#"{"apiKeyHelper": "x"}"#).unwrap(), "apiKeyHelper");
-        assert_eq!(leads_away(r#"{"env": {"LANG": "C"}, "hooks": {}}"#), None);
+    fn reports_managed_settings_that_select_a_model() {
+        assert_eq!(
+            selects_model(r#"{"env": {"ANTHROPIC_BASE_URL": "x"}}"#).unwrap(),
+            "env.ANTHROPIC_BASE_URL"
+        );
+        assert_eq!(selects_model(r#"{"apiKeyHelper": "x"}"#).unwrap(), "apiKeyHelper");
+        assert_eq!(selects_model(r#"{"env": {"LANG": "C"}, "hooks": {}}"#), None);
     }
 }

@@ -1,5 +1,5 @@
-//! The place of one session: temporary folders, stubs for every program that could reach something, an environment of
-//! its own, and the client in it.
+//! The environment of a rehearsed session: temporary folders, stubs for programs that could reach a service, and the
+//! client.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -13,18 +13,20 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
-use super::model::{Model, Script, ToolResult};
+use super::messages::ToolResult;
+use super::model::Model;
+use super::script::Script;
 use crate::inventory::compiled::Compiled;
 use crate::render::SETTINGS;
 use crate::runtime::installation::COMPILED_POLICY;
 
-/// A session takes a second or two, and half a minute more where a hook does not answer.
+/// The timeout of a session. It takes seconds, or half a minute if a hook does not answer.
 const DEADLINE: Duration = Duration::from_mins(2);
 
-/// What the agent may use.
+/// The tools of the agent.
 const TOOLS: &str = "Bash,Read,Write,Task";
 
-/// Programs that could reach a service: here they only leave a mark.
+/// Programs that could reach a service. Their stubs only record the call.
 const STUBS: &[&str] = &[
     "ansible-playbook",
     "apprise",
@@ -46,12 +48,12 @@ const STUBS: &[&str] = &[
     "wget",
 ];
 
-/// What every session of a rehearsal starts from.
+/// What all sessions of a rehearsal share.
 #[derive(Debug)]
 pub struct Props {
     /// The client's program.
     pub client: PathBuf,
-    /// The settings of the project, as far as they concern hooks and permissions; `None`: there are none.
+    /// The project's settings for hooks and permissions, if there are any.
     pub settings: Option<String>,
 }
 
@@ -61,23 +63,23 @@ pub struct Stage {
     folder: TempDir,
 }
 
-/// What a session left.
+/// The result of a session.
 #[derive(Debug)]
 pub struct Played {
-    /// How the client ended; `None`: not within the deadline.
+    /// The client's exit status; `None` after a timeout.
     pub status: Option<ExitStatus>,
-    /// What the model was told, a text for each request.
+    /// The conversations, one text per request.
     pub conversations: Vec<String>,
-    /// What came of the tool calls.
+    /// The results of tool calls.
     pub results: Vec<ToolResult>,
-    /// The stubs that ran, with their arguments.
+    /// The calls of stubs, with their arguments.
     pub marks: Vec<String>,
-    /// The last line of the client's complaints.
+    /// The last line of the client's stderr.
     pub complaint: String,
 }
 
 impl Stage {
-    /// Folders with the settings and a policy.
+    /// Creates the folders, with settings and policy.
     pub fn set(props: &Props, policy: &Compiled) -> io::Result<Self> {
         let stage = Self { folder: tempfile::Builder::new().prefix("opsctl-rehearsal-").tempdir()? };
         for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
@@ -97,24 +99,24 @@ impl Stage {
         Ok(stage)
     }
 
-    /// A path below the stage's folder.
+    /// A path in the stage's folder.
     pub fn path(&self, inside: &str) -> PathBuf {
         self.folder.path().join(inside)
     }
 
-    /// Writes a file below the stage's folder.
+    /// Writes a file in the stage's folder.
     pub fn write(&self, inside: &str, text: &str) -> io::Result<()> {
         let path = self.path(inside);
         fs::create_dir_all(path.parent().unwrap_or(&path))?;
         fs::write(path, text)
     }
 
-    /// What a file below the stage's folder holds; nothing when there is none.
+    /// Reads a file in the stage's folder; empty if it does not exist.
     pub fn read(&self, inside: &str) -> String {
         fs::read_to_string(self.path(inside)).unwrap_or_default()
     }
 
-    /// Runs a session to its end. `meanwhile` is called a few times each second as long as it runs.
+    /// Runs a session until it ends or times out. Calls `meanwhile` every 50 ms.
     pub fn play(
         &self,
         props: &Props,
@@ -137,8 +139,8 @@ impl Stage {
         })
     }
 
-    /// Nothing of the caller's own environment but the way to the system's programs; every tool is allowed, so that
-    /// the hooks alone hold the session.
+    /// The client's command, with an environment of its own. All tools are allowed, so that only the hooks restrict the
+    /// session.
     fn client(&self, props: &Props, tier: u8, model: &str) -> Command {
         let path = |inside: &str| self.path(inside).into_os_string();
         let mut search = path("bin");
@@ -177,7 +179,7 @@ impl Stage {
         command
     }
 
-    /// The hook that guards a tool call and is at work for this stage now, if there is one.
+    /// The running PreToolUse hook of this stage, if there is one.
     pub fn guard_at_work(&self) -> Option<Pid> {
         self.processes().into_iter().find(|pid| {
             let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
@@ -185,7 +187,7 @@ impl Stage {
         })
     }
 
-    /// The processes of this stage: their environment names its folder.
+    /// The processes of this stage, recognised by its folder in their environment.
     fn processes(&self) -> Vec<Pid> {
         let own =
             [b"CLAUDEOPS_STATE_DIR=", self.path("state").as_os_str().as_encoded_bytes(), b"\0"].concat();
@@ -200,16 +202,16 @@ impl Stage {
             .collect()
     }
 
-    /// Ends what a session left running: asynchronous hooks, background commands.
+    /// Kills processes that the session left running, such as asynchronous hooks.
     fn end_the_rest(&self) {
         for pid in self.processes() {
-            // It may have ended by itself.
+            // It may have ended meanwhile.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
 
-/// How the command line of a guarding hook reads in `/proc`.
+/// The command line of a PreToolUse hook in `/proc`.
 const PRE_TOOL_USE: &[u8] = b"\0hook\0pre-tool-use\0";
 
 fn wait(client: &mut Child, meanwhile: &mut impl FnMut()) -> io::Result<Option<ExitStatus>> {
@@ -220,7 +222,7 @@ fn wait(client: &mut Child, meanwhile: &mut impl FnMut()) -> io::Result<Option<E
         }
         if started.elapsed() > DEADLINE {
             if let Some(group) = i32::try_from(client.id()).ok().and_then(Pid::from_raw) {
-                // It may have ended in this very moment.
+                // It may have ended meanwhile.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             client.wait()?;

@@ -1,4 +1,4 @@
-//! What the machine's managed settings hold beside the hooks.
+//! Managed settings besides the hooks.
 
 use serde_json::{Map, Value, json};
 
@@ -7,8 +7,8 @@ use crate::inventory::compiled::Compiled;
 use crate::model::policy::Tier;
 use crate::policy::prefixes;
 
-/// The commands that no session runs whatever its arguments: those that the tier never runs which these
-/// files are for, and without one those that no tier runs.
+/// Prefixes of commands that the settings deny to every session: those that the rendered tier denies, or without a tier
+/// those that all tiers deny.
 pub fn denied(compiled: &Compiled) -> Vec<String> {
     let policy = &compiled.installation.policy;
     let of = |tier| prefixes::denied(policy.tier(tier), policy.rules.catalogue);
@@ -19,8 +19,8 @@ pub fn denied(compiled: &Compiled) -> Vec<String> {
     first.into_iter().filter(|prefix| others.iter().all(|other| other.contains(prefix))).collect()
 }
 
-/// Puts the hooks' protection in place: hooks of projects and users no longer run, nobody skips the
-/// permissions, and the commands in `denied` are refused. Rules that stand there already stay.
+/// Protects the hooks: disables hooks of projects and users, disables bypassing permissions, and denies the commands in
+/// `denied`. Existing rules stay.
 pub fn protect(settings: &mut Map<String, Value>, denied: &[String]) {
     settings.insert("allowManagedHooksOnly".to_owned(), json!(true));
     // In place, so that rendering again moves no key.

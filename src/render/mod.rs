@@ -1,10 +1,11 @@
-//! From the installation to the files that the client reads. Rendering is pure; `write` does the rest.
+//! Renders the files that the client reads. Rendering is pure; `output` reads and writes files.
 
-pub mod files;
 mod managed;
+pub mod output;
 mod own_hooks;
 pub mod prompts;
 pub mod settings;
+mod templates;
 pub mod tier_args;
 mod views;
 
@@ -13,68 +14,67 @@ pub use settings::VERIFIER;
 
 use std::path::{Path, PathBuf};
 
-use minijinja::syntax::SyntaxConfig;
+use minijinja::context;
 use minijinja::value::{Serde, Value};
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 
 use crate::inventory::compiled::{Compiled, CompiledError};
 use crate::model::checks::Verifier;
 use crate::model::policy::{OnFailure, Tier};
 use crate::runtime::installation::COMPILED_POLICY;
 
-/// Below the folder that is rendered to.
+/// The project's settings, relative to the output folder.
 pub const SETTINGS: &str = ".claude/settings.json";
-/// Where the client looks for settings that hold on the whole machine.
+/// The machine's managed settings.
 pub const MANAGED: &str = "/etc/claude-code/managed-settings.json";
-/// The prompt of the agent that verifies remediations, for people to read; the client gets it inline.
+/// The prompt of the verification agent, relative to the output folder. It is for people; the client gets it inline.
 pub const VERIFY_REMEDIATION: &str = ".claude/hooks/verify-remediation.md";
 
 /// The tools whose input is a shell command.
 const SHELL_TOOLS: &str = "Bash|Monitor|PowerShell";
 
-/// The tools that open files themselves.
+/// The tools that read or write files.
 const FILE_TOOLS: &str = "Write|Edit|MultiEdit|NotebookEdit|Read|Grep|Glob";
 
 /// Why nothing was rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// A template is wrong. It is part of this program, so this is its defect.
+    /// A template is invalid, which is a bug in opsctl.
     #[error("a template of opsctl is broken: {0}")]
     Template(#[from] minijinja::Error),
     /// The policy could not be compiled.
     #[error(transparent)]
     Compiled(#[from] CompiledError),
-    /// What a template gave is not JSON. This is a defect of this program, too.
+    /// The output of the settings template is not JSON, which is a bug in opsctl.
     #[error("the settings template gave no JSON: {0}")]
     Settings(serde_json::Error),
 }
 
-/// A file to be written, below the folder that is rendered to.
+/// A rendered file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// Where.
+    /// Its path, relative to the output folder or absolute.
     pub path: PathBuf,
-    /// Its whole text.
+    /// Its text.
     pub text: String,
 }
 
-/// What is to be rendered.
+/// The input of a rendering.
 pub struct Order<'a> {
     /// The inventory and the limits.
     pub compiled: &'a Compiled,
     /// The command that the hooks call.
     pub opsctl: &'a str,
-    /// What stands in the project's settings now; its keys that are not this program's stay.
+    /// The project's existing settings, whose other keys are kept.
     pub settings: &'a settings::Existing,
-    /// The machine's managed settings, when they are to hold the hooks.
+    /// The machine's managed settings, if they get the hooks.
     pub managed: Option<Managed<'a>>,
 }
 
-/// The settings that no project and no user can override.
+/// Managed settings.
 pub struct Managed<'a> {
-    /// Where.
+    /// Their path.
     pub file: &'a Path,
-    /// What stands in them now.
+    /// The existing managed settings.
     pub settings: &'a settings::Existing,
 }
 
@@ -82,13 +82,13 @@ pub struct Managed<'a> {
 pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
     let &Order { compiled, opsctl, settings, ref managed } = order;
     let services = Value::from(Serde(views::services(&compiled.installation.inventory)));
-    let mut templates = templates()?;
+    let mut templates = templates::environment()?;
     templates.add_template("settings.json", include_str!("../../templates/settings.json.j2"))?;
     templates
         .add_template("verify-remediation.md", include_str!("../../templates/verify-remediation.md.j2"))?;
     let verifier = templates.get_template("verify-remediation.md")?;
     let prompt = verifier.render(context! { opsctl, services, listed_in => () })?;
-    // The managed settings of an image outlive its hosts.yaml: what depends on the services is read anew.
+    // The managed settings of an image may be older than hosts.yaml, so the list of services is read from a file.
     let inline = match managed {
         None => prompt.clone(),
         Some(_) => verifier.render(context! { opsctl, services => (), listed_in => VERIFY_REMEDIATION })?,
@@ -132,10 +132,10 @@ pub fn render(order: &Order<'_>) -> Result<Vec<Rendered>, RenderError> {
     Ok(files)
 }
 
-/// Who verifies at the end of a session, and how long the client waits for them.
+/// Which verification hooks are rendered, and their timeouts in seconds.
 fn verifiers(compiled: &Compiled) -> Value {
     let verify = &compiled.installation.policy.verify;
-    // A session of tier 1 changes nothing, so no model need be asked. Where no tier is named, any may come.
+    // A session of tier 1 changes nothing, so the command is enough. Without a tier, sessions of any tier may use the files.
     let mode = verify.mode.unwrap_or(match compiled.tier {
         Some(Tier::Observe) => Verifier::Command,
         _ => Verifier::Both,
@@ -143,18 +143,9 @@ fn verifiers(compiled: &Compiled) -> Value {
     let deadline = verify.deadline.delta().num_seconds();
     context! {
         agent => mode != Verifier::Command,
-        // Beyond the deadline there is the ledger to wait for.
+        // After the deadline the hook may have to wait for the ledger.
         command_timeout => deadline + 30,
-        // The agent runs the same checks, and perhaps some of its own.
+        // The agent runs the checks, and possibly further ones.
         agent_timeout => deadline.max(60) + 60,
     }
-}
-
-/// An environment without templates that takes no undefined value for an empty one.
-fn templates() -> Result<Environment<'static>, minijinja::Error> {
-    let mut templates = Environment::new();
-    templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    templates.set_auto_escape_callback(|_| AutoEscape::None);
-    templates.set_syntax(SyntaxConfig::builder().keep_trailing_newline(true).build()?);
-    Ok(templates)
 }

@@ -1,14 +1,14 @@
-//! The operator's own hooks beside ours.
+//! Hooks from `hosts.yaml` in the client's settings.
 
 use serde_json::{Map, Value, json};
 
 use crate::model::hooks::OwnHook;
 
-/// A key that the client passes over. By it a later rendering knows which hooks came from `hosts.yaml`.
+/// A key that the client ignores. It marks hooks from `hosts.yaml` for later renderings.
 const MARK: &str = "from";
 const HOSTS_YAML: &str = "hosts.yaml";
 
-/// Puts the hooks behind ours, in their order.
+/// Adds hooks after those of opsctl, in their order.
 pub fn add(settings: &mut Value, hooks: &[OwnHook]) -> Result<(), serde_json::Error> {
     let Some(Value::Object(ours)) = settings.get_mut("hooks") else { return Ok(()) };
     for hook in hooks {
@@ -21,12 +21,12 @@ pub fn add(settings: &mut Value, hooks: &[OwnHook]) -> Result<(), serde_json::Er
     Ok(())
 }
 
-/// Whether an earlier rendering put the group there.
+/// Whether the group is from `hosts.yaml`.
 pub fn is_marked(group: &Value) -> bool {
     group.get(MARK).and_then(Value::as_str) == Some(HOSTS_YAML)
 }
 
-/// Whether the client can read a group: a matcher in words, and hooks that it can read.
+/// Whether the client can read a group: its matcher and all its hooks.
 pub fn is_readable(group: &Value) -> bool {
     has_readable_matcher(group)
         && group
@@ -35,13 +35,13 @@ pub fn is_readable(group: &Value) -> bool {
             .is_some_and(|hooks| hooks.iter().all(is_hook_readable))
 }
 
-/// Whether the matcher of a group, where it has one, is a text.
+/// Whether the matcher of a group is a string or missing.
 pub fn has_readable_matcher(group: &Value) -> bool {
     group.get("matcher").is_none_or(Value::is_string)
 }
 
-/// Whether the client can read a hook: it is of a type that the client knows, has what that type needs, and a time in
-/// numbers.
+/// Whether the client can read a hook: it has a known type, the keys that the type requires, and a numeric timeout, if
+/// any.
 pub fn is_hook_readable(hook: &Value) -> bool {
     let has = |key: &str| hook.get(key).is_some_and(Value::is_string);
     let needed = match hook.get("type").and_then(Value::as_str) {

@@ -1,15 +1,15 @@
-//! Layer 4: what the model is told, a prompt per tier.
+//! Layer 4: the prompts of the tiers.
 
 use minijinja::Environment;
 use minijinja::context;
 use minijinja::value::{Serde, Value};
 
-use super::views;
+use super::{templates, views};
 use crate::inventory::Installation;
 use crate::model::action::ActionKind;
 use crate::model::policy::Tier;
 
-/// Templates that the prompts are made of.
+/// Templates that the prompts include.
 const PARTS: [(&str, &str); 4] = [
     ("inventory.md", include_str!("../../templates/prompts/inventory.md.j2")),
     ("limits.md", include_str!("../../templates/prompts/limits.md.j2")),
@@ -25,7 +25,7 @@ const fn template(tier: Tier) -> &'static str {
     }
 }
 
-/// Where the prompt of a tier is rendered to, below the folder that is rendered to.
+/// The path of a tier's prompt, relative to the output folder.
 pub const fn path(tier: Tier) -> &'static str {
     match tier {
         Tier::Observe => ".claude/prompts/tier1-observe.md",
@@ -34,9 +34,9 @@ pub const fn path(tier: Tier) -> &'static str {
     }
 }
 
-/// The prompt of a tier.
+/// Renders the prompt of a tier.
 pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijinja::Error> {
-    let mut templates = super::templates()?;
+    let mut templates = templates::environment()?;
     add_parts(&mut templates)?;
     templates.add_template("prompt.md", template(tier))?;
     let policy = &installation.policy;
@@ -58,7 +58,7 @@ fn add_parts(templates: &mut Environment<'_>) -> Result<(), minijinja::Error> {
     PARTS.into_iter().try_for_each(|(name, text)| templates.add_template(name, text))
 }
 
-/// A kind of action, as people say it.
+/// The name of a kind of action, in plural.
 pub const fn in_words(kind: ActionKind) -> &'static str {
     match kind {
         ActionKind::Restart => "restarts",
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tier_is_told_what_it_may_do_and_where_to_hand_over_to() {
+    fn a_prompt_names_the_rights_of_its_tier_and_the_tiers_to_hand_over_to() {
         let [one, two, three] = prompts();
         assert!(one.contains("This tier changes nothing."), "{one}");
         assert!(two.contains("may carry out: restarts, pull requests, notifications."), "{two}");
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tier_is_told_of_every_service_and_host_in_clean_text() {
+    fn every_prompt_lists_all_services_and_hosts() {
         for prompt in prompts() {
             assert!(prompt.contains("- ie01 (192.168.100.210), reached by `ssh root@ie01`\n"), "{prompt}");
             assert!(prompt.contains("- adguard on pie01; container adguardhome; healthy when "), "{prompt}");
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn an_installation_without_services_says_so() {
+    fn a_prompt_says_when_there_are_no_services() {
         let prompt = render(Tier::Observe, &Installation::default()).unwrap();
         assert!(prompt.contains("No service is listed."), "{prompt}");
     }

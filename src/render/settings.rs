@@ -1,11 +1,10 @@
-//! `settings.json`: our hooks beside everything else that stands in it.
+//! Merges opsctl's hooks into an existing `settings.json`.
 
 use serde_json::{Map, Value};
 
 use super::{managed, own_hooks};
 
-/// The scripts that this program replaces: left in place they would answer beside it, in a form that the
-/// client takes for no verdict.
+/// Scripts that opsctl replaces. Their hooks are removed, because their answers are in a form that the client ignores.
 const REPLACED: [&str; 5] = [
     ".claude/hooks/cooldown-check.sh",
     ".claude/hooks/event-emit.sh",
@@ -14,10 +13,10 @@ const REPLACED: [&str; 5] = [
     ".claude/hooks/verify-remediation.md",
 ];
 
-/// What the verifier's prompt begins with, where these files have none: an earlier rendering may have had one.
+/// The beginning of the verification prompt, by which the hook of an earlier rendering is recognised.
 pub const VERIFIER: &str = "You verify remediations. A session of an operations agent is about to end";
 
-/// The `settings.json` that is there now; empty when there is none.
+/// An existing `settings.json`; empty if the file does not exist.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Existing(Map<String, Value>);
 
@@ -27,10 +26,10 @@ pub enum ExistingError {
     /// It is not JSON.
     #[error("it is not JSON ({0})")]
     Json(#[from] serde_json::Error),
-    /// It is JSON, but no settings.
+    /// It is JSON, but not a settings file.
     #[error("{0} is not an object")]
     NotAnObject(&'static str),
-    /// One of its hooks would cost all the others, too.
+    /// The client cannot read one of its hooks, and would ignore the whole file.
     #[error(
         "with its hook {0} for {1}, which the client cannot read, the client would ignore the whole file"
     )]
@@ -38,7 +37,7 @@ pub enum ExistingError {
 }
 
 impl Existing {
-    /// Reads the text of a `settings.json`.
+    /// Parses and checks a `settings.json`.
     pub fn parse(text: &str) -> Result<Self, ExistingError> {
         let Value::Object(settings) = serde_json::from_str(text)? else {
             return Err(ExistingError::NotAnObject("the file"));
@@ -51,8 +50,7 @@ impl Existing {
         Ok(existing)
     }
 
-    /// Whether the client takes the hooks that are to be kept at the two events where one that it cannot read makes
-    /// it ignore the file.
+    /// Checks the hooks at the two events where one invalid hook makes the client ignore the file.
     fn all_readable(&self) -> Result<(), ExistingError> {
         for event in ["PreToolUse", "PermissionRequest"] {
             let groups = self.0.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
@@ -65,8 +63,8 @@ impl Existing {
         Ok(())
     }
 
-    /// The settings with `own` as this program's part. Hooks of an earlier rendering and of the scripts
-    /// that it replaces go; every other key and hook stays where it is, ours before theirs.
+    /// The settings with the hooks of `own` first. Hooks of earlier renderings and of replaced scripts are removed; all
+    /// other keys and hooks are kept.
     pub fn with_hooks(&self, own: Value, opsctl: &str) -> Result<String, serde_json::Error> {
         let mut settings = self.0.clone();
         let hooks = self.merged(own, opsctl);
@@ -74,7 +72,8 @@ impl Existing {
         in_text(settings)
     }
 
-    /// The settings of a project whose hooks are managed: `own` is what an earlier rendering may have left.
+    /// The settings without opsctl's hooks, for a project whose hooks are in managed settings. `own` identifies hooks of
+    /// earlier renderings.
     pub fn without_hooks(&self, own: &Value, opsctl: &str) -> Result<String, serde_json::Error> {
         let mut settings = self.0.clone();
         let prompt = agent_prompt(own);
@@ -87,7 +86,7 @@ impl Existing {
         in_text(settings)
     }
 
-    /// The machine's managed settings, with `own` as this program's part.
+    /// The managed settings with the hooks of `own` first, and with `denied` commands.
     pub fn as_managed(
         &self,
         own: Value,
@@ -101,7 +100,7 @@ impl Existing {
         in_text(settings)
     }
 
-    /// Our hooks, then theirs.
+    /// The hooks of `own`, then the others.
     fn merged(&self, mut own: Value, opsctl: &str) -> Map<String, Value> {
         let prompt = agent_prompt(&own);
         let mut hooks = match own.get_mut("hooks").map(Value::take) {
@@ -118,7 +117,7 @@ impl Existing {
         hooks
     }
 
-    /// The hooks that are not this program's, by event.
+    /// The hooks that are not opsctl's, by event.
     fn theirs(&self, opsctl: &str, prompt: Option<&str>) -> Map<String, Value> {
         let mut hooks = Map::new();
         if let Some(Value::Object(theirs)) = self.0.get("hooks") {
@@ -144,7 +143,7 @@ fn in_text(settings: Map<String, Value>) -> Result<String, serde_json::Error> {
     Ok(text)
 }
 
-/// The first words of our verifier's prompt, by which an earlier rendering of it is known.
+/// The first line of the verification prompt, by which an earlier rendering is recognised.
 fn agent_prompt(own: &Value) -> Option<String> {
     let groups = own.get("hooks")?.get("Stop")?.as_array()?.iter();
     let hooks = groups.filter_map(|group| group.get("hooks")?.as_array()).flatten();
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn other_keys_and_other_peoples_hooks_stay() {
+    fn keeps_other_keys_and_hooks() {
         let theirs = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
         let settings =
             rendered(&json!({"env": {"A": "b"}, "hooks": {"PreToolUse": [theirs], "PreCompact": [theirs]}}));
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scripts_that_it_replaces_go() {
+    fn removes_hooks_of_replaced_scripts() {
         let settings = rendered(&json!({"hooks": {
             "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": ".claude/hooks/cooldown-check.sh"}]}],
             "Stop": [{"hooks": [{"type": "agent", "prompt_file": ".claude/hooks/verify-remediation.md"}]}]
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verifier_that_is_no_longer_wanted_goes() {
+    fn removes_a_verification_agent_that_is_disabled() {
         let prompt = include_str!("../../templates/verify-remediation.md.j2");
         let before = json!({"hooks": {"Stop": [{"hooks": [{"type": "agent", "prompt": prompt}]}]}});
         let own = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/bin/opsctl", "args": ["hook", "stop"]}]}]}});
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_settings_file_is_refused() {
+    fn refuses_content_that_is_not_a_settings_file() {
         for text in ["", "{", "[]", "7", r#"{"hooks": []}"#] {
             assert!(Existing::parse(text).is_err(), "{text}");
         }

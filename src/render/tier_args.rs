@@ -1,16 +1,14 @@
-//! Layers 1 and 2 as the client takes them: its arguments for a session of one tier.
+//! Layers 1 and 2: the client's arguments for a session of a tier.
 
 use crate::catalogue::Catalogue;
 use crate::model::policy::TierPolicy;
 use crate::policy::prefixes;
 
-/// The arguments of a tier. Those that take several values come first and one that takes a single value
-/// comes last, so that a prompt may follow.
+/// The client's arguments for a tier. An option with a single value is last, so that a prompt may follow.
 ///
-/// - `--tools` is what exists, `--allowedTools` what runs unasked, and in the mode `dontAsk` all else is
-///   refused: only the three together are a whitelist.
-/// - Settings in the agent's home or of its own making, and MCP servers of a folder that it works in, are
-///   left out.
+/// - `--tools` enables tools, `--allowedTools` allows them without asking, and the mode `dontAsk` denies all others: only
+///   the three together are a whitelist.
+/// - User and local settings, and MCP servers of working directories, are ignored.
 ///
 /// `mcp_config` is the file of the MCP servers, if there are any.
 pub fn client_arguments(
@@ -44,7 +42,7 @@ pub fn client_arguments(
     arguments
 }
 
-/// The client's rule for commands that begin so.
+/// The client's permission rule for commands with this prefix.
 pub fn permission_rule(prefix: &str) -> String {
     format!("Bash({prefix}:*)")
 }
@@ -55,7 +53,7 @@ mod tests {
     use crate::model::policy::Tier;
 
     #[test]
-    fn tools_of_servers_are_allowed_but_are_no_tools_of_the_clients_own() {
+    fn tools_of_mcp_servers_are_allowed_but_not_listed_as_built_in() {
         let tier = TierPolicy {
             tools: vec!["Bash".into(), "mcp__docker".into(), "Read".into()],
             ..TierPolicy::default_of(Tier::Full)
@@ -82,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tier_without_tools_has_none_and_not_the_default_ones() {
+    fn a_tier_without_tools_gets_no_default_tools() {
         let tier = TierPolicy { tools: vec![], ..TierPolicy::default_of(Tier::Observe) };
         assert_eq!(
             client_arguments(&tier, Catalogue::default(), "haiku", None).get(..2).unwrap(),

@@ -1,4 +1,4 @@
-//! What the templates see of the inventory.
+//! The inventory as data for templates.
 
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub fn hosts(inventory: &Inventory) -> Vec<HostView<'_>> {
     inventory.hosts.iter().map(HostView::from).collect()
 }
 
-/// The services with their hosts looked up.
+/// The services with their hosts.
 pub fn services(inventory: &Inventory) -> Vec<ServiceView<'_>> {
     inventory
         .services

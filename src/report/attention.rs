@@ -1,19 +1,19 @@
-//! What a person should look at first.
+//! The section with what needs attention.
 
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use super::Material;
-use super::words::{Moment, count, plain};
+use super::data::ReportData;
+use super::format::{Moment, count, plain};
 use crate::ledger::client_runs::Run;
 use crate::ledger::decisions::Decision;
 use crate::probe::icmp::Reachability;
 
-/// The items that are listed; more are counted.
+/// The maximum number of listed items; further ones are counted.
 const MOST: usize = 12;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct AttentionView {
     headline: String,
     calm: bool,
     items: Vec<Item>,
@@ -22,14 +22,14 @@ pub struct View {
 
 #[derive(Serialize)]
 struct Item {
-    /// Red rather than amber.
+    /// Shown in red rather than amber.
     urgent: bool,
     what: &'static str,
     text: String,
     at: Option<Moment>,
-    /// What the moment is, where it is not that of the thing itself.
+    /// A word before the time, such as `next`.
     lead: &'static str,
-    /// A command that says more or mends it.
+    /// A command for details or for a remedy.
     remedy: Option<String>,
 }
 
@@ -43,10 +43,10 @@ impl Item {
     }
 }
 
-impl View {
-    pub fn of(material: &Material<'_>) -> Self {
-        let mut items = urgent(material);
-        items.extend(less_urgent(material));
+impl AttentionView {
+    pub fn of(data: &ReportData<'_>) -> Self {
+        let mut items = urgent(data);
+        items.extend(less_urgent(data));
         let more = items.len().saturating_sub(MOST);
         let headline = match items.len() {
             0 => "Nothing needs attention".to_owned(),
@@ -58,31 +58,31 @@ impl View {
     }
 }
 
-fn urgent(material: &Material<'_>) -> Vec<Item> {
-    let now = material.now;
+fn urgent(data: &ReportData<'_>) -> Vec<Item> {
+    let now = data.now;
     let mut items = Vec::new();
-    if material.guard_failures > 0 {
+    if data.guard_failures > 0 {
         let text = format!(
-            "{} not written down: the ledger cannot be used",
-            count(material.guard_failures, "failure is", "failures are")
+            "{} not recorded: the ledger cannot be used",
+            count(data.guard_failures, "failure is", "failures are")
         );
         items.push(Item::new(true, "guard", text).ask("opsctl doctor"));
     }
     let lately = |decision: &&Decision| {
         decision.verdict.starts_with("fail-") && decision.at.is_some_and(|at| now - at < TimeDelta::days(1))
     };
-    let failed: Vec<_> = material.decisions.rows.iter().filter(lately).collect();
+    let failed: Vec<_> = data.decisions.rows.iter().filter(lately).collect();
     if let Some(last) = failed.first() {
         let text =
-            format!("{} could not be judged in the last day", count(failed.len(), "command", "commands"));
+            format!("{} could not be checked in the last day", count(failed.len(), "command", "commands"));
         let at = last.at.map(|at| Moment::of(at, now));
         items.push(Item { at, ..Item::new(true, "guard", text) }.ask("opsctl audit --verdict fail-open"));
     }
-    for problem in &material.problems {
+    for problem in &data.problems {
         let at = problem.at.map(|at| Moment::of(at, now));
         items.push(Item { at, ..Item::new(true, "problem", plain(&problem.title)) });
     }
-    for found in material.hosts.iter().flatten() {
+    for found in data.hosts.iter().flatten() {
         let state = match found.reachability {
             Reachability::Unreachable => "does not answer",
             Reachability::Unresolved => "has no address",
@@ -91,17 +91,17 @@ fn urgent(material: &Material<'_>) -> Vec<Item> {
         let text = format!("{} ({}) {state}", plain(&found.host.name), plain(&found.host.address));
         items.push(Item::new(true, "host", text));
     }
-    if material.undelivered > 0 {
-        let text = format!("{} heard by nobody", count(material.undelivered as usize, "notice", "notices"));
+    if data.undelivered > 0 {
+        let text = format!("{} not delivered", count(data.undelivered as usize, "notice", "notices"));
         items.push(Item::new(true, "notice", text).ask("opsctl notify"));
     }
     items
 }
 
-fn less_urgent(material: &Material<'_>) -> Vec<Item> {
-    let now = material.now;
+fn less_urgent(data: &ReportData<'_>) -> Vec<Item> {
+    let now = data.now;
     let mut items = Vec::new();
-    for budget in &material.budgets {
+    for budget in &data.budgets {
         for (kind, of_kind) in [("restart", &budget.restart), ("redeployment", &budget.redeployment)] {
             if let Some(next) = of_kind.next_allowed {
                 let text = format!("{} has no {kind} left", plain(&budget.service));
@@ -110,8 +110,8 @@ fn less_urgent(material: &Material<'_>) -> Vec<Item> {
             }
         }
     }
-    // A failure that was followed by a session that completed is history.
-    if let Some(run) = material.runs.rows.first().filter(|run| went_wrong(run)) {
+    // A failed session needs no attention once a later one has completed.
+    if let Some(run) = data.runs.rows.first().filter(|run| went_wrong(run)) {
         let outcome = run.outcome.replace('_', " ");
         let text = format!("The latest session (tier {}) ended: {}", run.tier, plain(&outcome));
         let at = run.started_at.map(|at| Moment::of(at, now));

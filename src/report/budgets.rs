@@ -1,22 +1,23 @@
-//! Budgets as bars.
+//! The section with budgets, as bars.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::Material;
-use super::words::{Moment, count, plain};
+use super::data::ReportData;
+use super::format::{Moment, count, plain};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
 
-/// The services with something used that are shown, and those that are shown when asked for; more are counted.
+/// The number of services with usage that are shown at once.
 const SHOWN: usize = 10;
+/// The maximum number of services with usage, those behind "more" included; further ones are counted.
 const MOST_USED: usize = 200;
-/// The names of services with nothing used that are listed.
+/// The maximum number of listed services without usage.
 const MOST_IDLE: usize = 300;
-/// A bar of more parts than this would be a comb.
+/// The maximum number of parts of a bar; beyond it, the bar has two.
 const MOST_PARTS: usize = 12;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct BudgetsView {
     used: Vec<ServiceView>,
     others: Vec<ServiceView>,
     more_used: usize,
@@ -42,7 +43,7 @@ struct KindView {
     next: Option<Moment>,
 }
 
-/// A rectangle of a bar, in per cent of its width.
+/// A part of a bar; position and width in per cent.
 #[derive(Serialize)]
 struct Part {
     x: f64,
@@ -50,11 +51,11 @@ struct Part {
     filled: bool,
 }
 
-impl View {
-    pub fn of(material: &Material<'_>) -> Self {
+impl BudgetsView {
+    pub fn of(data: &ReportData<'_>) -> Self {
         let (used, idle): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
-            material.budgets.iter().partition(|budget| budget.in_use());
-        let limits = material.budgets.first().map(|budget| {
+            data.budgets.iter().partition(|budget| budget.in_use());
+        let limits = data.budgets.first().map(|budget| {
             let kind = |kind: &KindBudget, one, many| {
                 format!("{} in {}", count(kind.budget.limit as usize, one, many), kind.budget.window)
             };
@@ -66,13 +67,8 @@ impl View {
         });
         Self {
             more_used: used.len().saturating_sub(MOST_USED),
-            used: used.iter().take(SHOWN).map(|budget| service(budget, material.now)).collect(),
-            others: used
-                .iter()
-                .take(MOST_USED)
-                .skip(SHOWN)
-                .map(|budget| service(budget, material.now))
-                .collect(),
+            used: used.iter().take(SHOWN).map(|budget| service(budget, data.now)).collect(),
+            others: used.iter().take(MOST_USED).skip(SHOWN).map(|budget| service(budget, data.now)).collect(),
             more_idle: idle.len().saturating_sub(MOST_IDLE),
             idle: idle.into_iter().take(MOST_IDLE).map(|budget| plain(&budget.service)).collect(),
             limits,
@@ -100,16 +96,16 @@ fn kind(name: &'static str, kind: &KindBudget, now: DateTime<Utc>) -> KindView {
     }
 }
 
-/// A part for each place where they are few, else one for what is used and one for the rest.
+/// One part per allowed action up to [`MOST_PARTS`], else one part for the used ones and one for the rest.
 fn parts(used: usize, limit: usize) -> Vec<Part> {
     if limit > MOST_PARTS {
-        let used = super::words::per_cent(used.min(limit), limit);
+        let used = super::format::per_cent(used.min(limit), limit);
         return vec![
             Part { x: 0.0, width: used, filled: true },
             Part { x: used, width: 100.0 - used, filled: false },
         ];
     }
-    // At least one, so that a limit of none has a bar, too.
+    // At least one, so that a limit of 0 has a bar.
     let places = u32::try_from(limit.max(1)).unwrap_or(1);
     let width = 100.0 / f64::from(places);
     (0..places)
@@ -126,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_has_a_part_for_each_place_and_no_more_than_can_be_seen() {
+    fn a_bar_has_one_part_per_allowed_action_up_to_a_maximum() {
         let filled = |used, limit| {
             let parts = parts(used, limit);
             assert!((parts.iter().map(|part| part.x + part.width).fold(0.0, f64::max) - 100.0).abs() < 1e-6);

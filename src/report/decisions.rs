@@ -1,17 +1,17 @@
-//! What the guard decided, by which rule, and how long it took.
+//! The section with decisions, rules and hook durations.
 
 use serde::Serialize;
 
-use super::Material;
-use super::words::{Moment, grouped, per_cent, plain};
+use super::data::ReportData;
+use super::format::{Moment, grouped, per_cent, plain};
 use crate::ledger::decisions::Decision;
 use crate::model::percentile::{milliseconds, percentile};
 
-/// The failures of the guard that are listed.
+/// The maximum number of listed guard failures.
 const MOST_FAILURES: usize = 10;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct DecisionsView {
     verdicts: Vec<CountView>,
     rules: Vec<CountView>,
     hooks: Vec<HookView>,
@@ -25,7 +25,7 @@ struct CountView {
     name: String,
     meaning: &'static str,
     count: String,
-    /// In per cent of the most frequent one.
+    /// The length of the bar, in per cent of the largest count.
     width: f64,
 }
 
@@ -46,11 +46,11 @@ struct FailureView {
     reason: String,
 }
 
-impl View {
-    pub fn of(material: &Material<'_>) -> Self {
-        let statistics = &material.statistics;
+impl DecisionsView {
+    pub fn of(data: &ReportData<'_>) -> Self {
+        let statistics = &data.statistics;
         let failed = |decision: &&Decision| decision.verdict.starts_with("fail-");
-        let failures: Vec<&Decision> = material.decisions.rows.iter().filter(failed).collect();
+        let failures: Vec<&Decision> = data.decisions.rows.iter().filter(failed).collect();
         Self {
             verdicts: counts(statistics.verdicts.iter(), verdict_means),
             rules: counts(statistics.rules.iter(), rule_means),
@@ -69,13 +69,13 @@ impl View {
                 })
                 .collect(),
             more_failures: failures.len().saturating_sub(MOST_FAILURES),
-            failures: failures.into_iter().take(MOST_FAILURES).map(|it| failure(it, material)).collect(),
-            waiting: material.guard_failures,
+            failures: failures.into_iter().take(MOST_FAILURES).map(|it| failure(it, data)).collect(),
+            waiting: data.guard_failures,
         }
     }
 }
 
-/// The most frequent first.
+/// Sorts counts in descending order and adds meaning and bar.
 fn counts<'a>(
     counts: impl Iterator<Item = (&'a String, &'a u64)>,
     meaning: fn(&str) -> &'static str,
@@ -97,10 +97,10 @@ fn counts<'a>(
 
 fn verdict_means(verdict: &str) -> &'static str {
     match verdict {
-        "allow" => "no objection, it ran",
-        "deny" => "it did not run",
-        "fail-open" => "the guard failed, and it ran",
-        "fail-closed" => "the guard failed, and it did not run",
+        "allow" => "allowed",
+        "deny" => "denied",
+        "fail-open" => "the guard failed, and the command ran",
+        "fail-closed" => "the guard failed, and the command was denied",
         _ => "",
     }
 }
@@ -108,22 +108,22 @@ fn verdict_means(verdict: &str) -> &'static str {
 fn rule_means(rule: &str) -> &'static str {
     match rule {
         "budget" => "the budget was used up",
-        "tier" => "the tier may not",
-        "forbidden" => "nobody may, at any tier",
+        "tier" => "the tier does not allow it",
+        "forbidden" => "denied at every tier",
         "repeats" => "a loop of unknown length",
-        "unresolved" => "the service cannot be told",
-        "dry_run" => "nothing was to change",
-        "never" => "a command that nobody runs",
-        "protect" => "a file that nobody writes",
-        "secret" => "a file that nobody reads",
-        "on_failure" => "the guard itself failed",
+        "unresolved" => "the target service cannot be determined",
+        "dry_run" => "a dry run denies changes",
+        "never" => "a command that is always denied",
+        "protect" => "a write-protected file",
+        "secret" => "a secret file",
+        "on_failure" => "the guard failed",
         _ => "",
     }
 }
 
-fn failure(decision: &Decision, material: &Material<'_>) -> FailureView {
+fn failure(decision: &Decision, data: &ReportData<'_>) -> FailureView {
     FailureView {
-        at: decision.at.map(|at| Moment::of(at, material.now)),
+        at: decision.at.map(|at| Moment::of(at, data.now)),
         ran: decision.verdict == "fail-open",
         actions: plain(&decision.actions),
         reason: plain(&decision.reason),

@@ -1,17 +1,18 @@
-//! The latest events.
+//! The section with the latest events.
 
 use serde::Serialize;
 
-use super::Material;
-use super::words::{Moment, plain};
+use super::data::ReportData;
+use super::format::{Moment, plain};
 use crate::ledger::Event;
 
-/// The events that are shown, and those that are shown when asked for; more are counted.
+/// The number of events that are shown at once.
 const SHOWN: usize = 15;
+/// The maximum number of events, those behind "more" included; further ones are counted.
 const MOST: usize = 100;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct EventsView {
     rows: Vec<EventView>,
     earlier: Vec<EventView>,
     more: usize,
@@ -26,11 +27,11 @@ struct EventView {
     message: String,
 }
 
-impl View {
-    pub fn of(material: &Material<'_>) -> Self {
-        let events = &material.events.rows;
+impl EventsView {
+    pub fn of(data: &ReportData<'_>) -> Self {
+        let events = &data.events.rows;
         let view = |event: &Event| EventView {
-            at: event.at.map(|at| Moment::of(at, material.now)),
+            at: event.at.map(|at| Moment::of(at, data.now)),
             level: plain(&event.level),
             state: match event.level.as_str() {
                 "critical" => "bad",

@@ -1,4 +1,4 @@
-//! The page's place: replaced in one step, and nothing but an earlier report.
+//! Writes the report to a file, atomically. Replaces only an earlier report.
 
 use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use super::MARK;
 
-/// Why a page has no place.
+/// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Somebody else's file.
-    #[error("{0} is no report of opsctl, so it is left alone; remove it, or name another file with --html")]
+    /// The file is not a report of opsctl.
+    #[error("{0} is not a report of opsctl and is not replaced; remove it, or name another file with --html")]
     Other(String),
-    /// A folder.
+    /// The path is a folder.
     #[error("{0} is a folder; name a file in it with --html")]
     Folder(String),
-    /// The input or output itself failed.
+    /// Reading or writing failed.
     #[error("{path} cannot be written ({error}); check its folder, or name another file with --html")]
     Io {
         /// The file.
@@ -26,7 +26,7 @@ pub enum FileError {
     },
 }
 
-/// Whether a page may be put here, before there is one. Never changes anything.
+/// Checks whether a report may be written to this path. Changes nothing.
 pub fn check(path: &Path) -> Result<(), FileError> {
     let fail = |error| FileError::Io { path: path.display().to_string(), error };
     let kind = match path.metadata() {
@@ -49,7 +49,7 @@ pub fn check(path: &Path) -> Result<(), FileError> {
     Err(FileError::Other(path.display().to_string()))
 }
 
-/// Puts the page here: all of it or nothing. A link stays, and the file behind it is replaced.
+/// Writes the report atomically. The target of a symbolic link is replaced, not the link.
 pub fn write(path: &Path, page: &str) -> Result<(), FileError> {
     check(path)?;
     try_write(path, page).map_err(|error| FileError::Io { path: path.display().to_string(), error })
@@ -67,7 +67,7 @@ fn try_write(path: &Path, page: &str) -> io::Result<()> {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => PathBuf::from("."),
     };
-    // Who serves it reads it; the umask and an earlier page's own mode have the last word.
+    // A web server may have to read it. The umask and the mode of an existing file apply.
     let mode = place.metadata().map_or(0o666, |found| found.permissions().mode() & 0o777);
     let mut ready = tempfile::Builder::new()
         .prefix(".opsctl-report-")
@@ -78,7 +78,7 @@ fn try_write(path: &Path, page: &str) -> io::Result<()> {
     ready.persist(&place).map(|_| ()).map_err(|failed| failed.error)
 }
 
-/// A pipe or a device, such as `/dev/stdout`: nothing of it can be lost.
+/// Whether it is a pipe, socket or device, such as `/dev/stdout`, which has no content to lose.
 fn is_stream(kind: std::fs::FileType) -> bool {
     kind.is_fifo() || kind.is_char_device() || kind.is_socket()
 }

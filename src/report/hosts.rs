@@ -1,16 +1,16 @@
-//! The hosts as they were found.
+//! The section with the reachability of hosts.
 
 use serde::Serialize;
 
-use super::words::{count, plain};
+use super::format::{count, plain};
 use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
 
-/// The hosts that are listed; more are counted.
+/// The maximum number of listed hosts; further ones are counted.
 const MOST: usize = 120;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct HostsView {
     summary: String,
     hosts: Vec<HostView>,
     more: usize,
@@ -24,8 +24,8 @@ struct HostView {
     rtt: Option<String>,
 }
 
-impl View {
-    /// Those that need attention first.
+impl HostsView {
+    /// Sorts unreachable hosts first.
     pub fn of(found: &[Found<'_>]) -> Self {
         let mut found: Vec<&Found<'_>> = found.iter().collect();
         found.sort_by_key(|found| rank(found.reachability));

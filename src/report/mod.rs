@@ -1,72 +1,32 @@
-//! The report: what is known at one moment, as one page for people. From values to text; who calls it looks and writes.
+//! The report: one HTML page from [`ReportData`]. The caller reads the data and writes the file.
 
 mod attention;
 mod budgets;
+mod data;
 mod decisions;
 mod events;
 pub mod file;
+mod format;
 mod hosts;
 mod sessions;
 mod timeline;
-mod words;
 
-use chrono::{DateTime, Utc};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 
-use crate::guard::budgets::ServiceBudget;
-use crate::inventory::Installation;
-use crate::ledger::Event;
-use crate::ledger::client_runs::Run;
-use crate::ledger::decisions::{Decision, Statistics};
-use crate::ledger::history::{Deed, Period};
-use crate::ledger::notices::Problem;
 use crate::model::policy::Tier;
-use crate::probe::hosts::Found;
-use words::{Moment, count, grouped};
+pub use data::ReportData;
+use format::{Moment, count, grouped};
 
-/// Every page begins so: what does not is no report, and is not overwritten by one.
+/// The beginning of every report, by which an earlier one is recognised before it is replaced.
 pub const MARK: &str = "<!doctype html>\n<!-- opsctl report -->\n";
 
-/// The rows of one kind that a page is made of. It holds fewer: what is beyond is counted.
+/// The maximum number of rows of one kind that are read for a report.
 pub const MOST_ROWS: u32 = 20_000;
 
-/// What a page is made of.
-#[derive(Debug)]
-pub struct Material<'a> {
-    /// When it is made: every distance in time is told from here.
-    pub now: DateTime<Utc>,
-    /// What happened before is not told.
-    pub since: DateTime<Utc>,
-    /// The tier that sessions are held to; `None`: none is named.
-    pub tier: Option<Tier>,
-    /// The services, hosts and limits.
-    pub installation: &'a Installation,
-    /// What the services have used, what matters first.
-    pub budgets: Vec<ServiceBudget>,
-    /// The hosts as they were found a moment ago; `None`: nobody has looked.
-    pub hosts: Option<Vec<Found<'a>>>,
-    /// What a person was called for within the last day.
-    pub problems: Vec<Problem>,
-    /// Notices of the last day that nobody has heard.
-    pub undelivered: u32,
-    /// Failures of the guard that wait for a ledger that can be written.
-    pub guard_failures: usize,
-    /// What has run.
-    pub deeds: Period<Deed>,
-    /// Decisions on commands that act.
-    pub decisions: Period<Decision>,
-    /// Events, whoever wrote them.
-    pub events: Period<Event>,
-    /// Sessions of the client.
-    pub runs: Period<Run>,
-    /// How long hooks took, and what rules objected to.
-    pub statistics: Statistics,
-}
-
-/// What the templates see.
+/// The data for the templates.
 #[derive(Serialize)]
 struct Page<'a> {
     domain: Option<String>,
@@ -74,19 +34,19 @@ struct Page<'a> {
     made: Moment,
     since: Moment,
     span: String,
-    attention: attention::View,
+    attention: attention::AttentionView,
     figures: [Figure; 5],
-    timeline: timeline::View,
-    budgets: budgets::View,
-    hosts: Option<hosts::View>,
-    sessions: sessions::View,
-    decisions: decisions::View,
-    events: events::View,
+    timeline: timeline::TimelineView,
+    budgets: budgets::BudgetsView,
+    hosts: Option<hosts::HostsView>,
+    sessions: sessions::SessionsView,
+    decisions: decisions::DecisionsView,
+    events: events::EventsView,
     left_out: Vec<String>,
     version: &'a str,
 }
 
-/// A number at the top.
+/// One of the figures at the top.
 #[derive(Serialize)]
 struct Figure {
     value: String,
@@ -95,40 +55,40 @@ struct Figure {
     bad: bool,
 }
 
-/// Renders the page. An error is a defect of a template, which is part of this program.
-pub fn page(material: &Material<'_>) -> Result<String, minijinja::Error> {
-    let view = Page::of(material);
+/// Renders the page. An error is a bug in a template.
+pub fn page(data: &ReportData<'_>) -> Result<String, minijinja::Error> {
+    let view = Page::of(data);
     let body = templates()?.get_template("page.html")?.render(Value::from(Serde(&view)))?;
     Ok(format!("{MARK}{body}"))
 }
 
 impl Page<'_> {
-    fn of(material: &Material<'_>) -> Self {
-        let Material { now, since, .. } = *material;
-        let entries = timeline::entries(material);
-        let sessions = sessions::View::of(material);
+    fn of(data: &ReportData<'_>) -> Self {
+        let ReportData { now, since, .. } = *data;
+        let entries = timeline::entries(data);
+        let sessions = sessions::SessionsView::of(data);
         Self {
-            domain: material.installation.inventory.domain.as_deref().map(words::plain),
-            tier: material.tier.map(Tier::number),
+            domain: data.installation.inventory.domain.as_deref().map(format::plain),
+            tier: data.tier.map(Tier::number),
             made: Moment::of(now, now),
             since: Moment::of(since, now),
-            span: words::span(now - since),
-            attention: attention::View::of(material),
+            span: format::span(now - since),
+            attention: attention::AttentionView::of(data),
             figures: figures(&entries, &sessions),
-            timeline: timeline::View::of(entries, since, now),
-            budgets: budgets::View::of(material),
-            hosts: material.hosts.as_deref().filter(|hosts| !hosts.is_empty()).map(hosts::View::of),
+            timeline: timeline::TimelineView::of(entries, since, now),
+            budgets: budgets::BudgetsView::of(data),
+            hosts: data.hosts.as_deref().filter(|hosts| !hosts.is_empty()).map(hosts::HostsView::of),
             sessions,
-            decisions: decisions::View::of(material),
-            events: events::View::of(material),
-            left_out: left_out(material),
+            decisions: decisions::DecisionsView::of(data),
+            events: events::EventsView::of(data),
+            left_out: left_out(data),
             version: env!("CARGO_PKG_VERSION"),
         }
     }
 }
 
-fn figures(entries: &[timeline::Entry], sessions: &sessions::View) -> [Figure; 5] {
-    use timeline::Kind::{Denied, Done, Failed, Healthy, Unhealthy, Unjudged};
+fn figures(entries: &[timeline::Entry], sessions: &sessions::SessionsView) -> [Figure; 5] {
+    use timeline::Kind::{Denied, Done, Failed, Healthy, Unchecked, Unhealthy};
     let of = |kind| entries.iter().filter(|entry| entry.kind == kind).count();
     let figure = |label, value: usize, bad: usize, of_bad: &str| Figure {
         value: grouped(value),
@@ -140,20 +100,20 @@ fn figures(entries: &[timeline::Entry], sessions: &sessions::View) -> [Figure; 5
         entries.iter().filter(|entry| entry.kind == Denied).filter_map(|entry| entry.decision).collect();
     [
         figure("actions", of(Done) + of(Failed), of(Failed), "failed"),
-        figure("denials", denied.len(), of(Unjudged), "let through unjudged"),
+        figure("denials", denied.len(), of(Unchecked), "ran unchecked"),
         figure("verifications", of(Healthy) + of(Unhealthy), of(Unhealthy), "unhealthy"),
         figure("sessions", sessions.count, sessions.incomplete, "not completed"),
         Figure { value: sessions.cost.clone(), label: "spent", note: String::new(), bad: false },
     ]
 }
 
-/// What the ledger holds of the period and the page does not.
-fn left_out(material: &Material<'_>) -> Vec<String> {
+/// Notes about kinds of rows of which only the latest were read.
+fn left_out(data: &ReportData<'_>) -> Vec<String> {
     let cut = [
-        (material.deeds.cut, "actions"),
-        (material.decisions.cut, "decisions"),
-        (material.events.cut, "events"),
-        (material.runs.cut, "sessions"),
+        (data.actions.cut, "actions"),
+        (data.decisions.cut, "decisions"),
+        (data.events.cut, "events"),
+        (data.runs.cut, "sessions"),
     ];
     cut.into_iter()
         .filter(|(cut, _)| *cut)
@@ -161,7 +121,7 @@ fn left_out(material: &Material<'_>) -> Vec<String> {
         .collect()
 }
 
-/// All text is escaped, wherever it comes from; nothing is taken for empty that is not there.
+/// The template engine: escapes all values, and fails on undefined ones.
 fn templates() -> Result<Environment<'static>, minijinja::Error> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);

@@ -1,32 +1,32 @@
-//! Sessions of the client, what they cost, and what they came to.
+//! The section with sessions, their cost and outcome.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 
-use super::Material;
-use super::words::{Moment, count, dollars, plain, took};
+use super::data::ReportData;
+use super::format::{Moment, count, dollars, plain, took};
 use crate::ledger::client_runs::Run;
 
-/// The latest sessions that are listed, and how many of those that did not complete; more are in the sums.
+/// The maximum number of listed sessions, and of further listed ones that did not complete.
 const MOST: usize = 15;
 
-/// Days of the chart; of a longer period, the latest.
+/// The maximum number of days in the chart, the latest ones.
 const MOST_DAYS: usize = 62;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct SessionsView {
     pub count: usize,
     pub incomplete: usize,
     pub cost: String,
     rows: Vec<RunView>,
     more: usize,
-    /// Earlier ones that did not complete.
+    /// Earlier sessions that did not complete.
     failed: Vec<RunView>,
     tiers: Vec<TierView>,
     days: Vec<DayView>,
-    /// What the highest column stands for.
+    /// The cost of the highest column.
     highest: String,
 }
 
@@ -50,7 +50,7 @@ struct TierView {
     cost: String,
 }
 
-/// A column of the chart, in per cent of its width and height.
+/// A column of the chart; position and size in per cent.
 #[derive(Serialize)]
 struct DayView {
     day: String,
@@ -61,9 +61,9 @@ struct DayView {
     height: f64,
 }
 
-impl View {
-    pub fn of(material: &Material<'_>) -> Self {
-        let runs = &material.runs.rows;
+impl SessionsView {
+    pub fn of(data: &ReportData<'_>) -> Self {
+        let runs = &data.runs.rows;
         let mut tiers: BTreeMap<u8, (usize, f64)> = BTreeMap::new();
         for run in runs {
             let (sessions, cost) = tiers.entry(run.tier).or_default();
@@ -74,16 +74,16 @@ impl View {
         let highest = days.values().map(|(_, cost)| *cost).fold(0.0, f64::max);
         Self {
             count: runs.len(),
-            incomplete: runs.iter().filter(|run| state(run, material) == "bad").count(),
+            incomplete: runs.iter().filter(|run| state(run, data) == "bad").count(),
             cost: dollars(tiers.values().map(|(_, cost)| cost).sum()),
-            rows: runs.iter().take(MOST).map(|run| row(run, material)).collect(),
+            rows: runs.iter().take(MOST).map(|run| row(run, data)).collect(),
             more: runs.len().saturating_sub(MOST),
             failed: runs
                 .iter()
                 .skip(MOST)
-                .filter(|run| state(run, material) == "bad")
+                .filter(|run| state(run, data) == "bad")
                 .take(MOST)
-                .map(|run| row(run, material))
+                .map(|run| row(run, data))
                 .collect(),
             tiers: tiers
                 .into_iter()
@@ -93,20 +93,20 @@ impl View {
                     cost: dollars(cost),
                 })
                 .collect(),
-            days: columns(&days, material.since, material.now, highest),
+            days: columns(&days, data.since, data.now, highest),
             highest: dollars(highest),
         }
     }
 }
 
-fn row(run: &Run, material: &Material<'_>) -> RunView {
-    let state = state(run, material);
+fn row(run: &Run, data: &ReportData<'_>) -> RunView {
+    let state = state(run, data);
     let outcome = match run.outcome.as_str() {
         "running" if state == "bad" => "cut off".to_owned(),
         outcome => plain(&outcome.replace('_', " ")),
     };
     RunView {
-        at: run.started_at.map(|at| Moment::of(at, material.now)),
+        at: run.started_at.map(|at| Moment::of(at, data.now)),
         session: plain(&run.session),
         tier: run.tier,
         model: plain(&run.model),
@@ -119,10 +119,10 @@ fn row(run: &Run, material: &Material<'_>) -> RunView {
 }
 
 /// `good`, `open` or `bad`.
-fn state(run: &Run, material: &Material<'_>) -> &'static str {
+fn state(run: &Run, data: &ReportData<'_>) -> &'static str {
     match run.outcome.as_str() {
         "completed" => "good",
-        "running" if !run.is_cut_off(&material.installation.policy, material.now) => "open",
+        "running" if !run.is_cut_off(&data.installation.policy, data.now) => "open",
         _ => "bad",
     }
 }
@@ -139,7 +139,7 @@ fn by_day(runs: &[Run]) -> BTreeMap<NaiveDate, (usize, f64)> {
     days
 }
 
-/// A column for each day of the period; none where nothing was spent or there is but one day.
+/// One column per day of the period; none if nothing was spent or the period is one day.
 fn columns(
     days: &BTreeMap<NaiveDate, (usize, f64)>,
     since: DateTime<Utc>,

@@ -6,7 +6,7 @@ use rustix::process::getppid;
 
 use crate::model::session::ProcessState;
 
-/// Between a hook and its client there may be a shell.
+/// Programs that may run between the client and its hook.
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "busybox", "timeout"];
 
 /// The most shells between a hook and its client.
@@ -43,7 +43,7 @@ pub fn state(process: Option<&str>) -> ProcessState {
     }
 }
 
-/// Where the numbers of processes mean the same: this boot of this machine, this namespace of processes.
+/// The scope of process ids: the boot id and the PID namespace.
 fn place() -> Option<String> {
     let boot = read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
@@ -53,7 +53,7 @@ fn place() -> Option<String> {
 struct Stat {
     name: String,
     parent: i32,
-    /// In ticks since the machine began.
+    /// The start time in ticks since boot.
     began: String,
     is_dead: bool,
 }
@@ -64,7 +64,7 @@ impl Stat {
     }
 
     fn parse(stat: &str) -> Option<Self> {
-        // The name may hold anything, parentheses too.
+        // The name may contain any character, including parentheses.
         let (head, rest) = stat.rsplit_once(')')?;
         let (_, name) = head.split_once('(')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_parentheses_moves_no_field() {
+    fn parses_a_process_name_with_parentheses() {
         let stat =
             "7 (a) b (c) S 3 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 987654 1 1 18446744073709551615";
         let stat = Stat::parse(stat).unwrap();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_of_the_same_number_is_not_the_same() {
+    fn a_process_with_a_reused_id_is_gone() {
         let own = std::process::id();
         let began = Stat::of(i32::try_from(own).unwrap()).unwrap().began;
         let place = place().unwrap();

@@ -1,4 +1,4 @@
-//! The machine where the agent runs, as the rules ask about it.
+//! The file system and environment of this machine, for the rules.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::policy::place::{View, normal};
 use crate::shell::glob;
 
-/// Files that the globs of one command are expanded to: a hook that takes too long stops nothing.
+/// The maximum number of directory entries that the globs of one command may visit. A hook that exceeds its timeout
+/// would fail open.
 const MOST_FILES: usize = 2_000;
 
-/// The machine itself: its files and the environment of this process, which is that of the agent's shell.
+/// This machine: its files, and the environment of this process, which is that of the agent's shell.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// Files that may still be looked at.
+    /// The number of directory entries that may still be visited.
     left: Cell<usize>,
 }
 
@@ -35,7 +36,7 @@ impl View for Machine {
                 let real = missing.iter().rev().fold(real, |path, name| path.join(name));
                 return real.to_str().map(normal);
             }
-            // A link to nowhere is followed by whoever writes to it.
+            // Writing to a dangling link creates its target.
             if let Ok(target) = left.read_link() {
                 let folder = left.parent().unwrap_or(Path::new("/"));
                 let target = folder.join(target);
@@ -65,7 +66,7 @@ impl View for Machine {
                 for entry in folder.read_dir().into_iter().flatten().flatten() {
                     self.left.set(self.left.get().checked_sub(1)?);
                     let Ok(entry) = entry.file_name().into_string() else { continue };
-                    // A leading dot has to be written.
+                    // A glob matches a leading dot only if it is written.
                     if entry.starts_with('.') == name.starts_with('.') && glob(name, &entry) {
                         next.push(folder.join(entry));
                     }

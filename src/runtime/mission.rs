@@ -1,8 +1,8 @@
-//! What a session is a part of, as the one who started it says.
+//! The mission that a session belongs to.
 
 use super::environment::plain_word;
 
-/// `MISSION_EXECUTION_ID` of the process's own environment.
+/// The mission's id from the environment variable `MISSION_EXECUTION_ID`.
 pub fn of_process() -> Option<String> {
     plain_word(&std::env::var_os("MISSION_EXECUTION_ID")?.to_string_lossy())
 }

@@ -1,4 +1,4 @@
-//! The variables that only those read who run sessions: no hook needs them.
+//! Environment variables for running sessions. Hooks do not read them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,31 +6,31 @@ use std::path::PathBuf;
 use super::environment::{EnvironmentWarning, dry_run};
 use crate::model::policy::{Tier, TierPolicy, is_model};
 
-/// What the environment says about running sessions.
+/// The settings for running sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerEnvironment {
-    /// `CLAUDEOPS_RESULTS_DIR`: the folder of the sessions' logs.
+    /// `CLAUDEOPS_RESULTS_DIR`: the folder for session logs.
     pub results_dir: PathBuf,
-    /// `CLAUDEOPS_REPOS_DIR`: the folder of the mounted repositories.
+    /// `CLAUDEOPS_REPOS_DIR`: the folder of mounted repositories.
     pub repos_dir: PathBuf,
     /// `CLAUDEOPS_MAX_TIER`: the highest tier that a session may hand over to.
     pub max_tier: Tier,
-    /// `CLAUDEOPS_DRY_RUN`: nothing is changed, so nothing is handed over.
+    /// `CLAUDEOPS_DRY_RUN`: changes are denied and hand-overs are not followed.
     pub dry_run: bool,
-    /// `CLAUDEOPS_CLIENT`: the client; `claude` on the search path by default.
+    /// `CLAUDEOPS_CLIENT`: the client's program; `claude` in PATH by default.
     pub client: PathBuf,
-    /// `CLAUDEOPS_MCP_BASELINE`: the MCP servers that are there without any repository's.
+    /// `CLAUDEOPS_MCP_BASELINE`: the file with the MCP servers that do not come from a repository.
     pub mcp_baseline: Option<PathBuf>,
-    /// `CLAUDEOPS_TIER1_MODEL` and its like.
+    /// `CLAUDEOPS_TIER1_MODEL`, `…2…`, `…3…`.
     models: [Option<String>; 3],
-    /// `CLAUDEOPS_TIER1_PROMPT` and its like.
+    /// `CLAUDEOPS_TIER1_PROMPT`, `…2…`, `…3…`.
     prompts: [Option<PathBuf>; 3],
     /// Problems with variables.
     pub warnings: Vec<EnvironmentWarning>,
 }
 
 impl RunnerEnvironment {
-    /// Reads the process's own environment.
+    /// Reads the environment of this process.
     pub fn of_process() -> Self {
         Self::from_variables(|name| std::env::var_os(name))
     }
@@ -72,12 +72,12 @@ impl RunnerEnvironment {
         }
     }
 
-    /// The model of a tier: the variable wins over `hosts.yaml`.
+    /// The model of a tier, from its variable, else from `hosts.yaml`.
     pub fn model<'a>(&'a self, tier: Tier, policy: &'a TierPolicy) -> &'a str {
         of_tier(&self.models, tier).as_deref().unwrap_or(&policy.model)
     }
 
-    /// The prompt file that somebody named for a tier: the variable wins over `hosts.yaml`.
+    /// The configured prompt file of a tier, from its variable, else from `hosts.yaml`.
     pub fn prompt<'a>(&'a self, tier: Tier, policy: &'a TierPolicy) -> Option<&'a PathBuf> {
         of_tier(&self.prompts, tier).as_ref().or(policy.prompt.as_ref())
     }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_taken_for_the_most_careful_value() {
+    fn invalid_values_fall_back_to_the_safest_setting() {
         let environment = environment(&[
             ("CLAUDEOPS_MAX_TIER", "9"),
             ("CLAUDEOPS_DRY_RUN", "maybe"),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tiers_own_variables_win_over_hosts_yaml() {
+    fn the_variables_of_a_tier_override_hosts_yaml() {
         let environment =
             environment(&[("CLAUDEOPS_TIER3_MODEL", "opus[1m]"), ("CLAUDEOPS_TIER3_PROMPT", "/p.md")]);
         let policy = TierPolicy { prompt: Some("/q.md".into()), ..TierPolicy::default_of(Tier::Full) };

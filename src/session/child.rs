@@ -1,4 +1,4 @@
-//! The client as a child: started in a process group of its own, watched, ended in time, never left behind.
+//! Runs the client as a child process, in a process group of its own, with a timeout.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,51 +14,51 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::lines::{self, Line};
 
-/// Between the polite signal and the other one.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time between SIGTERM and SIGKILL.
+const KILL_AFTER: Duration = Duration::from_secs(5);
 
-/// How long a pipe is listened to after the client has ended: a process that it left may hold it open.
-const ECHO: Duration = Duration::from_secs(1);
+/// How long output is still read after the client has ended: a process that it started may keep a pipe open.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What is to be started.
+/// The process to start.
 pub struct Start<'a> {
-    /// The client.
+    /// The client's program.
     pub program: &'a OsStr,
     /// Its arguments.
     pub arguments: &'a [String],
-    /// Variables beside those of this process.
+    /// Environment variables, in addition to those of this process.
     pub variables: &'a [(&'a str, &'a str)],
-    /// Where.
+    /// The working directory.
     pub folder: &'a std::path::Path,
-    /// What it reads on its standard input.
+    /// Its standard input.
     pub stdin: String,
-    /// How long it may run.
+    /// The timeout.
     pub deadline: Duration,
 }
 
-/// A line of the child's.
+/// A line of the child's output.
 #[derive(Debug)]
 pub enum Heard {
-    /// On its standard output.
+    /// From stdout.
     Out(Line),
-    /// On its standard error.
+    /// From stderr.
     Err(Line),
 }
 
-/// How it ended.
+/// How the child ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// By itself.
-    Alone(ExitStatus),
-    /// It was ended at the deadline.
+    /// The child exited.
+    Exited(ExitStatus),
+    /// The timeout expired, and opsctl ended the child.
     Deadline,
-    /// It was ended because this program was asked to end.
+    /// opsctl received a signal, and ended the child.
     Asked,
 }
 
-/// Runs it to its end; `hear` is told every line.
+/// Runs the child until it ends, and calls `hear` with every line.
 pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<Ended> {
-    // Before the start: a signal that comes first must not be lost.
+    // Before the start, so that no signal is lost.
     let mut asked =
         [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
     let mut child = Command::new(start.program)
@@ -86,46 +86,46 @@ pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<En
             () = sleep_until(wake_at) => {
                 if kill_at.is_some() {
                     send(group, Signal::KILL);
-                    // Nothing outlives it; from here only the end is waited for.
+                    // SIGKILL cannot be ignored.
                     break child.wait().await?;
                 }
                 why = Some(Ended::Deadline);
                 send(group, Signal::TERM);
-                kill_at = Some(Instant::now() + PATIENCE);
+                kill_at = Some(Instant::now() + KILL_AFTER);
             }
             Some(()) = terminate.recv(), if kill_at.is_none() => ask(group, &mut why, &mut kill_at),
             Some(()) = interrupt.recv(), if kill_at.is_none() => ask(group, &mut why, &mut kill_at),
             Some(()) = hangup.recv(), if kill_at.is_none() => ask(group, &mut why, &mut kill_at),
         }
     };
-    // What it started and left behind goes with it.
+    // Ends the processes that it left in its group.
     send(group, Signal::KILL);
-    let until = Instant::now() + ECHO;
+    let until = Instant::now() + DRAIN_TIMEOUT;
     while let Ok(Some(line)) = timeout(until.saturating_duration_since(Instant::now()), heard.recv()).await {
         hear(line);
     }
-    Ok(why.unwrap_or(Ended::Alone(status)))
+    Ok(why.unwrap_or(Ended::Exited(status)))
 }
 
 fn ask(group: Option<Pid>, why: &mut Option<Ended>, kill_at: &mut Option<Instant>) {
     *why = Some(Ended::Asked);
     send(group, Signal::TERM);
-    *kill_at = Some(Instant::now() + PATIENCE);
+    *kill_at = Some(Instant::now() + KILL_AFTER);
 }
 
 fn send(group: Option<Pid>, signal: Signal) {
     if let Some(group) = group {
-        // It may have ended by itself in this very moment.
+        // The group may have ended meanwhile.
         let _ = kill_process_group(group, signal);
     }
 }
 
-/// Reads both streams and feeds the prompt, each on its own: none may wait for another.
+/// Reads both streams and writes stdin, in separate tasks, so that none blocks another.
 fn listen(child: &mut Child, stdin: String) -> Receiver<Heard> {
     let (sender, receiver) = channel(64);
     if let Some(mut pipe) = child.stdin.take() {
         tokio::spawn(async move {
-            // A client that ends early closes the pipe: how it ended tells why.
+            // A client that ends early closes the pipe; its exit status shows why.
             let _ = pipe.write_all(stdin.as_bytes()).await;
         });
     }

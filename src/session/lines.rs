@@ -1,20 +1,20 @@
-//! Lines of a stream that may hold anything, in bounded memory.
+//! Reads lines of a stream in bounded memory.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-/// The longest line that is kept, in bytes: an image in a tool's result is below it.
+/// The maximum length of a line, in bytes. An image in a tool's result is shorter.
 pub const LONGEST: usize = 8 * 1024 * 1024;
 
-/// A line without its end.
+/// A line without its line break.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Its text; bytes that are no UTF-8 are replaced.
+    /// The text; invalid UTF-8 is replaced.
     Text(String),
-    /// It was longer than [`LONGEST`]; so many bytes it had.
+    /// The line was longer than [`LONGEST`]. Holds its length in bytes.
     TooLong(usize),
 }
 
-/// The next line; `None` at the end of the stream, or when it cannot be read any more.
+/// Reads the next line; `None` at the end of the stream or after an error.
 pub async fn next(stream: &mut (impl AsyncBufRead + Unpin)) -> Option<Line> {
     let mut kept = Vec::new();
     let mut length = 0;
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_counted_and_the_next_one_is_whole() {
+    fn skips_a_line_that_is_too_long_and_reads_the_next_one() {
         let bytes = [b"a\n".as_slice(), &vec![b'x'; LONGEST + 1], b"\n\nlast \xff"].concat();
         assert_eq!(
             lines(&bytes),

@@ -1,4 +1,4 @@
-//! The log of a session: the client's stream, a line of JSON each, without its secrets.
+//! The log of a session: the client's stream without secrets, one line of JSON per event.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,7 +10,15 @@ use serde_json::{Value, json};
 
 use crate::model::policy::Tier;
 
-/// An open log. Once it cannot be written, it is complained about and given up; the session goes on.
+/// A log that cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be written ({error}); free some space there", .path.display())]
+pub struct LogError {
+    path: PathBuf,
+    error: io::Error,
+}
+
+/// An open log. After the first write error it is closed, and the session continues without it.
 #[derive(Debug)]
 pub struct Log {
     file: Option<File>,
@@ -18,7 +26,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// A new log in `folder`, which is created if need be. Only its owner may read it.
+    /// Creates a log in `folder`, which is created if it does not exist. Only the owner may read it.
     pub fn create(folder: &Path, tier: Tier, session: &str, now: DateTime<Utc>) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let short: String = session.chars().take(8).collect();
@@ -28,26 +36,22 @@ impl Log {
         Ok(Self { file: Some(file), path })
     }
 
-    /// Where it is.
+    /// The path of the log.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a line; says why, the first time that it cannot.
-    pub fn add(&mut self, line: &Value) -> Result<(), String> {
+    /// Adds a line. Returns the first error; later lines are dropped without one.
+    pub fn add(&mut self, line: &Value) -> Result<(), LogError> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        if let Err(error) = file.write_all(format!("{line}\n").as_bytes()) {
+        file.write_all(format!("{line}\n").as_bytes()).map_err(|error| {
             self.file = None;
-            return Err(format!(
-                "{} cannot be written ({error}); free some space there",
-                self.path.display()
-            ));
-        }
-        Ok(())
+            LogError { path: self.path.clone(), error }
+        })
     }
 }
 
-/// A line of this program's own, among those of the client.
+/// A line of opsctl for the log.
 pub fn own(key: &str, value: impl Into<Value>, now: DateTime<Utc>) -> Value {
     json!({"type": "opsctl", "at": now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true), key: value.into()})
 }

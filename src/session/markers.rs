@@ -1,17 +1,17 @@
-//! `[EVENT:level:service] message`: what the agent itself wants to be remembered.
+//! Events in the agent's text: lines of the form `[EVENT:level:service] message`.
 
 use crate::model::event::{Level, NewEvent};
 
-/// The longest message, in characters.
+/// The maximum length of a message, in characters.
 const LONGEST: usize = 500;
 
-/// The events in a text of the agent's, a line each.
+/// The events in a text, one per line.
 pub fn find(text: &str) -> Vec<NewEvent> {
     text.lines().filter_map(marker).collect()
 }
 
 fn marker(line: &str) -> Option<NewEvent> {
-    // A list's dash or a quotation's bracket may stand before it.
+    // The line may be part of a list or a quotation.
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || "-*>`".contains(c));
     let (head, message) = line.strip_prefix("[EVENT:")?.split_once(']')?;
     let (level, service) = match head.split_once(':') {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_its_own_is_an_event() {
+    fn a_marker_at_the_beginning_of_a_line_is_an_event() {
         let text = "All done.\n[EVENT:warning:jellyfin] slow: 4 s\n- [EVENT:info] nothing else\n";
         let event = |level, service: Option<&str>, message: &str| NewEvent {
             level,
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_speaks_of_it_is_none() {
+    fn a_marker_within_a_line_is_not_an_event() {
         for text in
             ["say [EVENT:info] then", "[EVENT:loud] x", "[EVENT:info]", "[EVENT:info x", "[event:info] x"]
         {

@@ -1,5 +1,5 @@
-//! The MCP servers of a cycle: those of the baseline, and those that repositories bring along. A merge always
-//! starts from the baseline, so that a repository that is gone takes its servers with it.
+//! Merges the MCP servers of the baseline and of repositories. Each merge starts from the baseline, so that the servers
+//! of a removed repository disappear.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,45 +8,62 @@ use serde_json::{Map, Value, json};
 
 use crate::plain_file::{self, Content};
 
-/// The largest file that is read, in bytes.
+/// The maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Where a repository lists its servers.
+/// The file in a repository that lists its servers.
 const IN_REPOSITORY: &str = ".claude-ops/mcp.json";
+
+/// Why the servers of a file are left out. No text quotes the file, which may hold secrets.
+#[derive(Debug, thiserror::Error)]
+enum ServersError {
+    #[error("{0} bytes are more than 1 MiB")]
+    TooLarge(u64),
+    #[error("the file cannot be read ({0})")]
+    Unreadable(io::Error),
+    #[error("invalid JSON at line {line}, column {column}")]
+    NotJson { line: usize, column: usize },
+    #[error("no object `mcpServers`")]
+    NoServers,
+    #[error("`{}` is not a valid server name", .0.escape_debug())]
+    Name(String),
+    #[error("server `{0}` has neither `command` nor `url`")]
+    Neither(String),
+}
 
 /// The merged servers.
 #[derive(Debug, Default, PartialEq)]
 pub struct Merged {
     servers: Map<String, Value>,
-    /// Where each server comes from, and whose it replaced, a line each.
-    pub told: Vec<String>,
-    /// What was left out and why, a line each.
+    /// The origin of each server, one line each.
+    pub origins: Vec<String>,
+    /// Warnings about files that are left out, one line each.
     pub complaints: Vec<String>,
 }
 
 impl Merged {
-    /// Adds the servers of one source. A server of the same name is replaced as a whole.
+    /// Adds the servers of one source. A server replaces an earlier one with its name.
     fn add(&mut self, source: &str, servers: Map<String, Value>) {
         for (name, server) in servers {
             let replaced = self.servers.insert(name.clone(), server).is_some();
             let how = if replaced { "replaced by" } else { "from" };
-            self.told.push(format!("{name}: {how} {source}"));
+            self.origins.push(format!("{name}: {how} {source}"));
         }
     }
 
-    /// Whether there is none.
+    /// Whether there is no server.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
     }
 
-    /// The file for the client.
+    /// The content of the file for the client.
     pub fn to_json(&self) -> String {
         format!("{:#}\n", json!({"mcpServers": self.servers}))
     }
 }
 
-/// Merges the baseline and the repositories below `repos`, in the order of their names: a later one wins over an
-/// earlier one, and any over the baseline. A file that cannot be used is left out as a whole.
+/// Merges the baseline and the repositories in `repos`, ordered by name. Later repositories override earlier ones, and
+/// all override the baseline. A file with an error is left out as a whole.
 pub fn merge(baseline: &Path, repos: &Path) -> Merged {
     let mut merged = Merged::default();
     let mut sources = vec![("the baseline".to_owned(), baseline.to_owned())];
@@ -62,8 +79,10 @@ pub fn merge(baseline: &Path, repos: &Path) -> Merged {
         match servers(&file) {
             Ok(Some(servers)) => merged.add(&name, servers),
             Ok(None) => {}
-            Err(why) => {
-                merged.complaints.push(format!("the MCP servers in {} are left out: {why}", file.display()));
+            Err(error) => {
+                merged
+                    .complaints
+                    .push(format!("the MCP servers in {} are left out: {error}", file.display()));
             }
         }
     }
@@ -79,30 +98,29 @@ fn folders(repos: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(folders)
 }
 
-/// The servers that a file lists; `None` when it is not there.
-fn servers(file: &Path) -> Result<Option<Map<String, Value>>, String> {
+/// The servers in a file; `None` if it does not exist.
+fn servers(file: &Path) -> Result<Option<Map<String, Value>>, ServersError> {
     let text = match plain_file::read_no_link(file, MAX_BYTES) {
         Ok(Content::Bytes(text)) => text,
-        Ok(Content::TooLarge(bytes)) => return Err(format!("{bytes} bytes are more than 1 MiB")),
+        Ok(Content::TooLarge(bytes)) => return Err(ServersError::TooLarge(bytes)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(format!("the file cannot be read ({error})")),
+        Err(error) => return Err(ServersError::Unreadable(error)),
     };
-    // The parser's words may quote the file, and the file may hold secrets.
     let mut whole: Value = serde_json::from_slice(&text)
-        .map_err(|error| format!("no JSON at line {}, column {}", error.line(), error.column()))?;
+        .map_err(|error| ServersError::NotJson { line: error.line(), column: error.column() })?;
     let Some(Value::Object(servers)) = whole.get_mut("mcpServers").map(Value::take) else {
-        return Err("no object `mcpServers`".to_owned());
+        return Err(ServersError::NoServers);
     };
     for (name, server) in &servers {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || !name.chars().all(plain) {
-            return Err(format!("`{}` is no name of a server", name.escape_debug()));
+            return Err(ServersError::Name(name.clone()));
         }
         let text = |key: &str| server.get(key).is_some_and(Value::is_string);
         if !text("command") && !text("url") {
-            return Err(format!("server `{name}` has neither `command` nor `url`"));
+            return Err(ServersError::Neither(name.clone()));
         }
     }
     Ok(Some(servers))
@@ -128,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn later_repositories_win_over_earlier_ones_and_all_over_the_baseline() {
+    fn later_repositories_override_earlier_ones_and_the_baseline() {
         let folder = place(&[
             ("mcp.json", r#"{"mcpServers": {"a": {"command": "base"}, "b": {"command": "base"}}}"#),
             ("repos/two/.claude-ops/mcp.json", r#"{"mcpServers": {"c": {"url": "http://two"}}}"#),
@@ -143,7 +161,7 @@ mod tests {
             "a": {"command": "base"}, "b": {"command": "one"}, "c": {"url": "http://two"}}});
         assert_eq!(serde_json::from_str::<Value>(&merged.to_json()).unwrap(), expected);
         assert_eq!(
-            merged.told,
+            merged.origins,
             [
                 "a: from the baseline",
                 "b: from the baseline",
@@ -156,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_is_named_and_the_others_count() {
+    fn a_file_with_an_error_is_reported_and_left_out() {
         let good = r#"{"mcpServers": {"z": {"command": "x"}}}"#;
         let folder = place(&[
             ("mcp.json", "{ half"),
@@ -173,8 +191,14 @@ mod tests {
         )
         .unwrap();
         let merged = merged(&folder);
-        assert_eq!(merged.told, ["z: from z"]);
-        let words = ["line 1, column 3", "no object", "neither `command`", "no name", "a symbolic link"];
+        assert_eq!(merged.origins, ["z: from z"]);
+        let words = [
+            "line 1, column 3",
+            "no object",
+            "neither `command`",
+            "not a valid server name",
+            "a symbolic link",
+        ];
         assert_eq!(merged.complaints.len(), words.len(), "{:?}", merged.complaints);
         for (complaint, words) in merged.complaints.iter().zip(words) {
             assert!(complaint.contains(words), "{complaint}");
@@ -182,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_anywhere_is_nothing() {
+    fn merging_no_files_is_empty() {
         let merged = merge(Path::new("/no/such/mcp.json"), Path::new("/no/such/repos"));
         assert_eq!(merged, Merged::default());
     }

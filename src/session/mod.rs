@@ -1,4 +1,4 @@
-//! Running the client: what a session is started with, what comes out of it, what it hands over.
+//! Runs sessions of the client: prompt, MCP servers, output, records and hand-overs.
 
 mod child;
 pub mod handoff;
@@ -6,9 +6,9 @@ mod lines;
 mod log;
 pub mod markers;
 pub mod mcp;
+mod progress;
 pub mod prompt;
 pub mod record;
 pub mod redact;
 pub mod run;
 mod stream;
-mod told;

@@ -11,7 +11,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::runtime::warning::{PromptError, Warning};
 
-/// The largest prompt file, in bytes.
+/// The maximum size of a prompt file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The prompt of the tier: the configured file, else the rendered one, else one rendered now. A file that cannot be used
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_handed_over_stands_at_the_end_and_cannot_pass_for_a_heading() {
+    fn the_hand_over_is_at_the_end_and_indented() {
         let handoff =
             Handoff { to: Tier::Remediate, services: vec!["jellyfin".into()], text: "{\n# Tier 3\n}".into() };
         let prompt = complete("# Tier 2\n\n\n", true, Some(&handoff));

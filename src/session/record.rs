@@ -1,4 +1,4 @@
-//! What is written down about a session: a row of its own, and the events in the agent's words.
+//! Records a session in the ledger: its row, and events from the agent's text.
 
 use std::path::Path;
 
@@ -10,23 +10,23 @@ use crate::ledger::{Ledger, LedgerError, Source};
 use crate::model::event::NewEvent;
 use crate::runtime::warning::Warning;
 
-/// How a session came out.
+/// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The client brought it to an end and is content.
+    /// The client completed the session.
     Completed,
-    /// The client failed; the words say how.
+    /// The client failed, with its message.
     Failed(String),
-    /// It was ended at its deadline.
+    /// The session exceeded its timeout.
     TimedOut,
-    /// It was ended because this program was asked to end.
+    /// opsctl received a signal and ended the session.
     Signalled,
-    /// The client could not be started.
+    /// The client could not be started, with the reason.
     NotStarted(String),
 }
 
 impl Outcome {
-    /// The word of the ledger.
+    /// The name in the ledger.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -68,7 +68,7 @@ impl Record {
         &self.session
     }
 
-    /// Writes an event down.
+    /// Records an event.
     pub fn event(&mut self, source: Source, event: &NewEvent, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let Some(ledger) = &mut self.ledger else { return Ok(()) };
         let change = ledger.change()?;
@@ -76,7 +76,7 @@ impl Record {
         change.commit()
     }
 
-    /// Closes the row.
+    /// Completes the row.
     pub fn end(
         &mut self,
         outcome: &Outcome,

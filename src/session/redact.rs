@@ -1,17 +1,17 @@
-//! Secrets out of text, before it reaches a log, the ledger or a terminal.
+//! Removes secrets from text before it is logged, stored or printed.
 
 use std::sync::LazyLock;
 
 use regex_lite::{Captures, Regex};
 use serde_json::Value;
 
-/// What stands in a secret's place.
+/// The replacement for a secret.
 const GONE: &str = "[redacted]";
 
-/// The shortest value of a variable that is taken for a secret: shorter ones occur in any text.
+/// The minimum length of a variable's value to be redacted, in bytes: shorter values occur in ordinary text.
 const SHORTEST: usize = 6;
 
-/// Forms by which a secret is known wherever it stands. What is kept of a match is in the group `keep`.
+/// Patterns of secrets. The group `keep` of a match is not redacted.
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
         r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|\z)",
@@ -20,7 +20,7 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"\b(xox[abeprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9._-]{10,})",
         r"(?P<keep>(?i:authorization)\s*:\s*)[^\r\n'\x22]+",
         r"(?P<keep>(?i:\bbearer)\s+)[A-Za-z0-9._~+/=-]{12,}",
-        // User and password of an address; a long user alone is a token.
+        // User and password of a URL; a long user name without password is a token.
         r"(?P<keep>\b[A-Za-z][A-Za-z0-9+.-]*://)([^\s/@'\x22]*:[^\s/@'\x22]+|[^\s/@:'\x22]{16,})@",
         r"(?P<keep>\b[A-Z0-9_]*(KEY|TOKEN|SECRET|PASSWORD|PASSWD)=)('[^']*'|\x22[^\x22]*\x22|[^\s'\x22]+)",
         r"(?P<keep>(?i:\b(password|passwd|passphrase|secret|token|api[_-]?key))\x22?\s*[=:]\s*)('[^']+'|\x22[^\x22]+\x22|[^\s'\x22,;]{4,})",
@@ -30,25 +30,25 @@ static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .collect()
 });
 
-/// Keys of JSON whose text is a secret.
+/// JSON keys whose values are secrets.
 static KEYS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)(password|passwd|passphrase|secret|_token|^token|api[_-]?key)$").ok());
 
-/// What must not be seen: values that this process knows, and everything that has the form of a secret.
+/// Removes values of secret variables, and text that matches a pattern of secrets.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    /// Longest first, so that no rest of a longer one stays.
+    /// Values to redact, longest first, so that no part of a longer one remains.
     values: Vec<String>,
 }
 
 impl Redactor {
-    /// The secrets among the variables of an environment, by their names.
+    /// A redactor for the variables whose names mark them as secrets.
     pub fn of_variables(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut values: Vec<String> = Vec::new();
         for (name, value) in variables {
             let name = name.to_uppercase();
             if name.ends_with("_URLS") {
-                // A list of addresses: each of them is one, and so are the words in it that a program may print.
+                // The whole list, and each URL in it.
                 values.extend(value.split([' ', ',', '\n']).map(str::to_owned));
                 values.push(value);
             } else if ["_KEY", "_TOKEN", "_SECRET", "PASSWORD", "_PASSWD", "_CREDENTIALS"]
@@ -64,7 +64,7 @@ impl Redactor {
         Self { values }
     }
 
-    /// The secrets of this process's own environment.
+    /// A redactor for the environment of this process.
     pub fn of_process() -> Self {
         Self::of_variables(
             std::env::vars_os().map(|(name, value)| {
@@ -73,7 +73,7 @@ impl Redactor {
         )
     }
 
-    /// The text without its secrets.
+    /// The text without secrets.
     pub fn text(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for value in &self.values {
@@ -92,7 +92,7 @@ impl Redactor {
         text
     }
 
-    /// Every text in the value, keys included, without its secrets.
+    /// Removes secrets from all strings in a JSON value. Values of keys in [`KEYS`] are redacted as a whole.
     pub fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.text(text),
@@ -117,13 +117,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_form_is_one_that_can_be_read() {
+    fn every_pattern_compiles() {
         assert_eq!(FORMS.len(), 9);
         assert!(KEYS.is_some());
     }
 
     #[test]
-    fn what_has_the_form_of_a_secret_goes_wherever_it_stands() {
+    fn redacts_text_that_matches_a_pattern() {
         let redactor = Redactor::default();
         for (text, expected) in [
             ("key sk-ant-api03-AbC_d-123 end", "key [redacted] end"),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_words_stay() {
+    fn keeps_ordinary_text() {
         let redactor = Redactor::default();
         for text in [
             "ssh root@ie01 docker restart jellyfin",
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_variables_go_in_any_form_of_json() {
+    fn redacts_values_of_variables_anywhere_in_json() {
         let variables = [
             ("ANTHROPIC_API_KEY", "k\"0123456"),
             ("CLAUDEOPS_APPRISE_URLS", "mailto://bob/pw12345, ntfy://topic-9"),
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_json_gives_its_text_away() {
+    fn redacts_values_of_secret_json_keys() {
         let mut value = json!({"password": "x", "access_token": "y", "input_tokens": 7, "tool_use_id": "t"});
         Redactor::default().json(&mut value);
         let expected = json!({"password": GONE, "access_token": GONE, "input_tokens": 7, "tool_use_id": "t"});

@@ -1,4 +1,4 @@
-//! One session of the client, from its start to its row in the ledger.
+//! Runs one session of the client and records it.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use super::log::{self, Log};
 use super::record::{Outcome, Record};
 use super::redact::Redactor;
 use super::stream::{self, Account, Said};
-use super::{markers, told};
+use super::{markers, progress};
 use crate::ledger::Source;
 use crate::ledger::client_runs::NewRun;
 use crate::model::event::{Level, NewEvent};
@@ -22,40 +22,40 @@ use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 use crate::runtime::runner::RunnerEnvironment;
 
-/// Of one session, so many of the agent's own events are written down: it may repeat itself without end.
+/// The maximum number of recorded events from the agent's text per session.
 const MOST_EVENTS: usize = 100;
 
-/// What a session is started with.
+/// The settings of a session.
 pub struct Session<'a> {
     /// Its tier.
     pub tier: Tier,
     /// The model.
     pub model: &'a str,
-    /// Layers 1 and 2: the client's arguments.
+    /// The client's arguments for the tier (layers 1 and 2).
     pub limits: Vec<String>,
-    /// The whole prompt.
+    /// The prompt.
     pub prompt: String,
-    /// How long it may run.
+    /// The timeout.
     pub deadline: Window,
-    /// The variables.
+    /// The environment.
     pub environment: &'a Environment,
-    /// More variables.
+    /// The environment for running sessions.
     pub runner: &'a RunnerEnvironment,
-    /// The names of the services.
+    /// The inventory, for names of services.
     pub inventory: &'a Inventory,
 }
 
-/// Where the words of a session go.
+/// The output of a session.
 pub struct Voices<'a> {
-    /// What happens, a line each.
+    /// Prints progress, one line each.
     pub tell: &'a dyn Fn(&str),
-    /// What is wrong, a line each.
+    /// Prints warnings, one line each.
     pub complain: &'a dyn Fn(&str),
 }
 
-/// Runs a session to its end. Whatever the client does, this returns, with what came of it written down.
+/// Runs a session until it ends or times out, and records its outcome.
 pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<Outcome> {
-    // Signals are only heard from within the runtime, so everything is done in there.
+    // Signal handlers need the runtime.
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?
@@ -101,7 +101,7 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
             variables: &[("CLAUDEOPS_TIER", &number), ("CLAUDE_SESSION_ID", &id)],
             folder: &environment.project_dir,
             stdin: session.prompt.clone(),
-            deadline: session.deadline.delta().to_std().unwrap_or(Duration::from_hours(1)),
+            deadline: session.deadline.duration(),
         },
         |heard| desk.hear(heard, Utc::now()),
     )
@@ -109,7 +109,7 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
     Ok(desk.close(ended, began.elapsed(), Utc::now()))
 }
 
-/// Everything that a line of the client's may change.
+/// The state of a running session.
 struct Desk<'a> {
     session: &'a Session<'a>,
     voices: &'a Voices<'a>,
@@ -142,18 +142,18 @@ impl Desk<'_> {
         }
     }
 
-    /// What is not of the client's stream.
+    /// Handles a line that is not part of the client's JSON stream.
     fn odd(&mut self, stream: &str, text: &str, now: DateTime<Utc>) {
         let text = self.redactor.text(text);
         self.write(&log::own(stream, text.as_str(), now));
-        let short = told::short(&text);
+        let short = progress::short(&text);
         if !short.is_empty() {
             (self.voices.tell)(&format!("  {stream}: {short}"));
         }
     }
 
     fn follow(&mut self, said: Said, now: DateTime<Utc>) {
-        let line = told::line(&said);
+        let line = progress::line(&said);
         if !line.trim().is_empty() {
             (self.voices.tell)(&line);
         }
@@ -174,8 +174,8 @@ impl Desk<'_> {
     }
 
     fn write(&mut self, line: &Value) {
-        if let Some(Err(why)) = self.log.as_mut().map(|log| log.add(line)) {
-            (self.voices.complain)(&why);
+        if let Some(Err(error)) = self.log.as_mut().map(|log| log.add(line)) {
+            (self.voices.complain)(&error.to_string());
         }
     }
 
@@ -185,10 +185,10 @@ impl Desk<'_> {
         }
     }
 
-    /// Writes down how it ended.
+    /// Records the end of the session.
     fn close(mut self, ended: std::io::Result<Ended>, took: Duration, now: DateTime<Utc>) -> Outcome {
         let exit_code = match &ended {
-            Ok(Ended::Alone(status)) => status.code(),
+            Ok(Ended::Exited(status)) => status.code(),
             Ok(Ended::Deadline | Ended::Asked) | Err(_) => None,
         };
         let outcome =
@@ -205,7 +205,7 @@ impl Desk<'_> {
             Outcome::TimedOut => {
                 (Some(Level::Warning), format!("was ended at its deadline of {}", self.session.deadline))
             }
-            Outcome::Failed(why) => (Some(Level::Warning), format!("failed: {}", told::short(why))),
+            Outcome::Failed(why) => (Some(Level::Warning), format!("failed: {}", progress::short(why))),
             Outcome::NotStarted(why) => (Some(Level::Critical), format!("could not be started: {why}")),
         };
         let message = self.redactor.text(&format!("Session of tier {tier} {what}"));
@@ -213,7 +213,7 @@ impl Desk<'_> {
         if let Some(level) = level {
             self.note(Source::Runner, &NewEvent { level, service: None, message: message.clone() }, now);
             let notice = Notice {
-                // One for each way to fail, not for each session: a client that cannot work fails every hour.
+                // One key per outcome, so that a client that fails in every round is reported once in four hours.
                 key: format!("session/{tier}/{}", outcome.as_str()),
                 quiet_until: Some(now + TimeDelta::hours(4)),
                 level,
@@ -239,7 +239,7 @@ fn outcome(ended: std::io::Result<Ended>, account: Option<&Account>, client: &st
         )),
         Ok(Ended::Deadline) => Outcome::TimedOut,
         Ok(Ended::Asked) => Outcome::Signalled,
-        Ok(Ended::Alone(status)) => match account {
+        Ok(Ended::Exited(status)) => match account {
             Some(account) if account.is_error => Outcome::Failed(account.words.clone()),
             Some(_) if status.success() => Outcome::Completed,
             Some(_) => Outcome::Failed(format!("the client ended with {status}")),

@@ -1,53 +1,53 @@
-//! The client's stream, a line of JSON per event, reduced to what is told and recorded.
+//! Parses the client's stream, one line of JSON per event, into what is printed and recorded.
 
 use serde_json::Value;
 
-/// What one line says.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Said {
-    /// The agent's own words.
+    /// Text of the agent.
     Text(String),
-    /// The agent calls a tool; the second is its input in short.
+    /// A tool call: the tool's name, and its most important input.
     ToolCall(String, String),
-    /// A tool has answered, or was kept from running.
+    /// The result of a tool call.
     ToolResult(Outcome),
-    /// The session's end, in the client's own account.
+    /// The end of the session, as summarised by the client.
     End(Account),
 }
 
-/// How a tool call ended.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ran well.
+    /// It succeeded.
     Ok,
-    /// It was refused, by a hook or by the client's permissions.
+    /// A hook or the client's permissions denied it.
     Denied(String),
-    /// It ran, and failed.
+    /// It failed.
     Failed(String),
 }
 
-/// What the client says about a session that it has brought to an end.
+/// The client's summary of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Account {
-    /// Whether it considers it a failure.
+    /// Whether the session failed.
     pub is_error: bool,
-    /// Its last words, or what went wrong.
+    /// The final text, or the error message.
     pub words: String,
-    /// In US dollars, as the client estimates it.
+    /// The cost in US dollars, as estimated by the client.
     pub cost_usd: Option<f64>,
-    /// Turns of the model.
+    /// The number of turns of the model.
     pub turns: Option<i64>,
-    /// Tokens read, those from a cache included.
+    /// Input tokens, including those read from a cache.
     pub input_tokens: Option<i64>,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: Option<i64>,
 }
 
-/// The keys of a tool's input that say most, the most telling first.
+/// Keys of a tool's input, most important first.
 const TELLING: [&str; 8] =
     ["command", "file_path", "path", "pattern", "url", "description", "prompt", "query"];
 
-/// What a line of the stream says; nothing for the many that are of no interest.
+/// Parses a line of the stream. Empty for lines that are not printed or recorded.
 pub fn read(line: &Value) -> Vec<Said> {
     match line.get("type").and_then(Value::as_str) {
         Some("assistant") => blocks(line).filter_map(of_agent).collect(),
@@ -90,7 +90,7 @@ fn of_tool(block: &Value) -> Option<Said> {
     Some(Said::ToolResult(if refused { Outcome::Denied(shown) } else { Outcome::Failed(shown) }))
 }
 
-/// A text, or a list of blocks with texts.
+/// The text of a string or of a list of text blocks.
 fn flat(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -121,7 +121,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_lines_that_matter_are_understood() {
+    fn parses_text_tool_calls_and_results() {
         let content = json!([
             {"type": "text", "text": "looking"},
             {"type": "tool_use", "name": "Bash", "input": {"description": "list", "command": "docker ps"}},
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_is_told_from_a_failure() {
+    fn distinguishes_denials_from_failures() {
         let result = |content: Value, is_error: bool| {
             let block = json!({"type": "tool_result", "content": content, "is_error": is_error});
             read(&json!({"type": "user", "message": {"content": [block]}})).pop()
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_carries_the_account() {
+    fn parses_the_summary_at_the_end() {
         let line = json!({"type": "result", "is_error": true, "result": "no credit", "num_turns": 3, "total_cost_usd": 0.25,
                           "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 7}});
         let expected = Account {

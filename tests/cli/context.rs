@@ -130,13 +130,13 @@ fn what_cannot_be_given_is_named_with_the_reason_and_the_rest_is_given() {
         not_included(&sandbox),
         [
             "missing.md: no such file",
-            "folder: it is a folder; `/**` behind it means its files",
+            "folder: it is a folder; append `/**` for its files",
             "binary: it is not text",
             "latin1: it is not text",
             "empty.md: it is empty",
             "pipe: not a regular file",
             "/dev/zero: not a regular file",
-            "none/*.md: no file is meant by it",
+            "none/*.md: it matches no file",
         ]
     );
     assert!(began.elapsed() < Duration::from_secs(20), "a pipe keeps nobody waiting");
@@ -164,7 +164,7 @@ fn secrets_are_given_to_nobody() {
     let run = start(&sandbox);
     assert!(!run.stdout.contains("hunter2"), "{}", run.stdout);
     for name in [".env", "keys/one.pem", "link.md", "ssh/id_ed25519"] {
-        let line = format!("  {name}: it is secret, and no session reads it\n");
+        let line = format!("  {name}: it is a secret file\n");
         // The link and what it leads to are one file, which is named once.
         assert!(run.stdout.contains(&line) || name == ".env", "{name}: {}", run.stdout);
     }
@@ -192,7 +192,7 @@ fn links_lead_nowhere_that_is_not_listed() {
         "{told}"
     );
     assert!(!told.contains("from elsewhere"), "{told}");
-    let out = |name: &str| format!("{name}: it leads out of the project; list the file itself in hosts.yaml");
+    let out = |name: &str| format!("{name}: it is outside the project; list the file itself in hosts.yaml");
     let expected = [out("out.md"), out(&format!("{there}/x.md"))];
     assert_eq!(not_included(&sandbox), expected);
     // The operator may name any folder.
@@ -270,7 +270,10 @@ fn what_does_not_fit_is_cut_and_said_where_to_read_on() {
         told.contains(&format!("--- cut here; the rest: Read {}/big.md ---\n", project.display())),
         "{told}"
     );
-    assert!(told.contains("\nNot shown for want of room; Read them when you need them:\n"), "{told}");
+    assert!(
+        told.contains("\nNot shown because of the size limit; Read them when you need them:\n"),
+        "{told}"
+    );
     let counted =
         told.lines().filter_map(|line| line.strip_prefix("  … and ")?.strip_suffix(" more")).next_back();
     let counted: usize = counted.unwrap().parse().unwrap();

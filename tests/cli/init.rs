@@ -39,7 +39,7 @@ fn a_file_that_is_there_stays_and_nothing_else_is_written() {
     assert_eq!(run.code, Some(1));
     assert_eq!(
         run.stderr,
-        "opsctl: lab/.env is there already; name another folder, or write over it with --force\n"
+        "opsctl: lab/.env exists already; name another folder, or overwrite it with --force\n"
     );
     assert_eq!(sandbox.read("lab/.env"), "KEY=mine");
     assert!(!sandbox.path("lab/hosts.yaml").exists());

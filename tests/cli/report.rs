@@ -37,7 +37,7 @@ fn an_earlier_report_is_replaced_and_no_other_file() {
     assert_eq!(report(&sandbox, "empty.html").code, Some(0));
     refused(
         &report(&sandbox, "hosts.yaml"),
-        "hosts.yaml is no report of opsctl, so it is left alone; remove it, or",
+        "hosts.yaml is not a report of opsctl and is not replaced; remove it, or",
     );
     assert_eq!(sandbox.read("hosts.yaml"), "services: {jellyfin: {}}\n");
     refused(&report(&sandbox, "."), ". is a folder; name a file in it");
@@ -79,7 +79,7 @@ fn without_a_ledger_there_is_a_page_and_a_word_and_no_ledger() {
     assert!(!sandbox.path("claudeops.db").exists());
     refused(
         &sandbox.opsctl(&["report", "--html", "-", "--since", "2099-01-01T00:00:00Z"], b""),
-        "--since lies in the future",
+        "--since is in the future",
     );
 }
 

@@ -119,7 +119,10 @@ fn a_status_needs_a_session_and_words() {
     let sandbox = Sandbox::new();
     let run = sandbox.opsctl(&["sessions", "status", "x"], b"");
     assert_eq!(run.code, Some(1), "{run:?}");
-    assert!(run.stderr.contains("no session to say it of") && run.stderr.lines().count() == 1, "{run:?}");
+    assert!(
+        run.stderr.contains("no session: run this in an agent's shell") && run.stderr.lines().count() == 1,
+        "{run:?}"
+    );
     let run = in_session(&sandbox, &["sessions", "status", " "]);
     assert!(run.code == Some(1) && run.stderr.contains("the status is empty"), "{run:?}");
 }

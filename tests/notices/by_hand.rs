@@ -33,7 +33,7 @@ fn a_test_that_does_not_arrive_says_why_and_what_to_do() {
         (silent.url(), "notification not sent: apprise "),
         ("nonsense://".to_owned(), "check CLAUDEOPS_APPRISE_URLS"),
         (both, "reached some targets of CLAUDEOPS_APPRISE_URLS and not others"),
-        (" ".to_owned(), "notifications go nowhere: set CLAUDEOPS_APPRISE_URLS"),
+        (" ".to_owned(), "no notification target is configured: set CLAUDEOPS_APPRISE_URLS"),
     ] {
         let run = test(&with_apprise(Sandbox::new()).with("CLAUDEOPS_APPRISE_URLS", &urls));
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{urls}: {run:?}");
@@ -73,5 +73,5 @@ fn the_outbox_is_listed() {
         (&json!("delivered"), &json!(1), &json!("m"))
     );
     let nowhere = sandbox.with("CLAUDEOPS_APPRISE_URLS", "").opsctl(&["notify"], b"");
-    assert!(nowhere.stderr.contains("notifications go nowhere"), "{nowhere:?}");
+    assert!(nowhere.stderr.contains("no notification target is configured"), "{nowhere:?}");
 }

@@ -17,8 +17,8 @@ const CLOSED: &str = include_str!("../../templates/starter/hosts.yaml");
 
 const OVER_BUDGET: &str = "a restart over the budget is denied";
 const OVER_SSH: &str = "a restart over ssh is denied at tier 1";
-const CRASH: &str = "a guard that crashes fails as the policy says";
-const SUBAGENT: &str = "a subagent is held like its agent";
+const CRASH: &str = "when the guard crashes, `on_failure` is applied";
+const SUBAGENT: &str = "a subagent has the limits of its agent";
 
 fn rehearse<'a>(workspace: &'a Workspace, client: &Path) -> Program<'a> {
     Program::opsctl(workspace)
@@ -37,19 +37,19 @@ fn outcomes(ran: &Ran) -> BTreeMap<String, String> {
 }
 
 #[track_caller]
-fn assert_all_held(ran: &Ran, version: &str) {
+fn assert_all_pass(ran: &Ran, version: &str) {
     let outcomes = outcomes(ran);
     assert!(outcomes.len() >= 8, "{}", ran.stdout);
-    assert!(outcomes.values().all(|outcome| outcome == "held"), "{}", ran.stdout);
+    assert!(outcomes.values().all(|outcome| outcome == "pass"), "{}", ran.stdout);
     assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains(&format!("\"version\":\"{version}\"")), "{}", ran.stdout);
 }
 
 #[track_caller]
-fn assert_broken(ran: &Ran, guarantees: &[&str]) {
+fn assert_fail(ran: &Ran, guarantees: &[&str]) {
     let outcomes = outcomes(ran);
     for guarantee in guarantees {
-        assert_eq!(outcomes[*guarantee], "broken", "{}", ran.stdout);
+        assert_eq!(outcomes[*guarantee], "fail", "{}", ran.stdout);
     }
     assert_eq!(ran.exit_code, Some(1), "{}", ran.stderr);
 }
@@ -58,21 +58,21 @@ fn assert_broken(ran: &Ran, guarantees: &[&str]) {
 fn every_guarantee_holds_on_the_pinned_release() {
     let workspace = Workspace::new();
     workspace.render(OPEN);
-    assert_all_held(&rehearse(&workspace, &client()).run(), "2.1.330");
+    assert_all_pass(&rehearse(&workspace, &client()).run(), "2.1.330");
 }
 
 #[test]
 fn every_guarantee_holds_on_the_first_release_that_knows_on_failure() {
     let workspace = Workspace::new();
     workspace.render(CLOSED);
-    assert_all_held(&rehearse(&workspace, &earlier_client("OLD_CLIENT_VERSION")).run(), "2.1.295");
+    assert_all_pass(&rehearse(&workspace, &earlier_client("OLD_CLIENT_VERSION")).run(), "2.1.295");
 }
 
 #[test]
 fn every_guarantee_holds_on_a_release_between() {
     let workspace = Workspace::new();
     workspace.render(CLOSED);
-    assert_all_held(&rehearse(&workspace, &earlier_client("MIDDLE_CLIENT_VERSION")).run(), "2.1.312");
+    assert_all_pass(&rehearse(&workspace, &earlier_client("MIDDLE_CLIENT_VERSION")).run(), "2.1.312");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn managed_settings_hold_where_a_project_switches_its_hooks_off() {
     assert_eq!(render.exit_code, Some(0), "{}", render.stderr);
     workspace.write("project/.claude/settings.json", r#"{"disableAllHooks": true}"#);
     let settings = serde_json::from_str(&workspace.read("managed.json")).unwrap();
-    assert_all_held(&rehearse(&workspace, &client()).managed_settings(&settings).run(), "2.1.330");
+    assert_all_pass(&rehearse(&workspace, &client()).managed_settings(&settings).run(), "2.1.330");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn settings_that_are_not_json_are_found() {
     workspace.render(CLOSED);
     let settings = workspace.read("project/.claude/settings.json");
     workspace.write("project/.claude/settings.json", &settings.replacen('{', "{,", 1));
-    assert_broken(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
+    assert_fail(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_missing_program_is_found() {
     let missing = settings.replace(env!("CARGO_BIN_EXE_opsctl"), "/nowhere/opsctl");
     assert_ne!(missing, settings);
     workspace.write("project/.claude/settings.json", &missing);
-    assert_broken(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
+    assert_fail(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_denial_in_the_old_form_is_found() {
     let deny = r#"echo '{"decision":"deny","reason":"Cooldown limit exceeded for rehearsal"}'"#;
     let hook = json!({"matcher": "Bash", "hooks": [{"type": "command", "command": deny}]});
     workspace.write("project/.claude/settings.json", &json!({"hooks": {"PreToolUse": [hook]}}).to_string());
-    assert_broken(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
+    assert_fail(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
 }
 
 #[test]

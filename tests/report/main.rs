@@ -111,7 +111,7 @@ fn what_happened_can_be_seen_in_light_and_dark_on_a_screen_and_a_phone() {
             "jellyfin has no restart left",
             "The last 7 days",
             "no single service",
-            "ran unjudged",
+            "ran unchecked",
             "2/2",
             "next ",
             "in 3h59m",
@@ -119,7 +119,7 @@ fn what_happened_can_be_seen_in_light_and_dark_on_a_screen_and_a_phone() {
             "tier 2, 10 sessions",
             "the budget was used up",
             "pre-tool-use",
-            "1 command could not be judged in the last day",
+            "1 command could not be checked in the last day",
             "the ledger cannot be used: database or disk is full",
             "Container restart failed",
         ] {

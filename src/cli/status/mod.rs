@@ -1,32 +1,25 @@
 //! `opsctl status`: where things stand, in one look.
 
-mod words;
+mod display;
+mod overview;
 
 use std::io::Write as _;
 use std::thread::sleep;
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use clap::Args;
 use serde::Serialize;
 
 use super::cooldown::BudgetWire;
-use super::events::{self, EventWire};
+use super::events::EventWire;
+use super::exit_code::OK;
+use super::failure::Failure;
 use super::hosts::HostWire;
-use super::place::environment_in_force;
-use super::{Failure, OK, complain, print_json, terminal};
-use crate::guard::budgets::{self, ServiceBudget};
-use crate::guard::failures;
+use super::output::print_json;
+use super::terminal;
 use crate::ledger::client_runs::Run;
-use crate::ledger::decisions::Which;
-use crate::ledger::notices::Problem;
-use crate::ledger::{Event, Ledger, LedgerError};
-use crate::model::inventory::Host;
-use crate::model::policy::{Policy, Tier};
-use crate::probe::hosts::{self, Found};
-use crate::probe::icmp::Reachability;
-use crate::runtime::installation;
-use crate::runtime::warning::Warning;
+use overview::{Known, Status};
 
 /// Show what waits for a person, the tier, budgets, hosts, latest sessions with their cost, and latest events
 #[derive(Debug, Args)]
@@ -50,44 +43,7 @@ pub struct StatusArgs {
     json: bool,
 }
 
-/// The events that are shown.
-const EVENTS: u32 = 10;
-
-/// The sessions that are shown.
-const SESSIONS: usize = 5;
-
-/// More sessions than a day has room for.
-const SESSIONS_OF_A_DAY: u32 = 10_000;
-
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
-
-/// Who looks does not want to wait: a host that is up answers in milliseconds.
-const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
-
-/// Everything that is shown.
-struct Status {
-    now: DateTime<Utc>,
-    tier: Option<u8>,
-    policy: Policy,
-    budgets: Vec<ServiceBudget>,
-    hosts: Option<Vec<(Host, Reachability)>>,
-    guard_failures: usize,
-    known: Known,
-    events: Vec<Event>,
-}
-
-/// What the ledger holds.
-#[derive(Default)]
-struct Known {
-    problems: Vec<Problem>,
-    undelivered: u32,
-    /// Commands of the last day that could not be judged.
-    unjudged: usize,
-    /// The latest, newest first.
-    sessions: Vec<Run>,
-    sessions_of_the_day: usize,
-    cost_of_the_day: f64,
-}
 
 #[derive(Serialize)]
 struct StatusWire<'a> {
@@ -151,7 +107,7 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
         } else {
             let mut stdout = anstream::stdout().lock();
             let clear = if args.watch { "\x1b[2J\x1b[H" } else { "" };
-            let text = words::in_words(&status, terminal::width());
+            let text = display::render(&status, terminal::width());
             if write!(stdout, "{clear}{text}").and_then(|()| stdout.flush()).is_err() {
                 // The reader has gone away.
                 return Ok(OK);
@@ -165,44 +121,14 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
 }
 
 impl Status {
-    fn at(now: DateTime<Utc>, no_hosts: bool) -> Result<Self, Failure> {
-        let environment = environment_in_force();
-        let mut warnings = Warning::of_environment(&environment.warnings);
-        let compiled = installation::in_force(&environment, &mut warnings);
-        let inventory = &compiled.installation.inventory;
-        let hosts = (!no_hosts).then(|| {
-            let (found, warning) = hosts::look(&inventory.hosts, HOSTS_DEADLINE);
-            warnings.extend(warning.map(Warning::from));
-            found.into_iter().map(|Found { host, reachability }| (host.clone(), reachability)).collect()
-        });
-        let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut warnings);
-        for warning in warnings {
-            complain(warning);
-        }
-        let known = match Ledger::open_existing(&environment.db_path)? {
-            Some(ledger) => Known::from(&ledger, now)?,
-            None => Known::default(),
-        };
-        Ok(Self {
-            now,
-            tier: environment.tier.or(compiled.tier).map(Tier::number),
-            budgets,
-            hosts,
-            guard_failures: failures::kept(&environment),
-            known,
-            events: events::latest(&environment, EVENTS)?,
-            policy: compiled.installation.policy,
-        })
-    }
-
     fn print_json(&self) -> Result<u8, Failure> {
-        let Known { problems, undelivered, unjudged, sessions, sessions_of_the_day, cost_of_the_day } =
+        let Known { problems, undelivered, unchecked, sessions, sessions_of_the_day, cost_of_the_day } =
             &self.known;
         print_json(&StatusWire {
             tier: self.tier,
             problems: problems.iter().map(|it| ProblemWire { title: &it.title, at: time(it.at) }).collect(),
             guard_failures: self.guard_failures,
-            guard_failures_last_day: *unjudged,
+            guard_failures_last_day: *unchecked,
             undelivered_notifications: *undelivered,
             services: self.budgets.iter().map(BudgetWire::new).collect(),
             hosts: self
@@ -214,28 +140,6 @@ impl Status {
             // To the hundredth of a cent: more digits are noise.
             cost_usd_last_day: (cost_of_the_day * 1e4).round() / 1e4,
             events: self.events.iter().map(EventWire::new).collect(),
-        })
-    }
-}
-
-impl Known {
-    fn from(ledger: &Ledger, now: DateTime<Utc>) -> Result<Self, LedgerError> {
-        let since = now - TimeDelta::days(1);
-        let of_the_day = ledger.runs(Some(since), SESSIONS_OF_A_DAY)?.rows;
-        let failed = |verdict| {
-            let which = Which { verdict: Some(verdict), since: Some(since), ..Which::default() };
-            ledger.decisions(which, SESSIONS_OF_A_DAY).map(|found| found.len())
-        };
-        Ok(Self {
-            problems: ledger.problems(now)?,
-            undelivered: ledger.undelivered_notices(now)?,
-            unjudged: failed("fail-open")? + failed("fail-closed")?,
-            sessions: ledger.runs(None, u32::try_from(SESSIONS).unwrap_or(u32::MAX))?.rows,
-            sessions_of_the_day: of_the_day.len(),
-            cost_of_the_day: of_the_day
-                .iter()
-                .filter_map(|run| run.cost_usd)
-                .fold(0.0, |sum, cost| sum + cost),
         })
     }
 }

@@ -1,13 +1,13 @@
-//! What the survey of the hooks means for the guard.
+//! The finding of the doctor about hooks.
 
-use super::super::Finding;
 use super::sources::Scope;
 use super::survey::{Hook, Ignored, Origin, Survey};
+use crate::doctor::finding::Finding;
 
 const CHECK: &str = "hooks";
-const MANAGE: &str = "take it out, or run `opsctl render --managed /etc/claude-code/managed-settings.json` as root: only managed hooks run then";
+const MANAGE: &str = "remove it, or run `opsctl render --managed /etc/claude-code/managed-settings.json` as root, so that only managed hooks run";
 
-/// Whether opsctl's hooks run, and whether others may spoil what they say.
+/// Checks that opsctl's hooks run, and that no other hook can change what they checked.
 pub fn finding(survey: &Survey) -> Finding {
     let before_a_tool = || survey.hooks.iter().filter(|hook| hook.event == "PreToolUse");
     let runs = |hook: &&Hook| hook.ignored.is_none();
@@ -20,23 +20,23 @@ pub fn finding(survey: &Survey) -> Finding {
         managed.and_then(|source| Some((source, source.ignored.as_ref()?)))
     {
         let what = format!("the client cannot use {}: {why}", source.file.display());
-        return Finding::failed(CHECK, what, "mend it: the client does not start with it");
+        return Finding::failed(CHECK, what, "correct it: the client does not start with it");
     }
     if !ours().any(|hook| runs(&hook)) {
         let why = ours().find_map(|hook| Some((hook, hook.ignored.as_ref()?)));
         return match why {
             Some((hook, why)) => {
                 let what = format!("opsctl's hooks in {} do not run: {why}", file(hook));
-                Finding::failed(CHECK, what, "remove what is in the way, or render managed settings")
+                Finding::failed(CHECK, what, "remove the cause, or render managed settings")
             }
-            None => Finding::failed(CHECK, "no hook calls opsctl before a tool", "run `opsctl render`"),
+            None => Finding::failed(CHECK, "no hook calls opsctl before a tool call", "run `opsctl render`"),
         };
     }
     let foreign: Vec<&Hook> =
         before_a_tool().filter(runs).filter(|hook| hook.origin == Origin::Others && hook.answers).collect();
     if let Some(hook) = foreign.first() {
         let what = format!(
-            "{} of others before a tool, such as `{}` in {}: it may replace the command that opsctl has read",
+            "{} from other sources before a tool call, such as `{}` in {}: it may replace the command after opsctl has checked it",
             if foreign.len() == 1 { "a hook".to_owned() } else { format!("{} hooks", foreign.len()) },
             hook.runs,
             file(hook)
@@ -48,9 +48,9 @@ pub fn finding(survey: &Survey) -> Finding {
         Some(format!("the client ignores {}: {why}", source.file.display()))
     });
     if let Some(what) = unread {
-        return Finding::warning(CHECK, what, "mend it or move it away");
+        return Finding::warning(CHECK, what, "correct it or move it away");
     }
     let running = survey.hooks.iter().filter(runs).count();
     let ignored = survey.hooks.len() - running;
-    Finding::ok(CHECK, format!("{running} in force, {ignored} ignored; `opsctl doctor --hooks` lists them"))
+    Finding::ok(CHECK, format!("{running} active, {ignored} ignored; `opsctl doctor --hooks` lists them"))
 }

@@ -1,4 +1,4 @@
-//! The hooks that a session of the client would have: which run, from which file, and which do not, and why.
+//! The hooks that the client would run, from all sources, and why others do not run.
 
 mod finding;
 mod sources;

@@ -1,8 +1,8 @@
-//! The files that may state hooks, in the order in which the client ranks them.
+//! The files that may contain hooks, in the client's order of precedence.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -10,33 +10,33 @@ use serde_json::{Value, json};
 
 use crate::render::is_readable;
 
-/// Where one hook that it cannot read makes the client ignore the whole file.
+/// The events at which one invalid hook makes the client ignore the whole file.
 const GUARDING: [&str; 2] = ["PreToolUse", "PermissionRequest"];
 
-/// Who stands behind a file; the first ranks highest.
+/// The scope of a file, highest precedence first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// The machine's administrator.
+    /// Managed settings of the machine.
     Managed,
-    /// The argument `--settings`.
+    /// The client's argument `--settings`.
     CommandLine,
     /// `.claude/settings.local.json` of the project.
     Local,
     /// `.claude/settings.json` of the project.
     Project,
-    /// `settings.json` in the client's folder of the user.
+    /// `settings.json` in the user's client folder.
     User,
-    /// A plugin, by its name; one that managed settings enable counts as managed.
+    /// A plugin: its name, and whether managed settings enable it.
     Plugin(String, bool),
 }
 
 impl Scope {
-    /// Whether it holds where only managed hooks run.
+    /// Whether its hooks run if only managed hooks are allowed.
     pub const fn is_managed(&self) -> bool {
         matches!(self, Self::Managed | Self::Plugin(_, true))
     }
 
-    /// Whether it is a plugin's.
+    /// Whether it is a plugin.
     pub const fn is_plugin(&self) -> bool {
         matches!(self, Self::Plugin(..))
     }
@@ -55,58 +55,91 @@ impl fmt::Display for Scope {
     }
 }
 
-/// One file that is there.
-#[derive(Debug, Clone, PartialEq)]
+/// An existing file that may contain hooks.
+#[derive(Debug)]
 pub struct Source {
-    /// Who stands behind it.
+    /// Its scope.
     pub scope: Scope,
-    /// Where it is.
+    /// Its path.
     pub file: PathBuf,
-    /// Its settings; why it cannot be read.
-    pub settings: Result<Value, String>,
+    /// Its settings; `null` if the file cannot be read.
+    pub settings: Value,
+    /// Why the client ignores the whole file; `None` if it does not.
+    pub unusable: Option<SourceError>,
+}
+
+/// Why the client ignores a whole file.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file cannot be read.
+    #[error("it cannot be read ({0})")]
+    Unreadable(io::Error),
+    /// The file is not JSON.
+    #[error("it is not JSON ({0})")]
+    NotJson(serde_json::Error),
+    /// The file is JSON, but not an object.
+    #[error("it is not an object")]
+    NotAnObject,
+    /// The switch `disableAllHooks` is not a boolean.
+    #[error("its `disableAllHooks` is neither true nor false")]
+    Switch,
+    /// The client cannot read one of the hooks that guard a tool call.
+    #[error("the client cannot read its hook {number} for {event}")]
+    Hook {
+        /// The position of the hook's group in the event's list, from 1 on.
+        number: usize,
+        /// The client's name of the event.
+        event: &'static str,
+    },
 }
 
 impl Source {
-    /// Why the client passes over the whole file.
-    pub fn unusable(&self) -> Option<String> {
-        let settings = match &self.settings {
-            Err(error) => return Some(error.clone()),
-            Ok(settings) => settings,
+    fn new(scope: Scope, file: PathBuf, read: Result<Value, SourceError>) -> Self {
+        let (settings, unusable) = match read {
+            Ok(settings) => {
+                let unusable = unusable(&scope, &settings);
+                (settings, unusable)
+            }
+            Err(error) => (Value::Null, Some(error)),
         };
-        if !settings.is_object() {
-            return Some("it is not an object".to_owned());
-        }
-        let switch = settings.get("disableAllHooks");
-        if self.scope != Scope::Managed && switch.is_some_and(|switch| !switch.is_boolean()) {
-            return Some("its `disableAllHooks` is neither true nor false".to_owned());
-        }
-        let hooks = settings.get("hooks").and_then(Value::as_object)?;
-        GUARDING.iter().find_map(|event| {
-            let broken = match hooks.get(*event)? {
-                Value::Array(groups) => groups.iter().position(|group| !is_readable(group))? + 1,
-                _ => 1,
-            };
-            Some(format!("the client cannot read its hook {broken} for {event}"))
-        })
+        Self { scope, file, settings, unusable }
     }
 }
 
-/// Where the client looks.
+fn unusable(scope: &Scope, settings: &Value) -> Option<SourceError> {
+    if !settings.is_object() {
+        return Some(SourceError::NotAnObject);
+    }
+    let switch = settings.get("disableAllHooks");
+    if *scope != Scope::Managed && switch.is_some_and(|switch| !switch.is_boolean()) {
+        return Some(SourceError::Switch);
+    }
+    let hooks = settings.get("hooks").and_then(Value::as_object)?;
+    GUARDING.into_iter().find_map(|event| {
+        let number = match hooks.get(event)? {
+            Value::Array(groups) => groups.iter().position(|group| !is_readable(group))? + 1,
+            _ => 1,
+        };
+        Some(SourceError::Hook { number, event })
+    })
+}
+
+/// The locations where the client looks for hooks.
 #[derive(Debug, Clone)]
 pub struct Places {
-    /// The machine's managed settings; beside them may lie a folder of files that are added.
+    /// The managed settings file; a folder of further files may be next to it.
     pub managed: PathBuf,
-    /// The project.
+    /// The project folder.
     pub project: PathBuf,
-    /// The client's folder of the user: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    /// The user's client folder: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
     pub user: Option<PathBuf>,
-    /// The argument `--settings`.
+    /// The client's argument `--settings`.
     pub settings: Option<PathBuf>,
-    /// The arguments `--plugin-dir`.
+    /// The client's arguments `--plugin-dir`.
     pub plugins: Vec<PathBuf>,
 }
 
-/// Reads every file that is there.
+/// Reads all existing files.
 pub fn read(places: &Places) -> Vec<Source> {
     let mut sources: Vec<Source> = Vec::new();
     let mut add = |scope: Scope, file: PathBuf| sources.extend(source(scope, file));
@@ -132,14 +165,14 @@ pub fn read(places: &Places) -> Vec<Source> {
     sources
 }
 
-/// A file that is there, with its text as JSON.
+/// Reads a file; `None` if it does not exist.
 fn source(scope: Scope, file: PathBuf) -> Option<Source> {
-    let settings = match std::fs::read_to_string(&file) {
+    let read = match std::fs::read_to_string(&file) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return None,
-        Err(error) => Err(format!("it cannot be read ({error})")),
-        Ok(text) => serde_json::from_str(&text).map_err(|error| format!("it is not JSON ({error})")),
+        Err(error) => Err(SourceError::Unreadable(error)),
+        Ok(text) => serde_json::from_str(&text).map_err(SourceError::NotJson),
     };
-    Some(Source { scope, file, settings })
+    Some(Source::new(scope, file, read))
 }
 
 fn json_files(folder: &Path) -> Vec<PathBuf> {
@@ -152,13 +185,14 @@ fn json_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The plugins that are switched on, and whether managed settings do so. The higher file has the say.
+/// The names of enabled plugins, and whether managed settings enable them. The file with higher precedence decides.
 fn enabled(sources: &[Source]) -> BTreeMap<String, bool> {
     let mut stated: BTreeMap<String, (bool, bool)> = BTreeMap::new();
-    // What a file says that the client passes over counts for nothing.
-    for source in sources.iter().rev().filter(|source| source.unusable().is_none()) {
-        let plugins = source.settings.as_ref().ok().and_then(|settings| settings.get("enabledPlugins"));
-        for (name, on) in plugins.and_then(Value::as_object).into_iter().flatten() {
+    // Files that the client ignores have no effect.
+    for source in sources.iter().rev().filter(|source| source.unusable.is_none()) {
+        for (name, on) in
+            source.settings.get("enabledPlugins").and_then(Value::as_object).into_iter().flatten()
+        {
             stated.insert(name.clone(), (on == &json!(true), source.scope == Scope::Managed));
         }
     }
@@ -178,7 +212,7 @@ struct PluginWire {
     project_path: Option<PathBuf>,
 }
 
-/// The folders of the plugins that are installed and switched on.
+/// The folders of the installed and enabled plugins.
 fn installed(user: &Path, project: &Path, enabled: &BTreeMap<String, bool>) -> Vec<(String, bool, PathBuf)> {
     let text = std::fs::read(user.join("plugins/installed_plugins.json")).unwrap_or_default();
     let Ok(mut list) = serde_json::from_slice::<InstalledWire>(&text) else { return vec![] };
@@ -198,7 +232,7 @@ fn installed(user: &Path, project: &Path, enabled: &BTreeMap<String, bool>) -> V
         .collect()
 }
 
-/// The plugin's own folder, where its marketplace is a folder of this machine: the client reads it there, not the copy.
+/// The original folder of a plugin from a local marketplace, which the client reads instead of the installed copy.
 fn in_place(user: &Path, name: &str) -> Option<PathBuf> {
     let json = |path: &Path| serde_json::from_slice::<Value>(&std::fs::read(path).ok()?).ok();
     let (plugin, market) = name.rsplit_once('@')?;
@@ -214,7 +248,7 @@ fn in_place(user: &Path, name: &str) -> Option<PathBuf> {
     Some(folder.join(entry.get("source")?.as_str()?.trim_start_matches("./")))
 }
 
-/// A folder is a plugin, or holds some.
+/// The folder itself if it is a plugin, else the plugins in it.
 fn plugins_below(folder: &Path) -> Vec<PathBuf> {
     let is_plugin = |folder: &Path| folder.join(".claude-plugin").is_dir() || folder.join("hooks").is_dir();
     if is_plugin(folder) {
@@ -238,7 +272,7 @@ fn name_of(folder: &Path) -> String {
     name.unwrap_or_else(|| folder.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
-/// A plugin's hooks: those of `hooks/hooks.json`, and those that its manifest holds or names.
+/// The hooks of a plugin: `hooks/hooks.json`, and those that its manifest contains or names.
 fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
     let scope = || Scope::Plugin(name.to_owned(), managed);
     let mut sources: Vec<Source> = source(scope(), folder.join("hooks/hooks.json")).into_iter().collect();
@@ -251,11 +285,10 @@ fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
                     sources.extend(source(scope(), file));
                 }
             }
-            Value::Object(_) => sources.push(Source {
-                scope: scope(),
-                file: folder.join(".claude-plugin/plugin.json"),
-                settings: Ok(json!({"hooks": part})),
-            }),
+            Value::Object(_) => {
+                let file = folder.join(".claude-plugin/plugin.json");
+                sources.push(Source::new(scope(), file, Ok(json!({"hooks": part}))));
+            }
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Which hooks of the sources the client would run. The rules are those of release 2.1.330, as it was seen to act.
+//! Determines which hooks the client runs. The rules are the observed behaviour of release 2.1.330.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,14 +9,14 @@ use super::sources::{Scope, Source};
 use crate::model::event::EVENT_NAMES;
 use crate::render::{VERIFIER, has_readable_matcher, is_hook_readable, is_marked};
 
-/// Why something does not run.
+/// Why hooks do not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ignored {
-    /// The client cannot use the file.
+    /// The client ignores the file.
     File(String),
-    /// A switch keeps it from running.
+    /// A setting or variable disables them.
     Switch(String),
-    /// The client passes over this one hook.
+    /// The client ignores this hook.
     Hook(String),
 }
 
@@ -27,75 +27,69 @@ impl fmt::Display for Ignored {
     }
 }
 
-/// Whose a hook is.
+/// The origin of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// It calls opsctl.
     Ours,
-    /// `hosts.yaml` states it.
+    /// It is configured in `hosts.yaml`.
     Inventory,
-    /// Somebody else's.
+    /// It is from another source.
     Others,
 }
 
-/// One hook, as the client takes it.
+/// A hook as the client reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
     /// The client's name of the event.
     pub event: String,
-    /// Which tools, sources or agents; `None` is all.
+    /// The matcher of tools, sources or agents; `None` for all.
     pub matcher: Option<String>,
-    /// The permission rule that restricts it.
+    /// The permission rule that restricts it (`if`).
     pub condition: Option<String>,
     /// `command`, `prompt` and so on, as written.
     pub kind: String,
-    /// What runs: a command line, a URL, the beginning of a prompt.
+    /// A command line, a URL, or the beginning of a prompt.
     pub runs: String,
-    /// False where its answer counts for nothing.
+    /// Whether its answer has an effect.
     pub answers: bool,
-    /// Whose it is.
+    /// Its origin.
     pub origin: Origin,
     /// The index of its source.
     pub source: usize,
-    /// Why it does not run; `None`: it does.
+    /// Why it does not run; `None` if it runs.
     pub ignored: Option<Ignored>,
 }
 
-/// What became of a source.
+/// A source file and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceState {
-    /// Who stands behind it.
+    /// Its scope.
     pub scope: Scope,
-    /// Where it is.
+    /// Its path.
     pub file: PathBuf,
-    /// Why the client ignores the file or its hooks; `None`: it does not.
+    /// Why the client ignores the file or its hooks; `None` if it does not.
     pub ignored: Option<Ignored>,
 }
 
-/// All sources that are there, and their hooks in the order of the files.
+/// All existing sources and their hooks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Survey {
-    /// The files, the highest first.
+    /// The files, highest precedence first.
     pub sources: Vec<SourceState>,
-    /// The hooks.
+    /// The hooks, in the order of the files.
     pub hooks: Vec<Hook>,
 }
 
-/// Which hooks run. `bare` names the variable that starts the client without the hooks of users, if one is set.
+/// Determines which hooks run. `bare` is the variable that disables hooks outside managed settings, if one is set.
 pub fn survey(sources: &[Source], bare: Option<&str>) -> Survey {
-    let unusable: Vec<Option<String>> = sources.iter().map(Source::unusable).collect();
-    let usable: Vec<(&Source, &Value)> = sources
-        .iter()
-        .zip(&unusable)
-        .filter(|(_, unusable)| unusable.is_none())
-        .filter_map(|(source, _)| Some((source, source.settings.as_ref().ok()?)))
-        .collect();
+    let usable: Vec<&Source> = sources.iter().filter(|source| source.unusable.is_none()).collect();
     let switches = Switches::of(&usable, bare);
     let mut survey = Survey::default();
     let mut identities: Vec<Value> = Vec::new();
-    for (index, (source, unusable)) in sources.iter().zip(unusable).enumerate() {
-        let ignored =
-            unusable.map(Ignored::File).or_else(|| switches.against(&source.scope).map(Ignored::Switch));
+    for (index, source) in sources.iter().enumerate() {
+        let unusable = source.unusable.as_ref().map(|error| Ignored::File(error.to_string()));
+        let ignored = unusable.or_else(|| switches.against(&source.scope).map(Ignored::Switch));
         let (scope, file) = (source.scope.clone(), source.file.clone());
         survey.sources.push(SourceState { scope, file, ignored: ignored.clone() });
         for (event, group) in groups(source) {
@@ -114,7 +108,7 @@ pub fn survey(sources: &[Source], bare: Option<&str>) -> Survey {
     survey
 }
 
-/// Why a hook is one too many: the same runs already. To the client all settings are one, and each plugin is another.
+/// Why a hook is a duplicate. The client compares hooks within all settings files together, and within each plugin.
 fn twin(hook: &Hook, identity: &Value, survey: &Survey, identities: &[Value]) -> Option<String> {
     let source = |hook: &Hook| survey.sources.get(hook.source);
     let plugin = |hook: &Hook| source(hook).map(|source| &source.scope).filter(|scope| scope.is_plugin());
@@ -124,35 +118,34 @@ fn twin(hook: &Hook, identity: &Value, survey: &Survey, identities: &[Value]) ->
             && (&other.event, &other.matcher) == (&hook.event, &hook.matcher)
             && plugin(other) == plugin(hook)
     })?;
-    Some(format!("the same stands in {}", source(twin)?.file.display()))
+    Some(format!("it duplicates a hook in {}", source(twin)?.file.display()))
 }
 
-/// The switches that keep hooks from running.
+/// Settings that disable hooks.
 struct Switches {
-    /// Nobody's run.
+    /// Disables all hooks.
     all: Option<String>,
-    /// Only those of managed settings run.
+    /// Disables hooks outside managed settings.
     others: Option<String>,
 }
 
 impl Switches {
-    fn of(usable: &[(&Source, &Value)], bare: Option<&str>) -> Self {
+    fn of(usable: &[&Source], bare: Option<&str>) -> Self {
         let said = |key: &str, source: &Source| format!("`{key}` in {}", source.file.display());
-        let managed = || usable.iter().filter(|(source, _)| source.scope == Scope::Managed);
-        // Of several managed files the last has the say; of the others the highest. Plugins have none.
-        let by_managed = managed()
-            .rev()
-            .find_map(|(source, settings)| Some((*source, settings.get("disableAllHooks")?.as_bool()?)));
+        let managed = || usable.iter().copied().filter(|source| source.scope == Scope::Managed);
+        let switch = |source: &'_ Source| source.settings.get("disableAllHooks").and_then(Value::as_bool);
+        // Of several managed files the last decides, of the others the one with the highest precedence. Plugins cannot.
+        let by_managed = managed().rev().find_map(|source| Some((source, switch(source)?)));
         let by_others = usable
             .iter()
-            .filter(|(source, _)| source.scope != Scope::Managed && !source.scope.is_plugin())
-            .find_map(|(source, settings)| Some((*source, settings.get("disableAllHooks")?.as_bool()?)));
+            .filter(|source| source.scope != Scope::Managed && !source.scope.is_plugin())
+            .find_map(|source| Some((*source, switch(source)?)));
         let on = |stated: Option<(&Source, bool)>| {
             stated.filter(|(_, disables)| *disables).map(|(source, _)| said("disableAllHooks", source))
         };
-        // The client holds whatever is not false to be true.
-        let managed_only = managed().find_map(|(source, settings)| {
-            let stated = settings.get("allowManagedHooksOnly")?;
+        // The client treats any value except false as true.
+        let managed_only = managed().find_map(|source| {
+            let stated = source.settings.get("allowManagedHooksOnly")?;
             (stated != &Value::Bool(false) && stated != "false")
                 .then(|| said("allowManagedHooksOnly", source))
         });
@@ -170,7 +163,7 @@ impl Switches {
 
 /// The groups of a source by event, in the order of the file.
 fn groups(source: &Source) -> Vec<(String, Value)> {
-    let hooks = source.settings.as_ref().ok().and_then(|settings| settings.get("hooks")?.as_object());
+    let hooks = source.settings.get("hooks").and_then(Value::as_object);
     hooks
         .into_iter()
         .flatten()
@@ -187,7 +180,7 @@ fn unreadable(event: &str, group: &Value, hook: &Value) -> Option<String> {
     (!has_readable_matcher(group) || !is_hook_readable(hook)).then(|| "the client cannot read it".to_owned())
 }
 
-/// What makes two hooks the same to the client: what they run and when, not how long or what is shown.
+/// The keys by which the client recognises duplicates: what a hook runs and when, not its timeout or message.
 fn identity(hook: &Value) -> Value {
     let keys = [
         "type", "command", "args", "shell", "prompt", "model", "url", "headers", "server", "tool", "input",
@@ -248,7 +241,7 @@ fn command_line(hook: &Value) -> String {
     std::iter::once(command.to_owned()).chain(args.map(quoted)).collect::<Vec<_>>().join(" ")
 }
 
-/// One line of a bounded length.
+/// Replaces control characters and truncates to 100 characters.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 100;
     let mut line: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();

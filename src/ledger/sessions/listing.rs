@@ -1,19 +1,21 @@
-//! Sessions as they are shown.
+//! Queries of sessions.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
-use super::super::{Ledger, LedgerError, migrate, time};
+use super::super::database::Ledger;
+use super::super::error::LedgerError;
+use super::super::{migrate, time};
 use crate::model::session::{Session, State, SubagentRow};
 
-/// Which sessions are asked for; `None` for all.
+/// Selects sessions; `None` selects all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct WhichSessions<'a> {
-    /// The one of this id, its own or the client's.
+    /// The one with this id, opsctl's or the client's.
     pub id: Option<&'a str>,
-    /// Those that are a part of this.
+    /// Those of this mission.
     pub mission: Option<&'a str>,
-    /// Those that gave a sign at or after this time.
+    /// Those last seen at or after this time.
     pub since: Option<DateTime<Utc>>,
 }
 
@@ -31,10 +33,10 @@ const SUBAGENTS: &str = "SELECT agent_id, agent_type, started_at, ended_at FROM 
      WHERE session_id = ?1 ORDER BY started_at, agent_id";
 
 impl Ledger {
-    /// The sessions that match, the last seen first.
+    /// The matching sessions, last seen first.
     pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>, LedgerError> {
         let look = || {
-            // A reader does not migrate.
+            // A read-only connection does not migrate.
             if !migrate::has_table(&self.connection, "hook_sessions")? {
                 return Ok(vec![]);
             }
@@ -48,7 +50,7 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// Adds what stands in other tables.
+    /// Adds subagents, cost and model from other tables.
     fn complete(&self, sessions: &mut [Session]) -> rusqlite::Result<()> {
         let mut subagents = self.connection.prepare(SUBAGENTS)?;
         let mut runs = self.connection.prepare(RUNS)?;
@@ -67,7 +69,7 @@ impl Ledger {
 
 fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> rusqlite::Result<SubagentRow> {
     let started = moment(row, 2)?;
-    // One that was started again has an end from before; and with its session every one ends.
+    // A restarted subagent has an earlier end time; the end of the session ends every subagent.
     let ended = moment(row, 3)?.filter(|ended| started.is_none_or(|started| *ended >= started));
     Ok(SubagentRow { id: row.get(0)?, kind: row.get(1)?, started, ended: ended.or(session_ended) })
 }

@@ -1,5 +1,5 @@
-//! The registry: a row of `hook_sessions` for each session of the client, with its subagents and the tool calls that are
-//! under way.
+//! The session registry: a row of `hook_sessions` for each session of the client, with its subagents and running tool
+//! calls.
 
 mod listing;
 mod news;
@@ -9,42 +9,44 @@ mod orders;
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension as _, params};
 
-use super::{Change, LedgerError, time};
+use super::database::Change;
+use super::error::LedgerError;
+use super::time;
 use crate::model::event::Subagent;
 use crate::model::session::{Activity, ActivityTimes, State, StatusReminder};
 
 pub use listing::WhichSessions;
 pub use news::News;
 
-/// Who a session is, as far as a hook knows. What it does not know stays as it was.
+/// The properties of a session that a hook knows. `None` leaves the stored value unchanged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Who<'a> {
-    /// Its id.
+    /// The session's id.
     pub session: &'a str,
-    /// The client's own id, where that is another one.
+    /// The client's id, if it differs.
     pub client_id: Option<&'a str>,
-    /// Its tier.
+    /// The number of its tier.
     pub tier: Option<u8>,
-    /// How it is led.
+    /// Its mode: `interactive`, `mission` or `background`.
     pub mode: Option<&'a str>,
     /// Its role.
     pub role: Option<&'a str>,
     /// Its model.
     pub model: Option<&'a str>,
-    /// Its folder.
+    /// Its working directory.
     pub cwd: Option<&'a str>,
-    /// The client's record of it.
+    /// The path of the client's transcript.
     pub transcript: Option<&'a str>,
-    /// What it is a part of.
+    /// The mission that it belongs to.
     pub mission: Option<&'a str>,
-    /// The client's process.
+    /// The client's process, as named by `client_process::calling`.
     pub process: Option<&'a str>,
 }
 
-/// What a session was before it gave its latest sign.
+/// The state of a session before the current activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Before {
-    /// When it last paused: its agent was done, or it ended. Where it never did, when it began.
+    /// When the session last became idle or ended; its start if it never did.
     pub paused: Option<DateTime<Utc>>,
 }
 
@@ -67,7 +69,7 @@ pub(super) const TOOL_RUNS: &str =
              CASE WHEN agent_id IS NULL THEN ?2 ELSE coalesce(hook_subagents.settled_us, 0) END)";
 
 impl Change<'_> {
-    /// Adds a row for the session if it has none, fills in what is known of it, and says how it was before.
+    /// Creates or updates the session's row. Returns its state before.
     pub fn meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> Result<Before, LedgerError> {
         self.try_meet(who, now).map_err(|cause| self.error(cause))
     }
@@ -124,7 +126,7 @@ impl Change<'_> {
                     params![session, at, source],
                 )?;
                 if source == Some("compact") {
-                    // Its subagents go on, and it knows what it was about.
+                    // Its subagents keep running, and its status still applies.
                     return self.tools_done(session, at);
                 }
                 self.transaction.execute(
@@ -170,7 +172,8 @@ impl Change<'_> {
         }
     }
 
-    /// The time of an activity whose hook the client waits for: they are recorded in order, whatever the clock says.
+    /// The time, in microseconds, of an activity whose hook the client waits for. It is later than that of all such
+    /// activities before, even if the clock was set back.
     fn after_all_before(&self, session: &str, at: i64) -> rusqlite::Result<i64> {
         let latest: Option<i64> = self
             .transaction
@@ -192,7 +195,7 @@ impl Change<'_> {
             .map(|_| ())
     }
 
-    /// No tool call of the session's own agent that began until then still runs.
+    /// Marks all tool calls of the session's own agent that began at or before `at` as done.
     fn tools_done(&self, session: &str, at: i64) -> rusqlite::Result<()> {
         self.set(session, "settled_us", at)?;
         self.transaction
@@ -204,7 +207,7 @@ impl Change<'_> {
             .map(|_| ())
     }
 
-    /// Nor does one of its subagents', and none of these runs.
+    /// Marks all tool calls and subagents of the session as done.
     fn all_done(&self, session: &str, at: i64, moment: &str) -> rusqlite::Result<()> {
         self.set(session, "settled_us", at)?;
         self.transaction.execute("DELETE FROM hook_calls WHERE session_id = ?1", [session])?;
@@ -235,7 +238,7 @@ impl Change<'_> {
         self.forget_if_complete(session, call)
     }
 
-    /// Of a call that has begun and is done there is nothing more to come.
+    /// Deletes the row of a tool call that has both begun and ended.
     fn forget_if_complete(&self, session: &str, call: &str) -> rusqlite::Result<()> {
         self.transaction
             .execute(
@@ -283,7 +286,7 @@ impl Change<'_> {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// Writes the state of a session down.
+    /// Stores the state of a session.
     pub fn set_state(&self, session: &str, state: State) -> Result<(), LedgerError> {
         self.transaction
             .execute(
@@ -294,7 +297,7 @@ impl Change<'_> {
             .map_err(|cause| self.error(cause))
     }
 
-    /// When a session was last reminded of its status.
+    /// Whether a session has a status, and when it was last reminded to set one.
     pub fn reminded(&self, session: &str) -> Result<StatusReminder, LedgerError> {
         self.transaction
             .query_row(
@@ -308,7 +311,7 @@ impl Change<'_> {
             .map_err(|cause| self.error(cause))
     }
 
-    /// It has been reminded.
+    /// Records that a session was reminded to set a status.
     pub fn note_reminder(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.transaction
             .execute(
@@ -319,7 +322,7 @@ impl Change<'_> {
             .map_err(|cause| self.error(cause))
     }
 
-    /// Writes down what a session works on; an empty text takes it back. The session must have been met.
+    /// Sets the status text of a session, which must have a row; an empty text removes it.
     pub fn set_status(&self, session: &str, text: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let text = Some(text).filter(|text| !text.is_empty());
         self.transaction
@@ -331,7 +334,8 @@ impl Change<'_> {
             .map_err(|cause| self.error(cause))
     }
 
-    /// Deletes the sessions that gave no sign since `cutoff`, to the day, and says how many rows that were.
+    /// Deletes the sessions last seen before `cutoff`, with their subagents and tool calls. Returns how many rows were
+    /// deleted.
     pub(super) fn prune_sessions(&self, cutoff: &str) -> rusqlite::Result<usize> {
         let mut deleted = 0;
         for table in ["hook_calls", "hook_subagents"] {

@@ -1,25 +1,27 @@
-//! What happened while a session was not looking.
+//! Events and denials since a session was last active.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use rusqlite::params;
 
-use super::super::{Ledger, LedgerError, migrate, time};
+use super::super::database::Ledger;
+use super::super::error::LedgerError;
+use super::super::{migrate, time};
 
-/// So many rows are looked through.
+/// The maximum number of rows that are returned.
 const MOST: usize = 1000;
 
-/// Something that happened, whoever did it.
+/// An event or a denied command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct News {
-    /// When.
+    /// When it happened.
     pub at: DateTime<Utc>,
-    /// The session in which it happened.
+    /// The id of the session in which it happened.
     pub session: Option<String>,
     /// The level of an event, or the rule of a denial.
     pub kind: String,
     /// The service, or the services separated by spaces.
     pub service: Option<String>,
-    /// In words, from what was parsed.
+    /// The event's message, or a description of the denied actions.
     pub words: String,
 }
 
@@ -30,12 +32,14 @@ pub(super) const DENIALS: &str = "SELECT at, session_id, rule, services, actions
      WHERE verdict <> 'allow' AND at >= ?1 ORDER BY id DESC LIMIT 1000";
 
 impl Ledger {
-    /// The events since then, newest first, at most a thousand. In the session itself only what came after that second.
+    /// The events at or after `since`, newest first, at most 1,000. Events of `session` itself must be later than the
+    /// second of `since`.
     pub fn missed_events(&self, since: DateTime<Utc>, session: &str) -> Result<Vec<News>, LedgerError> {
         self.news(EVENTS, "events", since, session).map_err(|cause| self.error(cause))
     }
 
-    /// The commands since then that were denied, or that no one could decide on; otherwise as with events.
+    /// The commands at or after `since` that were denied or could not be checked, newest first, at most 1,000. Those of
+    /// `session` itself must be later than the second of `since`.
     pub fn missed_denials(&self, since: DateTime<Utc>, session: &str) -> Result<Vec<News>, LedgerError> {
         self.news(DENIALS, "hook_decisions", since, session).map_err(|cause| self.error(cause))
     }
@@ -52,7 +56,7 @@ impl Ledger {
         while found.len() < MOST
             && let Some(row) = rows.next()?
         {
-            // Other writers' columns may hold any type.
+            // Columns of other writers may have any type.
             let at: Option<String> = row.get(0).ok();
             let Some(at) = at.as_deref().and_then(time::read) else { continue };
             let session: Option<String> = row.get(1).unwrap_or(None);

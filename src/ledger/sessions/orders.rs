@@ -1,4 +1,4 @@
-//! Whatever order the hooks write in, the state is what really was.
+//! Property test: the stored state of a session does not depend on the order in which hooks write.
 
 use chrono::{DateTime, Utc};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use crate::model::event::{SessionStart, Subagent};
 use crate::model::session::{Activity, State};
 use crate::policy::session::state;
 
-/// What happens in a session, in its true order; calls and subagents by their numbers.
+/// An event in a session; tool calls and subagents are identified by number.
 #[derive(Debug, Clone)]
 enum Happens {
     Begins,
@@ -30,12 +30,12 @@ impl Happens {
     }
 }
 
-/// What a message of the agent does.
+/// The effect of one message of the agent.
 #[derive(Debug, Clone)]
 enum Message {
-    /// So many tools, one after the other or at once; the last may be refused without a word.
+    /// This number of tool calls, one after the other or in parallel; the last may be refused without a hook.
     Tools(usize),
-    /// A subagent that is waited for, with so many tools.
+    /// A subagent that the agent waits for, with this number of tool calls.
     Subagent(usize),
 }
 
@@ -73,7 +73,7 @@ fn history(turns: &[Vec<Message>], ends: bool) -> Vec<Happens> {
     happened
 }
 
-/// The state by the true order.
+/// The state that follows from the true order.
 fn truth(happened: &[Happens]) -> State {
     let mut open: Vec<usize> = vec![];
     let mut rest = State::Active;
@@ -94,7 +94,7 @@ fn truth(happened: &[Happens]) -> State {
     }
 }
 
-fn tell(ledger: &mut Ledger, session: &str, event: &Happens, at: i64) {
+fn write(ledger: &mut Ledger, session: &str, event: &Happens, at: i64) {
     let now: DateTime<Utc> = DateTime::from_timestamp_micros(at).unwrap();
     let name = |number: &usize| format!("n{number}");
     let subagent = |number: &usize| Subagent { id: name(number), kind: None };
@@ -128,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn late_words_change_nothing(
+    fn late_activities_do_not_change_the_state(
         turns in prop::collection::vec(prop::collection::vec(message(), 0..4), 0..4),
         ends in any::<bool>(),
         cut in any::<prop::sample::Index>(),
@@ -139,21 +139,21 @@ proptest! {
         let mut ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
         let all = history(&turns, ends);
         let happened = all.get(..=cut.index(all.len())).unwrap();
-        // A message of the model lies between the events of one and the next: 100 ms here, and tools take 1 ms.
-        let mut told: Vec<(usize, usize, i64)> = vec![];
+        // Messages of the model are 100 ms apart, tool calls take 1 ms.
+        let mut written: Vec<(usize, usize, i64)> = vec![];
         let mut at = 1_774_000_000_000_000_i64;
         for (nth, event) in happened.iter().enumerate() {
             at += if matches!(event, ToolBegins(..) | ToolsDone(..)) { 1_000 } else { 100_000 };
             let (places, delay) = late[nth % late.len()];
-            // One that nobody waits for may begin late, and write later still.
+            // An asynchronous hook may start late and write even later.
             let (places, delay) = if event.is_async() { (places, delay * 100) } else { (0, 0) };
-            // A clock that is set back within a session moves only what is waited for, which comes in its order.
+            // A clock that is set back changes the time of synchronous hooks only, which stay in order.
             let jump = if clock_goes_back && matches!(event, Stops | Ends | Prompted) { -50_000 } else { 0 };
-            told.push((nth + places, nth, at + delay + jump));
+            written.push((nth + places, nth, at + delay + jump));
         }
-        told.sort_by_key(|(place, nth, _)| (*place, *nth));
-        for (_, nth, at) in told {
-            tell(&mut ledger, "s", happened.get(nth).unwrap(), at);
+        written.sort_by_key(|(place, nth, _)| (*place, *nth));
+        for (_, nth, at) in written {
+            write(&mut ledger, "s", happened.get(nth).unwrap(), at);
         }
         let session = ledger.sessions(super::WhichSessions::default()).unwrap().remove(0);
         prop_assert_eq!(session.state, truth(happened), "{:?}", happened);

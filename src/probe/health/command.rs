@@ -1,4 +1,4 @@
-//! A program that is asked about a service, here or on a host through ssh.
+//! Runs programs for health checks, on this machine or through ssh.
 
 use std::io::ErrorKind;
 use std::process::Stdio;
@@ -9,18 +9,18 @@ use tokio::sync::Semaphore;
 
 use super::finding::{Finding, State, plain};
 
-/// Programs at a time: a server of ssh refuses some of many connections at once.
+/// Limits concurrent programs, because ssh servers refuse some of many simultaneous connections.
 static TURNS: Semaphore = Semaphore::const_new(8);
 
-/// Bytes of an answer that are read; those that count are few.
+/// The maximum size of output that is read, in bytes.
 const MOST_OUTPUT: u64 = 64 * 1024;
 
-/// ssh's own exit code when it could not run the command.
+/// The exit code of ssh if it could not run the command.
 const SSH_FAILED: i32 = 255;
 
-/// What a program said.
+/// The result of a program.
 pub struct Said {
-    /// It ended well.
+    /// Whether its exit code was 0.
     pub success: bool,
     /// Its standard output.
     pub stdout: String,
@@ -28,14 +28,14 @@ pub struct Said {
     pub stderr: String,
 }
 
-/// Runs the words: here, or where `ssh` leads. None of them may hold a single quote.
+/// Runs a command, on this machine or on the destination `ssh`. The words must not contain single quotes.
 pub async fn run(words: &[&str], ssh: Option<&str>) -> Result<Said, Finding> {
     let Some((program, rest)) = words.split_first() else {
         return Err(Finding::new(State::Failed, "there is nothing to run"));
     };
     let mut command = if let Some(destination) = ssh {
         let mut command = Command::new("ssh");
-        // Nobody is there to answer a question; a host that is down must not take all of the time.
+        // ssh must not ask questions, and a host that is down must not use up the deadline.
         command.args([
             "-n",
             "-T",
@@ -69,7 +69,7 @@ pub async fn run(words: &[&str], ssh: Option<&str>) -> Result<Said, Finding> {
     Ok(Said { success: status.success(), stdout, stderr })
 }
 
-/// As the shell on the other side has to see it.
+/// Quotes a word for the remote shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-=/@:".contains(c);
     if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
@@ -77,7 +77,7 @@ fn quoted(word: &str) -> String {
 
 fn not_started(error: &std::io::Error, program: &str) -> Finding {
     if error.kind() == ErrorKind::NotFound {
-        return Finding::new(State::Unavailable, format!("there is no {program} here"));
+        return Finding::new(State::Unavailable, format!("{program} is not installed here"));
     }
     Finding::new(State::Failed, format!("{program} cannot be started ({error})"))
 }
@@ -85,7 +85,7 @@ fn not_started(error: &std::io::Error, program: &str) -> Finding {
 async fn head(stream: Option<impl AsyncRead + Unpin>) -> String {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {
-        // What could be read before it failed is all that there is.
+        // After an error, the part that was read is used.
         let _ = stream.take(MOST_OUTPUT).read_to_end(&mut bytes).await;
     }
     String::from_utf8_lossy(&bytes).into_owned()

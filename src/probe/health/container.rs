@@ -1,10 +1,10 @@
-//! Whether a container runs, by what its engine lists.
+//! Checks that a container runs, by the list of its engine.
 
 use super::command::{Said, run};
 use super::finding::{Finding, State, plain};
 use crate::model::checks::Engine;
 
-/// Looks for a container of this name, else for those of a compose service of this name.
+/// Checks the container with this name, else the containers of the compose service with this name.
 pub async fn look(engine: Engine, name: &str, ssh: Option<&str>) -> Finding {
     for filter in [format!("name=^{name}$"), format!("label=com.docker.compose.service={name}")] {
         let words = [engine.program(), "ps", "--all", "--filter", &filter, "--format", "{{.Status}}"];
@@ -16,7 +16,7 @@ pub async fn look(engine: Engine, name: &str, ssh: Option<&str>) -> Finding {
             }
             Ok(Said { stdout, .. }) => {
                 let findings = stdout.lines().filter(|line| !line.trim().is_empty()).map(read);
-                // Of several containers of a compose service, the one that is worst off counts.
+                // Of several containers of a compose service, an unhealthy one decides.
                 if let Some(worst) = findings.max_by_key(|finding| finding.state != State::Healthy) {
                     return worst;
                 }
@@ -26,7 +26,7 @@ pub async fn look(engine: Engine, name: &str, ssh: Option<&str>) -> Finding {
     Finding::new(State::Missing, "there is no such container")
 }
 
-/// What `docker ps` and `podman ps` say of a container, such as `Up 2 hours (healthy)`.
+/// Parses a status of `docker ps` or `podman ps`, such as `Up 2 hours (healthy)`.
 fn read(status: &str) -> Finding {
     let state = if !status.starts_with("Up") || status.contains("(Paused)") {
         State::NotRunning
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_the_engines_are_understood() {
+    fn parses_the_statuses_of_docker_and_podman() {
         for (status, state) in [
             ("Up 2 hours", State::Healthy),
             ("Up 3 seconds (healthy)", State::Healthy),

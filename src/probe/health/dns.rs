@@ -1,4 +1,4 @@
-//! Whether a name resolves, and to what.
+//! Checks that a DNS name resolves, and to which addresses.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::finding::{Finding, State};
 use crate::model::checks::DnsName;
 use crate::probe::resolve;
 
-/// How long a server is given for one of the few packets that it is sent.
+/// The timeout of one DNS query.
 const PER_QUERY: Duration = Duration::from_secs(2);
 
-/// Asks the server if there is one, else the system's own resolver.
+/// Resolves the name with `server`, else with the system's resolver.
 pub async fn look(name: &DnsName, server: Option<&str>) -> Finding {
     let started = Instant::now();
     let found = match server {
@@ -55,7 +55,7 @@ async fn at_server(name: &str, server: &str) -> Result<Vec<IpAddr>, Finding> {
     options.attempts = 1;
     options.cache_size = 0;
     let resolver = builder.build().map_err(|error| Finding::new(State::Failed, error.to_string()))?;
-    // With the last dot nothing is appended to the name.
+    // The trailing dot prevents search domains.
     let whole = format!("{}.", name.trim_end_matches('.'));
     match resolver.lookup_ip(whole).await {
         Ok(found) => Ok(found.iter().collect()),

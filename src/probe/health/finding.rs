@@ -1,50 +1,50 @@
-//! What a check can find, in one word and one sentence.
+//! Results of health checks.
 
 use std::time::Duration;
 
-/// What one look found.
+/// The result of a health check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// In a word.
+    /// The state.
     pub state: State,
-    /// In a sentence's second half, for people: what was seen. It holds no secret.
+    /// What was observed, as the predicate of a sentence. Contains no secret.
     pub detail: String,
-    /// How long the answer took, where there was one.
+    /// The latency of the answer, if there was one.
     pub latency: Option<Duration>,
 }
 
 impl Finding {
-    /// Something that was found, without a time.
+    /// A finding without latency.
     pub fn new(state: State, detail: impl Into<String>) -> Self {
         Self { state, detail: detail.into(), latency: None }
     }
 
-    /// The time was over before anything else was known.
+    /// The finding after a timeout.
     pub fn late() -> Self {
         Self::new(State::Timeout, "there was no answer in time")
     }
 
-    /// The same, with the time that the answer took.
+    /// Sets the latency.
     #[must_use]
     pub fn after(self, latency: Duration) -> Self {
         Self { latency: Some(latency), ..self }
     }
 }
 
-/// A state, one word each.
+/// The state of a service according to a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// As it should be.
+    /// Healthy.
     Healthy,
-    /// HTTP: another code than those expected.
+    /// HTTP: an unexpected status code.
     WrongStatus,
-    /// HTTP: redirects that lead in a circle, or too many.
+    /// HTTP: circular redirects, or too many.
     RedirectLoop,
     /// HTTP: a body of unknown length that does not end.
     EndlessBody,
-    /// The other side speaks something else than HTTP.
+    /// The server does not speak HTTP.
     NotHttp,
-    /// The connection was closed before an answer.
+    /// The connection was closed without an answer.
     Closed,
     /// The certificate has expired.
     TlsExpired,
@@ -52,15 +52,15 @@ pub enum State {
     TlsNotYetValid,
     /// The certificate is for other names.
     TlsName,
-    /// Nobody who is trusted here has signed the certificate.
+    /// The certificate is not signed by a trusted authority.
     TlsUntrusted,
-    /// TLS failed otherwise.
+    /// Another TLS error.
     TlsFailed,
     /// No answer in time.
     Timeout,
     /// The connection was refused.
     Refused,
-    /// There is no way to the address.
+    /// There is no route to the address.
     Unreachable,
     /// The name has no address.
     Unresolved,
@@ -68,22 +68,22 @@ pub enum State {
     WrongAddress,
     /// There is no such container or unit.
     Missing,
-    /// The container or unit is there and does not run.
+    /// The container or unit exists, but does not run.
     NotRunning,
-    /// The container's own health check is still under way.
+    /// The container's own health check has not finished.
     Starting,
     /// The container's own health check fails.
     Unhealthy,
-    /// The host could not be entered by ssh.
+    /// The ssh connection failed.
     SshFailed,
-    /// The container engine or the unit manager could not be asked.
+    /// The container engine or systemd could not be queried.
     Failed,
-    /// The check cannot be carried out on this machine: nothing is known.
+    /// The check is not possible on this machine; the state is unknown.
     Unavailable,
 }
 
 impl State {
-    /// The word that people and JSON use.
+    /// The name in output and JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
@@ -112,7 +112,7 @@ impl State {
         }
     }
 
-    /// Whether it speaks for the service or against it; `None` for neither.
+    /// Whether the service is healthy; `None` if unknown.
     pub const fn healthy(self) -> Option<bool> {
         match self {
             Self::Healthy => Some(true),
@@ -122,7 +122,7 @@ impl State {
     }
 }
 
-/// What another program or server said, as it may stand in a line of ours: one line, not without end.
+/// Text of another program for a line of output: without control characters, at most 160 characters.
 pub fn plain(text: &str) -> String {
     const MOST: usize = 160;
     let plain: String =

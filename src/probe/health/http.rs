@@ -1,4 +1,4 @@
-//! Whether a health endpoint answers as it should.
+//! Checks an HTTP health endpoint.
 
 use std::error::Error as _;
 use std::io;
@@ -17,16 +17,16 @@ use super::finding::{Finding, State, plain};
 use super::{tcp, tls};
 use crate::model::checks::Health;
 
-/// Redirects that are followed.
+/// The maximum number of redirects.
 const MOST_REDIRECTS: usize = 10;
-/// Bytes of a body of unknown length that are read to see whether it ends.
+/// The maximum size of a body of unknown length, in bytes.
 const MOST_BODY: usize = 1024 * 1024;
 
-/// Asks the endpoint, and wherever it redirects to. Proxies are not used.
+/// Requests the endpoint and follows redirects. Does not use proxies.
 pub async fn look(health: &Health, ends: Instant) -> Finding {
     let started = Instant::now();
     let Ok(mut url) = Url::parse(&health.url) else {
-        return Finding::new(State::Failed, "its URL cannot be read");
+        return Finding::new(State::Failed, "its URL is invalid");
     };
     let mut seen = vec![url.clone()];
     loop {
@@ -55,7 +55,7 @@ pub async fn look(health: &Health, ends: Instant) -> Finding {
             return Finding::new(State::WrongStatus, detail).after(started.elapsed());
         };
         if seen.contains(&next) {
-            let detail = format!("it redirects in a circle, back to {}", shown(next.as_str()));
+            let detail = format!("it redirects in a circle to {}", shown(next.as_str()));
             return Finding::new(State::RedirectLoop, detail);
         }
         if seen.len() > MOST_REDIRECTS {
@@ -69,7 +69,7 @@ pub async fn look(health: &Health, ends: Instant) -> Finding {
     }
 }
 
-/// The URL as it may be shown: user, password, query and fragment may be secrets.
+/// The URL for display, without user, password, query and fragment, which may be secrets.
 pub fn shown(url: &str) -> String {
     let Ok(url) = Url::parse(url) else { return "an unreadable URL".to_owned() };
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
@@ -80,7 +80,7 @@ async fn ask(url: &Url, insecure: bool, ends: Instant) -> Result<Response<Incomi
     let (Some(host), Some(port), "http" | "https") =
         (url.host_str(), url.port_or_known_default(), url.scheme())
     else {
-        return Err(Finding::new(State::Failed, "this is no address of the web"));
+        return Err(Finding::new(State::Failed, "it is not an HTTP URL"));
     };
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let stream = tcp::connect(bare, port, ends).await?;
@@ -95,17 +95,17 @@ async fn send<S>(stream: S, url: &Url, ends: Instant) -> Result<Response<Incomin
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let request = request(url).map_err(|_| Finding::new(State::Failed, "its URL cannot be asked for"))?;
+    let request = request(url).map_err(|_| Finding::new(State::Failed, "its URL cannot be requested"))?;
     let answered = async {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // It ends with the answer's body, or with the runtime.
+        // The task ends with the response or with the runtime.
         tokio::spawn(connection);
         sender.send_request(request).await
     };
     match timeout_at(ends, answered).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(failure(&error)),
-        Err(_) => Err(Finding::new(State::Timeout, "it accepts connections and stays silent")),
+        Err(_) => Err(Finding::new(State::Timeout, "it accepts connections, but does not answer")),
     }
 }
 
@@ -126,7 +126,7 @@ fn request(url: &Url) -> Result<Request<Empty<Bytes>>, hyper::http::Error> {
 fn failure(error: &hyper::Error) -> Finding {
     let io = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
     if error.is_parse() {
-        Finding::new(State::NotHttp, "it answers in something else than HTTP")
+        Finding::new(State::NotHttp, "it does not answer in HTTP")
     } else if error.is_incomplete_message() || error.is_canceled() || error.is_closed() || io.is_some() {
         Finding::new(State::Closed, "it closed the connection without an answer")
     } else {
@@ -134,7 +134,7 @@ fn failure(error: &hyper::Error) -> Finding {
     }
 }
 
-/// Whether the body ends. One of a stated length does, so it need not be read.
+/// Checks that the body ends. A body with a content length is not read.
 async fn read(mut body: Incoming, ends: Instant) -> Result<(), Finding> {
     if body.size_hint().exact().is_some() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Whether services are healthy: all their checks at once, each again until it succeeds or its grace is over.
+//! Health checks of services: concurrent, each retried until it succeeds or its grace is over.
 
 mod command;
 mod container;
@@ -21,42 +21,40 @@ use super::icmp::{RESOLVER_STACK, RESOLVERS};
 pub use finding::{Finding, State};
 pub use plan::{Check, plan};
 
-/// The time between two looks grows from the first to the second of these.
+/// The pause before the first retry; it grows up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The maximum pause between retries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// A service, how to look at it, and how long it may take to become healthy.
+/// A service to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// The service.
     pub service: String,
-    /// The checks; none where nothing says how to look at it.
+    /// Its checks; empty if none is configured.
     pub checks: Vec<Check>,
-    /// What is left of its grace.
+    /// The remaining grace, in which checks are retried.
     pub grace: Duration,
 }
 
-/// What the checks of a service came to, in their order.
+/// The results of a service's checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The service.
     pub service: String,
-    /// Each check with what it found at last.
+    /// Each check with its last finding, in order.
     pub findings: Vec<(Check, Finding)>,
 }
 
 impl Report {
-    /// Whether the service is healthy; `None` when no check could be carried out.
-    ///
-    /// A check that could not be carried out on this machine says nothing about the service.
+    /// Whether all checks found the service healthy. Unavailable checks are ignored; `None` if all are.
     pub fn healthy(&self) -> Option<bool> {
         let words = self.findings.iter().filter_map(|(_, finding)| finding.state.healthy());
         words.reduce(|all, one| all && one)
     }
 }
 
-/// Looks at all of them at once; no later than after `deadline` there is an answer. An error means that no
-/// runtime could be had.
+/// Checks all services concurrently, for at most `deadline`. An error means that the runtime could not be created.
 pub fn verify(subjects: Vec<Subject>, deadline: Duration) -> io::Result<Vec<Report>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -90,11 +88,11 @@ async fn verify_until(subjects: Vec<Subject>, ends: Instant) -> Vec<Report> {
     reports
 }
 
-/// Looks until it is healthy or the grace is over. The last word counts.
+/// Repeats a check until it is healthy or the grace is over. Returns the last finding.
 async fn look_again(check: &Check, graced: Instant, ends: Instant) -> Finding {
     let mut pause = FIRST_PAUSE;
     loop {
-        let look_ends = (Instant::now() + check.patience()).min(ends);
+        let look_ends = (Instant::now() + check.timeout()).min(ends);
         let finding = timeout_at(look_ends, look(check, look_ends)).await.unwrap_or_else(|_| Finding::late());
         if finding.state.healthy() != Some(false) || Instant::now() + pause >= graced {
             return finding;

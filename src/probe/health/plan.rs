@@ -1,49 +1,49 @@
-//! Which checks a service has, from what `hosts.yaml` says of it.
+//! The health checks of a service, from `hosts.yaml`.
 
 use std::time::Duration;
 
 use crate::model::checks::{DnsName, Engine, Health, TcpPort};
 use crate::model::inventory::{Inventory, Service};
 
-/// One way to look at a service.
+/// A health check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
-    /// Its health endpoint answers as it should.
+    /// An HTTP health endpoint.
     Http(Health),
-    /// Its name resolves.
+    /// A DNS name.
     Dns {
-        /// The name, and what is expected of it.
+        /// The name and the expected address.
         name: DnsName,
-        /// The name or address of the server that is asked; the system's own resolver without one.
+        /// The name or address of the DNS server; `None` for the system's resolver.
         server: Option<String>,
     },
-    /// A port accepts connections.
+    /// A TCP port.
     Tcp {
         /// A name or an address.
         host: String,
         /// The port.
         port: u16,
     },
-    /// A container runs.
+    /// A container.
     Container {
-        /// What runs it.
+        /// The container engine.
         engine: Engine,
-        /// Its name, or that of a compose service.
+        /// The name of the container or compose service.
         name: String,
-        /// The host it runs on; here without one.
+        /// The ssh destination of its host; `None` for this machine.
         ssh: Option<String>,
     },
-    /// A unit is active.
+    /// A systemd unit.
     Unit {
-        /// Its name.
+        /// The name of the unit.
         name: String,
-        /// The host it runs on; here without one.
+        /// The ssh destination of its host; `None` for this machine.
         ssh: Option<String>,
     },
 }
 
 impl Check {
-    /// What sort of check it is.
+    /// The kind of check.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Http(_) => "http",
@@ -54,7 +54,7 @@ impl Check {
         }
     }
 
-    /// What it looks at. A password or a query in a URL is left out.
+    /// The target, without passwords and queries in URLs.
     pub fn target(&self) -> String {
         let on = |ssh: &Option<String>| ssh.as_ref().map(|ssh| format!(" on {ssh}")).unwrap_or_default();
         match self {
@@ -69,10 +69,10 @@ impl Check {
         }
     }
 
-    /// How long one look may take.
-    pub(super) fn patience(&self) -> Duration {
+    /// The timeout of one attempt.
+    pub(super) fn timeout(&self) -> Duration {
         match self {
-            Self::Http(health) => health.timeout.delta().to_std().unwrap_or(Duration::from_secs(10)),
+            Self::Http(health) => health.timeout.duration(),
             Self::Dns { .. } | Self::Tcp { .. } => Duration::from_secs(5),
             Self::Container { .. } | Self::Unit { .. } => Duration::from_secs(15),
         }
@@ -86,7 +86,7 @@ pub fn plan(service: &Service, inventory: &Inventory) -> Vec<Check> {
     let mut checks = Vec::new();
     checks.extend(service.health.clone().map(Check::Http));
     checks.extend(service.dns.clone().map(|name| {
-        // A listed host is asked at its address.
+        // A listed host is queried at its address.
         let address = |server: &String| match inventory.host(server) {
             Some(host) => host.address.clone(),
             None => server.clone(),
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn the_least_service_is_looked_at_in_three_ways() {
+    fn a_minimal_service_has_three_checks() {
         let yaml =
             "{domain: lan, hosts: {ie01: {address: 10.0.0.1, ssh: root@ie01}}, services: {x: {host: ie01}}}";
         assert_eq!(checks(yaml), ["http https://x.lan/health", "dns x.lan", "container x on root@ie01"]);
     }
 
     #[test]
-    fn what_is_stated_is_looked_at_where_it_is() {
+    fn configured_checks_run_on_their_host() {
         let yaml = "{hosts: {ie01: {address: 10.0.0.1}, dns: {address: 10.0.0.53}}, services: {x: {host: ie01, units: [a, b],
             tcp: ['80', 'other.lan:81', '[fd00::1]:82'], dns: {name: x.lan, server: dns}}}}";
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Connections: to a port as a check of its own, and as the way to an HTTP server.
+//! TCP connections, for checks of ports and for HTTP.
 
 use std::io::ErrorKind;
 use std::net::IpAddr;
@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::finding::{Finding, State};
 use crate::probe::resolve;
 
-/// The second address of a name is tried this much later than the first, and so on (RFC 8305).
+/// The delay between connection attempts to further addresses of a name (RFC 8305).
 const HEAD_START: Duration = Duration::from_millis(250);
 
-/// Whether the port accepts a connection.
+/// Checks that the port accepts a connection.
 pub async fn look(host: &str, port: u16, ends: Instant) -> Finding {
     let started = Instant::now();
     match connect(host, port, ends).await {
@@ -23,7 +23,7 @@ pub async fn look(host: &str, port: u16, ends: Instant) -> Finding {
     }
 }
 
-/// A connection to the first address of the host that takes one.
+/// Connects to the first address of the host that accepts a connection.
 pub async fn connect(host: &str, port: u16, ends: Instant) -> Result<TcpStream, Finding> {
     let addresses = match host.parse::<IpAddr>() {
         Ok(ip) => vec![ip],
@@ -44,7 +44,7 @@ pub async fn connect(host: &str, port: u16, ends: Instant) -> Result<TcpStream, 
         });
         wait += HEAD_START;
     }
-    let mut worst = Finding::new(State::Timeout, "no connection came about in time");
+    let mut worst = Finding::new(State::Timeout, "the connection timed out");
     loop {
         match timeout_at(ends, tries.join_next()).await {
             Ok(Some(Ok(Ok(stream)))) => return Ok(stream),
@@ -58,7 +58,7 @@ pub async fn connect(host: &str, port: u16, ends: Instant) -> Result<TcpStream, 
 fn failure(kind: ErrorKind) -> Finding {
     match kind {
         ErrorKind::ConnectionRefused => Finding::new(State::Refused, "it refuses connections"),
-        ErrorKind::TimedOut => Finding::new(State::Timeout, "no connection came about in time"),
-        _ => Finding::new(State::Unreachable, "there is no way to its address"),
+        ErrorKind::TimedOut => Finding::new(State::Timeout, "the connection timed out"),
+        _ => Finding::new(State::Unreachable, "there is no route to its address"),
     }
 }

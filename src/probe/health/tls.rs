@@ -1,4 +1,4 @@
-//! TLS with the certificates that this machine trusts, and its failures by name.
+//! TLS connections with the certificates that this machine trusts.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::finding::{Finding, State};
 
-/// TLS over a connection; `insecure` takes any certificate for the right one.
+/// Starts TLS on a connection. `insecure` accepts any certificate.
 pub async fn over(
     stream: TcpStream,
     host: &str,
@@ -22,17 +22,17 @@ pub async fn over(
     ends: Instant,
 ) -> Result<TlsStream<TcpStream>, Finding> {
     let name = ServerName::try_from(host.to_owned())
-        .map_err(|_| Finding::new(State::TlsName, "no certificate can be for such a name"))?;
+        .map_err(|_| Finding::new(State::TlsName, "its name cannot be in a certificate"))?;
     let config =
         if insecure { any_certificate() } else { trusted_here() }.map_err(|error| failure(&error))?;
     match timeout_at(ends, TlsConnector::from(config).connect(name, stream)).await {
         Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(error)) => Err(told(&error)),
-        Err(_) => Err(Finding::new(State::Timeout, "it accepts connections and stays silent")),
+        Ok(Err(error)) => Err(handshake_failure(&error)),
+        Err(_) => Err(Finding::new(State::Timeout, "it accepts connections, but does not answer")),
     }
 }
 
-/// Read once: the certificates of a system are some two hundred files' worth.
+/// The configuration with trusted certificates, loaded once.
 fn trusted_here() -> Result<Arc<ClientConfig>, Error> {
     static TRUSTED: OnceLock<Result<Arc<ClientConfig>, Error>> = OnceLock::new();
     TRUSTED
@@ -58,8 +58,8 @@ fn any_certificate() -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(config))
 }
 
-/// What the handshake says, by its cause.
-fn told(error: &io::Error) -> Finding {
+/// The finding for a failed handshake.
+fn handshake_failure(error: &io::Error) -> Finding {
     match error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) {
         Some(cause) => failure(cause),
         None => Finding::new(State::Closed, "it closed the connection during the TLS handshake"),
@@ -68,8 +68,7 @@ fn told(error: &io::Error) -> Finding {
 
 fn failure(error: &Error) -> Finding {
     use CertificateError as Bad;
-    let untrusted =
-        "nobody trusted here has signed its certificate; SSL_CERT_FILE names further certificates to trust";
+    let untrusted = "its certificate is not signed by a trusted authority; set SSL_CERT_FILE to trust further certificates";
     match error {
         Error::InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
             Finding::new(State::TlsExpired, "its certificate has expired")
@@ -89,7 +88,7 @@ fn failure(error: &Error) -> Finding {
     }
 }
 
-/// For endpoints that `hosts.yaml` states to be insecure: the certificate is not looked at, the handshake is.
+/// Accepts any certificate, for endpoints that `hosts.yaml` marks as insecure. The handshake is still verified.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -1,9 +1,9 @@
-//! Whether a unit is active, by what systemd says.
+//! Checks that a systemd unit is active.
 
 use super::command::{Said, run};
 use super::finding::{Finding, State, plain};
 
-/// Asks `systemctl is-active`.
+/// Runs `systemctl is-active`.
 pub async fn look(name: &str, ssh: Option<&str>) -> Finding {
     match run(&["systemctl", "is-active", name], ssh).await {
         Err(finding) => finding,

@@ -1,5 +1,6 @@
-//! ICMP echo to many hosts at once, over one socket per address family, within one deadline.
+//! Pings many hosts concurrently, with one socket per address family and one deadline.
 
+mod reachability;
 mod sockets;
 mod sweep;
 
@@ -8,58 +9,26 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Probes per host where nothing else is asked for: a single lost packet must not make a host look dead.
+pub use reachability::{Effort, Reachability};
+
+/// The default number of probes per host. One lost packet must not make a host unreachable.
 pub const PROBES: u16 = 2;
 
-/// What to do where nothing can be said of hosts.
-pub const NOT_PERMITTED: &str = "hosts are unknown where ICMP is not permitted; set the sysctl net.ipv4.ping_group_range=\"0 2147483647\", or give the capability NET_RAW";
+/// The remedy if ICMP is not permitted.
+pub const NOT_PERMITTED: &str = "the reachability of hosts is unknown, because ICMP is not permitted; set the sysctl net.ipv4.ping_group_range=\"0 2147483647\", or add the capability NET_RAW";
 
-/// Threads that resolve names. A resolver that hangs holds one for longer than any deadline.
+/// The maximum number of threads that resolve names. A hanging resolver blocks its thread beyond the deadline.
 pub(super) const RESOLVERS: usize = 64;
-/// Their stacks, in bytes: glibc's resolver needs a fraction of it.
+/// The stack size of these threads, in bytes.
 pub(super) const RESOLVER_STACK: usize = 256 * 1024;
 
-/// What is known of a host after a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reachability {
-    /// It answered, after this long.
-    Reachable(Duration),
-    /// It did not answer within the deadline.
-    Unreachable,
-    /// Its name has no address, or none was found in time.
-    Unresolved,
-    /// This process may not send ICMP: nothing can be said of the host.
-    Unknown,
-}
-
-impl Reachability {
-    /// The word that people and JSON use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reachable(_) => "reachable",
-            Self::Unreachable => "unreachable",
-            Self::Unresolved => "unresolved",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// How hard hosts are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Effort {
-    /// The time that all hosts together are given.
-    pub deadline: Duration,
-    /// Probes per address, spread evenly over the deadline; the first reply ends them.
-    pub probes: u16,
-}
-
-/// Asks all addresses (IPv4, IPv6 or names) at once and answers in their order, at the deadline at the
-/// latest. An error means that no runtime could be had; every host is then unknown.
+/// Pings all addresses (IPv4, IPv6 or names) concurrently, for at most `deadline`. The result has their order. An error
+/// means that the runtime could not be created.
 pub fn ping_all(addresses: &[&str], deadline: Duration) -> io::Result<Vec<Reachability>> {
     ping(addresses, Effort { deadline, probes: PROBES }, &mut |_| {})
 }
 
-/// The same with more say; `progress` is told how many hosts are known whenever that has grown.
+/// Pings all addresses (IPv4, IPv6 or names) with the given effort. Calls `progress` with the number of finished hosts.
 pub fn ping(
     addresses: &[&str],
     effort: Effort,
@@ -74,7 +43,7 @@ pub fn ping(
         .thread_stack_size(RESOLVER_STACK)
         .build()?;
     let found = runtime.block_on(sweep::sweep(addresses, effort, Instant::now(), progress));
-    // A resolver that hangs does so in a thread of its own, which nobody waits for.
+    // Threads of hanging resolvers are abandoned.
     runtime.shutdown_background();
     Ok(found)
 }

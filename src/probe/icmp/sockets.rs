@@ -1,4 +1,4 @@
-//! The two sockets, and one probe over them.
+//! The ICMP sockets, and single probes.
 
 use std::cell::OnceCell;
 use std::io::ErrorKind;
@@ -12,18 +12,18 @@ const PAYLOAD: [u8; 16] = *b"opsctl-host-echo";
 const ECHO_REPLY_V4: u8 = 0;
 const ECHO_REPLY_V6: u8 = 129;
 
-/// What became of one probe.
+/// The result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Echo {
-    /// The host answered, after this long.
+    /// The host answered, with this round-trip time.
     Reply(Duration),
-    /// No answer came in time, or the packet could not be sent: there is no route, for example.
+    /// There was no answer in time, or the packet could not be sent.
     Silence,
     /// This process may not send ICMP.
     NotPermitted,
 }
 
-/// One socket per family, opened at first need; `Err` holds why there is none.
+/// One socket per address family, opened on first use; `Err` if it cannot be opened.
 #[derive(Default)]
 pub struct Sockets {
     v4: OnceCell<Result<Client, ErrorKind>>,
@@ -31,31 +31,31 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Unprivileged datagram sockets first, raw ones if these are refused.
+    /// The client for an address: an unprivileged datagram socket, else a raw one.
     fn client(&self, ip: IpAddr) -> Result<Client, ErrorKind> {
         let (cell, kind) = if ip.is_ipv4() { (&self.v4, ICMP::V4) } else { (&self.v6, ICMP::V6) };
         cell.get_or_init(|| Client::new(&Config::builder().kind(kind).build()).map_err(|error| error.kind()))
             .clone()
     }
 
-    /// A probe, to be polled to its end. It is sent at the first poll.
-    pub fn probe(&self, ip: IpAddr, sequence: u16, patience: Duration) -> impl Future<Output = Echo> + use<> {
+    /// A probe, which is sent at the first poll.
+    pub fn probe(&self, ip: IpAddr, sequence: u16, timeout: Duration) -> impl Future<Output = Echo> + use<> {
         let client = self.client(ip);
         async move {
             let client = match client {
                 Ok(client) => client,
                 Err(ErrorKind::PermissionDenied) => return Echo::NotPermitted,
-                // Without the protocol family there is no way to any such host.
+                // Without the address family, its hosts are unreachable.
                 Err(_) => return Echo::Silence,
             };
             let mut pinger = client.pinger(ip, identifier(ip)).await;
-            pinger.timeout(patience);
+            pinger.timeout(timeout);
             match pinger.ping(PingSequence(sequence), &PAYLOAD).await {
                 Ok((packet, rtt)) if is_reply(&packet) => Echo::Reply(rtt),
                 Err(SurgeError::IOError(error)) if error.kind() == ErrorKind::PermissionDenied => {
                     Echo::NotPermitted
                 }
-                // A raw socket is also told what routers say of the packet: that is no answer of the host.
+                // A raw socket also receives errors from routers, which are not replies of the host.
                 Ok(_) | Err(_) => Echo::Silence,
             }
         }
@@ -69,7 +69,7 @@ fn is_reply(packet: &IcmpPacket) -> bool {
     }
 }
 
-/// Tells the replies of raw sockets apart; the kernel sets its own on datagram ones.
+/// The identifier that distinguishes replies on raw sockets; the kernel sets it on datagram sockets.
 fn identifier(ip: IpAddr) -> PingIdentifier {
     let process = std::process::id();
     let address = match ip {

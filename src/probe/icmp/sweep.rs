@@ -1,4 +1,4 @@
-//! Many hosts at once: which probe goes out when, and what follows from what comes back.
+//! Schedules the probes of many hosts and evaluates the replies.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -8,20 +8,19 @@ use std::time::Duration;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, sleep_until};
 
+use super::reachability::{Effort, Reachability};
 use super::sockets::{Echo, Sockets};
-use super::{Effort, Reachability};
 use crate::probe::resolve;
 
-/// Probes that are sent at once. The buffer of the socket, which nothing here can enlarge, holds the answers to
-/// a few times as many, and on a raw one the requests to this machine itself, too.
+/// The maximum number of probes in a burst. The socket's receive buffer has room for the replies to a few times as many.
 const BURST: usize = 32;
 
-/// Every answer that has been read allows one more probe. Where none come, so many more are allowed after each
-/// [`PACE`].
+/// The number of additional probes per [`PACE`]. Every reply allows one more.
 const SENT_PER_PACE: usize = 25;
+/// The interval between additional probes.
 const PACE: Duration = Duration::from_millis(1);
 
-/// Looks at all hosts, within the effort's deadline from `started`.
+/// Pings all hosts until the effort's deadline, measured from `started`.
 pub async fn sweep(
     addresses: &[&str],
     effort: Effort,
@@ -38,15 +37,15 @@ pub async fn sweep(
             lookups.spawn(async move { (host, resolve::addresses(&name, 0).await) });
         }
     }
-    // Half of the time, so that a name that is found late still has the other half to answer in.
+    // Half of the deadline, so that a host whose name is resolved late has the other half to answer.
     let names_end = started + effort.deadline / 2;
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         let now = Instant::now();
         sweep.send_due(now);
-        if sweep.known > told {
-            told = sweep.known;
-            progress(told);
+        if sweep.known > reported {
+            reported = sweep.known;
+            progress(reported);
         }
         if sweep.known == sweep.hosts.len() {
             break;
@@ -73,7 +72,7 @@ pub async fn sweep(
                 }
             }
             () = sleep_until(next) => {
-                // The clock may have run far ahead of this process: what has come in meanwhile is read first.
+                // If this process was delayed, replies that arrived meanwhile are read first.
                 yield_now().await;
                 yield_now().await;
                 sweep.credit = (sweep.credit + SENT_PER_PACE).min(BURST);
@@ -90,33 +89,33 @@ struct Sweep {
     effort: Effort,
     deadline: Instant,
     hosts: Vec<Host>,
-    /// Hosts of which all is known that will be.
+    /// The number of finished hosts.
     known: usize,
     targets: BTreeMap<IpAddr, Target>,
-    /// Probes that are yet to be sent: when, which of the address's own, and the address.
+    /// Probes to send: time, sequence number and address.
     waiting: BinaryHeap<Reverse<(Instant, u16, IpAddr)>>,
     flying: JoinSet<(IpAddr, Echo)>,
-    /// So many may be sent now.
+    /// The number of probes that may be sent now.
     credit: usize,
-    /// When the last were allowed without an answer.
+    /// When the last additional probes were allowed.
     paced: Instant,
 }
 
-/// One of the hosts that were asked for.
+/// A host.
 struct Host {
-    /// The final word.
+    /// The final result.
     known: Option<Reachability>,
-    /// What it will be if nothing better comes.
+    /// The result if no further reply arrives.
     so_far: Reachability,
-    /// Addresses that are still being asked.
+    /// The number of addresses without a result.
     open: usize,
 }
 
-/// One address. Hosts with the same one share its probes: a socket cannot tell their replies apart.
+/// An address. Hosts with the same address share its probes, because a socket cannot distinguish their replies.
 #[derive(Default)]
 struct Target {
     hosts: Vec<usize>,
-    /// Probes that may still bring an answer.
+    /// The number of probes without a result.
     probes_left: u16,
     known: Option<Reachability>,
 }
@@ -138,7 +137,7 @@ impl Sweep {
         }
     }
 
-    /// A host has these addresses; it is reachable if one of them answers.
+    /// Adds the addresses of a host, which is reachable if one of them answers.
     fn found(&mut self, host: usize, ips: &[IpAddr], now: Instant) {
         let Some(slot) = self.hosts.get_mut(host).filter(|host| host.known.is_none()) else { return };
         if ips.is_empty() {
@@ -166,7 +165,7 @@ impl Sweep {
         }
     }
 
-    /// Names that have not been found by now are not waited for.
+    /// Marks all hosts without an address as unresolved.
     fn give_up_names(&mut self) {
         for host in &mut self.hosts {
             if host.known.is_none() && host.so_far == Reachability::Unresolved {
@@ -182,18 +181,18 @@ impl Sweep {
             && due <= now
         {
             self.waiting.pop();
-            // An address that has answered needs no second probe.
+            // An address that answered needs no further probe.
             if self.targets.get(&ip).is_none_or(|target| target.known.is_some()) {
                 continue;
             }
             self.credit -= 1;
-            // A late answer to an early probe is an answer: each waits until the end.
+            // Each probe waits until the deadline, because a late reply counts.
             let probe = self.sockets.probe(ip, nth, self.deadline.saturating_duration_since(now));
             self.flying.spawn(async move { (ip, probe.await) });
         }
     }
 
-    /// When something is to be sent next, if nothing comes back before.
+    /// When the next probe is due, if no reply arrives before.
     fn next_wake(&self, now: Instant) -> Instant {
         match self.waiting.peek() {
             None => self.deadline,
@@ -207,7 +206,7 @@ impl Sweep {
         target.probes_left = target.probes_left.saturating_sub(1);
         let known = match echo {
             Echo::Reply(rtt) => {
-                // What has come back no longer fills any buffer.
+                // A reply that was read no longer occupies the buffer.
                 self.credit = (self.credit + 1).min(BURST);
                 Reachability::Reachable(rtt)
             }
@@ -221,7 +220,7 @@ impl Sweep {
         }
     }
 
-    /// One address of a host is known.
+    /// Updates a host with the result of one address.
     fn settle(&mut self, host: usize, known: Reachability) {
         let Some(host) = self.hosts.get_mut(host).filter(|host| host.known.is_none()) else { return };
         host.open = host.open.saturating_sub(1);

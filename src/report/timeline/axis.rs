@@ -1,17 +1,17 @@
-//! The marks of the time axis.
+//! The ticks of the time axis.
 
 use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
 use serde::Serialize;
 
-use super::Scale;
+use super::scale::Scale;
 
-/// More would not fit side by side.
+/// The maximum number of ticks.
 const MOST: i64 = 9;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// Steps that people count in, in seconds.
+/// The possible steps between ticks, in seconds.
 const STEPS: [i64; 14] = [
     600,
     1800,
@@ -33,13 +33,13 @@ const STEPS: [i64; 14] = [
 pub struct Tick {
     x: f64,
     label: String,
-    /// Where its label is held, so that none is cut off at the ends.
+    /// The alignment of its label (`text-anchor`), so that no label is cut off at the ends.
     anchor: &'static str,
-    /// Left out where there is little room.
+    /// Whether it is hidden on narrow screens.
     minor: bool,
 }
 
-/// The marks that stand on round times.
+/// The ticks, at round times.
 pub fn ticks(scale: Scale) -> Vec<Tick> {
     let Scale { since, now } = scale;
     let span = (now - since).num_seconds().max(1);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_stand_on_round_times_and_fit_side_by_side() {
+    fn ticks_are_at_round_times_and_limited_in_number() {
         let day = labels("2026-03-20T14:20:00Z", "2026-03-21T14:20:00Z");
         assert_eq!(day, ["15:00", "18:00", "21:00", "21 Mar", "03:00", "06:00", "09:00", "12:00"]);
         let week = labels("2026-03-14T14:20:00Z", "2026-03-21T14:20:00Z");

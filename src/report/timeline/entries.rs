@@ -1,12 +1,12 @@
-//! What the timeline shows, from what the ledger holds.
+//! The entries of the timeline.
 
 use chrono::{DateTime, Utc};
 
 use crate::policy::report::verification;
-use crate::report::Material;
-use crate::report::words::plain;
+use crate::report::data::ReportData;
+use crate::report::format::plain;
 
-/// What happened.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// An action ran.
@@ -15,8 +15,8 @@ pub enum Kind {
     Failed,
     /// A command was denied.
     Denied,
-    /// The guard failed, and a command ran.
-    Unjudged,
+    /// A command ran without a check, because the guard failed.
+    Unchecked,
     /// A service was found healthy.
     Healthy,
     /// A service was found unhealthy.
@@ -25,72 +25,72 @@ pub enum Kind {
 
 impl Kind {
     pub const ALL: [Self; 6] =
-        [Self::Done, Self::Failed, Self::Denied, Self::Unjudged, Self::Healthy, Self::Unhealthy];
+        [Self::Done, Self::Failed, Self::Denied, Self::Unchecked, Self::Healthy, Self::Unhealthy];
 
-    /// The class of its mark, and the symbol's name.
+    /// The CSS class of its mark, which is also the symbol's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Failed => "failed",
             Self::Denied => "denied",
-            Self::Unjudged => "unjudged",
+            Self::Unchecked => "unchecked",
             Self::Healthy => "healthy",
             Self::Unhealthy => "unhealthy",
         }
     }
 
-    /// One of it, and several, in words.
+    /// Its name in singular and plural.
     pub const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Done => ("action", "actions"),
             Self::Failed => ("failed action", "failed actions"),
             Self::Denied => ("denial", "denials"),
-            Self::Unjudged => ("command let through unjudged", "commands let through unjudged"),
+            Self::Unchecked => ("unchecked command", "unchecked commands"),
             Self::Healthy => ("verified healthy", "verified healthy"),
             Self::Unhealthy => ("found unhealthy", "found unhealthy"),
         }
     }
 
-    /// Whether something is not as it should be. A denial is the guard at its work.
+    /// Whether it is a problem. A denial is not.
     pub const fn is_trouble(self) -> bool {
-        matches!(self, Self::Failed | Self::Unjudged | Self::Unhealthy)
+        matches!(self, Self::Failed | Self::Unchecked | Self::Unhealthy)
     }
 }
 
-/// Something that happened to a service.
+/// An entry of the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub at: DateTime<Utc>,
-    /// `None`: it concerns no single service.
+    /// The service; `None` if it concerns no single service.
     pub service: Option<String>,
     pub kind: Kind,
-    /// In words.
+    /// The description.
     pub what: String,
-    /// Why, where there is a reason.
+    /// The reason, if any.
     pub why: String,
-    /// The number of the decision that it is.
+    /// The id of the decision, if it is one.
     pub decision: Option<i64>,
 }
 
-/// All of them, newest first.
-pub fn entries(material: &Material<'_>) -> Vec<Entry> {
+/// All entries, newest first.
+pub fn entries(data: &ReportData<'_>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    for deed in &material.deeds.rows {
-        let what = deed.verb.as_deref().unwrap_or(&deed.kind);
-        let host = deed.host.as_deref().map(|host| format!(" on {host}")).unwrap_or_default();
+    for action in &data.actions.rows {
+        let what = action.verb.as_deref().unwrap_or(&action.kind);
+        let host = action.host.as_deref().map(|host| format!(" on {host}")).unwrap_or_default();
         entries.push(Entry {
-            at: deed.at,
-            service: Some(plain(&deed.service)),
-            kind: if deed.succeeded { Kind::Done } else { Kind::Failed },
+            at: action.at,
+            service: Some(plain(&action.service)),
+            kind: if action.succeeded { Kind::Done } else { Kind::Failed },
             what: plain(&format!("{what}{host}")),
             why: String::new(),
             decision: None,
         });
     }
-    for decision in &material.decisions.rows {
+    for decision in &data.decisions.rows {
         let kind = match decision.verdict.as_str() {
             "deny" | "fail-closed" => Kind::Denied,
-            "fail-open" => Kind::Unjudged,
+            "fail-open" => Kind::Unchecked,
             _ => continue,
         };
         let Some(at) = decision.at else { continue };
@@ -108,7 +108,7 @@ pub fn entries(material: &Material<'_>) -> Vec<Entry> {
             decision: Some(decision.id),
         }));
     }
-    for event in &material.events.rows {
+    for event in &data.events.rows {
         let (Some(at), Some(healthy)) = (event.at, verification(&event.message)) else { continue };
         entries.push(Entry {
             at,

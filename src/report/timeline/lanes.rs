@@ -1,20 +1,20 @@
-//! A lane for each service: marks at their times, and the same as a table.
+//! The lanes of the timeline: one per service, with marks and a table.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Scale;
 use super::entries::{Entry, Kind};
-use crate::report::words::{Moment, count, grouped};
+use super::scale::Scale;
+use crate::report::format::{Moment, count, grouped};
 
-/// Marks of one kind that are closer than this, in per cent of the lane, are one.
+/// Marks of one kind that are closer than this, in per cent of the lane's width, are merged.
 const SLOT: f64 = 0.8;
 
-/// The rows of a lane's table; more are counted.
+/// The maximum number of rows in a lane's table; further ones are counted.
 const MOST_ROWS: usize = 25;
 
-/// What concerns no single service has a lane of its own.
+/// The name of the lane for entries that concern no single service.
 const NO_SERVICE: &str = "no single service";
 
 /// The entries of one service, newest first.
@@ -26,16 +26,16 @@ pub struct Group {
 #[derive(Serialize)]
 pub struct Lane {
     service: String,
-    /// Not the name of a service.
-    nobody: bool,
-    /// What happened, in words.
+    /// Whether the lane is not that of a service.
+    no_service: bool,
+    /// The counts per kind.
     summary: Vec<Part>,
     marks: Vec<Mark>,
     rows: Vec<Row>,
     more: usize,
 }
 
-/// `2 failed`, and whether that is trouble.
+/// A count such as `2 failed`, and whether it is a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Part {
     text: String,
@@ -46,7 +46,7 @@ struct Part {
 struct Mark {
     x: f64,
     kind: &'static str,
-    /// `one`, `some` or `many` at about this time.
+    /// The number of merged entries: `one`, `some` or `many`.
     size: &'static str,
     title: String,
 }
@@ -60,14 +60,14 @@ struct Row {
     why: String,
 }
 
-/// A service without a lane.
+/// A service without a lane, with its counts.
 #[derive(Serialize)]
 pub struct Rest {
     service: String,
     summary: Vec<Part>,
 }
 
-/// Those with trouble first, then those with most entries; what concerns no single service last.
+/// Groups entries by service: those with problems first, then those with most entries; entries without a service last.
 pub fn by_service(entries: Vec<Entry>) -> Vec<Group> {
     let mut services: BTreeMap<Option<String>, Vec<Entry>> = BTreeMap::new();
     for entry in entries {
@@ -86,7 +86,7 @@ impl Lane {
     pub fn of(group: Group, scale: Scale) -> Self {
         let Group { service, entries } = group;
         Self {
-            nobody: service.is_none(),
+            no_service: service.is_none(),
             summary: summary(&entries),
             marks: marks(&entries, scale),
             more: entries.len().saturating_sub(MOST_ROWS),
@@ -105,7 +105,7 @@ impl Rest {
     }
 }
 
-/// `3 actions`, `1 failed`, `2 denied`. A failed action is an action, too.
+/// The counts per kind: `3 actions`, `1 failed`, `2 denied`. Actions include failed ones.
 fn summary(entries: &[Entry]) -> Vec<Part> {
     let of = |kind| entries.iter().filter(|entry| entry.kind == kind).count();
     let actions = of(Kind::Done) + of(Kind::Failed);
@@ -113,7 +113,7 @@ fn summary(entries: &[Entry]) -> Vec<Part> {
         (actions, if actions == 1 { "action" } else { "actions" }, false),
         (of(Kind::Failed), "failed", true),
         (of(Kind::Denied), "denied", false),
-        (of(Kind::Unjudged), "ran unjudged", true),
+        (of(Kind::Unchecked), "ran unchecked", true),
         (of(Kind::Healthy), "healthy", false),
         (of(Kind::Unhealthy), "unhealthy", true),
     ];
@@ -123,11 +123,11 @@ fn summary(entries: &[Entry]) -> Vec<Part> {
         .collect()
 }
 
-/// One for each kind and time, as far as they can be told apart; what is trouble lies on top.
+/// The marks, with close entries of one kind merged. Problems are drawn last, on top.
 fn marks(entries: &[Entry], scale: Scale) -> Vec<Mark> {
     let mut marks: Vec<(Kind, Vec<&Entry>)> = Vec::new();
     for kind in Kind::ALL {
-        // From the latest: a mark begins where the one before has ended.
+        // From the latest entry backwards.
         for entry in entries.iter().filter(|entry| entry.kind == kind) {
             match marks.last_mut() {
                 Some((of, together))
@@ -150,7 +150,7 @@ fn mark(kind: Kind, together: &[&Entry], scale: Scale) -> Option<Mark> {
     let (one, many) = kind.words();
     let until = Moment::of(latest.at, scale.now).shown;
     let title = if together.len() == 1 {
-        // The words of a verification say themselves what they are.
+        // The text of a verification needs no prefix.
         let lead =
             if matches!(kind, Kind::Healthy | Kind::Unhealthy) { String::new() } else { format!("{one}: ") };
         let why = if latest.why.is_empty() { String::new() } else { format!("\n{}", latest.why) };
@@ -160,7 +160,7 @@ fn mark(kind: Kind, together: &[&Entry], scale: Scale) -> Option<Mark> {
         format!("{from} to {until}\n{}", count(together.len(), one, many))
     };
     Some(Mark {
-        // The middle of them.
+        // The middle of the merged entries.
         x: ((scale.x(latest.at) + scale.x(earliest.at)) * 50.0).round() / 100.0,
         kind: kind.as_str(),
         size: match together.len() {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_cannot_be_told_apart_are_one_that_counts_them() {
+    fn close_marks_are_merged_and_counted() {
         let entries = [
             entry("20T12:00", "a", Kind::Done),
             entry("17T12:10", "a", Kind::Done),
@@ -211,14 +211,14 @@ mod tests {
             entry("17T12:00", "a", Kind::Done),
         ];
         let marks = marks(&entries, scale());
-        let told: Vec<(f64, &str, &str)> = marks.iter().map(|mark| (mark.x, mark.kind, mark.size)).collect();
-        assert_eq!(told, [(92.86, "done", "one"), (50.05, "done", "some"), (50.05, "denied", "one")]);
+        let shown: Vec<(f64, &str, &str)> = marks.iter().map(|mark| (mark.x, mark.kind, mark.size)).collect();
+        assert_eq!(shown, [(92.86, "done", "one"), (50.05, "done", "some"), (50.05, "denied", "one")]);
         assert_eq!(marks[1].title, "17 Mar 12:00 UTC to 17 Mar 12:10 UTC\n2 actions");
         assert_eq!(marks[0].title, "20 Mar 12:00 UTC\naction: docker restart x");
     }
 
     #[test]
-    fn a_long_history_is_no_more_marks_than_can_be_seen() {
+    fn a_long_history_has_a_limited_number_of_marks() {
         let entries: Vec<Entry> = (0..10_000)
             .map(|n| Entry {
                 at: scale().now - chrono::TimeDelta::minutes(n),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn services_with_trouble_come_first() {
+    fn services_with_problems_come_first() {
         let entries = vec![
             entry("20T12:00", "quiet", Kind::Denied),
             entry("20T12:00", "quiet", Kind::Denied),
@@ -240,7 +240,7 @@ mod tests {
         ];
         let lanes: Vec<Lane> =
             by_service(entries).into_iter().map(|group| Lane::of(group, scale())).collect();
-        let told: Vec<(&str, String)> = lanes
+        let shown: Vec<(&str, String)> = lanes
             .iter()
             .map(|lane| {
                 let parts = lane.summary.iter().map(|part| part.text.as_str()).collect::<Vec<_>>();
@@ -249,6 +249,6 @@ mod tests {
             .collect();
         let expected =
             [("ill", "1 action, 1 failed"), ("quiet", "2 denied"), (NO_SERVICE, "1 action, 1 failed")];
-        assert_eq!(told, expected.map(|(service, summary)| (service, summary.to_owned())));
+        assert_eq!(shown, expected.map(|(service, summary)| (service, summary.to_owned())));
     }
 }

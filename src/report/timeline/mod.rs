@@ -1,28 +1,30 @@
-//! What was done, denied and verified, over time and by service.
+//! The timeline: actions, denials and verifications by service.
 
 mod axis;
 mod entries;
 mod lanes;
+mod scale;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::words::count;
+use super::format::count;
 pub use entries::{Entry, Kind, entries};
+use scale::Scale;
 
-/// The services that get a lane of their own; those with trouble come first.
+/// The maximum number of lanes; services with problems come first.
 const MOST_LANES: usize = 30;
 
 #[derive(Serialize)]
-pub struct View {
+pub struct TimelineView {
     ticks: Vec<axis::Tick>,
     lanes: Vec<lanes::Lane>,
-    /// What happened to services without a lane, counted.
+    /// The services without a lane, with their counts.
     rest: Vec<lanes::Rest>,
     rest_summary: String,
 }
 
-impl View {
+impl TimelineView {
     pub fn of(entries: Vec<Entry>, since: DateTime<Utc>, now: DateTime<Utc>) -> Self {
         let scale = Scale { since, now };
         let mut groups = lanes::by_service(entries);
@@ -33,21 +35,5 @@ impl View {
             rest_summary: count(rest.len(), "more service", "more services"),
             rest: rest.iter().map(lanes::Rest::of).collect(),
         }
-    }
-}
-
-/// Where a moment stands between the beginning of the period and the page's making.
-#[derive(Debug, Clone, Copy)]
-struct Scale {
-    since: DateTime<Utc>,
-    now: DateTime<Utc>,
-}
-
-impl Scale {
-    /// In per cent, to the hundredth. A clock that was set back puts nothing off the page.
-    fn x(self, at: DateTime<Utc>) -> f64 {
-        let seconds = |delta: TimeDelta| f64::from(i32::try_from(delta.num_seconds()).unwrap_or(i32::MAX));
-        let part = seconds(at - self.since) / seconds(self.now - self.since).max(1.0);
-        (part.clamp(0.0, 1.0) * 1e4).round() / 1e2
     }
 }

@@ -1,4 +1,4 @@
-//! `apprise`, as a child process with a deadline.
+//! Sends notifications with `apprise`, a child process with a timeout.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -11,31 +11,31 @@ use crate::model::event::Level;
 use crate::model::notice::Body;
 use crate::runtime::environment::Environment;
 
-/// How long one run of `apprise` may take.
+/// The timeout of one run of `apprise`.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// The exit codes of `apprise` that are neither success nor failure of everything.
+/// The exit codes of `apprise` between success and failure.
 const NO_MATCH: i32 = 3;
 const PARTIAL: i32 = 4;
 
-/// Where notifications go.
+/// The notification target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// URLs, separated by spaces or commas: every notice goes to each. `apprise` knows no tags for them.
+    /// URLs, separated by spaces or commas. Each receives every notice, because `apprise` has no tags for URLs.
     Urls(String),
-    /// A configuration file of `apprise`: a notice goes to the targets with one of its tags, and to the untagged
-    /// ones where none has.
+    /// An `apprise` configuration file. A notice goes to the targets with one of its tags, or to the untagged ones if no
+    /// tag matches.
     Config(PathBuf),
 }
 
 impl Target {
-    /// What the environment names, if it names any; the URLs come first, as in `apprise` itself.
+    /// The configured target, if any. URLs take precedence, as in `apprise`.
     pub fn of(environment: &Environment) -> Option<Self> {
         let urls = environment.apprise_urls.clone().map(Self::Urls);
         urls.or_else(|| environment.apprise_config.clone().map(Self::Config))
     }
 
-    /// The variable that names it.
+    /// The environment variable that configures it.
     pub const fn variable(&self) -> &'static str {
         match self {
             Self::Urls(_) => "CLAUDEOPS_APPRISE_URLS",
@@ -44,64 +44,63 @@ impl Target {
     }
 }
 
-/// A message as it is handed to `apprise`.
+/// A message for `apprise`.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
-    /// How serious it is.
+    /// The severity.
     pub level: Level,
-    /// One line.
+    /// The title, one line.
     pub title: &'a str,
     /// The text.
     pub body: &'a Body,
-    /// What targets of a configuration file are chosen by, besides the level.
+    /// Tags, in addition to the level, that select targets in a configuration file.
     pub tags: &'a [String],
 }
 
-/// What became of a message that was sent.
+/// Which targets accepted a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// Every target has it.
+    /// All targets.
     ToAll,
-    /// At least one target has it, and at least one has not.
+    /// At least one target, but not all.
     ToSome,
-    /// No target of the configuration file is meant for it.
+    /// No target of the configuration file matches its tags.
     ToNobody,
 }
 
-/// Why a notification was not delivered. No text of it holds a URL: they carry passwords.
+/// Why a notification was not delivered. The texts contain no URL, which may include a password.
 #[derive(Debug, thiserror::Error)]
 pub enum NotifyError {
     /// `apprise` could not be started.
     #[error("notification not sent: apprise cannot be started ({0}); install it or unset {1}")]
     Start(std::io::Error, &'static str),
-    /// The configuration file is not there.
-    #[error("notification not sent: {0} cannot be read ({1}); mend CLAUDEOPS_APPRISE_CONFIG")]
+    /// The configuration file cannot be read.
+    #[error("notification not sent: {0} cannot be read ({1}); correct CLAUDEOPS_APPRISE_CONFIG")]
     Config(String, std::io::Error),
-    /// It was still running at the deadline and has been ended.
+    /// `apprise` exceeded the timeout and was killed.
     #[error("notification not sent: apprise took longer than {} s; check the target's network", .0.as_secs())]
     Deadline(Duration),
-    /// It failed.
+    /// `apprise` failed.
     #[error("notification not sent: apprise ended with {0}; check {1} with `apprise -vv`")]
     Failed(String, &'static str),
 }
 
 impl NotifyError {
-    /// Whether the same may go well a moment later.
+    /// Whether a retry may succeed.
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Deadline(_) | Self::Failed(..))
     }
 }
 
-/// Sends a message, and waits for it no longer than the deadline allows.
+/// Sends a message, waiting at most `deadline`.
 ///
-/// URLs reach `apprise` through its environment and the body through its standard input, so that neither stands in
-/// the process list.
+/// `apprise` gets URLs through its environment and the body on stdin, so that the process list shows neither.
 pub fn send(target: &Target, message: Message<'_>, deadline: Duration) -> Result<Sent, NotifyError> {
     let started = Instant::now();
     match target {
         Target::Urls(urls) => run(target, &[("APPRISE_URLS", urls.into())], message, &[], deadline),
         Target::Config(path) => {
-            // `apprise` passes over a file that is not there, and says that it has no URL.
+            // `apprise` ignores a missing file and reports that it has no URL.
             std::fs::File::open(path)
                 .map_err(|error| NotifyError::Config(path.display().to_string(), error))?;
             let config = [("APPRISE_CONFIG_PATH", path.into())];
@@ -116,7 +115,7 @@ pub fn send(target: &Target, message: Message<'_>, deadline: Duration) -> Result
     }
 }
 
-/// The level is a tag, too. What `apprise` would take for two tags or for an option of its own is none.
+/// The level and the tags as arguments. Tags that `apprise` would parse as several tags or as an option are left out.
 fn tags(message: Message<'_>) -> Vec<String> {
     let plain = |tag: &str| {
         !tag.is_empty()
@@ -158,9 +157,9 @@ fn run(
         .map_err(|error| NotifyError::Start(error, target.variable()))?;
     if let Some(mut stdin) = child.stdin.take() {
         let body = text.clone();
-        // In a thread, since a child that does not read must not outlast the deadline.
+        // In a thread, because a child that does not read stdin must not block longer than the timeout.
         thread::spawn(move || {
-            // A child that ends early closes the pipe: its exit status tells why.
+            // A child that ends early closes the pipe; its exit status shows why.
             let _ = stdin.write_all(body.as_bytes());
         });
     }
@@ -180,7 +179,7 @@ fn wait(child: &mut Child, target: &Target, deadline: Duration) -> Result<ExitSt
             Ok(Some(status)) => return Ok(status),
             Ok(None) if started.elapsed() < deadline => thread::sleep(Duration::from_millis(20)),
             Ok(None) => {
-                // It may end by itself in this very moment; either way it is gone.
+                // It may have ended meanwhile.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(NotifyError::Deadline(deadline));
@@ -195,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_no_tag_is_left_out() {
+    fn leaves_out_names_that_are_not_valid_tags() {
         let body = Body::Plain(String::new());
         let names = ["budget", "a,b", "", "two words", "--config=/x", "jellyfin@ie01"].map(str::to_owned);
         let message = Message { level: Level::Critical, title: "", body: &body, tags: &names };

@@ -1,4 +1,4 @@
-//! Delivering what is in the outbox: by a process of its own for each notice, or all that waits at once.
+//! Delivers notices from the outbox: one, in a process of its own, or all that are pending.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,23 +12,33 @@ use crate::ledger::{Ledger, LedgerError};
 use crate::model::notice::Notice;
 use crate::runtime::environment::Environment;
 
-/// The pauses between the attempts of one process: a target that restarts is back by the last one.
+/// The pauses between delivery attempts, long enough for a target to restart.
 const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
 
-/// How often it is looked whether another process has ended its delivery.
+/// The polling interval while another process delivers.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// What flushing the outbox came to.
+/// The result of flushing the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flushed {
-    /// So many were delivered.
+    /// The number of delivered notices.
     pub delivered: u32,
-    /// So many wait still.
+    /// The number of notices of the last day that are not delivered.
     pub waiting: u32,
 }
 
-/// Delivers one notice, with a few attempts, and writes down what became of it. Nothing happens when somebody else
-/// has claimed it.
+/// Why a notice that was passed on cannot be delivered.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// The input is not a notice.
+    #[error("the input is not a notification ({0})")]
+    Input(#[from] serde_json::Error),
+    /// The ledger cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// Delivers one notice, with retries, and records the result. Does nothing if another process has claimed it.
 pub fn one(environment: &Environment, id: i64) -> Result<(), LedgerError> {
     let Some(target) = Target::of(environment) else { return Ok(()) };
     let mut pauses = PAUSES.into_iter();
@@ -41,14 +51,14 @@ pub fn one(environment: &Environment, id: i64) -> Result<(), LedgerError> {
         };
         settle(environment, id, &result, pause.is_some())?;
         let Some(pause) = pause else { return Ok(()) };
-        // The claim is given back meanwhile: whoever flushes the outbox need not wait.
+        // The claim is released meanwhile, so that a flush need not wait.
         sleep(pause);
     }
 }
 
-/// Writes down and delivers what [`super::raise_apart`] passes on. What cannot be written down is delivered all the
-/// same.
-pub fn raised(environment: &Environment, text: &str) -> Result<(), Box<dyn std::error::Error>> {
+/// Records and delivers a notice that [`super::raise_apart`] passed on as JSON. If it cannot be recorded, it is delivered
+/// anyway.
+pub fn raised(environment: &Environment, text: &str) -> Result<(), DeliverError> {
     let Raised { session, at, notice, event } = Raised::from_json(text)?;
     match super::write_down(environment, session.as_deref(), &notice, event.as_ref(), at) {
         Ok(None) => Ok(()),
@@ -72,7 +82,7 @@ fn unwritten(environment: &Environment, notice: &Notice) {
     }
 }
 
-/// Sends everything that waits, once, and waits for those who are sending; `deadline` is for all of it.
+/// Sends every pending notice once and waits for other senders, for at most `deadline` in total.
 pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Result<Flushed, LedgerError> {
     let started = Instant::now();
     let left = || deadline.saturating_sub(started.elapsed());
@@ -80,7 +90,7 @@ pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Re
     let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(flushed) };
     let mut tried = Vec::new();
     while !left().is_zero() {
-        // Asked first: what is under way no longer when the next question is asked is due then.
+        // In this order: a delivery that ends between the two queries is then due.
         let under_way = ledger.notices_under_way(Utc::now())?;
         let due = ledger.due_notices(Utc::now())?;
         let Some(id) = due.into_iter().find(|id| !tried.contains(id)) else {
@@ -121,7 +131,7 @@ fn settle(
 ) -> Result<(), LedgerError> {
     let (state, remark) = match result {
         Ok(Sent::ToAll) => (NoticeState::Delivered, None),
-        Ok(Sent::ToSome) => (NoticeState::Delivered, Some("not every target took it".to_owned())),
+        Ok(Sent::ToSome) => (NoticeState::Delivered, Some("not every target accepted it".to_owned())),
         Ok(Sent::ToNobody) => (NoticeState::NoTarget, Some("no target has one of its tags".to_owned())),
         Err(error) if again => (NoticeState::Pending, Some(error.to_string())),
         Err(error) => (NoticeState::Failed, Some(error.to_string())),

@@ -22,7 +22,7 @@ use wire::Raised;
 /// Raises a notice: records it, unless its key is still quiet, and has it delivered. If the ledger cannot be used it is
 /// delivered unrecorded.
 ///
-/// Within a change that is under way, use [`crate::ledger::Change::raise`] and, once it is committed, [`hand_over`].
+/// Within a transaction use [`crate::ledger::Change::raise`], and [`hand_over`] after the commit.
 pub fn raise(
     environment: &Environment,
     session: Option<&str>,
@@ -49,7 +49,7 @@ pub fn raise_apart(
     now: DateTime<Utc>,
 ) -> Option<Warning> {
     if event.is_none() {
-        // Nothing would be left to do.
+        // There is nothing to do.
         Target::of(environment)?;
     }
     let raised = Raised {
@@ -87,14 +87,14 @@ pub fn hand_over(environment: &Environment, id: i64) -> Option<Warning> {
     Some(Warning::NotificationWaits { id, error })
 }
 
-/// Starts the process that delivers, in a group of its own: it outlives the hook, and what ends the hook's group.
+/// Starts the delivering process in a process group of its own, so that it survives the hook and signals to its group.
 fn start(what: &str, input: Option<&str>) -> io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["notify", "--deliver", what]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
     let mut child = command.spawn()?;
     match (child.stdin.take(), input) {
-        // A pipe holds more than a notice may have, so nobody is waited for.
+        // The pipe's buffer is larger than a notice, so this does not block.
         (Some(mut stdin), Some(input)) => stdin.write_all(input.as_bytes()),
         _ => Ok(()),
     }

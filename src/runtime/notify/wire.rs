@@ -1,4 +1,4 @@
-//! A notice on its way to the process that writes it down and delivers it.
+//! The JSON form of a notice for the detached process that records and delivers it.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,18 @@ use crate::ledger::time;
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::{Body, Notice};
 
-/// The longest body that is passed on, in characters: a pipe holds it whole.
+/// The maximum length of a body in characters, so that the pipe's buffer holds it.
 const BODY_CHARS: usize = 8_000;
 
-/// A notice, and what it was raised with.
+/// A notice with its session, time and event.
 pub struct Raised {
-    /// The session.
+    /// The id of the session.
     pub session: Option<String>,
-    /// When.
+    /// When it was raised.
     pub at: DateTime<Utc>,
-    /// What is to be told.
+    /// The notice.
     pub notice: Notice,
-    /// What is to be written down beside it.
+    /// The event to record with it.
     pub event: Option<NewEvent>,
 }
 
@@ -44,7 +44,7 @@ struct EventWire {
 }
 
 impl Raised {
-    /// One line of JSON.
+    /// Formats it as one line of JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let time = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Secs, true);
         let Notice { key, quiet_until, level, title, body, tags } = &self.notice;
@@ -66,7 +66,7 @@ impl Raised {
         })
     }
 
-    /// Reads what [`Raised::to_json`] wrote.
+    /// Parses the output of [`Raised::to_json`].
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let wire: RaisedWire = serde_json::from_str(text)?;
         let level = |name: &str| Level::named(name).unwrap_or(Level::Critical);

@@ -1,5 +1,5 @@
-//! Where hand-overs lie: `handoff.json` in the state folder, written by a session, and
-//! `handoff-taken.json`, which the next session is told.
+//! The files of hand-overs in the state folder: `handoff.json`, written by a session, and `handoff-taken.json`, which the
+//! next session gets in its prompt.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
@@ -12,7 +12,7 @@ use crate::model::policy::Tier;
 use crate::plain_file::{self, Content};
 use crate::session::redact::Redactor;
 
-/// The folders that hold hand-overs.
+/// The folders with hand-overs.
 #[derive(Debug, Clone)]
 pub struct Desk {
     state: PathBuf,
@@ -20,60 +20,60 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// The state folder holds those that are open, the results folder those of the past.
+    /// `state` holds the current hand-over, `results` gets copies of past ones.
     pub fn new(state: &Path, results: &Path) -> Self {
         Self { state: state.to_owned(), results: results.to_owned() }
     }
 
-    /// What a session wrote.
+    /// The file that a session writes.
     pub fn open_file(&self) -> PathBuf {
         self.state.join("handoff.json")
     }
 
-    /// What the next session is told.
+    /// The file for the next session's prompt.
     pub fn taken_file(&self) -> PathBuf {
         self.state.join("handoff-taken.json")
     }
 
-    /// What lies there for tiers above `from`; `None` when nothing does.
+    /// Reads and checks the hand-over of a session of tier `from`; `None` if there is none.
     pub fn look(&self, from: Tier) -> Option<Result<Handoff, HandoffError>> {
         read(&self.open_file(), from)
     }
 
-    /// Puts a hand-over down, once it is known to be one that can be followed.
+    /// Writes a checked hand-over.
     pub fn put(&self, handoff: &Handoff) -> io::Result<()> {
         replace(&self.open_file(), handoff.text.as_bytes())
     }
 
-    /// Takes what lies there away, whatever it is: followed, it becomes what the next session is told; not
-    /// followed, it is gone. A copy without secrets stays with the results where it is of a sensible size.
+    /// Removes the hand-over. If it is followed (`handoff`), it is stored for the next session. A copy without secrets goes
+    /// to the results folder, unless the file is too large.
     pub fn take(&self, handoff: Option<&Handoff>, redactor: &Redactor, now: DateTime<Utc>) -> io::Result<()> {
         let open = self.open_file();
         if let Ok(Content::Bytes(text)) = plain_file::read_no_link(&open, MAX_BYTES) {
             let outcome = if handoff.is_some() { "taken" } else { "refused" };
             let name = format!("{}-handoff-{outcome}.json", now.format("%Y%m%dT%H%M%S%3fZ"));
-            // For people to look at; the session goes on without it.
+            // The copy is for people and may fail.
             let _ =
                 replace(&self.results.join(name), redactor.text(&String::from_utf8_lossy(&text)).as_bytes());
         }
-        let told = match handoff {
+        let put = match handoff {
             Some(handoff) => replace(&self.taken_file(), handoff.text.as_bytes()),
             None => remove(&self.taken_file()).map(|_| ()),
         };
         remove(&open)?;
-        told
+        put
     }
 
-    /// What was taken for a session of this tier, which is told it once.
-    pub fn told(&self, tier: Tier) -> Option<Handoff> {
-        // It leads to this tier, so it came from a lower one.
+    /// Takes the stored hand-over for a session of this tier, and removes it.
+    pub fn take_for(&self, tier: Tier) -> Option<Handoff> {
+        // Every stored hand-over came from a lower tier.
         let handoff = read(&self.taken_file(), Tier::Observe)?.ok().filter(|handoff| handoff.to == tier);
-        // Should it stay, it is cleared at the start of the next cycle.
+        // If this fails, it is cleared at the start of the next round.
         let _ = remove(&self.taken_file());
         handoff
     }
 
-    /// Removes what an earlier cycle left; says whether there was anything.
+    /// Removes hand-overs of an earlier round. Returns whether there were any.
     pub fn clear(&self) -> io::Result<bool> {
         let open = remove(&self.open_file())?;
         Ok(remove(&self.taken_file())? || open)
@@ -89,7 +89,7 @@ fn read(file: &Path, from: Tier) -> Option<Result<Handoff, HandoffError>> {
     }
 }
 
-/// Removes a file, a link (not what it leads to) or a folder; `false` when there is none.
+/// Removes a file, symbolic link or folder; `false` if it does not exist.
 fn remove(path: &Path) -> io::Result<bool> {
     let kind = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata.file_type(),
@@ -99,7 +99,7 @@ fn remove(path: &Path) -> io::Result<bool> {
     if kind.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.map(|()| true)
 }
 
-/// Puts a whole file in place, by one rename. A folder in its place is removed.
+/// Replaces a file atomically. A folder with its name is removed.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut temporary = tempfile::Builder::new().prefix(".opsctl-").tempfile_in(folder)?;

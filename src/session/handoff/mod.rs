@@ -1,59 +1,27 @@
-//! What one session hands over to the next tier: `handoff.json`, schema version 1.
+//! Hand-overs from one session to a higher tier: `handoff.json`, schema version 1.
 
 pub mod desk;
+mod error;
 mod wire;
 
 use crate::model::policy::Tier;
+pub use error::HandoffError;
 
-/// The largest hand-over that is read, in bytes: it is written by a model, for a model to read.
+/// The maximum size of a hand-over, in bytes.
 pub const MAX_BYTES: u64 = 64 * 1024;
 
-/// A hand-over that can be followed.
+/// A valid hand-over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Handoff {
-    /// The tier that is asked for.
+    /// The recommended tier.
     pub to: Tier,
-    /// The services that it is about, at least one.
+    /// The affected services, at least one.
     pub services: Vec<String>,
-    /// The text that the next tier reads: what was handed over, and no more than the schema knows.
+    /// The text for the next tier: the hand-over without unknown keys.
     pub text: String,
 }
 
-/// Why a hand-over is not followed. The texts say what to write instead, since the model reads them.
-#[derive(Debug, thiserror::Error)]
-pub enum HandoffError {
-    /// It is not a file with text in it.
-    #[error("handoff.json cannot be read ({0}); write it with `opsctl handoff write`")]
-    Unreadable(std::io::Error),
-    /// It is larger than [`MAX_BYTES`].
-    #[error("handoff.json has {0} bytes, and 65536 are the most; keep to what the next tier needs")]
-    TooLarge(u64),
-    /// It is not JSON of this shape.
-    #[error("handoff.json is not a hand-over ({0}); see the example in the prompt")]
-    Shape(String),
-    /// It is of another version.
-    #[error("handoff.json is of schema_version {0}, and only 1 is known; write `\"schema_version\": 1`")]
-    Version(i64),
-    /// There is no such tier.
-    #[error("handoff.json recommends tier {0}; the tiers to hand over to are 2 and 3")]
-    NoSuchTier(i64),
-    /// It does not lead up.
-    #[error("handoff.json of tier {from} recommends tier {to}; a hand-over leads to a higher tier")]
-    NotHigher {
-        /// The tier that hands over.
-        from: u8,
-        /// The tier that it recommends.
-        to: u8,
-    },
-    /// It is about nothing.
-    #[error("handoff.json names no service; list at least one under `services_affected`")]
-    NoService,
-    /// A name that is none.
-    #[error("handoff.json names a service that is empty, too long or has control characters in its name")]
-    ServiceName,
-}
-
-/// Reads and checks the text of a hand-over by a session of tier `from`.
+/// Parses and checks the hand-over of a session of tier `from`.
 pub fn check(text: &[u8], from: Tier) -> Result<Handoff, HandoffError> {
     let wire = wire::read(text)?;
     let to = u8::try_from(wire.recommended_tier)
@@ -96,14 +64,14 @@ mod tests {
         })
     }
 
-    fn checked(change: impl FnOnce(&mut Value), from: Tier) -> Result<Handoff, String> {
+    fn checked(change: impl FnOnce(&mut Value), from: Tier) -> Result<Handoff, HandoffError> {
         let mut value = complete();
         change(&mut value);
-        check(value.to_string().as_bytes(), from).map_err(|error| error.to_string())
+        check(value.to_string().as_bytes(), from)
     }
 
     #[test]
-    fn a_hand_over_is_followed_and_what_no_schema_knows_is_left_behind() {
+    fn a_valid_hand_over_is_accepted_without_unknown_keys() {
         let handoff = checked(|_| {}, Tier::Observe).unwrap();
         assert_eq!(
             (handoff.to, handoff.services.as_slice()),
@@ -115,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_enough_where_a_list_has_one() {
+    fn a_single_name_is_accepted_as_list() {
         let handoff = checked(|value| value["services_affected"] = json!("jellyfin"), Tier::Observe).unwrap();
         assert_eq!(handoff.services, ["jellyfin"]);
     }
 
     #[test]
-    fn whatever_is_wrong_is_said_with_what_to_write_instead() {
+    fn errors_say_what_to_write_instead() {
         for (key, value, from, words) in [
             ("recommended_tier", json!(9), Tier::Observe, "recommends tier 9"),
             ("recommended_tier", json!(1), Tier::Observe, "recommends tier 1"),
@@ -134,6 +102,7 @@ mod tests {
             ("check_results", json!("none"), Tier::Observe, "not a hand-over"),
         ] {
             let error = checked(|whole| whole[key] = value, from).unwrap_err();
+            let error = error.to_string();
             assert!(error.contains(words), "{error}");
             assert_eq!(error.lines().count(), 1);
         }

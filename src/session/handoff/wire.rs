@@ -1,9 +1,9 @@
-//! The shape of `handoff.json`. A model writes it, so what can be understood is understood.
+//! The JSON schema of `handoff.json`, parsed leniently because a model writes it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::HandoffError;
+use super::error::HandoffError;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct HandoffWire {
@@ -18,7 +18,7 @@ pub struct HandoffWire {
     remediation_attempted: Option<Value>,
 }
 
-/// A list of names, or one.
+/// A list of names, or one name.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a list of names")]
 enum NamesWire {
@@ -37,10 +37,10 @@ struct CheckWire {
     response_time_ms: Option<Number>,
 }
 
-/// Reads a hand-over of the one known version.
+/// Parses a hand-over and checks its schema version.
 pub fn read(text: &[u8]) -> Result<HandoffWire, HandoffError> {
     let wire: HandoffWire = serde_json::from_slice(text).map_err(|error| {
-        // The parser's own words end in " at line L column C".
+        // The parser's message ends in " at line L column C".
         let words = error.to_string();
         let what = words.rsplit_once(" at line ").map_or(words.as_str(), |(what, _)| what);
         let what: String = what.chars().filter(|c| !c.is_control()).take(200).collect();

@@ -1,8 +1,8 @@
-//! A session on the terminal: a line per event, short enough to be read as it scrolls by.
+//! The progress of a session on the terminal, one short line per event.
 
 use super::stream::{Outcome, Said};
 
-/// The longest line, in characters.
+/// The maximum length of a line, in characters.
 const LONGEST: usize = 200;
 
 /// The line for an event.
@@ -18,7 +18,7 @@ pub fn line(said: &Said) -> String {
     }
 }
 
-/// One line, and not a long one.
+/// Joins lines and truncates to [`LONGEST`].
 pub fn short(text: &str) -> String {
     let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     words.retain(|c| !c.is_control());
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_one_line_and_short() {
+    fn a_progress_line_is_one_short_line() {
         let text = format!("a\n\u{1b}[31mb\t{}", "c".repeat(1000));
         let line = line(&Said::Text(text));
         assert!(line.starts_with("  a [31mb ccc") && line.ends_with('…'), "{line}");

@@ -1,39 +1,38 @@
-//! Times, amounts and names as the page shows them.
+//! Formatting of times, amounts and names.
 
 use chrono::{DateTime, Datelike as _, SecondsFormat, TimeDelta, Utc};
 use serde::Serialize;
 
-use crate::model::distance::distance;
+use crate::model::relative_time::relative_time;
 use crate::model::thousands;
 
-/// The longest text of the ledger that is shown whole, in characters.
+/// The maximum length of a text, in characters.
 const LONGEST: usize = 400;
 
-/// A moment, both as it is and as seen from the page's making.
+/// A time in the forms that the page shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Moment {
-    /// For machines: RFC 3339.
+    /// RFC 3339, for machines.
     pub iso: String,
-    /// For people: `21 Mar 14:22 UTC`.
+    /// The displayed time: `21 Mar 14:22 UTC`.
     pub shown: String,
-    /// `3m ago`.
+    /// Relative to the creation of the page: `3m ago`.
     pub relative: String,
 }
 
 impl Moment {
-    /// A moment seen from `now`.
+    /// The forms of `at` as of `now`.
     pub fn of(at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
         let form = if at.year() == now.year() { "%-d %b %H:%M UTC" } else { "%-d %b %Y %H:%M UTC" };
         Self {
             iso: at.to_rfc3339_opts(SecondsFormat::Secs, true),
             shown: at.format(form).to_string(),
-            relative: distance(at - now),
+            relative: relative_time(at - now),
         }
     }
 }
 
-/// One line without characters that would act on the page's text rather than show: controls, and marks that turn the
-/// direction of writing. What is very long ends in `…`.
+/// Replaces control characters and marks that change the direction of writing, and truncates with `…`.
 pub fn plain(text: &str) -> String {
     let acts = |c: char| {
         c.is_control()
@@ -46,24 +45,24 @@ pub fn plain(text: &str) -> String {
     shown
 }
 
-/// `1 action`, `2 actions`, `12,345 actions`.
+/// Formats a count: `1 action`, `12,345 actions`.
 pub fn count(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// Thousands apart.
+/// Formats a number with thousands separators.
 pub fn grouped(number: usize) -> String {
     thousands::grouped(u64::try_from(number).unwrap_or(u64::MAX))
 }
 
-/// US dollars to the cent; less than ten cents to the tenth of one.
+/// Formats US dollars to the cent, amounts below ten cents to a tenth of a cent.
 pub fn dollars(amount: f64) -> String {
-    // The sum of nothing is below it by a sign.
+    // The sum of no values is -0.0.
     let amount = amount + 0.0;
     if amount > 0.0 && amount < 0.1 { format!("${amount:.3}") } else { format!("${amount:.2}") }
 }
 
-/// How long something took: `41s`, `3m20s`, `1h05m`.
+/// Formats a duration in milliseconds: `41s`, `3m20s`, `1h05m`.
 pub fn took(milliseconds: i64) -> String {
     let delta = TimeDelta::milliseconds(milliseconds.max(0));
     match delta.num_seconds() {
@@ -73,7 +72,7 @@ pub fn took(milliseconds: i64) -> String {
     }
 }
 
-/// `7 days`, `24 hours`, `10 minutes`.
+/// Formats a period: `7 days`, `24 hours`, `10 minutes`.
 pub fn span(delta: TimeDelta) -> String {
     let whole = |number: i64, one, many| count(usize::try_from(number).unwrap_or(0), one, many);
     match delta.num_minutes() {
@@ -83,7 +82,7 @@ pub fn span(delta: TimeDelta) -> String {
     }
 }
 
-/// A part of a whole in per cent, to the tenth; 0 of nothing.
+/// The share in per cent, rounded to tenths; 0 if `whole` is 0.
 pub fn per_cent(part: usize, whole: usize) -> f64 {
     let of = |number: usize| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
     if whole == 0 { 0.0 } else { (of(part) / of(whole) * 1000.0).round() / 10.0 }
@@ -94,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_told_both_ways() {
+    fn formats_a_time_absolute_and_relative() {
         let now = "2026-03-21T14:00:00Z".parse().unwrap();
         let moment = Moment::of("2026-03-21T12:00:00Z".parse().unwrap(), now);
         assert_eq!((moment.shown.as_str(), moment.relative.as_str()), ("21 Mar 12:00 UTC", "2h00m ago"));
@@ -103,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn what_acts_on_a_text_is_no_part_of_it() {
+    fn removes_control_characters_and_direction_marks() {
         assert_eq!(plain("a\n\u{1b}[31mb\u{202e}c"), "a  [31mb c");
         assert_eq!(plain(&"x".repeat(LONGEST)).chars().count(), LONGEST);
         assert!(plain(&"x".repeat(LONGEST + 1)).ends_with("x…"));
     }
 
     #[test]
-    fn amounts_read_as_people_write_them() {
+    fn formats_amounts() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([-0.0, 0.031_24, 0.1, 12.345].map(dollars), ["$0.00", "$0.031", "$0.10", "$12.35"]);
         assert_eq!([900, 41_000, 200_000, 3_900_000, -5].map(took), ["0s", "41s", "3m20s", "1h05m", "0s"]);

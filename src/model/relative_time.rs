@@ -1,9 +1,9 @@
-//! How far a moment is away, in words.
+//! Relative times.
 
 use chrono::TimeDelta;
 
-/// `3m ago`, `in 2h`: the largest unit that fits.
-pub fn distance(delta: TimeDelta) -> String {
+/// Formats a duration relative to now in its largest unit: `3m ago`, `in 2h`.
+pub fn relative_time(delta: TimeDelta) -> String {
     let seconds = delta.num_seconds();
     let amount = match seconds.unsigned_abs() {
         seconds @ 0..60 => format!("{seconds}s"),
@@ -19,8 +19,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_distance_is_told_in_the_largest_unit_that_fits() {
-        for (seconds, told) in [
+    fn uses_the_largest_unit_that_fits() {
+        for (seconds, expected) in [
             (0, "0s ago"),
             (-59, "59s ago"),
             (-60, "1m ago"),
@@ -28,7 +28,7 @@ mod tests {
             (5400, "in 1h30m"),
             (-86_400 * 400, "400d ago"),
         ] {
-            assert_eq!(distance(TimeDelta::seconds(seconds)), told);
+            assert_eq!(relative_time(TimeDelta::seconds(seconds)), expected);
         }
     }
 }

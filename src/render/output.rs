@@ -1,4 +1,4 @@
-//! Putting rendered files in place: all or nothing, and each by one rename.
+//! Writes rendered files atomically.
 
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::settings::{Existing, ExistingError};
 /// A file that could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The input or output itself failed.
+    /// Reading or writing failed.
     #[error("{path}: {error}; check the folder's owner and rights, or name another with --out")]
     Io {
         /// The file.
@@ -19,8 +19,8 @@ pub enum FileError {
         /// What went wrong.
         error: io::Error,
     },
-    /// An existing settings file cannot be kept, and must not be lost.
-    #[error("{path} cannot be kept: {error}; mend it or move it away")]
+    /// An existing settings file cannot be merged and must not be lost.
+    #[error("{path} cannot be kept: {error}; correct it or move it away")]
     Existing {
         /// The file.
         path: String,
@@ -35,7 +35,7 @@ impl FileError {
     }
 }
 
-/// The settings that stand at `path` now.
+/// Reads existing settings; empty if the file does not exist.
 pub fn existing_settings(path: &Path) -> Result<Existing, FileError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Existing::parse(&text)
@@ -45,7 +45,7 @@ pub fn existing_settings(path: &Path) -> Result<Existing, FileError> {
     }
 }
 
-/// The files below `out` that are not as they would be rendered.
+/// The files in `out` that differ from `files`.
 pub fn differing(out: &Path, files: &[Rendered]) -> Result<Vec<PathBuf>, FileError> {
     let mut differing = Vec::new();
     for file in files {
@@ -60,9 +60,8 @@ pub fn differing(out: &Path, files: &[Rendered]) -> Result<Vec<PathBuf>, FileErr
     Ok(differing)
 }
 
-/// Writes all files below `out`. Each is complete on disk before the first takes its place, so that a
-/// failure leaves what was there. A file that is as it should be is not touched: it may be one that only
-/// root can write.
+/// Writes all files to `out`. All are written under temporary names before the first is renamed, so that a failure
+/// changes nothing. Files that are up to date are not touched, because only root may be able to write them.
 pub fn write(out: &Path, files: &[Rendered]) -> Result<(), FileError> {
     let mut ready = Vec::new();
     for file in files {
@@ -88,7 +87,7 @@ fn prepare(path: &Path, text: &str) -> io::Result<NamedTempFile> {
     Ok(temporary)
 }
 
-/// Readable by the client's user, whoever renders; less what the umask takes away.
+/// The mode of rendered files: readable by the client's user. The umask applies.
 fn readable() -> std::fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
     std::fs::Permissions::from_mode(0o644)

@@ -3,9 +3,9 @@
 use anstyle::{AnsiColor, Style};
 use chrono::SecondsFormat;
 
-use super::super::terminal::{cut, plain, wrap};
-use super::super::{events, time};
-use super::{Known, Status};
+use super::overview::{Known, Status};
+use crate::cli::terminal::{cut, plain, wrap};
+use crate::cli::{events, time};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
 use crate::ledger::client_runs::Run;
 use crate::ledger::notices::Problem;
@@ -22,7 +22,7 @@ const CRITICAL: Style = AnsiColor::Red.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
 /// All of it, as wide as there is room; `None`: any width will do.
-pub fn in_words(status: &Status, width: Option<usize>) -> String {
+pub fn render(status: &Status, width: Option<usize>) -> String {
     let page = Page { width };
     let tier = status.tier.map_or_else(|| "none, budgets hold".to_owned(), |tier| tier.to_string());
     let mut text = format!("{} {tier}\n", styled(TITLE, "tier:"));
@@ -55,7 +55,7 @@ pub fn in_words(status: &Status, width: Option<usize>) -> String {
 
 /// What waits for a person, a line each.
 fn waiting(status: &Status) -> Vec<String> {
-    let Known { problems, undelivered, unjudged, .. } = &status.known;
+    let Known { problems, undelivered, unchecked, .. } = &status.known;
     let mut lines: Vec<String> = problems
         .iter()
         .map(|Problem { title, at }| format!("{} | {}", time::shown(*at, false, status.now), plain(title)))
@@ -63,9 +63,9 @@ fn waiting(status: &Status) -> Vec<String> {
     if status.guard_failures > 0 {
         lines.push(format!("guard failures that wait for the ledger: {}", status.guard_failures));
     }
-    if *unjudged > 0 {
+    if *unchecked > 0 {
         lines.push(format!(
-            "commands of the last day that could not be judged: {unjudged}; `opsctl audit --rule on_failure` lists them"
+            "commands of the last day that could not be checked: {unchecked}; `opsctl audit --rule on_failure` lists them"
         ));
     }
     if *undelivered > 0 {
@@ -172,7 +172,7 @@ fn budget_in_words(budget: &ServiceBudget, status: &Status) -> String {
     for (name, kind) in [("restart", restart), ("redeployment", redeployment)] {
         if let Some(next) = kind.next_allowed {
             let at = next.to_rfc3339_opts(SecondsFormat::Secs, true);
-            words += &format!("; next {name} {at} ({})", time::distance(next - status.now));
+            words += &format!("; next {name} {at} ({})", time::relative_time(next - status.now));
         }
     }
     words

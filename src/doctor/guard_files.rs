@@ -1,4 +1,4 @@
-//! The files that hold the guard in place: are they there, as rendered, and out of the agent's reach?
+//! Checks of opsctl's own files: whether they exist, are up to date, and are protected from the agent.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -7,41 +7,58 @@ use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 use serde_json::Value;
 
-use super::{Finding, Patient};
+use super::examined::Examined;
+use super::finding::Finding;
 use crate::inventory::compiled::Compiled;
+use crate::inventory::error::HostsError;
 use crate::inventory::load;
-use crate::render::{MANAGED, Managed, Order, SETTINGS, files, render};
+use crate::render::{MANAGED, Managed, Order, RenderError, SETTINGS, output, render};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation::{COMPILED_POLICY, hosts_file};
 
-/// The rendered files, as `hosts.yaml` says they should be.
-pub fn settings(patient: &Patient<'_>) -> Finding {
+/// Why the rendered files cannot be compared with `hosts.yaml`.
+#[derive(Debug, thiserror::Error)]
+enum CompareError {
+    #[error(transparent)]
+    Inventory(#[from] HostsError),
+    #[error(transparent)]
+    File(#[from] output::FileError),
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    #[error("the path of opsctl is not UTF-8")]
+    Program,
+}
+
+/// Checks that the rendered files are up to date with `hosts.yaml`.
+pub fn settings(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "settings";
-    let Some(hosts) = hosts_file(patient.environment.hosts.as_deref()) else {
+    let Some(hosts) = hosts_file(examined.environment.hosts.as_deref()) else {
         let remedy = "name it with CLAUDEOPS_HOSTS, or write a starter with `opsctl init`";
-        return Finding::warning(CHECK, "no hosts.yaml: the default limits hold", remedy);
+        return Finding::warning(CHECK, "no hosts.yaml: the default limits apply", remedy);
     };
-    match differing(patient.environment, &patient.opsctl, &hosts) {
-        Err(error) => Finding::failed(CHECK, error, "mend it, then run `opsctl render`"),
-        Ok(differing) if differing.is_empty() => Finding::ok(CHECK, format!("as {} says", hosts.display())),
+    match differing(examined.environment, &examined.opsctl, &hosts) {
+        Err(error) => Finding::failed(CHECK, error.to_string(), "correct it, then run `opsctl render`"),
+        Ok(differing) if differing.is_empty() => {
+            Finding::ok(CHECK, format!("up to date with {}", hosts.display()))
+        }
         Ok(differing) if differing.iter().all(|path| path == Path::new(MANAGED)) => Finding::warning(
             CHECK,
             format!(
-                "{MANAGED} was rendered from another hosts.yaml than {}; its hooks hold",
+                "{MANAGED} was rendered from another hosts.yaml than {}; its hooks are active",
                 hosts.display()
             ),
-            "build the image with this hosts.yaml, or render it anew as root",
+            "rebuild the image with this hosts.yaml, or run `opsctl render` as root",
         ),
         Ok(differing) => {
             let paths: Vec<String> = differing.iter().map(|path| path.display().to_string()).collect();
-            let what = format!("not as {} says: {}", hosts.display(), paths.join(", "));
+            let what = format!("out of date with {}: {}", hosts.display(), paths.join(", "));
             Finding::failed(CHECK, what, "run `opsctl render`")
         }
     }
 }
 
-/// The project folder in force: in a read-only image whose hosts.yaml was replaced the entrypoint renders to the
-/// state folder, and a health check that is started beside it is not told.
+/// The project folder in use. If `hosts.yaml` was replaced in a read-only image, the entrypoint renders to `project` in the
+/// state folder, which processes outside the entrypoint have to detect.
 pub fn project_in_force(environment: &Environment, opsctl: &Path) -> PathBuf {
     let moved = environment.state_dir.join("project");
     let is_outgrown = || {
@@ -55,29 +72,28 @@ pub fn project_in_force(environment: &Environment, opsctl: &Path) -> PathBuf {
     environment.project_dir.clone()
 }
 
-fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<Vec<PathBuf>, String> {
+fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<Vec<PathBuf>, CompareError> {
     let out = &environment.project_dir;
-    let installation = load::load(hosts).map_err(|error| error.to_string())?;
-    // Which tier they are for stands in the files alone.
+    let installation = load::load(hosts)?;
+    // The tier is stored in the rendered policy only.
     let rendered = std::fs::read(out.join(COMPILED_POLICY)).ok();
     let tier = rendered.and_then(|text| Compiled::from_json(&text).ok()).and_then(|compiled| compiled.tier);
     let compiled = Compiled { installation, tier };
-    let existing = |path: &Path| files::existing_settings(path).map_err(|error| error.to_string());
-    let settings = existing(&out.join(SETTINGS))?;
+    let settings = output::existing_settings(&out.join(SETTINGS))?;
     let managed_file = Path::new(MANAGED);
-    let managed_settings = managed_file.exists().then(|| existing(managed_file)).transpose()?;
-    let opsctl = opsctl.to_str().ok_or("the path of opsctl is not UTF-8")?;
+    let managed_settings =
+        managed_file.exists().then(|| output::existing_settings(managed_file)).transpose()?;
+    let opsctl = opsctl.to_str().ok_or(CompareError::Program)?;
     let rendered = render(&Order {
         compiled: &compiled,
         opsctl,
         settings: &settings,
         managed: managed_settings.as_ref().map(|settings| Managed { file: managed_file, settings }),
-    })
-    .map_err(|error| error.to_string())?;
-    files::differing(out, &rendered).map_err(|error| error.to_string())
+    })?;
+    Ok(output::differing(out, &rendered)?)
 }
 
-/// The machine's managed settings.
+/// Checks the machine's managed settings.
 pub fn managed() -> Finding {
     const CHECK: &str = "managed settings";
     const RENDER: &str = "run `opsctl render --managed /etc/claude-code/managed-settings.json` as root";
@@ -85,35 +101,35 @@ pub fn managed() -> Finding {
     let Ok(text) = std::fs::read_to_string(path) else {
         return Finding::warning(
             CHECK,
-            format!("there is no {MANAGED}: a project can switch the hooks off"),
+            format!("there is no {MANAGED}: a project can disable the hooks"),
             RENDER,
         );
     };
     match serde_json::from_str::<Value>(&text) {
         Err(error) => return Finding::failed(CHECK, format!("{MANAGED} is not JSON ({error})"), RENDER),
         Ok(settings) if settings.get("hooks").is_none() => {
-            return Finding::failed(CHECK, format!("{MANAGED} holds no hooks"), RENDER);
+            return Finding::failed(CHECK, format!("{MANAGED} has no hooks"), RENDER);
         }
         Ok(settings) if settings.get("allowManagedHooksOnly") != Some(&Value::Bool(true)) => {
-            return Finding::failed(CHECK, format!("{MANAGED} lets the hooks of others run"), RENDER);
+            return Finding::failed(CHECK, format!("{MANAGED} allows hooks of other sources"), RENDER);
         }
         Ok(_) => {}
     }
     match path.metadata() {
         Ok(metadata) if metadata.uid() != 0 => Finding::failed(
             CHECK,
-            format!("{MANAGED} does not belong to root"),
+            format!("{MANAGED} is not owned by root"),
             format!("run `chown root {MANAGED}`"),
         ),
-        Ok(_) => Finding::ok(CHECK, format!("{MANAGED}, root's")),
+        Ok(_) => Finding::ok(CHECK, format!("{MANAGED}, owned by root")),
         Err(error) => Finding::failed(CHECK, format!("{MANAGED}: {error}"), RENDER),
     }
 }
 
-/// The program that the hooks call: another one than this may hold to other rules.
-pub fn program(patient: &Patient<'_>) -> Finding {
+/// Checks that the hooks call this program and not another copy, which may have other rules.
+pub fn program(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "program";
-    let out = &patient.environment.project_dir;
+    let out = &examined.environment.project_dir;
     let texts = [PathBuf::from(MANAGED), out.join(SETTINGS)].map(|path| std::fs::read_to_string(path).ok());
     let mut called: Vec<PathBuf> =
         texts.into_iter().flatten().flat_map(|text| commands(&text)).map(PathBuf::from).collect();
@@ -122,7 +138,7 @@ pub fn program(patient: &Patient<'_>) -> Finding {
     if called.is_empty() {
         return Finding::failed(
             CHECK,
-            "no hook calls opsctl: nothing holds the agent",
+            "no hook calls opsctl: the agent is not restricted",
             "run `opsctl render`",
         );
     }
@@ -130,23 +146,23 @@ pub fn program(patient: &Patient<'_>) -> Finding {
         if access(&program, Access::EXEC_OK).is_err() {
             return Finding::failed(
                 CHECK,
-                format!("the hooks call {}, which cannot be run", program.display()),
-                "put opsctl there, or run `opsctl render` where it is",
+                format!("the hooks call {}, which cannot be executed", program.display()),
+                "install opsctl there, or run `opsctl render` with the installed one",
             );
         }
-        let same = program.canonicalize().ok() == patient.opsctl.canonicalize().ok();
+        let same = program.canonicalize().ok() == examined.opsctl.canonicalize().ok();
         if !same {
             return Finding::warning(
                 CHECK,
-                format!("the hooks call {}, this is {}", program.display(), patient.opsctl.display()),
-                "run `opsctl render` with the program that is to guard",
+                format!("the hooks call {}, this is {}", program.display(), examined.opsctl.display()),
+                "run `opsctl render` with the program that the hooks should call",
             );
         }
     }
-    Finding::ok(CHECK, format!("the hooks call {}", patient.opsctl.display()))
+    Finding::ok(CHECK, format!("the hooks call {}", examined.opsctl.display()))
 }
 
-/// The programs that the settings' hooks call with `hook EVENT`.
+/// The programs that hooks in the settings call with the argument `hook`.
 fn commands(settings: &str) -> Vec<String> {
     let Ok(settings) = serde_json::from_str::<Value>(settings) else { return vec![] };
     let hooks = settings.get("hooks").and_then(Value::as_object);
@@ -159,20 +175,20 @@ fn commands(settings: &str) -> Vec<String> {
         .collect()
 }
 
-/// What this user can write, the agent, who is this user, can rewrite.
-pub fn out_of_reach(patient: &Patient<'_>) -> Finding {
-    const CHECK: &str = "out of reach";
+/// Checks that this user, which is also the agent's, cannot write opsctl's own files.
+pub fn permissions(examined: &Examined<'_>) -> Finding {
+    const CHECK: &str = "permissions";
     if geteuid().is_root() {
         let remedy = "run the agent as another user";
-        return Finding::warning(CHECK, "this is root: nothing is out of an agent's reach", remedy);
+        return Finding::warning(CHECK, "running as root: the agent could change opsctl's own files", remedy);
     }
-    let out = &patient.environment.project_dir;
+    let out = &examined.environment.project_dir;
     let guarding = [
-        Some(patient.opsctl.clone()),
+        Some(examined.opsctl.clone()),
         Some(PathBuf::from(MANAGED)),
         Some(out.join(SETTINGS)),
         Some(out.join(COMPILED_POLICY)),
-        hosts_file(patient.environment.hosts.as_deref()),
+        hosts_file(examined.environment.hosts.as_deref()),
     ];
     let writable: Vec<String> = guarding
         .into_iter()
@@ -181,16 +197,16 @@ pub fn out_of_reach(patient: &Patient<'_>) -> Finding {
         .map(|path| path.display().to_string())
         .collect();
     if writable.is_empty() {
-        return Finding::ok(CHECK, "this user can write neither program, settings nor policy");
+        return Finding::ok(CHECK, "this user cannot write opsctl's own files");
     }
     Finding::warning(
         CHECK,
         format!("this user can write {}", writable.join(", ")),
-        "the hooks keep the agent from it; to be sure, let them and their folders belong to root",
+        "the hooks deny it to the agent; for full protection, make root the owner of these files and their folders",
     )
 }
 
-/// Whether this user can write the file or put another in its place. A file that is not there cannot be lost.
+/// Whether this user can write or replace an existing file.
 fn can_replace(path: &Path) -> bool {
     let writable = |path: &Path| access(path, Access::WRITE_OK).is_ok();
     path.exists() && (writable(path) || path.parent().is_some_and(writable))
@@ -201,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_programs_of_hooks_are_found_and_other_hooks_are_not() {
+    fn finds_programs_of_hooks_that_call_opsctl_only() {
         let settings = r#"{"hooks": {
             "PreToolUse": [{"hooks": [{"command": "/bin/opsctl", "args": ["hook", "pre-tool-use"]}]}],
             "Stop": [{"hooks": [{"type": "agent"}, {"command": "say", "args": ["done"]}, {"command": "x"}]}]}}"#;

@@ -1,11 +1,13 @@
-//! What a session has done to services, and how the verifications of it have ended.
+//! The services that a session acted on, and the verifications before its end.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, params};
 
-use super::{Change, Ledger, LedgerError, migrate, time};
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
 
 pub(super) const REMEDIED: &str = "SELECT service, settled_at FROM hook_actions
      WHERE session_id = ?1 AND state IN ('done', 'failed') ORDER BY id";
@@ -16,23 +18,23 @@ pub(super) const RECORDED: &str =
 pub(super) const VERIFICATIONS: &str =
     "SELECT outcome, actions FROM verifications WHERE session_id = ?1 ORDER BY id";
 
-/// What a session did.
+/// The actions of a session on services.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Remedies {
-    /// Each service that it acted on, successfully or not, and when it did last.
+pub struct SessionActions {
+    /// Each service that it acted on, successfully or not, with the time of the last action.
     pub services: BTreeMap<String, DateTime<Utc>>,
-    /// How many actions that were. It only grows.
+    /// The number of actions. It never decreases.
     pub actions: usize,
 }
 
-/// How a verification ended.
+/// The result of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// All services were healthy, as far as can be said.
+    /// All services were healthy, or could not be checked.
     Healthy,
-    /// One was not, and the session was sent on.
+    /// One service was unhealthy; the stop was blocked.
     Unhealthy,
-    /// One was not, and the session was let go.
+    /// One service was still unhealthy after the last attempt; the session was allowed to end.
     GivenUp,
 }
 
@@ -48,32 +50,33 @@ impl Outcome {
 
 /// The verifications of a session so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
-    /// How often it was sent on since a verification last found all healthy.
+pub struct VerificationState {
+    /// How often the stop was blocked since the last healthy verification.
     pub attempts: u32,
-    /// The session's actions at the last verification that let it go, healthy or given up.
+    /// The number of the session's actions at the last verification that allowed it to end.
     pub settled_actions: Option<usize>,
 }
 
 impl Ledger {
-    /// What the session has done to services. What was only reserved has not been done.
-    pub fn remedies(&self, session: &str) -> Result<Remedies, LedgerError> {
-        remedies(&self.connection, session).map_err(|cause| self.error(cause))
+    /// The settled actions of the session. Reservations are not included.
+    pub fn session_actions(&self, session: &str) -> Result<SessionActions, LedgerError> {
+        session_actions(&self.connection, session).map_err(|cause| self.error(cause))
     }
 
-    /// How the verifications of the session have ended so far.
-    pub fn standing(&self, session: &str) -> Result<Standing, LedgerError> {
-        standing(&self.connection, session).map_err(|cause| self.error(cause))
+    /// The verifications of the session so far.
+    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
+        verification_state(&self.connection, session).map_err(|cause| self.error(cause))
     }
 }
 
 impl Change<'_> {
-    /// The same within a change, so that two verifications at once do not count as one.
-    pub fn standing(&self, session: &str) -> Result<Standing, LedgerError> {
-        standing(&self.transaction, session).map_err(|cause| self.error(cause))
+    /// The verifications of the session so far, read in this transaction, so that two concurrent verifications do not
+    /// count as one.
+    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
+        verification_state(&self.transaction, session).map_err(|cause| self.error(cause))
     }
 
-    /// Notes how a verification ended that knew of so many actions.
+    /// Records the result of a verification. `actions` is the number of the session's actions that it covered.
     pub fn note_verification(
         &self,
         session: &str,
@@ -96,17 +99,17 @@ impl Change<'_> {
     }
 }
 
-fn remedies(connection: &Connection, session: &str) -> rusqlite::Result<Remedies> {
-    let mut remedies = Remedies::default();
+fn session_actions(connection: &Connection, session: &str) -> rusqlite::Result<SessionActions> {
+    let mut acted = SessionActions::default();
     if migrate::has_table(connection, "hook_actions")? {
         let mut statement = connection.prepare(REMEDIED)?;
         let mut rows = statement.query([session])?;
         while let Some(row) = rows.next()? {
-            remedies.actions += 1;
-            note(&mut remedies, row.get(0)?, row.get::<_, Option<String>>(1)?.as_deref());
+            acted.actions += 1;
+            note(&mut acted, row.get(0)?, row.get::<_, Option<String>>(1)?.as_deref());
         }
     }
-    // What somebody wrote down by hand has no row of a hook.
+    // An action that was recorded by hand has no row of a hook.
     if migrate::has_table(connection, "cooldown_actions")? {
         let mut statement = connection.prepare(RECORDED)?;
         let mut rows = statement.query([session])?;
@@ -114,34 +117,34 @@ fn remedies(connection: &Connection, session: &str) -> rusqlite::Result<Remedies
         while let Some(row) = rows.next()? {
             recorded += 1;
             if let Ok(service) = row.get(0) {
-                note(&mut remedies, service, row.get::<_, String>(1).ok().as_deref());
+                note(&mut acted, service, row.get::<_, String>(1).ok().as_deref());
             }
         }
-        remedies.actions += recorded;
+        acted.actions += recorded;
     }
-    Ok(remedies)
+    Ok(acted)
 }
 
-fn note(remedies: &mut Remedies, service: String, at: Option<&str>) {
+fn note(acted: &mut SessionActions, service: String, at: Option<&str>) {
     let at = at.and_then(time::read).unwrap_or(DateTime::UNIX_EPOCH);
-    let last = remedies.services.entry(service).or_insert(at);
+    let last = acted.services.entry(service).or_insert(at);
     *last = at.max(*last);
 }
 
-fn standing(connection: &Connection, session: &str) -> rusqlite::Result<Standing> {
-    let mut standing = Standing::default();
+fn verification_state(connection: &Connection, session: &str) -> rusqlite::Result<VerificationState> {
+    let mut state = VerificationState::default();
     if !migrate::has_table(connection, "verifications")? {
-        return Ok(standing);
+        return Ok(state);
     }
     let mut statement = connection.prepare(VERIFICATIONS)?;
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
         let actions = usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
         match row.get::<_, String>(0)?.as_str() {
-            "healthy" => standing = Standing { attempts: 0, settled_actions: Some(actions) },
-            "given-up" => standing.settled_actions = Some(actions),
-            _ => standing.attempts += 1,
+            "healthy" => state = VerificationState { attempts: 0, settled_actions: Some(actions) },
+            "given-up" => state.settled_actions = Some(actions),
+            _ => state.attempts += 1,
         }
     }
-    Ok(standing)
+    Ok(state)
 }

@@ -1,0 +1,99 @@
+//! Why a verb fails, as one line: what happened, to what, and what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::inventory::error::HostsError;
+use crate::ledger::LedgerError;
+use crate::model::policy::Window;
+use crate::rehearse::RehearsalError;
+use crate::render::RenderError;
+use crate::render::output;
+use crate::report::file;
+use crate::runtime::notify::apprise::NotifyError;
+use crate::runtime::notify::deliver::DeliverError;
+use crate::session::handoff::HandoffError;
+
+/// The failure of a verb.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    #[error(transparent)]
+    Inventory(#[from] HostsError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    #[error(transparent)]
+    Template(#[from] minijinja::Error),
+    #[error(transparent)]
+    Output(#[from] output::FileError),
+    #[error(transparent)]
+    Report(#[from] file::FileError),
+    #[error(transparent)]
+    Rehearsal(#[from] RehearsalError),
+    #[error(transparent)]
+    Handoff(#[from] HandoffError),
+    #[error(transparent)]
+    Notify(#[from] NotifyError),
+    #[error(transparent)]
+    Deliver(#[from] DeliverError),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+
+    #[error("no hosts.yaml: name one with --hosts or CLAUDEOPS_HOSTS")]
+    NoHostsFile,
+    #[error("the path of this program cannot be determined ({0}); name it with --opsctl")]
+    NoProgram(io::Error),
+    #[error("the path of opsctl is not UTF-8; name another with --opsctl")]
+    ProgramNotUtf8,
+    #[error("no host `{name}` in hosts.yaml; {remedy}")]
+    UnknownHost { name: String, remedy: String },
+    #[error("no service `{name}` in hosts.yaml; {remedy}")]
+    UnknownService { name: String, remedy: String },
+    #[error("no session to verify; name services, or a session with --session")]
+    NoSessionToVerify,
+    #[error("no session: run this in an agent's shell, or name the session with CLAUDE_SESSION_ID")]
+    NoSession,
+    #[error("the status is empty; describe the work in a few words, or remove the status with --clear")]
+    EmptyStatus,
+
+    #[error("no ledger at {}; name it with CLAUDEOPS_DB_PATH", .0.display())]
+    NoLedger(PathBuf),
+    #[error("--keep {keep} is shorter than a budget window of {window}")]
+    KeepTooShort { keep: Window, window: Window },
+    #[error("--since is in the future; choose an earlier time")]
+    SinceInFuture,
+
+    #[error("{} exists already; name another folder, or overwrite it with --force", .0.display())]
+    Exists(PathBuf),
+    #[error("{} cannot be written ({error}); {remedy}", .path.display())]
+    Unwritable { path: PathBuf, error: io::Error, remedy: &'static str },
+
+    #[error("not a tool call")]
+    NotAToolCall,
+    #[error("not a tool call: invalid JSON ({0})")]
+    InvalidToolCall(serde_json::Error),
+
+    #[error("nothing is handed over")]
+    NothingHandedOver,
+
+    #[error(
+        "no notification target is configured: set CLAUDEOPS_APPRISE_URLS, or CLAUDEOPS_APPRISE_CONFIG to a file"
+    )]
+    NoTarget,
+    #[error("the test notification reached some targets of {0} and not others; try each with `apprise -vv`")]
+    SomeTargets(&'static str),
+    #[error(
+        "the test notification has no target: tag one in {0} with `info` or `test`, or leave one untagged"
+    )]
+    NoTaggedTarget(&'static str),
+    #[error("`{0}` is not the number of a notification")]
+    NotificationNumber(String),
+
+    #[error("no client: neither CLAUDEOPS_CLIENT nor `claude` in PATH; name it with --client")]
+    NoClient,
+    #[error("{}: {error}; name the client with --client", .path.display())]
+    Client { path: PathBuf, error: io::Error },
+}

@@ -1,0 +1,113 @@
+//! What the status shows, read at one moment.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::cli::events;
+use crate::cli::failure::Failure;
+use crate::cli::output::complain;
+use crate::cli::project::environment_in_force;
+use crate::guard::budgets::{self, ServiceBudget};
+use crate::guard::failures;
+use crate::ledger::client_runs::Run;
+use crate::ledger::decisions::Which;
+use crate::ledger::notices::Problem;
+use crate::ledger::{Event, Ledger, LedgerError};
+use crate::model::inventory::Host;
+use crate::model::policy::{Policy, Tier};
+use crate::probe::hosts::{self, Found};
+use crate::probe::icmp::Reachability;
+use crate::runtime::installation;
+use crate::runtime::warning::Warning;
+
+/// The events that are shown.
+const EVENTS: u32 = 10;
+
+/// The sessions that are shown.
+const SESSIONS: usize = 5;
+
+/// More sessions than a day has room for.
+const SESSIONS_OF_A_DAY: u32 = 10_000;
+
+/// Who looks does not want to wait: a host that is up answers in milliseconds.
+const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
+
+/// Everything that is shown.
+pub struct Status {
+    pub now: DateTime<Utc>,
+    pub tier: Option<u8>,
+    pub policy: Policy,
+    pub budgets: Vec<ServiceBudget>,
+    pub hosts: Option<Vec<(Host, Reachability)>>,
+    pub guard_failures: usize,
+    pub known: Known,
+    pub events: Vec<Event>,
+}
+
+/// What the ledger holds.
+#[derive(Default)]
+pub struct Known {
+    pub problems: Vec<Problem>,
+    pub undelivered: u32,
+    /// Commands of the last day that could not be judged.
+    pub unchecked: usize,
+    /// The latest, newest first.
+    pub sessions: Vec<Run>,
+    pub sessions_of_the_day: usize,
+    pub cost_of_the_day: f64,
+}
+
+impl Status {
+    pub fn at(now: DateTime<Utc>, no_hosts: bool) -> Result<Self, Failure> {
+        let environment = environment_in_force();
+        let mut warnings = Warning::of_environment(&environment.warnings);
+        let compiled = installation::in_force(&environment, &mut warnings);
+        let inventory = &compiled.installation.inventory;
+        let hosts = (!no_hosts).then(|| {
+            let (found, warning) = hosts::look(&inventory.hosts, HOSTS_DEADLINE);
+            warnings.extend(warning.map(Warning::from));
+            found.into_iter().map(|Found { host, reachability }| (host.clone(), reachability)).collect()
+        });
+        let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut warnings);
+        for warning in warnings {
+            complain(warning);
+        }
+        let known = match Ledger::open_existing(&environment.db_path)? {
+            Some(ledger) => Known::from(&ledger, now)?,
+            None => Known::default(),
+        };
+        Ok(Self {
+            now,
+            tier: environment.tier.or(compiled.tier).map(Tier::number),
+            budgets,
+            hosts,
+            guard_failures: failures::kept(&environment),
+            known,
+            events: events::latest(&environment, EVENTS)?,
+            policy: compiled.installation.policy,
+        })
+    }
+}
+
+impl Known {
+    fn from(ledger: &Ledger, now: DateTime<Utc>) -> Result<Self, LedgerError> {
+        let since = now - TimeDelta::days(1);
+        let of_the_day = ledger.runs(Some(since), SESSIONS_OF_A_DAY)?.rows;
+        let failed = |verdict| {
+            let which = Which { verdict: Some(verdict), since: Some(since), ..Which::default() };
+            ledger.decisions(which, SESSIONS_OF_A_DAY).map(|found| found.len())
+        };
+        Ok(Self {
+            problems: ledger.problems(now)?,
+            undelivered: ledger.undelivered_notices(now)?,
+            unchecked: failed("fail-open")? + failed("fail-closed")?,
+            sessions: ledger.runs(None, u32::try_from(SESSIONS).unwrap_or(u32::MAX))?.rows,
+            sessions_of_the_day: of_the_day.len(),
+            cost_of_the_day: of_the_day
+                .iter()
+                .filter_map(|run| run.cost_usd)
+                .fold(0.0, |sum, cost| sum + cost),
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! The tiers of sessions.
+
+/// The tier of a session, which determines its rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// Tier 1: observe and report.
+    Observe,
+    /// Tier 2: also restart services.
+    Remediate,
+    /// Tier 3: also redeploy services.
+    Full,
+}
+
+impl Tier {
+    /// All tiers, in ascending order.
+    pub const ALL: [Self; 3] = [Self::Observe, Self::Remediate, Self::Full];
+
+    /// The tier with this number, 1 to 3.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Observe),
+            2 => Some(Self::Remediate),
+            3 => Some(Self::Full),
+            _ => None,
+        }
+    }
+
+    /// The number, 1 to 3.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Observe => 1,
+            Self::Remediate => 2,
+            Self::Full => 3,
+        }
+    }
+
+    /// The next higher tier, if there is one.
+    pub const fn above(self) -> Option<Self> {
+        Self::from_number(self.number() + 1)
+    }
+}

@@ -1,0 +1,77 @@
+//! The findings of a rehearsal.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// The outcome of rehearsing a guarantee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The guarantee holds.
+    Pass,
+    /// The guarantee does not hold.
+    Fail,
+    /// The active policy does not include the guarantee.
+    NotApplicable,
+}
+
+/// A guarantee and its outcome.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// The guarantee.
+    pub guarantee: &'static str,
+    /// The outcome.
+    pub outcome: Outcome,
+    /// What was observed.
+    pub seen: String,
+}
+
+/// The result of a rehearsal.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The client's program.
+    pub client: PathBuf,
+    /// The client's release.
+    pub version: String,
+    /// The guarantees, in a fixed order.
+    pub guarantees: Vec<Finding>,
+}
+
+impl Report {
+    /// Whether no guarantee failed.
+    pub fn is_good(&self) -> bool {
+        self.guarantees.iter().all(|finding| finding.outcome != Outcome::Fail)
+    }
+}
+
+/// Why a rehearsal is not possible.
+#[derive(Debug, thiserror::Error)]
+pub enum RehearsalError {
+    /// The client cannot be started.
+    #[error("the client {client} cannot be started ({error}); name it with --client")]
+    Client {
+        /// Its program.
+        client: String,
+        /// What went wrong.
+        error: std::io::Error,
+    },
+    /// Managed settings would direct the client to a real model.
+    #[error(
+        "{path} sets `{key}`, which would direct the rehearsal to a real model; remove it, or set it in the client's environment"
+    )]
+    RealModel {
+        /// The settings file.
+        path: String,
+        /// The key in the file.
+        key: String,
+    },
+    /// A settings file cannot be read.
+    #[error("{path}: {error}; check its owner and rights")]
+    Settings {
+        /// The settings file.
+        path: String,
+        /// What went wrong.
+        error: std::io::Error,
+    },
+}
