@@ -13,7 +13,12 @@ use crate::shell::glob;
 use entry::{Entries, EntryError};
 use program::Program;
 
-#[expect(clippy::enum_glob_use, clippy::wildcard_imports, reason = "the build script writes bare names")]
+#[allow(
+    clippy::enum_glob_use,
+    clippy::wildcard_imports,
+    unused_imports,
+    reason = "the build script writes bare names"
+)]
 mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 

@@ -15,9 +15,11 @@ use crate::context::text::plain;
 use crate::guard::explain::{Explanation, explain};
 use crate::hook::wire;
 use crate::inventory::load;
+use crate::model::effect::Effect;
 use crate::model::event::{HookCall, HookEvent, ToolCall};
 use crate::model::policy::Tier;
 use crate::model::verdict::{ResolvedAction, Verdict};
+use crate::policy::effect::PartEffect;
 use crate::runtime::environment::{Environment, EnvironmentWarning};
 use crate::runtime::warning::Warning;
 
@@ -68,7 +70,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let HookEvent::PreToolUse(tool) = &call.event else { return Err(Failure::NotAToolCall) };
     let environment = environment(args)?;
     let mut warnings = Warning::of_environment(&environment.warnings);
-    let mut explanation = explain(&call, tool, &environment, Utc::now());
+    let mut explanation = explain(&call, tool, &environment, Utc::now(), true);
     warnings.append(&mut explanation.warnings);
     let verdict = explanation.preview(&environment, &mut warnings);
     for warning in warnings {
@@ -131,9 +133,18 @@ fn subject(tool: &ToolCall) -> String {
 struct ExplanationWire<'a> {
     command: &'a str,
     complaints: &'a [String],
+    effect: &'static str,
+    parts: Vec<PartWire<'a>>,
     actions: Vec<ActionWire<'a>>,
     decision: &'static str,
     reasons: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct PartWire<'a> {
+    command: &'a str,
+    effect: &'static str,
+    why: String,
 }
 
 #[derive(Serialize)]
@@ -166,7 +177,20 @@ impl<'a> ExplanationWire<'a> {
                 evidence: &action.evidence,
             })
             .collect();
-        Self { command, complaints: &explanation.complaints, actions, decision, reasons }
+        let part = |part: &'a PartEffect| PartWire {
+            command: &part.text,
+            effect: part.effect.as_str(),
+            why: part.why.to_string(),
+        };
+        Self {
+            command,
+            complaints: &explanation.complaints,
+            effect: explanation.effect().as_str(),
+            parts: explanation.effects.iter().map(part).collect(),
+            actions,
+            decision,
+            reasons,
+        }
     }
 
     /// For operators: what runs where, the actions, and the verdict.
@@ -176,6 +200,9 @@ impl<'a> ExplanationWire<'a> {
         if tree.iter().all(String::is_empty) {
             lines.push("  nothing".to_owned());
         }
+        lines.push(format!("effect: {}", self.effect));
+        let doubtful = self.parts.iter().filter(|part| part.effect != Effect::Reads.as_str());
+        lines.extend(doubtful.map(|part| format!("  {}: `{}`: {}", part.effect, part.command, part.why)));
         lines.push("actions:".to_owned());
         lines.extend(self.actions.iter().map(|action| format!("  {}", action.in_words())));
         if self.actions.is_empty() {

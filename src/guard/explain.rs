@@ -5,8 +5,10 @@ use chrono::{DateTime, Utc};
 
 use super::acting::{ActingCall, read};
 use super::{judge, screen};
+use crate::model::effect::Effect;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
+use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::{dry_run, modes};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -21,11 +23,19 @@ pub struct Explanation<'a> {
     pub complaints: Vec<String>,
     /// The actions and the objections to them; `None` if there are neither. The inventory has not been read then.
     pub acting: Option<ActingCall<'a>>,
+    /// What each part does to the world; empty where every effect is allowed, unless they are asked for.
+    pub effects: Vec<PartEffect>,
     /// Problems with the source of the policy.
     pub warnings: Vec<Warning>,
 }
 
 impl Explanation<'_> {
+    /// The strongest effect of its parts.
+    pub fn effect(&self) -> Effect {
+        let acts = if self.actions().is_empty() { Effect::Reads } else { Effect::Acts };
+        strongest(&self.effects).max(acts)
+    }
+
     /// The actions, in the order in which they run.
     pub fn actions(&self) -> &[ResolvedAction] {
         self.acting.as_ref().map_or(&[], |acting| &acting.actions)
@@ -43,16 +53,24 @@ impl Explanation<'_> {
 }
 
 /// Reads a tool call that is about to run: a shell command, a tool that opens a file, or an MCP tool. Reads only the
-/// first lines of the compiled policy, unless the call has an action or a rule objects to it.
+/// first lines of the compiled policy, unless the call has an action or a rule objects to it. `always` asks for the effects
+/// of its parts where every effect is allowed, too.
 pub fn explain<'a>(
     call: &'a HookCall,
     tool: &'a ToolCall,
     environment: &Environment,
     now: DateTime<Utc>,
+    always: bool,
 ) -> Explanation<'a> {
     let mut warnings = Vec::new();
     if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() {
-        return Explanation { script: Script::default(), complaints: vec![], acting: None, warnings };
+        return Explanation {
+            script: Script::default(),
+            complaints: vec![],
+            acting: None,
+            effects: vec![],
+            warnings,
+        };
     }
     let header = installation::header_in_force(environment);
     let reading = read(call, tool, &header.rules);
@@ -60,6 +78,13 @@ pub fn explain<'a>(
     if let Some(file) = &tool.file {
         objections.extend(screen::file_objections(file, call.cwd.as_deref(), &header, environment));
     }
+    let mut effects = if always || screen::asks_for_effects(&header, environment) {
+        screen::effects(&reading.script, environment)
+    } else {
+        vec![]
+    };
+    effects.extend(screen::tool_effect(tool, &header, environment));
+    objections.extend(screen::effect_objections(&effects, &header, environment));
     let mut acting = ActingCall::of(call, tool, reading.actions, objections, environment, now, &mut warnings);
     if let Some(acting) = &mut acting {
         let policy = &acting.installation.policy;
@@ -68,5 +93,5 @@ pub fn explain<'a>(
             acting.objections.extend(dry_run::objections(&acting.actions));
         }
     }
-    Explanation { script: reading.script, complaints: reading.complaints, acting, warnings }
+    Explanation { script: reading.script, complaints: reading.complaints, acting, effects, warnings }
 }

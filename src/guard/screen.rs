@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use crate::inventory::compiled::PolicyHeader;
-use crate::model::event::ToolFile;
+use crate::model::effect::Effect;
+use crate::model::event::{ToolCall, ToolFile};
 use crate::model::verdict::Reason;
+use crate::policy::effect::{self, PartEffect, Scratch, Why};
 use crate::policy::files::guarded::Places;
 use crate::policy::files::{self, Access, Touch};
 use crate::policy::place::normal;
@@ -12,7 +14,7 @@ use crate::policy::{dry_run, never, tier};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::machine::Machine;
-use crate::shell::Script;
+use crate::shell::{Command, Script};
 
 /// The objections to a command.
 pub fn objections(script: &Script, header: &PolicyHeader, environment: &Environment) -> Vec<Reason> {
@@ -21,6 +23,70 @@ pub fn objections(script: &Script, header: &PolicyHeader, environment: &Environm
     reasons.extend(tier.and_then(|tier| tier::denied(script, &header.deny, tier)));
     reasons.extend(files::objections(script, &header.rules, &|| places(environment), &Machine::default()));
     reasons
+}
+
+/// Whether what a call does to the world matters here: not every effect is allowed.
+pub fn asks_for_effects(header: &PolicyHeader, environment: &Environment) -> bool {
+    let all =
+        |tier| [Effect::Changes, Effect::Unknown].iter().all(|effect| header.effects(tier).contains(effect));
+    environment.dry_run || environment.tier.or(header.tier).is_some_and(|tier| !all(tier))
+}
+
+/// What each part of a command does to the world.
+pub fn effects(script: &Script, environment: &Environment) -> Vec<PartEffect> {
+    effect::parts(script, &scratch(environment), &Machine::default())
+}
+
+/// The objections to what the parts of a call do to the world.
+pub fn effect_objections(
+    parts: &[PartEffect],
+    header: &PolicyHeader,
+    environment: &Environment,
+) -> Vec<Reason> {
+    let tier = environment.tier.or(header.tier);
+    let mut reasons = tier
+        .map(|tier| tier::effect_objections(parts, |tier| header.effects(tier), tier))
+        .unwrap_or_default();
+    if environment.dry_run {
+        reasons.extend(dry_run::effect_objections(parts));
+    }
+    reasons
+}
+
+/// What a tool without a shell does to the world; `None` for one that carries out an action.
+pub fn tool_effect(tool: &ToolCall, header: &PolicyHeader, environment: &Environment) -> Option<PartEffect> {
+    let part = |text: String, effect, why| {
+        Some(PartEffect { form: text.clone(), text, whereabouts: String::new(), effect, why })
+    };
+    if let Some(file) = tool.file.as_ref().filter(|file| file.writes) {
+        let command = Command::default();
+        let is_scratch = effect::is_scratch(&file.path, &command, &scratch(environment), &Machine::default());
+        let effect = if is_scratch { Effect::Reads } else { Effect::Changes };
+        return part(format!("write {}", file.path), effect, Why::Writes(file.path.clone()));
+    }
+    let call = tool.mcp.as_ref()?;
+    if header.rules.tools.iter().any(|rule| rule.tool == call.tool) {
+        return None;
+    }
+    let stated =
+        header.rules.tool_effects.iter().find(|(tool, _)| *tool == call.tool).map(|(_, effect)| *effect);
+    part(call.tool.clone(), stated.unwrap_or(Effect::Unknown), Why::Tool)
+}
+
+/// Where sessions may write at any tier: folders for temporary files, and those of their results.
+fn scratch(environment: &Environment) -> Scratch {
+    let mut scratch = Scratch::default();
+    let here = std::env::current_dir().unwrap_or_default();
+    let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
+    scratch.0.push(format!("{}/**", absolute(&environment.results_dir)));
+    scratch.0.push(format!("{}/handoff.json", absolute(&environment.state_dir)));
+    scratch.0.extend(
+        std::env::var("TMPDIR")
+            .ok()
+            .filter(|dir| dir.starts_with("/tmp/") || dir.starts_with("/var/tmp/"))
+            .map(|dir| format!("{}/**", normal(&dir))),
+    );
+    scratch
 }
 
 /// The objections to a tool that opens a file without a shell.
@@ -33,12 +99,7 @@ pub fn file_objections(
     let touch = if file.writes { Touch::Write } else { Touch::Read };
     let access = Access { touch, path: file.path.clone(), unknown: false };
     let cwd = cwd.and_then(Path::to_str);
-    let mut reasons =
-        files::tool_objections(&[access], cwd, &header.rules, &|| places(environment), &Machine::default());
-    if environment.dry_run && file.writes {
-        reasons.push(dry_run::file_objection(&file.path));
-    }
-    reasons
+    files::tool_objections(&[access], cwd, &header.rules, &|| places(environment), &Machine::default())
 }
 
 /// The files of this installation.

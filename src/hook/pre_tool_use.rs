@@ -12,7 +12,7 @@ use crate::runtime::warning::Warning;
 
 /// Denies the call, or allows it and reserves its budgets.
 pub fn handle(call: &HookCall, tool: &ToolCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
-    let explanation = explain(call, tool, environment, now);
+    let explanation = explain(call, tool, environment, now, false);
     // What could not be read is reported even if nothing in it seems to act.
     let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
     warnings.extend(explanation.warnings);

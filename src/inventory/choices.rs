@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::action::{ActionKind, Verb};
 use crate::model::checks::{Engine, Verifier};
+use crate::model::effect::Effect;
 use crate::model::message::Audience;
 use crate::model::policy::{OnFailure, Unresolved};
 use crate::model::rules::Where;
@@ -59,6 +60,8 @@ choices! {
     KindWire => ActionKind {
         Restart = "restart", Redeployment = "redeployment", PullRequest = "pull_request", Notification = "notification"
     }
+    // What a command of a tier, or an MCP tool, may do to the world.
+    EffectWire => Effect { Reads = "reads", Changes = "changes", Unknown = "unknown" }
     // The action of an MCP tool.
     ToolActionWire <=> ActionKind {
         Restart = "restart", Redeployment = "redeployment", PullRequest = "pull_request", Notification = "notification",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::action::ActionKind;
 use super::checks::Verification;
+use super::effect::Effect;
 use super::message::{Contact, Modes};
 use super::rules::Rules;
 pub use super::tier::Tier;
@@ -108,6 +109,8 @@ pub struct TierPolicy {
     pub tools: Vec<String>,
     /// The kinds of action that are allowed.
     pub allow: Vec<ActionKind>,
+    /// What commands may do to the world where they carry out no action.
+    pub effects: Vec<Effect>,
     /// Prefixes of denied commands, in addition to those that follow from `allow`.
     pub deny: Vec<String>,
     /// The maximum duration of a session.
@@ -117,6 +120,14 @@ pub struct TierPolicy {
 }
 
 impl TierPolicy {
+    /// What commands of a tier may do by default: tier 1 only reads.
+    pub fn default_effects(tier: Tier) -> Vec<Effect> {
+        match tier {
+            Tier::Observe => vec![Effect::Reads],
+            Tier::Remediate | Tier::Full => vec![Effect::Reads, Effect::Changes, Effect::Unknown],
+        }
+    }
+
     /// The default rights of a tier.
     pub fn default_of(tier: Tier) -> Self {
         use ActionKind::{Notification, PullRequest, Redeployment, Restart};
@@ -131,6 +142,7 @@ impl TierPolicy {
             model: model.to_owned(),
             tools: looking.iter().chain(changing).map(|tool| (*tool).to_owned()).collect(),
             allow: allow.to_vec(),
+            effects: Self::default_effects(tier),
             deny: vec![],
             deadline: Window::minutes(minutes),
             prompt: None,

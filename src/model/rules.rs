@@ -1,6 +1,7 @@
 //! The rules of `hosts.yaml` about commands, files and tools.
 
 use super::action::{ActionKind, Verb};
+use super::effect::Effect;
 use super::tier::Tier;
 use crate::catalogue::Catalogue;
 
@@ -21,6 +22,8 @@ pub struct Rules {
     pub secret: Vec<PathRule>,
     /// Actions of the tools of MCP servers.
     pub tools: Vec<ToolRule>,
+    /// What other tools of MCP servers do to the world; one that is not listed is unknown.
+    pub tool_effects: Vec<(String, Effect)>,
     /// URLs that accept messages, in addition to the default ones.
     pub webhooks: Vec<String>,
 }

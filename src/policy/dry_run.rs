@@ -1,7 +1,9 @@
 //! A dry run changes nothing: what would be done is denied, and told.
 
-use super::tier::describe;
+use super::effect::PartEffect;
+use super::tier::{describe, in_words, is_handover};
 use crate::model::action::ActionKind;
+use crate::model::effect::Effect;
 use crate::model::verdict::{Reason, ResolvedAction};
 
 /// The objections to actions.
@@ -11,10 +13,13 @@ pub fn objections(actions: &[ResolvedAction]) -> Vec<Reason> {
     acting.map(|action| reason(&format!("{} is not carried out", describe(action)))).collect()
 }
 
-/// The objection to a tool that writes a file.
-pub fn file_objection(path: &str) -> Reason {
-    let shown: String = path.chars().filter(|c| !c.is_control()).take(120).collect();
-    reason(&format!("`{shown}` is not written"))
+/// The objections to parts of a command that are not known to only read.
+pub fn effect_objections(parts: &[PartEffect]) -> Vec<Reason> {
+    let more = parts.iter().filter(|part| matches!(part.effect, Effect::Changes | Effect::Unknown));
+    let mut reasons: Vec<Reason> =
+        more.filter(|part| !is_handover(part)).map(|part| reason(&in_words(part))).collect();
+    reasons.dedup();
+    reasons
 }
 
 fn reason(what: &str) -> Reason {

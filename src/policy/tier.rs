@@ -1,7 +1,9 @@
 //! Who may do what: the rights of the tier that the session runs at.
 
+use super::effect::PartEffect;
 use super::pattern::{self, Pattern};
 use crate::model::action::ActionKind;
+use crate::model::effect::Effect;
 use crate::model::policy::{Policy, Tier};
 use crate::model::verdict::{Reason, ResolvedAction};
 use crate::shell::{Construct, Node, Script};
@@ -32,6 +34,43 @@ pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Re
         rule: "tier",
         text: format!("Tier {} never runs `{prefix}`{place}. {}", tier.number(), way_out(higher)),
     })
+}
+
+/// The objections to parts of a command that do more to the world than the tier may.
+///
+/// `effects` states what commands of a tier may do where they carry out no action; actions are judged by their kind.
+pub fn effect_objections(
+    parts: &[PartEffect],
+    effects: impl Fn(Tier) -> Vec<Effect>,
+    tier: Tier,
+) -> Vec<Reason> {
+    let allowed = effects(tier);
+    let denied = parts.iter().filter(|part| part.effect != Effect::Acts && !allowed.contains(&part.effect));
+    let mut reasons: Vec<Reason> = Vec::new();
+    for part in denied.filter(|part| !is_handover(part)) {
+        let higher = std::iter::successors(tier.above(), |tier| tier.above())
+            .find(|higher| effects(*higher).contains(&part.effect));
+        let text = format!("Tier {} only reads, and {}. {}", tier.number(), in_words(part), way_out(higher));
+        let reason = Reason { rule: "effect", text };
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons
+}
+
+/// The part and its effect: "`kubectl apply`, on ie01 through ssh, changes something: …".
+pub fn in_words(part: &PartEffect) -> String {
+    let text: String = part.text.chars().take(160).filter(|c| !c.is_control()).collect();
+    let verdict =
+        if part.effect == Effect::Changes { "changes something" } else { "is not known to only read" };
+    let comma = if part.whereabouts.is_empty() { "" } else { "," };
+    format!("`{text}`{}{comma} {verdict}: {}", part.whereabouts, part.why)
+}
+
+/// A hand-over in the command itself is how a tier passes on what it may not do.
+pub fn is_handover(part: &PartEffect) -> bool {
+    part.form == "opsctl handoff write" && part.whereabouts.is_empty() && !part.text.contains(" < ")
 }
 
 /// The prefix that some command begins with, and where that runs.

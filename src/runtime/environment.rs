@@ -20,6 +20,8 @@ pub struct Environment {
     pub state_dir: PathBuf,
     /// `CLAUDEOPS_DB_PATH`: the ledger.
     pub db_path: PathBuf,
+    /// `CLAUDEOPS_RESULTS_DIR`: the folder for results of sessions.
+    pub results_dir: PathBuf,
     /// `CLAUDEOPS_TIER`: the tier of this session; without it, no tier gate.
     pub tier: Option<Tier>,
     /// `CLAUDE_SESSION_MODE`: the mode of this session; without it, only its tier decides whom it may message.
@@ -93,6 +95,7 @@ impl Environment {
             ignore_compiled: false,
             db_path: path("CLAUDEOPS_DB_PATH").unwrap_or_else(|| state_dir.join("claudeops.db")),
             state_dir,
+            results_dir: path("CLAUDEOPS_RESULTS_DIR").unwrap_or_else(|| "/results".into()),
             tier,
             mode,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),

@@ -54,11 +54,23 @@ pub fn check(
     }
     rules.protect = check_paths(protect, Where::Local)?;
     rules.secret = check_paths(secret, Where::Any)?;
-    rules.tools = entries(tools).map(|(name, wire)| check_tool(&name, wire)).collect::<Checked<_>>()?;
+    for (name, wire) in entries(tools) {
+        check_tool_name(&name)?;
+        match (wire.action, wire.effect) {
+            (Some(action), None) => rules.tools.push(check_tool(&name, action, wire)?),
+            (None, Some(effect)) => rules.tool_effects.push((name.value, effect.into())),
+            (None, None) => {
+                return Err(Mistake::of(&name, "has neither `action` nor `effect`", "add one of the two"));
+            }
+            (Some(_), Some(_)) => {
+                return Err(Mistake::of(&name, "has an `action` and an `effect`", "remove one of the two"));
+            }
+        }
+    }
     Ok(rules)
 }
 
-fn check_tool(name: &Spanned<String>, wire: ToolRuleWire) -> Checked<ToolRule> {
+fn check_tool_name(name: &Spanned<String>) -> Checked<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let parts = name.value.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     if !parts.is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
@@ -66,27 +78,30 @@ fn check_tool(name: &Spanned<String>, wire: ToolRuleWire) -> Checked<ToolRule> {
     {
         return Err(Mistake::of(name, "is not an MCP tool name", "write one such as `mcp__docker__restart`"));
     }
-    let verb = match (wire.verb, wire.action) {
+    Ok(())
+}
+
+fn check_tool(name: &Spanned<String>, action: ToolActionWire, wire: ToolRuleWire) -> Checked<ToolRule> {
+    let verb = match (wire.verb, action) {
         (Some(_), action) if action != ToolActionWire::Restart => {
             return Err(Mistake::of(name, "has a `verb`, but its action is not `restart`", "remove `verb`"));
         }
         (Some(verb), _) => verb.into(),
         (None, action) => action.default_verb(),
     };
-    if wire.service.is_none() && matches!(wire.action, ToolActionWire::Restart | ToolActionWire::Redeployment)
-    {
+    if wire.service.is_none() && matches!(action, ToolActionWire::Restart | ToolActionWire::Redeployment) {
         return Err(Mistake::of(
             name,
             "has no `service`",
             "add `service:` with the argument that names the service, or a JSON pointer to it",
         ));
     }
-    if wire.to.is_some() && wire.action != ToolActionWire::Notification {
+    if wire.to.is_some() && action != ToolActionWire::Notification {
         return Err(Mistake::of(name, "has a `to`, but its action is not `notification`", "remove `to`"));
     }
     Ok(ToolRule {
         tool: name.value.clone(),
-        kind: wire.action.into(),
+        kind: action.into(),
         verb,
         service: wire.service.map(|argument| argument.value),
         host: wire.host.map(|argument| argument.value),

@@ -21,6 +21,9 @@ pub fn check(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
     if let Some(allow) = wire.allow {
         slot.allow = allow.into_iter().map(Into::into).collect();
     }
+    if let Some(effects) = wire.effects {
+        slot.effects = effects.into_iter().map(Into::into).collect();
+    }
     slot.deny = wire.deny.iter().map(check_prefix).collect::<Checked<_>>()?;
     if let Some(deadline) = wire.deadline {
         slot.deadline = check_duration(&deadline)?;

@@ -3,9 +3,12 @@
 use std::io::BufRead;
 
 use super::file::{Compiled, FORMAT, tier};
+use super::mirrors::each;
 use super::rules::RulesWire;
 use crate::catalogue::Catalogue;
+use crate::model::effect::Effect;
 use crate::model::policy::Tier;
+use crate::model::policy::TierPolicy;
 use crate::model::rules::Rules;
 
 /// The most lines that a header has.
@@ -23,16 +26,26 @@ pub struct PolicyHeader {
     pub rules: Rules,
     /// Command prefixes that are denied at tiers 1, 2 and 3, in this order.
     pub deny: [Vec<String>; 3],
+    /// What commands of tiers 1, 2 and 3 may do where they carry out no action, in this order; `None`: the defaults.
+    pub effects: Option<[Vec<Effect>; 3]>,
 }
 
 impl From<Compiled> for PolicyHeader {
     fn from(compiled: Compiled) -> Self {
         let Compiled { installation, tier } = compiled;
-        Self { tier, rules: installation.policy.rules, deny: installation.policy.tiers.map(|tier| tier.deny) }
+        let [one, two, three] = installation.policy.tiers;
+        let effects = Some([one.effects, two.effects, three.effects]);
+        Self { tier, rules: installation.policy.rules, deny: [one.deny, two.deny, three.deny], effects }
     }
 }
 
 impl PolicyHeader {
+    /// What commands of a tier may do where they carry out no action.
+    pub fn effects(&self, tier: Tier) -> Vec<Effect> {
+        let stated = self.effects.as_ref().and_then(|effects| effects.get(usize::from(tier.number()) - 1));
+        stated.cloned().unwrap_or_else(|| TierPolicy::default_effects(tier))
+    }
+
     /// Reads the header of a file with the text of [`Compiled::to_json`]; `None` for any other text.
     pub fn read(file: impl BufRead) -> Option<Self> {
         let mut header = Self::default();
@@ -50,6 +63,7 @@ impl PolicyHeader {
         }
         let mut rules = rules?;
         header.deny = std::mem::take(&mut rules.deny);
+        header.effects = rules.effects.take().map(|effects| effects.map(each));
         header.rules = rules.into_rules().ok()?;
         header.rules.catalogue = catalogue;
         Some(header)

@@ -8,9 +8,10 @@ use super::checks::VerifyWire;
 use super::contacts::{ContactWire, ModesWire};
 use super::error::{CompiledError, window};
 use super::mirrors::each;
-use crate::inventory::choices::{KindWire, OnFailureWire, UnresolvedWire};
+use crate::inventory::choices::{EffectWire, KindWire, OnFailureWire, UnresolvedWire};
 use crate::model::policy::{Budget, Policy, TierPolicy};
 use crate::model::rules::Rules;
+use crate::model::tier::Tier;
 
 #[derive(Serialize, Deserialize)]
 pub struct PolicyWire {
@@ -49,7 +50,11 @@ impl PolicyWire {
             redeployment: self.redeployment.into_budget()?,
             unresolved: self.unresolved.into(),
             on_failure: self.on_failure.into(),
-            tiers: [one.into_tier()?, two.into_tier()?, three.into_tier()?],
+            tiers: [
+                one.into_tier(Tier::Observe)?,
+                two.into_tier(Tier::Remediate)?,
+                three.into_tier(Tier::Full)?,
+            ],
             verify: self.verify.into_verification()?,
             rules,
             modes: self.modes.into(),
@@ -81,22 +86,27 @@ struct TierWire {
     model: String,
     tools: Vec<String>,
     allow: Vec<KindWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    effects: Option<Vec<EffectWire>>,
     deny: Vec<String>,
     deadline_seconds: i64,
     prompt: Option<PathBuf>,
 }
 
 impl From<TierPolicy> for TierWire {
-    fn from(TierPolicy { model, tools, allow, deny, deadline, prompt }: TierPolicy) -> Self {
+    fn from(TierPolicy { model, tools, allow, effects, deny, deadline, prompt }: TierPolicy) -> Self {
         let allow = allow.into_iter().filter_map(KindWire::of).collect();
-        Self { model, tools, allow, deny, deadline_seconds: deadline.delta().num_seconds(), prompt }
+        let effects = effects.into_iter().filter_map(EffectWire::of).collect();
+        let deadline_seconds = deadline.delta().num_seconds();
+        Self { model, tools, allow, effects: Some(effects), deny, deadline_seconds, prompt }
     }
 }
 
 impl TierWire {
-    fn into_tier(self) -> Result<TierPolicy, CompiledError> {
-        let Self { model, tools, allow, deny, deadline_seconds, prompt } = self;
+    fn into_tier(self, tier: Tier) -> Result<TierPolicy, CompiledError> {
+        let Self { model, tools, allow, effects, deny, deadline_seconds, prompt } = self;
         let deadline = window(deadline_seconds, "deadline_seconds")?;
-        Ok(TierPolicy { model, tools, allow: each(allow), deny, deadline, prompt })
+        let effects = effects.map_or_else(|| TierPolicy::default_effects(tier), each);
+        Ok(TierPolicy { model, tools, allow: each(allow), effects, deny, deadline, prompt })
     }
 }

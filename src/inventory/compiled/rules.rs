@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{CompiledError, tier};
 use super::mirrors::each;
 use crate::catalogue::Catalogue;
-use crate::inventory::choices::{ToolActionWire, ToolVerbWire, WhereWire};
+use crate::inventory::choices::{EffectWire, ToolActionWire, ToolVerbWire, WhereWire};
 use crate::model::policy::{Policy, Tier};
 use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule};
 
@@ -29,6 +29,11 @@ pub struct RulesWire {
     /// Command prefixes that are denied at tiers 1, 2 and 3, in this order.
     #[serde(skip_serializing_if = "is_empty")]
     pub deny: [Vec<String>; 3],
+    /// What commands of tiers 1, 2 and 3 may do, in this order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effects: Option<[Vec<EffectWire>; 3]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_effects: Vec<(String, EffectWire)>,
 }
 
 fn is_empty(deny: &[Vec<String>; 3]) -> bool {
@@ -37,7 +42,8 @@ fn is_empty(deny: &[Vec<String>; 3]) -> bool {
 
 impl From<&Policy> for RulesWire {
     fn from(policy: &Policy) -> Self {
-        let Rules { catalogue: _, never, off, data, protect, secret, tools, webhooks } = policy.rules.clone();
+        let Rules { catalogue: _, never, off, data, protect, secret, tools, tool_effects, webhooks } =
+            policy.rules.clone();
         Self {
             never: each(never),
             off,
@@ -47,13 +53,24 @@ impl From<&Policy> for RulesWire {
             tools: each(tools),
             webhooks,
             deny: policy.tiers.clone().map(|tier| tier.deny),
+            effects: Some(
+                policy
+                    .tiers
+                    .clone()
+                    .map(|tier| tier.effects.into_iter().filter_map(EffectWire::of).collect()),
+            ),
+            tool_effects: tool_effects
+                .into_iter()
+                .filter_map(|(tool, effect)| Some((tool, EffectWire::of(effect)?)))
+                .collect(),
         }
     }
 }
 
 impl RulesWire {
     pub fn into_rules(self) -> Result<Rules, CompiledError> {
-        let Self { never, off, data, protect, secret, tools, webhooks, deny: _ } = self;
+        let Self { never, off, data, protect, secret, tools, webhooks, tool_effects, deny: _, effects: _ } =
+            self;
         Ok(Rules {
             catalogue: Catalogue::default(),
             never: never.into_iter().map(NeverRuleWire::into_rule).collect::<Result<_, _>>()?,
@@ -63,6 +80,7 @@ impl RulesWire {
             secret: each(secret),
             tools: each(tools),
             webhooks,
+            tool_effects: tool_effects.into_iter().map(|(tool, effect)| (tool, effect.into())).collect(),
         })
     }
 }

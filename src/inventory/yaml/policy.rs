@@ -7,7 +7,7 @@ use super::checks::VerifyWire;
 use super::contacts::ModesWire;
 use super::forms::{Entries, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
-use crate::inventory::choices::{KindWire, OnFailureWire, UnresolvedWire};
+use crate::inventory::choices::{EffectWire, KindWire, OnFailureWire, UnresolvedWire};
 
 /// Budgets, tiers and rules. A missing key keeps its default.
 #[derive(Debug, Default, Deserialize)]
@@ -61,6 +61,8 @@ pub struct TierWire {
     pub tools: Option<Vec<Spanned<String>>>,
     /// Kinds of action that are allowed.
     pub allow: Option<Vec<KindWire>>,
+    /// What commands may do where they carry out no action: `reads`, `changes` (known to change something), `unknown` (not proved to read). Default: `[reads]` at tier 1, all of them at tiers 2 and 3.
+    pub effects: Option<Vec<EffectWire>>,
     /// Command prefixes that are denied, in addition to those that follow from `allow`.
     #[serde(default)]
     pub deny: Vec<Spanned<String>>,

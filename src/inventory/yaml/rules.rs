@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::forms::OneOrMore;
-use crate::inventory::choices::{ToolActionWire, ToolVerbWire, WhereWire};
+use crate::inventory::choices::{EffectWire, ToolActionWire, ToolVerbWire, WhereWire};
 
 /// A command that is always denied, or a default rule that is disabled.
 #[derive(Debug, Deserialize)]
@@ -44,12 +44,14 @@ pub struct PathRuleWire {
     pub place: Option<WhereWire>,
 }
 
-/// Action of a tool of an MCP server.
+/// What a tool of an MCP server does: an action, or an effect.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolRuleWire {
     /// Kind of action. `never` denies every call.
-    pub action: ToolActionWire,
+    pub action: Option<ToolActionWire>,
+    /// What it does where it carries out no action: `reads`, `changes` or `unknown`, which is that of a tool that is not listed.
+    pub effect: Option<EffectWire>,
     /// Kind of restart, for action `restart`. Default: `restart`.
     pub verb: Option<ToolVerbWire>,
     /// Argument that names the service, or a JSON pointer to it. Required for actions `restart` and `redeployment`.

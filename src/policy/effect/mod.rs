@@ -21,12 +21,17 @@ use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
 use crate::shell::{Command, Construct, Mode, Node, Script, glob};
 pub use reason::Why;
+pub use scratch::is_scratch;
 
 /// One part of a script and what it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartEffect {
     /// The command, as people read it.
     pub text: String,
+    /// Its program and verb, without what could be a secret.
+    pub form: String,
+    /// Where it runs, for a sentence about it; empty for here.
+    pub whereabouts: String,
     /// Its effect.
     pub effect: Effect,
     /// The reason.
@@ -47,21 +52,44 @@ impl Default for Scratch {
 pub fn parts(script: &Script, scratch: &Scratch, view: &dyn View) -> Vec<PartEffect> {
     let prover = Prover { catalogue: script.catalogue, scratch, view };
     let mut parts = Vec::new();
-    script.visit(|node| {
-        let (text, (effect, why)) = match node {
-            Node::Command(command) => (command.to_string(), prover.command(command, false)),
-            Node::Group(Construct::Through(command), inner) => {
-                (command.to_string(), prover.command(command, !inner.is_empty()))
-            }
-            Node::Group(..) => return,
-            Node::Unread(unread) => (unread.text.clone(), (Effect::Unknown, Why::Unread)),
-        };
-        parts.push(PartEffect { text, effect, why });
+    let of = |command: &Command, runs: bool| {
+        let (effect, why) = prover.command(command, runs);
+        PartEffect {
+            text: command.to_string(),
+            form: form(command, script.catalogue),
+            whereabouts: command.whereabouts(),
+            effect,
+            why,
+        }
+    };
+    let unread = |text: String| PartEffect {
+        text,
+        form: String::new(),
+        whereabouts: String::new(),
+        effect: Effect::Unknown,
+        why: Why::Unread,
+    };
+    script.visit(|node| match node {
+        Node::Command(command) => parts.push(of(command, false)),
+        Node::Group(Construct::Through(command), inner) => parts.push(of(command, !inner.is_empty())),
+        Node::Group(..) => {}
+        Node::Unread(text) => parts.push(unread(text.text.clone())),
     });
     if !script.complaints.is_empty() && !parts.iter().any(|part| part.effect == Effect::Unknown) {
-        parts.push(PartEffect { text: String::new(), effect: Effect::Unknown, why: Why::Unread });
+        parts.push(unread(script.complaints.join("; ")));
     }
     parts
+}
+
+/// The program and verb of a command; a program that only the run knows is left out.
+fn form(command: &Command, catalogue: Catalogue) -> String {
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let known = command.words.first().is_some_and(|word| word.known().is_some());
+    match catalogue.usage(&texts, &|_| false) {
+        Some(usage) if known => usage.written(&texts),
+        _ if known => texts.first().map_or("", |name| base_name(name)).to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// The strongest effect of these parts; without any, it reads.

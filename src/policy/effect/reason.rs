@@ -39,6 +39,8 @@ pub enum Why {
     Code,
     /// A statement or an expression in it changes something, or may.
     Statement,
+    /// Nothing is stated of the MCP tool but this.
+    Tool,
     /// The text cannot be read.
     Unread,
 }
@@ -63,6 +65,7 @@ impl fmt::Display for Why {
             Self::Word(word) => write!(f, "`{word}` changes something"),
             Self::Code => f.write_str("it is code that may do anything"),
             Self::Statement => f.write_str("a statement in it changes something"),
+            Self::Tool => f.write_str("`policy.tools` in hosts.yaml states what MCP tools do"),
             Self::Unread => f.write_str("it cannot be read"),
         }
     }
