@@ -1,6 +1,6 @@
-//! `opsctl audit`: every decision on a command that acts.
+//! `opsctl audit`: lists decisions on commands that act.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -11,9 +11,10 @@ use super::project::environment_in_force;
 use super::{services, time};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Decision, Which};
+use crate::model::plain_text::plain;
 use crate::runtime::installation;
 
-/// List every decision on a command that acts: what it does, the rule, the budgets at that moment
+/// List decisions on commands that act, with the actions, the rule and the budgets at that time
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl audit                              # the latest decisions, newest first
@@ -21,28 +22,28 @@ use crate::runtime::installation;
   opsctl audit --service jellyfin --rule budget
   opsctl audit --limit 100000 --json > audit.json")]
 pub struct AuditArgs {
-    /// Only what concerns this service, by any of its names in hosts.yaml
+    /// Only decisions on this service, by any of its names in hosts.yaml
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
-    /// Only these
+    /// Only decisions with this verdict
     #[arg(long, value_enum)]
     verdict: Option<VerdictName>,
-    /// Only what this rule objected to: budget, tier, never, forbidden, …
+    /// Only decisions by this rule: budget, tier, never, forbidden, …
     #[arg(long, value_name = "NAME")]
     rule: Option<String>,
-    /// Only this session
+    /// Only decisions in this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only what happened since: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    /// Only decisions since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
-    /// How many
+    /// Maximum number of decisions
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
-    /// Say how long ago instead of when
+    /// Print relative times
     #[arg(long)]
     relative: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -66,7 +67,7 @@ impl VerdictName {
     }
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
@@ -95,7 +96,7 @@ fn in_words(decision: &Decision, relative: bool, now: DateTime<Utc>) -> String {
     let filled = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
     let at = time::shown(decision.at, relative, now);
     let line = format!("{at} | {verdict} | {} | {} | {}", filled(rule), filled(actions), filled(budgets));
-    line.chars().map(|c| if c.is_control() { ' ' } else { c }).chain(['\n']).collect()
+    plain(&line) + "\n"
 }
 
 #[derive(Serialize)]
@@ -122,7 +123,7 @@ impl<'a> DecisionWire<'a> {
     fn new(decision: &'a Decision) -> Self {
         Self {
             id: decision.id,
-            at: decision.at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true)),
+            at: decision.at.map(time::timestamp),
             session: decision.session.as_deref(),
             tier: decision.tier,
             verdict: &decision.verdict,

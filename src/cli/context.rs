@@ -1,4 +1,4 @@
-//! `opsctl context`: what a session reads at its start.
+//! `opsctl context`: shows the context of a session.
 
 use chrono::Utc;
 use clap::Args;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain, print, print_json};
+use super::output::{complain_all, print, print_json};
 use super::project::environment_in_force;
 use crate::context::Reader;
 use crate::context::text::Shown;
@@ -14,7 +14,7 @@ use crate::hook::session_start::{SessionContext, compose};
 use crate::model::policy::Tier;
 use crate::runtime::warning::Warning;
 
-/// Show which files a session is given at its start, and how much of each
+/// Show which files are in the context of a new session, and how much of each
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl context
@@ -22,16 +22,16 @@ use crate::runtime::warning::Warning;
   opsctl context --text                    # all that the session is context, word for word
   opsctl context --json")]
 pub struct ContextArgs {
-    /// For a session of this tier; without it `CLAUDEOPS_TIER`, else the rendered one
+    /// The tier of the session; default: `CLAUDEOPS_TIER`, else the rendered one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
-    /// For a session with this role; without it `CLAUDE_SESSION_ROLE`
+    /// The role of the session; default: `CLAUDE_SESSION_ROLE`
     #[arg(long, value_name = "NAME")]
     role: Option<String>,
-    /// The whole text, as the session reads it
+    /// Print the whole context
     #[arg(long, conflicts_with = "json")]
     text: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -40,9 +40,9 @@ pub struct ContextArgs {
 struct ContextWire<'a> {
     files: Vec<FileWire<'a>>,
     not_included: Vec<SkippedWire<'a>>,
-    /// Files beyond the most that are read.
+    /// The number of files beyond the maximum.
     more: usize,
-    /// The length of the whole text in characters, of which the client takes 10,000.
+    /// The length of the context in characters. The client accepts 10,000.
     characters: usize,
 }
 
@@ -60,15 +60,13 @@ struct SkippedWire<'a> {
     why: &'a str,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &ContextArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let mut warnings = Warning::of_environment(&environment.warnings);
     let reader = Reader { tier: args.tier.and_then(Tier::from_number), role: args.role.as_deref() };
     let context = compose(reader, &environment, Utc::now(), &mut warnings);
-    for warning in warnings {
-        complain(warning);
-    }
+    complain_all(warnings);
     if args.text {
         print(&context.text);
         return Ok(OK);
@@ -113,7 +111,7 @@ impl ContextWire<'_> {
             text.push_str(&format!("{name:width$}  {bytes:>8} bytes  {shown}\n"));
         }
         if self.more > 0 {
-            text.push_str(&format!("… and {} more files than are read\n", self.more));
+            text.push_str(&format!("… and {} more files\n", self.more));
         }
         for SkippedWire { what, why } in &self.not_included {
             text.push_str(&format!("{what}: not included: {why}\n"));

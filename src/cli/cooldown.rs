@@ -1,15 +1,16 @@
-//! `opsctl cooldown`: budgets, read and written without tools for JSON or SQL.
+//! `opsctl cooldown`: shows, records and resets the usage of budgets.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain, print, print_json};
+use super::output::{complain, complain_all, print, print_json};
 use super::project::environment_in_force;
 use super::services;
+use super::time::timestamp;
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::inventory::Installation;
 use crate::ledger::cooldown_edit::{self, Edit};
@@ -20,33 +21,33 @@ use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
-/// Show, record and clear what services have used of their budgets
+/// Show, record and reset the usage of budgets
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl cooldown                                     # every service
   opsctl cooldown show jellyfin --json
-  opsctl cooldown record jellyfin --kind redeployment # done by hand, counts like the agent's
-  opsctl cooldown healthy jellyfin                    # the second in a row clears the counters
-  opsctl cooldown reset jellyfin                      # clears them at once")]
+  opsctl cooldown record jellyfin --kind redeployment # performed by hand; counts
+  opsctl cooldown healthy jellyfin                    # the second consecutive one clears the counters
+  opsctl cooldown reset jellyfin                      # clears the counters")]
 pub struct CooldownArgs {
     #[command(subcommand)]
     verb: Option<CooldownVerb>,
-    /// As JSON
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum CooldownVerb {
-    /// What is used, and when the next action is allowed
+    /// Show usage, and when the next action is allowed
     #[command(after_help = "Examples:
   opsctl cooldown show jellyfin
   opsctl cooldown show --json")]
     Show {
-        /// One service; all without it
+        /// The service; default: all
         service: Option<String>,
     },
-    /// Write down an action that was carried out by hand
+    /// Record an action that was performed by hand
     #[command(after_help = "Examples:
   opsctl cooldown record jellyfin
   opsctl cooldown record adguard --kind redeployment --at 2026-03-21T14:00:00Z --failed")]
@@ -54,13 +55,13 @@ enum CooldownVerb {
         /// The service, by any of its names in hosts.yaml
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
-        /// What was done
+        /// The kind of action
         #[arg(long, value_enum, default_value = "restart")]
         kind: Kind,
-        /// It failed; that counts, too
+        /// The action failed; it counts all the same
         #[arg(long)]
         failed: bool,
-        /// When, in RFC 3339; now without it
+        /// The time of the action in RFC 3339; default: now
         #[arg(long, value_name = "TIME")]
         at: Option<DateTime<Utc>>,
     },
@@ -72,7 +73,7 @@ enum CooldownVerb {
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
     },
-    /// A health check found the service healthy; the second in a row, of another session, clears its counters
+    /// Record a healthy check; the second consecutive one, from another session, clears the counters
     #[command(after_help = "Examples:
   opsctl cooldown healthy jellyfin")]
     Healthy {
@@ -80,7 +81,7 @@ enum CooldownVerb {
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
     },
-    /// A health check found the service unhealthy; the streak begins anew
+    /// Record an unhealthy check; the count of consecutive healthy checks starts at 0
     #[command(after_help = "Examples:
   opsctl cooldown unhealthy jellyfin")]
     Unhealthy {
@@ -105,46 +106,42 @@ impl Kind {
     }
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let mut warnings = Warning::of_environment(&environment.warnings);
     let installation = installation::in_force(&environment, &mut warnings).installation;
-    for warning in warnings {
-        complain(warning);
-    }
-    let desk = Desk { environment, installation, now: Utc::now() };
+    complain_all(warnings);
+    let budgets = Budgets { environment, installation, now: Utc::now() };
     let service = match &args.verb {
-        None => return desk.show(None, args.json),
+        None => return budgets.show(None, args.json),
         Some(CooldownVerb::Show { service }) => {
             let service =
-                service.as_deref().map(|service| services::meant(&desk.installation.inventory, service));
-            return desk.show(service.as_deref(), args.json);
+                service.as_deref().map(|service| services::meant(&budgets.installation.inventory, service));
+            return budgets.show(service.as_deref(), args.json);
         }
         Some(CooldownVerb::Record { service, kind, failed, at }) => {
-            desk.record(service, *kind, *failed, *at)?
+            budgets.record(service, *kind, *failed, *at)?
         }
-        Some(CooldownVerb::Reset { service }) => desk.reset(service)?,
-        Some(CooldownVerb::Healthy { service }) => desk.health(service, true)?,
-        Some(CooldownVerb::Unhealthy { service }) => desk.health(service, false)?,
+        Some(CooldownVerb::Reset { service }) => budgets.reset(service)?,
+        Some(CooldownVerb::Healthy { service }) => budgets.health(service, true)?,
+        Some(CooldownVerb::Unhealthy { service }) => budgets.health(service, false)?,
     };
-    desk.show(Some(&service), args.json)
+    budgets.show(Some(&service), args.json)
 }
 
-/// What every verb needs.
-struct Desk {
+/// What all subcommands share.
+struct Budgets {
     environment: Environment,
     installation: Installation,
     now: DateTime<Utc>,
 }
 
-impl Desk {
+impl Budgets {
     fn show(&self, service: Option<&str>, json: bool) -> Result<u8, Failure> {
         let mut warnings = Vec::new();
         let mut budgets = budgets::of_all(&self.environment, &self.installation, self.now, &mut warnings);
-        for warning in warnings {
-            complain(warning);
-        }
+        complain_all(warnings);
         if let Some(service) = service.map(|service| self.installation.inventory.service_named(service)) {
             budgets.retain(|budget| budget.service == service);
             if budgets.is_empty() {
@@ -198,20 +195,22 @@ impl Desk {
             Streak::Of(count) => {
                 self.edit_file(&service, &[Edit::Streak(count)]);
                 if healthy {
-                    complain(format_args!("{service}: {count} of {HEALTHY_CHECKS} healthy checks in a row"));
+                    complain(format_args!(
+                        "{service}: {count} of {HEALTHY_CHECKS} consecutive healthy checks"
+                    ));
                 }
             }
             Streak::Cleared => {
                 self.edit_file(&service, &[Edit::Clear, Edit::Streak(0)]);
                 complain(format_args!(
-                    "{service}: {HEALTHY_CHECKS} healthy checks in a row, counters cleared"
+                    "{service}: {HEALTHY_CHECKS} consecutive healthy checks, counters cleared"
                 ));
             }
         }
         Ok(service)
     }
 
-    /// The ledger has it already; the file is for those who look there.
+    /// Updates `cooldown.json`. A failure is only a warning, because the ledger has recorded the action.
     fn edit_file(&self, service: &str, edits: &[Edit]) {
         let edits: Vec<(&str, Edit)> = edits.iter().map(|edit| (service, *edit)).collect();
         if let Err(error) = cooldown_edit::edit(&self.environment.cooldown_file(), &edits) {
@@ -225,7 +224,7 @@ struct BudgetsWire<'a> {
     services: Vec<BudgetWire<'a>>,
 }
 
-/// The budgets of a service, as `--json` prints them.
+/// The budgets of a service in JSON.
 #[derive(Serialize)]
 pub struct BudgetWire<'a> {
     service: &'a str,
@@ -243,7 +242,7 @@ struct KindWire {
 }
 
 impl<'a> BudgetWire<'a> {
-    /// What is printed of a budget.
+    /// Converts a budget.
     pub fn new(budget: &'a ServiceBudget) -> Self {
         Self {
             service: &budget.service,
@@ -255,13 +254,12 @@ impl<'a> BudgetWire<'a> {
 
 impl KindWire {
     fn new(kind: &budgets::KindBudget) -> Self {
-        let time = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Secs, true);
         Self {
             used: kind.counted.len(),
             limit: kind.budget.limit,
             window: kind.budget.window.to_string(),
-            next_allowed: kind.next_allowed.map(time),
-            entries: kind.counted.iter().copied().map(time).collect(),
+            next_allowed: kind.next_allowed.map(timestamp),
+            entries: kind.counted.iter().copied().map(timestamp).collect(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `opsctl demo`: an incident, replayed through the real hooks on a temporary state folder.
+//! `opsctl demo`: replays an incident through the real hooks, with a temporary state folder.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -15,16 +15,16 @@ use super::output::print;
 const HOSTS: &str = include_str!("../../templates/demo/hosts.yaml");
 const SESSION: &str = include_str!("../../templates/demo/session.jsonl");
 
-/// Show a whole incident in a few seconds, on a temporary folder and without a client
+/// Replay an incident in a few seconds, in a temporary folder and without a client
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl demo
 
-A recorded session is replayed through the hooks: what the agent would see, what is
-denied, and what is written down. Nothing outside a temporary folder is touched.")]
+Replays a recorded session through the hooks and shows what the agent reads, what is
+denied, and what is recorded. Nothing outside a temporary folder is changed.")]
 pub struct DemoArgs {}
 
-/// The fields of a recorded hook input that the story needs.
+/// The used fields of a recorded hook input.
 #[derive(Deserialize)]
 struct RecordedWire {
     hook_event_name: String,
@@ -38,7 +38,7 @@ struct ToolInputWire {
     command: String,
 }
 
-/// Runs it; there is nothing to set.
+/// Runs the verb.
 pub fn run() -> Result<u8, Failure> {
     let folder = tempfile::tempdir()?;
     let stage = Stage { opsctl: std::env::current_exe()?, folder: folder.path() };
@@ -56,7 +56,7 @@ pub fn run() -> Result<u8, Failure> {
     Ok(OK)
 }
 
-/// The temporary folder and the program under demonstration.
+/// The temporary folder and the program.
 struct Stage<'a> {
     opsctl: PathBuf,
     folder: &'a Path,
@@ -88,20 +88,20 @@ fn scene(recorded: &RecordedWire, answer: &Output) -> String {
     let mut text = String::new();
     match recorded.hook_event_name.as_str() {
         "SessionStart" => {
-            text.push_str("\nA session begins. The agent is told:\n");
+            text.push_str("\nA session starts. The agent reads:\n");
             text.push_str(&indented(&String::from_utf8_lossy(&answer.stdout)));
         }
         "PreToolUse" => {
             let _ = writeln!(text, "\nThe agent wants to run:  {command}");
             if answer.status.code() == Some(2) {
-                text.push_str("  DENIED, it does not run. The agent reads:\n");
+                text.push_str("  denied; the agent reads:\n");
                 text.push_str(&indented(&indented(&stderr)));
             } else {
-                text.push_str("  no objection, it runs\n");
+                text.push_str("  allowed\n");
             }
         }
-        "PostToolUse" => text.push_str("  it succeeded; the ledger has it\n"),
-        "PostToolUseFailure" => text.push_str("  it failed; the ledger has it, and it counts\n"),
+        "PostToolUse" => text.push_str("  succeeded; recorded in the ledger\n"),
+        "PostToolUseFailure" => text.push_str("  failed; recorded in the ledger, and counted\n"),
         _ => text.push_str("\nThe session ends.\n"),
     }
     text

@@ -1,10 +1,10 @@
-//! `opsctl events`: the latest events of the ledger, whoever wrote them.
+//! `opsctl events`: lists events.
 
 use std::io::Write as _;
 use std::thread::sleep;
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -14,10 +14,11 @@ use super::output::{print, print_json};
 use super::project::environment_in_force;
 use super::{services, time};
 use crate::ledger::{Event, Ledger, WhichEvents};
+use crate::model::plain_text::plain;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
-/// How often `--follow` looks for news.
+/// The polling interval of `--follow`.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// List the latest events, newest first, or follow them
@@ -26,30 +27,30 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
   opsctl events
   opsctl events --service jellyfin --level critical --since 2d
   opsctl events --limit 100 --json
-  opsctl events --follow --relative      # the latest, and then each as it happens; Ctrl-C ends it")]
+  opsctl events --follow --relative      # the latest events, then new ones; Ctrl-C ends it")]
 pub struct EventsArgs {
-    /// Only those of this service, by any of its names in hosts.yaml
+    /// Only events of this service, by any of its names in hosts.yaml
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
-    /// Only those of this level
+    /// Only events of this level
     #[arg(long, value_enum)]
     level: Option<LevelName>,
-    /// Only those of this session
+    /// Only events of this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only those since: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    /// Only events since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
-    /// How many
+    /// Maximum number of events
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
-    /// Oldest first, and then each event as it is written
+    /// Print oldest first, then wait for new events
     #[arg(long)]
     follow: bool,
-    /// Say how long ago instead of when
+    /// Print relative times
     #[arg(long)]
     relative: bool,
-    /// As JSON; with `--follow` an object a line
+    /// Print JSON; with `--follow` one object per line
     #[arg(long)]
     json: bool,
 }
@@ -71,7 +72,7 @@ impl LevelName {
     }
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
@@ -86,7 +87,7 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
     if args.follow {
         return follow(&environment, which, args);
     }
-    // Without a condition the order is that of the events' own times, which other writers may set.
+    // Without filters, events are sorted by time, otherwise by row id.
     let all =
         args.service.is_none() && args.level.is_none() && args.session.is_none() && args.since.is_none();
     let events = if all {
@@ -117,12 +118,12 @@ fn follow(environment: &Environment, mut which: WhichEvents<'_>, args: &EventsAr
                 line(event, args.relative, now)
             };
             if writeln!(stdout, "{line}").and_then(|()| stdout.flush()).is_err() {
-                // The reader has gone away.
+                // The reader has closed the pipe.
                 return Ok(OK);
             }
         }
         drop(stdout);
-        // Whatever comes from here on is news.
+        // From here on, all further events are printed.
         which.after = which.after.or(Some(0));
         limit = u32::MAX;
         sleep(LOOK_AGAIN);
@@ -141,7 +142,7 @@ fn matching(
     Ok(events.unwrap_or_default())
 }
 
-/// The latest events; none where there is no ledger yet.
+/// The latest events; empty without a ledger.
 pub fn latest(environment: &Environment, limit: u32) -> Result<Vec<Event>, Failure> {
     let events = match Ledger::open_existing(&environment.db_path)? {
         Some(ledger) => ledger.latest_events(limit)?,
@@ -150,12 +151,12 @@ pub fn latest(environment: &Environment, limit: u32) -> Result<Vec<Event>, Failu
     Ok(events.unwrap_or_default())
 }
 
-/// One line; what other writers put into a message cannot break it.
+/// Formats an event as one line, without control characters.
 pub fn line(event: &Event, relative: bool, now: DateTime<Utc>) -> String {
     let Event { at, level, service, message } = event;
     let at = time::shown(*at, relative, now);
     let line = format!("{at} | {level} | {} | {message}", service.as_deref().unwrap_or("-"));
-    line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    plain(&line)
 }
 
 #[derive(Serialize)]
@@ -163,7 +164,7 @@ struct EventsWire<'a> {
     events: Vec<EventWire<'a>>,
 }
 
-/// An event, as `--json` prints it.
+/// An event in JSON.
 #[derive(Serialize)]
 pub struct EventWire<'a> {
     created_at: Option<String>,
@@ -173,10 +174,10 @@ pub struct EventWire<'a> {
 }
 
 impl<'a> EventWire<'a> {
-    /// What is printed of an event.
+    /// Converts an event.
     pub fn new(event: &'a Event) -> Self {
         Self {
-            created_at: event.at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true)),
+            created_at: event.at.map(time::timestamp),
             level: &event.level,
             service: event.service.as_deref(),
             message: &event.message,

@@ -1,6 +1,6 @@
 //! The exit codes of the program.
 
-/// Done; for a hook: allowed.
+/// Success; for a hook: allowed.
 pub const OK: u8 = 0;
 /// A usage error, bad input, or a difference found by `--check`.
 pub const FAILED: u8 = 1;

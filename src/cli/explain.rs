@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use super::exit_code::{DENIED, OK};
 use super::failure::Failure;
-use super::output::{complain, print, print_json};
+use super::output::{complain_all, print, print_json};
 use super::project::environment_in_force;
-use crate::context::text::plain;
 use crate::guard::explain::{Explanation, explain};
 use crate::hook::wire;
 use crate::inventory::load;
 use crate::model::effect::Effect;
 use crate::model::event::{HookCall, HookEvent, ToolCall};
+use crate::model::plain_text::shortened;
 use crate::model::policy::Tier;
 use crate::model::verdict::{ResolvedAction, Verdict};
 use crate::policy::effect::PartEffect;
@@ -73,9 +73,7 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let mut explanation = explain(&call, tool, &environment, Utc::now(), true);
     warnings.append(&mut explanation.warnings);
     let verdict = explanation.preview(&environment, &mut warnings);
-    for warning in warnings {
-        complain(warning);
-    }
+    complain_all(warnings);
     let subject = subject(tool);
     let wire = ExplanationWire::new(&subject, &explanation, &verdict);
     if args.json {
@@ -122,9 +120,9 @@ fn subject(tool: &ToolCall) -> String {
     match tool {
         ToolCall { command: Some(command), .. } => command.clone(),
         ToolCall { file: Some(file), .. } => {
-            format!("{} {}", if file.writes { "write" } else { "read" }, plain(&file.path, SUBJECT_CHARS))
+            format!("{} {}", if file.writes { "write" } else { "read" }, shortened(&file.path, SUBJECT_CHARS))
         }
-        ToolCall { mcp: Some(mcp), .. } => plain(&mcp.tool, SUBJECT_CHARS),
+        ToolCall { mcp: Some(mcp), .. } => shortened(&mcp.tool, SUBJECT_CHARS),
         ToolCall { .. } => String::new(),
     }
 }

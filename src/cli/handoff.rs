@@ -1,4 +1,4 @@
-//! `opsctl handoff`: what one session hands over to the next tier.
+//! `opsctl handoff`: writes, checks and takes hand-overs.
 
 use std::io::Read as _;
 
@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
-use super::output::{complain, print};
+use super::output::{complain, complain_all, print};
 use crate::ledger::{Ledger, Source};
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::{Body, Notice};
@@ -19,13 +19,13 @@ use crate::session::handoff::desk::Desk;
 use crate::session::handoff::{self, Handoff, HandoffError, MAX_BYTES};
 use crate::session::redact::Redactor;
 
-/// Write, check and take what a session hands over to the next tier
+/// Write, check and take the hand-over of a session to a higher tier
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  opsctl handoff                          # what lies there
-  opsctl handoff write < handoff.json     # checked before it is put down
-  next=$(opsctl handoff take --from 1)    # 2 or 3, and exit code 0; nothing, and 1, where there is no way up
-  opsctl handoff clear                    # at the start of a cycle")]
+  opsctl handoff                          # show the hand-over
+  opsctl handoff write < handoff.json     # check, then write it
+  next=$(opsctl handoff take --from 1)    # prints 2 or 3; exit code 1 if there is none
+  opsctl handoff clear                    # at the start of a round")]
 pub struct HandoffArgs {
     #[command(subcommand)]
     verb: Option<HandoffVerb>,
@@ -33,23 +33,23 @@ pub struct HandoffArgs {
 
 #[derive(Debug, Subcommand)]
 enum HandoffVerb {
-    /// Show what lies there
+    /// Show the hand-over
     #[command(after_help = "Examples:
   opsctl handoff show")]
     Show,
-    /// Say whether what lies there can be followed
+    /// Check the hand-over
     #[command(after_help = "Examples:
   opsctl handoff check --from 1")]
     Check(From),
-    /// Put down the hand-over on stdin, if it can be followed
+    /// Write the hand-over on stdin, if it is valid
     #[command(after_help = "Examples:
   opsctl handoff write < handoff.json")]
     Write(From),
-    /// Take what lies there: print the tier to go on with, or say why there is none
+    /// Take the hand-over: print the next tier, or why it is not followed
     #[command(after_help = "Examples:
   next=$(opsctl handoff take --from 1)")]
     Take(From),
-    /// Remove what an earlier cycle left
+    /// Remove hand-overs of an earlier round
     #[command(after_help = "Examples:
   opsctl handoff clear")]
     Clear,
@@ -57,7 +57,7 @@ enum HandoffVerb {
 
 #[derive(Debug, Args)]
 struct From {
-    /// The tier that hands over; without it `CLAUDEOPS_TIER`, else 1
+    /// The tier that hands over; default: `CLAUDEOPS_TIER`, else 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     from: Option<u8>,
 }
@@ -68,13 +68,11 @@ impl From {
     }
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &HandoffArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let runner = RunnerEnvironment::of_process();
-    for warning in environment.warnings.iter().chain(&runner.warnings) {
-        complain(warning);
-    }
+    complain_all(environment.warnings.iter().chain(&runner.warnings));
     let desk = Desk::new(&environment.state_dir, &runner.results_dir);
     match &args.verb {
         None | Some(HandoffVerb::Show) => show(&desk),
@@ -83,7 +81,7 @@ pub fn run(args: &HandoffArgs) -> Result<u8, Failure> {
         Some(HandoffVerb::Take(from)) => take(&desk, from.tier(&environment), &environment, &runner),
         Some(HandoffVerb::Clear) => {
             if desk.clear()? {
-                complain("a hand-over of an earlier cycle was removed");
+                complain("removed a hand-over of an earlier round");
             }
             Ok(OK)
         }
@@ -106,7 +104,7 @@ fn check(desk: &Desk, from: Tier) -> Result<u8, Failure> {
 
 fn write(desk: &Desk, from: Tier, environment: &Environment) -> Result<u8, Failure> {
     let mut text = Vec::new();
-    // One byte more than is allowed tells a text that is too long.
+    // One byte more than allowed shows that the text is too long.
     std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut text)?;
     if text.len() as u64 > MAX_BYTES {
         return Err(HandoffError::TooLarge(text.len() as u64).into());
@@ -122,7 +120,7 @@ fn write(desk: &Desk, from: Tier, environment: &Environment) -> Result<u8, Failu
     Ok(OK)
 }
 
-/// A hand-over is a report. Should that be lost, the session is asked for one more.
+/// Records that the session has reported. If this fails, the session is asked for a report.
 fn note_report(environment: &Environment) {
     let Some(session) = environment.shell_session() else { return };
     let noted = Ledger::open(&environment.db_path).and_then(|ledger| {
@@ -140,7 +138,7 @@ fn in_words(handoff: &Handoff) -> String {
     format!("handed over to tier {}: {}", handoff.to.number(), handoff.services.join(", "))
 }
 
-/// What lies there and where it leads: up, or nowhere, with the event that says so.
+/// Takes the hand-over, and records as an event whether it is followed.
 fn take(
     desk: &Desk,
     from: Tier,
@@ -152,13 +150,13 @@ fn take(
     let (followed, level, message) = match &found {
         Err(error) => (None, Level::Warning, format!("Hand-over of tier {} refused: {error}", from.number())),
         Ok(handoff) if runner.dry_run => {
-            (None, Level::Info, format!("Dry run, so not followed: {}", in_words(handoff)))
+            (None, Level::Info, format!("Not followed in a dry run: {}", in_words(handoff)))
         }
         Ok(handoff) if handoff.to > runner.max_tier => (
             None,
             Level::Critical,
             format!(
-                "Needs a person: {}, and CLAUDEOPS_MAX_TIER is {}",
+                "Needs attention: {}, but CLAUDEOPS_MAX_TIER is {}",
                 in_words(handoff),
                 runner.max_tier.number()
             ),
@@ -184,7 +182,7 @@ fn take(
     if event.level > Level::Info {
         let notice = Notice {
             key: format!("handoff/{}", event.message),
-            // The next cycle is likely to say the same.
+            // The next round is likely to fail the same way.
             quiet_until: Some(now + TimeDelta::hours(4)),
             level: event.level,
             title: format!("Claude Ops: a hand-over of tier {} was not followed", from.number()),

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::exit_code::{DENIED, OK};
-use super::output::{complain, complain_as_is, print};
+use super::output::{complain, complain_all, complain_as_is, print};
 use crate::guard::failures;
 use crate::hook;
 use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
@@ -82,9 +82,7 @@ fn serve_stdin(event: Option<&str>) -> u8 {
         return OK;
     }
     let answer = hook::serve(&stdin, event, &Environment::of_process(), Utc::now());
-    for warning in &answer.warnings {
-        complain(warning);
-    }
+    complain_all(&answer.warnings);
     print(&answer.stdout);
     match answer.denial {
         None => OK,

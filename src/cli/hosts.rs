@@ -1,4 +1,4 @@
-//! `opsctl hosts`: which hosts answer.
+//! `opsctl hosts`: pings hosts.
 
 use std::io::{IsTerminal as _, stderr, stdout};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain, print, print_json};
+use super::output::{complain_all, print, print_json};
 use super::project::environment_in_force;
 use crate::inventory::nearest::nearest;
 use crate::model::inventory::{Host, Inventory};
@@ -19,7 +19,7 @@ use crate::probe::icmp::{self, Effort, PROBES, Reachability};
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
-/// Check all hosts at once by ICMP
+/// Ping all hosts concurrently
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl hosts
@@ -29,21 +29,21 @@ use crate::runtime::warning::Warning;
 States: reachable, unreachable, unresolved (its name has no address), unknown (this process may not send ICMP).
 A name with several addresses is reachable if one of them answers.")]
 pub struct HostsArgs {
-    /// Only these, by their names in hosts.yaml; all without any
+    /// Names of hosts in hosts.yaml; default: all
     #[arg(value_name = "HOST")]
     names: Vec<String>,
-    /// How long all hosts together are given
+    /// Timeout for all hosts together
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = super::time::duration)]
     deadline: Window,
-    /// Probes per host, spread over the deadline; the first reply ends them
+    /// Probes per host, spread over the deadline
     #[arg(long, value_name = "N", default_value_t = PROBES, value_parser = clap::value_parser!(u16).range(1..=20))]
     probes: u16,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// With fewer hosts a progress bar would be gone before it is seen.
+/// The minimum number of hosts for a progress bar.
 const HOSTS_WORTH_A_BAR: usize = 32;
 
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ struct HostsWire<'a> {
     hosts: Vec<HostWire<'a>>,
 }
 
-/// A host and what was found, as `--json` prints it.
+/// A host and its reachability in JSON.
 #[derive(Serialize)]
 pub struct HostWire<'a> {
     name: &'a str,
@@ -61,9 +61,9 @@ pub struct HostWire<'a> {
 }
 
 impl<'a> HostWire<'a> {
-    /// What is printed of a host.
+    /// Converts a host.
     pub fn new(host: &'a Host, reachability: Reachability) -> Self {
-        // To the microsecond: more digits are noise.
+        // Rounded to microseconds.
         let milliseconds = |rtt: Duration| (rtt.as_secs_f64() * 1e6).round() / 1e3;
         let rtt_ms = match reachability {
             Reachability::Reachable(rtt) => Some(milliseconds(rtt)),
@@ -79,7 +79,7 @@ impl<'a> HostWire<'a> {
     }
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let mut warnings = Warning::of_environment(&environment.warnings);
@@ -93,9 +93,7 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
     if found.contains(&Reachability::Unknown) {
         warnings.push(PingWarning::NotPermitted.into());
     }
-    for warning in warnings {
-        complain(warning);
-    }
+    complain_all(warnings);
     let hosts: Vec<HostWire> =
         asked.into_iter().zip(found).map(|(host, found)| HostWire::new(host, found)).collect();
     if args.json {
@@ -109,7 +107,7 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-/// The hosts of these names in the order of the inventory; all when no name is given.
+/// The hosts with these names in the order of the inventory; all without names.
 fn named<'a>(inventory: &'a Inventory, names: &[String]) -> Result<Vec<&'a Host>, Failure> {
     for name in names {
         if inventory.hosts.iter().all(|host| host.name != *name) {
@@ -124,18 +122,18 @@ fn named<'a>(inventory: &'a Inventory, names: &[String]) -> Result<Vec<&'a Host>
     Ok(inventory.hosts.iter().filter(|host| names.is_empty() || names.contains(&host.name)).collect())
 }
 
-/// On stderr, and only where a person looks at it.
+/// A progress bar on stderr, hidden if stderr is not a terminal.
 fn progress_bar(hosts: usize) -> ProgressBar {
     if hosts < HOSTS_WORTH_A_BAR || !stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    // The template is a literal; were it wrong, the default one would do.
+    // The template is a valid literal.
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} hosts")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(hosts as u64).with_style(style)
 }
 
-/// Columns under each other, for the eyes.
+/// Formats the hosts as a table.
 fn table(hosts: &[HostWire<'_>]) -> String {
     let width = |title: &str, column: &dyn Fn(&HostWire<'_>) -> usize| {
         hosts.iter().map(column).chain([title.len()]).max().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `opsctl init`: a starter for a homelab.
+//! `opsctl init`: writes the files of a new installation.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -11,30 +11,30 @@ use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::print;
 
-/// The files of the starter, with their rights: `.env` is going to hold keys.
+/// The files with their modes. `.env` is going to contain keys.
 const FILES: [(&str, &str, u32); 3] = [
     ("hosts.yaml", include_str!("../../templates/starter/hosts.yaml"), 0o644),
     ("compose.yaml", include_str!("../../compose.yaml"), 0o644),
     (".env", include_str!("../../.env.example"), 0o600),
 ];
 
-/// Folders that compose.yaml mounts.
+/// Folders that `compose.yaml` mounts.
 const FOLDERS: [&str; 2] = ["repos", "ssh"];
 
-/// Write a starter for a homelab of your own: hosts.yaml, compose.yaml and .env
+/// Write the files of a new installation: hosts.yaml, compose.yaml and .env
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl init homelab
   docker run --rm --user \"$(id -u)\" --volume \"$PWD:/here\" --entrypoint opsctl opsctl init /here/homelab")]
 pub struct InitArgs {
-    /// The folder; it is created where there is none
+    /// The folder; created if it does not exist
     folder: PathBuf,
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     let InitArgs { folder, force } = args;
     let taken =
@@ -56,7 +56,7 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-/// A new file, so that neither the rights nor the target of what stood there are taken over.
+/// Creates a new file. An existing one is removed first, so that its mode or link target is not used.
 fn write(path: &Path, text: &str, mode: u32) -> std::io::Result<()> {
     match fs::remove_file(path) {
         Ok(()) => {}

@@ -1,4 +1,4 @@
-//! `opsctl completions` and `opsctl man`: what a shell and `man` need to know of this program.
+//! `opsctl completions` and `opsctl man`.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::print;
 
-/// Print the completions of a shell
+/// Print completions for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl completions bash > /usr/share/bash-completion/completions/opsctl
@@ -20,13 +20,13 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Write the manual pages, one for each verb
+/// Write the manual pages, one per verb
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl man --out /usr/local/share/man/man1
-  opsctl man | man -l -                  # the first page alone")]
+  opsctl man | man -l -                  # the first page")]
 pub struct ManArgs {
-    /// The folder that they are written to; without it, the first page is printed
+    /// The output folder; default: print the first page
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

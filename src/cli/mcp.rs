@@ -1,4 +1,4 @@
-//! `opsctl mcp`: the MCP servers of a cycle.
+//! `opsctl mcp`: merges MCP servers.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ use crate::session::mcp;
   opsctl mcp merge
   opsctl mcp merge --baseline /app/.claude/mcp.json --repos /repos --out /state/mcp.json
 
-The servers of each repository stand in REPOS/NAME/.claude-ops/mcp.json. Repositories are taken in the order of their
-names; a server replaces one of the same name. A file that cannot be used is named, left out and written down as an
-event. The tools of a server are allowed to a tier under `policy.tiers.N.tools`.")]
+The servers of a repository are in REPOS/NAME/.claude-ops/mcp.json. Repositories are merged in the order of their
+names; a server replaces an earlier one with its name. A file with an error is left out, with a warning and an
+event. `policy.tiers.N.tools` allows the tools of a server to a tier.")]
 pub struct McpArgs {
     #[command(subcommand)]
     verb: McpVerb,
@@ -31,7 +31,7 @@ pub struct McpArgs {
 
 #[derive(Debug, Subcommand)]
 enum McpVerb {
-    /// Write the merged servers, from the baseline on, in the place of an earlier cycle's
+    /// Merge and write the servers, replacing those of an earlier round
     #[command(after_help = "Examples:
   opsctl mcp merge
   opsctl mcp merge --repos /repos --out /state/mcp.json")]
@@ -40,20 +40,19 @@ enum McpVerb {
 
 #[derive(Debug, Args)]
 struct MergeArgs {
-    /// The servers that are there without any repository; without it `CLAUDEOPS_MCP_BASELINE`, else
-    /// .claude/mcp.json below `CLAUDE_PROJECT_DIR`
+    /// The file with the baseline servers; default: `CLAUDEOPS_MCP_BASELINE`, else .claude/mcp.json in
+    /// `CLAUDE_PROJECT_DIR`
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// The folder of the repositories; without it `CLAUDEOPS_REPOS_DIR`, else /repos
+    /// The folder of the repositories; default: `CLAUDEOPS_REPOS_DIR`, else /repos
     #[arg(long, value_name = "DIR")]
     repos: Option<PathBuf>,
-    /// Where the merged servers go; without it mcp.json in the state folder, where `opsctl session` and
-    /// `opsctl tier` find them
+    /// The output file; default: mcp.json in the state folder, which `opsctl session` and `opsctl tier` use
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &McpArgs) -> Result<u8, Failure> {
     let McpVerb::Merge(args) = &args.verb;
     let environment = Environment::of_process();
@@ -63,7 +62,7 @@ pub fn run(args: &McpArgs) -> Result<u8, Failure> {
     let merged = mcp::merge(&baseline, args.repos.as_ref().unwrap_or(&runner.repos_dir));
     for complaint in &merged.complaints {
         complain(complaint);
-        if let Err(error) = write_down(&environment, complaint) {
+        if let Err(error) = record(&environment, complaint) {
             complain(error);
         }
     }
@@ -71,7 +70,7 @@ pub fn run(args: &McpArgs) -> Result<u8, Failure> {
     let failed =
         |error| Failure::Unwritable { path: out.clone(), error, remedy: "name a writable file with --out" };
     if merged.is_empty() {
-        // An empty list would be one more file to read for the client.
+        // Without servers, no file is needed.
         match std::fs::remove_file(&out) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
             _ => return Ok(OK),
@@ -79,7 +78,7 @@ pub fn run(args: &McpArgs) -> Result<u8, Failure> {
     }
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
-    // Readable by its owner alone, as temporary files are: servers are given keys.
+    // Readable by the owner only, as temporary files are: servers may get keys.
     let mut temporary = tempfile::Builder::new().prefix(".opsctl-").tempfile_in(folder).map_err(failed)?;
     temporary.write_all(merged.to_json().as_bytes()).map_err(failed)?;
     temporary.persist(&out).map_err(|error| failed(error.error))?;
@@ -87,8 +86,8 @@ pub fn run(args: &McpArgs) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-/// The same mistake is met in every cycle, and written down while it is news.
-fn write_down(environment: &Environment, message: &str) -> Result<(), LedgerError> {
+/// Records a warning as an event, unless it is among the latest: the warning recurs in every round.
+fn record(environment: &Environment, message: &str) -> Result<(), LedgerError> {
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
     if !change.is_recent_event(None, message)? {

@@ -1,4 +1,4 @@
-//! The command line: one file per verb. This layer alone knows arguments, the terminal and exit codes.
+//! The command line, with one file per verb. Only this layer uses arguments, the terminal and exit codes.
 
 mod audit;
 mod context;
@@ -46,7 +46,7 @@ use output::complain;
 #[derive(Debug, Parser)]
 #[command(name = "opsctl", version, propagate_version = true, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
-  opsctl demo                              # an incident from start to end, on a temporary folder
+  opsctl demo                              # replay an incident in a temporary folder
   opsctl render                            # hosts.yaml -> the client's settings, prompts and policy
   opsctl explain 'ssh ie01 docker restart jellyfin'
 
@@ -88,10 +88,10 @@ enum Verb {
     Man(manual::ManArgs),
 }
 
-/// Runs the program with these arguments, its own name first.
+/// Runs the program with these arguments, including the program's name.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    // The client calls this form before and after every command, so the argument parser, which builds the
-    // whole tree of verbs first, is left out of it.
+    // The client calls hooks before and after every command, so they skip the argument parser, which builds the whole
+    // tree of verbs first.
     let code = match hook::fast_path(&arguments) {
         Some(args) => hook::run(&args),
         None => match Cli::try_parse_from(arguments) {
@@ -100,7 +100,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
                 FAILED
             }),
             Err(error) => {
-                // Help and version are no errors; nothing can be done about a closed terminal.
+                // Help and version are not errors. Errors of the terminal are ignored.
                 let _ = error.print();
                 if error.use_stderr() { FAILED } else { OK }
             }

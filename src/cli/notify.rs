@@ -1,56 +1,57 @@
-//! `opsctl notify`: the outbox, seen, tested and flushed.
+//! `opsctl notify`: lists, tests and delivers notifications.
 
 use std::io::Read as _;
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
 use clap::Args;
 use serde::Serialize;
 
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain, print, print_json};
+use super::time::timestamp;
 use crate::ledger::Ledger;
 use crate::ledger::notices::StoredNotice;
 use crate::model::event::Level;
 use crate::model::notice::Body;
+use crate::model::plain_text::plain;
 use crate::model::policy::Window;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify::apprise::{self, DEADLINE, Message, Sent, Target};
 use crate::runtime::notify::deliver;
 
-/// Show what the operators were told, send a test, or deliver what waits
+/// List notifications, send a test, or deliver pending ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  opsctl notify                  # the latest notifications and what became of each
-  opsctl notify --test           # send one now; exit code 1 if it does not arrive
-  opsctl notify --flush          # deliver what waits, at the end of a session for example
+  opsctl notify                  # the latest notifications and their delivery state
+  opsctl notify --test           # send a test; exit code 1 if it is not delivered
+  opsctl notify --flush          # deliver pending ones, e.g. at the end of a session
 
-Notifications go to CLAUDEOPS_APPRISE_URLS, or else to the targets in the apprise configuration file that
-CLAUDEOPS_APPRISE_CONFIG names: those tagged with the level (info, warning, critical), the service, or the subject
-(budget, guard, api, verify, handoff, notification); to the untagged ones where none is.")]
+Notifications go to CLAUDEOPS_APPRISE_URLS, else to targets in the apprise configuration file
+CLAUDEOPS_APPRISE_CONFIG: those tagged with the level (info, warning, critical), the service, or the subject
+(budget, guard, api, verify, handoff, notification), or the untagged ones if no tag matches.")]
 pub struct NotifyArgs {
-    /// Send a test notification, and say what became of it
+    /// Send a test notification
     #[arg(long, group = "what")]
     test: bool,
-    /// Deliver everything that waits
+    /// Deliver all pending notifications
     #[arg(long, group = "what")]
     flush: bool,
-    /// How long `--flush` may take
+    /// Timeout of `--flush`
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = super::time::duration, requires = "flush")]
     deadline: Window,
-    /// Deliver one notification: what a hook leaves to a process of its own
+    /// Deliver one notification; hooks use this in a detached process
     #[arg(long, group = "what", value_name = "ID", hide = true, allow_hyphen_values = true)]
     deliver: Option<String>,
-    /// How many are listed
+    /// Maximum number of listed notifications
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &NotifyArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     if let Some(what) = &args.deliver {
@@ -68,7 +69,7 @@ pub fn run(args: &NotifyArgs) -> Result<u8, Failure> {
 fn test(environment: &Environment) -> Result<u8, Failure> {
     let target = Target::of(environment).ok_or(Failure::NoTarget)?;
     let body = Body::Markdown(
-        "This is a **test** of opsctl: budgets, verifications and failures of the guard will arrive here."
+        "This is a **test** of opsctl: notifications about budgets, verifications and failures of the guard arrive here."
             .to_owned(),
     );
     let tags = ["test".to_owned()];
@@ -85,7 +86,7 @@ fn test(environment: &Environment) -> Result<u8, Failure> {
 }
 
 fn flush(environment: &Environment, deadline: Duration) -> Result<u8, Failure> {
-    // Where nothing is to be sent to, nothing waits.
+    // Without a target, no notification is pending.
     let Some(target) = Target::of(environment) else { return Ok(OK) };
     let flushed = deliver::all(environment, &target, deadline)?;
     if flushed.delivered > 0 {
@@ -130,7 +131,7 @@ fn in_words(notice: &StoredNotice) -> String {
     let why = last_error.map(|error| format!(" ({error})")).unwrap_or_default();
     let line =
         format!("{} | {level} | {state} | {title}{why}", created_at.as_deref().unwrap_or("unknown time"));
-    line.chars().map(|c| if c.is_control() { ' ' } else { c }).chain(['\n']).collect()
+    plain(&line) + "\n"
 }
 
 #[derive(Serialize)]
@@ -154,17 +155,16 @@ struct NoticeWire<'a> {
 
 impl<'a> NoticeWire<'a> {
     fn new(notice: &'a StoredNotice) -> Self {
-        let time = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Secs, true);
         Self {
             id: notice.id,
-            created_at: notice.created_at.map(time),
+            created_at: notice.created_at.map(timestamp),
             level: notice.level.as_str(),
             title: &notice.title,
             body: notice.body.text(),
             tags: &notice.tags,
             state: notice.state.as_str(),
             attempts: notice.attempts,
-            delivered_at: notice.delivered_at.map(time),
+            delivered_at: notice.delivered_at.map(timestamp),
             last_error: notice.last_error.as_deref(),
         }
     }

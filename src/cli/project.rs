@@ -1,4 +1,4 @@
-//! The environment of the verbs that operators call: their project may differ from the one that the variables name.
+//! The project in use, which may differ from the one in the environment.
 
 use crate::doctor::project_in_force;
 use crate::inventory::compiled::Compiled;
@@ -6,8 +6,8 @@ use crate::inventory::load;
 use crate::runtime::environment::{Environment, EnvironmentWarning};
 use crate::runtime::installation::{COMPILED_POLICY, hosts_file};
 
-/// The environment of the process, with the project in force: in a read-only image whose `hosts.yaml` was replaced, that
-/// is the one that the entrypoint rendered to the state folder. Warns of a policy that is out of date with `hosts.yaml`.
+/// The environment of the process with the project in use: if `hosts.yaml` was replaced in a read-only image, the one that
+/// the entrypoint rendered to the state folder. Adds a warning if the rendered policy is out of date with `hosts.yaml`.
 pub fn environment_in_force() -> Environment {
     let mut environment = Environment::of_process();
     if let Ok(opsctl) = std::env::current_exe() {

@@ -1,4 +1,4 @@
-//! `opsctl prune`: old rows go.
+//! `opsctl prune`: deletes old rows of the ledger.
 
 use chrono::Utc;
 use clap::Args;
@@ -12,17 +12,17 @@ use crate::ledger::Ledger;
 use crate::model::policy::Window;
 use crate::runtime::installation;
 
-/// Delete events and settled actions that are older than what is kept
+/// Delete old events, settled actions and other rows of the ledger
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl prune --keep 90d")]
 pub struct PruneArgs {
-    /// How much is kept: 90d, 48h; never less than the longest budget window
+    /// Age of rows to keep: 90d, 48h; at least the longest budget window
     #[arg(long, value_name = "DURATION", value_parser = time::duration)]
     keep: Window,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let policy = installation::in_force(&environment, &mut Vec::new()).installation.policy;

@@ -1,4 +1,4 @@
-//! `opsctl rehearse`: whether the installed client honours the guard.
+//! `opsctl rehearse`: tests that the installed client enforces the guard's decisions.
 
 use std::path::PathBuf;
 
@@ -6,35 +6,35 @@ use clap::Args;
 
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
-use super::output::{complain, print, print_json};
+use super::output::{complain_all, print, print_json};
 use super::project::environment_in_force;
 use crate::doctor::client;
 use crate::rehearse::{Outcome, Report, rehearse};
 use crate::runtime::installation;
 
-/// Lead the installed client, with a scripted model, to do what the guard must prevent
+/// Test the guard: a scripted model makes the installed client attempt what must be prevented
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  opsctl rehearse                       # the client in PATH, the settings and the policy in force here
+  opsctl rehearse                       # the client in PATH, the active settings and policy
   opsctl rehearse --project /app --json
   opsctl rehearse --client ./claude     # another release, before it is installed
 
-Nothing is restarted and nobody is asked: the model is part of opsctl, on loopback; programs that would reach a service
-are stubs; state and home are temporary; no key is used. It takes about a minute. Exit code 1 if a guarantee broke.")]
+Nothing is restarted: the model is part of opsctl, on loopback; programs that would reach a service are stubs; state
+and home are temporary; no key is used. It takes about a minute. Exit code 1 if a guarantee fails.")]
 pub struct RehearseArgs {
-    /// The client; without it, `CLAUDEOPS_CLIENT` or `claude` in PATH
+    /// The client; default: `CLAUDEOPS_CLIENT`, else `claude` in PATH
     #[arg(long, value_name = "PATH")]
     client: Option<PathBuf>,
-    /// The folder whose .claude/settings.json is in force beside the machine's managed settings;
-    /// `CLAUDE_PROJECT_DIR` or the current folder without it
+    /// The folder with .claude/settings.json, used in addition to managed settings; default:
+    /// `CLAUDE_PROJECT_DIR`, else the current folder
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
     let mut environment = environment_in_force();
     if let Some(project) = &args.project {
@@ -42,9 +42,7 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
     }
     let mut warnings = Vec::new();
     let policy = installation::in_force(&environment, &mut warnings);
-    for warning in warnings {
-        complain(warning);
-    }
+    complain_all(warnings);
     let client = match &args.client {
         Some(client) => {
             client.canonicalize().map_err(|error| Failure::Client { path: client.clone(), error })?

@@ -1,4 +1,4 @@
-//! `opsctl render`: `hosts.yaml` → the client's settings, prompts and policy.
+//! `opsctl render`: renders the client's settings, the prompts and the policy from `hosts.yaml`.
 
 use std::path::PathBuf;
 
@@ -22,28 +22,27 @@ use crate::runtime::installation::hosts_file;
   opsctl render --out /app --managed /etc/claude-code/managed-settings.json
   opsctl render --out /app --check               # writes nothing; exit code 1 if anything differs")]
 pub struct RenderArgs {
-    /// The tier of the sessions that these files are for; `CLAUDEOPS_TIER` of a session wins over it
+    /// The default tier of sessions with these files; `CLAUDEOPS_TIER` overrides it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
-    /// The inventory and policy
+    /// The hosts.yaml file
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// The folder to render to
+    /// The output folder
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
-    /// The machine's managed settings, which then hold the hooks: no project, user or repository can override
-    /// them
+    /// Render the hooks into the machine's managed settings, which no project, user or repository can override
     #[arg(long, value_name = "FILE")]
     managed: Option<PathBuf>,
-    /// The command that the hooks call; this very program by default
+    /// The program that the hooks call; default: this program
     #[arg(long, value_name = "PATH")]
     opsctl: Option<PathBuf>,
-    /// Write nothing, and exit with 1 if a file differs from what would be rendered
+    /// Write nothing, and exit with 1 if a file is out of date
     #[arg(long)]
     check: bool,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let named = args.hosts.as_deref().or(environment.hosts.as_deref());
@@ -57,7 +56,7 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     let opsctl = opsctl.to_str().ok_or(Failure::ProgramNotUtf8)?;
     let settings = output::existing_settings(&args.out.join(SETTINGS))?;
     let managed_settings = args.managed.as_deref().map(output::existing_settings).transpose()?;
-    // A file named from here must not be looked for below `out`.
+    // Relative to the current folder, not to `out`.
     let managed_file = args.managed.as_deref().map(std::path::absolute).transpose()?;
     let managed = managed_file.as_deref().zip(managed_settings.as_ref());
     let rendered = render(&Order {
@@ -69,7 +68,7 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     if args.check {
         let differing = output::differing(&args.out, &rendered)?;
         for path in &differing {
-            complain(format_args!("{} is not as hosts.yaml says; run `opsctl render`", path.display()));
+            complain(format_args!("{} is out of date with hosts.yaml; run `opsctl render`", path.display()));
         }
         return Ok(if differing.is_empty() { OK } else { FAILED });
     }

@@ -1,4 +1,4 @@
-//! `opsctl report`: what the ledger knows, as one page for a browser.
+//! `opsctl report`: writes an HTML report.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain, print};
+use super::output::{complain, complain_all, print};
 use super::project::environment_in_force;
 use super::time;
 use crate::guard::{budgets, failures};
@@ -20,33 +20,33 @@ use crate::report::{MOST_ROWS, ReportData, file, page};
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
-/// Write one page for a browser: a timeline, budgets, hosts, sessions and their cost, decisions
+/// Write an HTML report: timeline, budgets, hosts, sessions and their cost, decisions
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl report --html report.html
   opsctl report --html report.html --since 30d
   opsctl report --html - | ssh web 'cat > /srv/www/homelab.html'
 
-The page loads nothing and runs no script. It holds what the ledger holds, which is no secret of a command. An earlier
-report is replaced, complete, in one step; any other file is left alone.")]
+The page loads nothing and runs no script. Its data is from the ledger; secrets in commands are not included. An
+earlier report is replaced atomically; any other file is not replaced.")]
 pub struct ReportArgs {
-    /// The page; `-` is the standard output
+    /// The output file; `-` for stdout
     #[arg(long, value_name = "FILE")]
     html: PathBuf,
-    /// What happened since: `24h`, `30d`, `2026-03-21T14:00:00Z`; the last seven days without it
+    /// Start of the period: `24h`, `30d`, `2026-03-21T14:00:00Z`; default: seven days ago
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
-    /// Do not look whether the hosts answer
+    /// Do not ping hosts
     #[arg(long)]
     no_hosts: bool,
 }
 
 const USUAL_SPAN: TimeDelta = TimeDelta::days(7);
 
-/// Hosts that answer do so at once; those that do not hold the page up for so long.
+/// The timeout for pinging all hosts.
 const HOSTS_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let to_stdout = args.html == Path::new("-");
     if !to_stdout {
@@ -90,9 +90,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
             environment.db_path.display()
         )),
     }
-    for warning in warnings {
-        complain(warning);
-    }
+    complain_all(warnings);
     let page = page(&data)?;
     if to_stdout {
         print(&page);

@@ -1,11 +1,11 @@
-//! Names of services on the command line.
+//! Names of services in arguments.
 
 use super::output::complain;
 use crate::inventory::nearest::nearest;
 use crate::model::inventory::Inventory;
 
-/// The service that is meant, by any of its names. One that `hosts.yaml` does not list may have a history all the same,
-/// so what looks like a slip is remarked on and nothing more.
+/// The name of the service with this name or part. An unknown name is returned unchanged, because it may be in the ledger;
+/// if it is similar to a known one, a warning is printed.
 pub fn meant(inventory: &Inventory, written: &str) -> String {
     let service = inventory.service_named(written);
     let listed = || inventory.services.iter().map(|service| service.name.as_str());

@@ -1,10 +1,10 @@
-//! `opsctl session`: one headless session of the client at a tier.
+//! `opsctl session`: runs a headless session of the client.
 
 use clap::Args;
 
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
-use super::output::{complain, print};
+use super::output::{complain, complain_all, print};
 use crate::model::policy::Tier;
 use crate::render::tier_args::client_arguments;
 use crate::runtime::environment::Environment;
@@ -16,30 +16,30 @@ use crate::session::prompt;
 use crate::session::record::Outcome;
 use crate::session::run::{self, Session, Voices};
 
-/// Run one session of the client at a tier, to its end
+/// Run a headless session of the client at a tier
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl session --tier 1
-  opsctl session --tier 2 --handoff      # told what `opsctl handoff take` took
+  opsctl session --tier 2 --handoff      # with the hand-over from `opsctl handoff take`
 
-Exit code 0: the client completed it. 1: it failed, timed out, was ended or could not be started; the table
-client_runs of the ledger says which, and the log in the results folder why.")]
+Exit code 0: the session completed. 1: it failed, timed out, was ended by a signal or could not be started; see the
+table client_runs of the ledger and the log in the results folder.")]
 pub struct SessionArgs {
     /// The tier
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: u8,
-    /// Tell it what the tier below handed over
+    /// Add the hand-over of the lower tier to the prompt
     #[arg(long)]
     handoff: bool,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let runner = RunnerEnvironment::of_process();
     let mut warnings = Warning::of_environment(&runner.warnings);
     let installation = installation::in_force(&environment, &mut warnings).installation;
-    // The argument parser knows the numbers of the tiers.
+    // The argument parser accepts only 1 to 3.
     let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);
     let policy = installation.policy.tier(tier);
     let handoff = if args.handoff {
@@ -52,9 +52,7 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
         None
     };
     let of_tier = prompt::of_tier(tier, &installation, &environment, &runner, &mut warnings)?;
-    for warning in warnings {
-        complain(warning);
-    }
+    complain_all(warnings);
     let servers = environment.mcp_config();
     let servers = servers.is_file().then(|| servers.to_string_lossy().into_owned());
     let model = runner.model(tier, policy);

@@ -1,6 +1,6 @@
-//! `opsctl sessions`: who is at work, who was, and on what.
+//! `opsctl sessions`: lists sessions and sets their status.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use super::output::{print, print_json};
 use super::time;
 use crate::ledger::Ledger;
 use crate::ledger::sessions::{WhichSessions, Who};
+use crate::model::plain_text::plain;
 use crate::model::policy::{Tier, Window};
 use crate::model::session::{Session, State, SubagentRow, plain_id};
 use crate::policy::session::{Stale, stale};
@@ -18,64 +19,64 @@ use crate::runtime::environment::{Environment, plain_word};
 use crate::runtime::mission;
 use crate::session::redact::Redactor;
 
-/// The longest status, in characters.
+/// The maximum length of a status, in characters.
 const STATUS_CHARS: usize = 200;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
-/// List the client's sessions with their state, or say what this one works on
+/// List sessions, or set this session's status text
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
-  opsctl sessions                              # the latest, the last seen first
+  opsctl sessions                              # the latest, last seen first
   opsctl sessions --active --relative
-  opsctl sessions --stale --stale-after 10m    # ended without a word
+  opsctl sessions --stale --stale-after 10m    # did not end cleanly
   opsctl sessions --since 24h --json
   opsctl sessions status \"looking at jellyfin's log\"
 
 States:
-  active       the model is at work
-  tool_active  a tool runs
-  idle         the agent waits for a prompt
-  ended        the client has ended it
-  stale        no end was told, and its process is gone (gone), or gave no sign for long (silent)")]
+  active       the model is working
+  tool_active  a tool is running
+  idle         waiting for a prompt
+  ended        ended by the client
+  stale        did not end cleanly: the process is gone (gone), or was inactive for too long (silent)")]
 pub struct SessionsArgs {
     #[command(subcommand)]
     verb: Option<SessionsVerb>,
-    /// Only those that are neither ended nor stale
+    /// Only sessions that are neither ended nor stale
     #[arg(long, conflicts_with = "stale")]
     active: bool,
-    /// Only those that are stale
+    /// Only stale sessions
     #[arg(long)]
     stale: bool,
-    /// Only those that gave a sign since: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    /// Only sessions last seen since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
-    /// Only the one of this id, its own or the client's
+    /// Only the session with this id, opsctl's or the client's
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only those that are a part of this mission
+    /// Only sessions of this mission
     #[arg(long, value_name = "ID")]
     mission: Option<String>,
-    /// Only those of this tier
+    /// Only sessions of this tier
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
-    /// How long without a sign is too long
+    /// Inactivity after which a session is stale
     #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = super::time::duration)]
     stale_after: Window,
-    /// How many
+    /// Maximum number of sessions
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Say how long ago instead of when
+    /// Print relative times
     #[arg(long)]
     relative: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum SessionsVerb {
-    /// Say what the session works on in whose shell this runs
+    /// Set the status text of the session in whose shell this runs
     #[command(after_help = "Examples:
   opsctl sessions status \"looking at jellyfin's log\"
   opsctl sessions status --clear")]
@@ -84,15 +85,15 @@ enum SessionsVerb {
 
 #[derive(Debug, Args)]
 struct StatusArgs {
-    /// In a few words
+    /// The status text
     #[arg(required_unless_present = "clear")]
     text: Option<String>,
-    /// Take back what was said
+    /// Remove the status
     #[arg(long, conflicts_with = "text")]
     clear: bool,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     if let Some(SessionsVerb::Status(status)) = &args.verb {
@@ -118,8 +119,7 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
     let session =
         environment.shell_session().map(plain_id).filter(|id| !id.is_empty()).ok_or(Failure::NoSession)?;
     let text = Redactor::of_process().text(args.text.as_deref().unwrap_or_default());
-    let text: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(STATUS_CHARS).collect();
+    let text: String = plain(&text).chars().take(STATUS_CHARS).collect();
     let text = text.trim();
     if text.is_empty() && !args.clear {
         return Err(Failure::EmptyStatus);
@@ -144,7 +144,7 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
     Ok(OK)
 }
 
-/// A session, and whether it has ended without a word.
+/// A session, and whether it is stale.
 struct Seen {
     session: Session,
     stale: Option<Stale>,
@@ -165,7 +165,7 @@ impl Seen {
     }
 }
 
-/// The sessions that match, the last seen first; none where there is no ledger.
+/// The matching sessions, last seen first; empty without a ledger.
 fn all(
     environment: &Environment,
     which: WhichSessions<'_>,
@@ -184,7 +184,7 @@ fn all(
     Ok(seen.collect())
 }
 
-/// Columns under each other. The id stands whole, so that it can be copied.
+/// Formats the sessions as a table, with complete ids.
 fn table(seen: &[Seen], relative: bool, now: DateTime<Utc>) -> String {
     const TITLES: [&str; 12] = [
         "STATE",
@@ -225,7 +225,7 @@ fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 12] {
     let agents = match (session.subagents.len(), running) {
         (0, _) => "-".to_owned(),
         (all, 0) => all.to_string(),
-        (all, running) => format!("{all}, {running} at work"),
+        (all, running) => format!("{all}, {running} running"),
     };
     [
         seen.state().to_owned(),
@@ -241,11 +241,6 @@ fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 12] {
         plain(&session.id),
         filled(session.status.as_ref().map(|(text, _)| text.as_str())),
     ]
-}
-
-/// What others wrote cannot break a line.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[derive(Serialize)]
@@ -286,7 +281,7 @@ struct SubagentWire<'a> {
 }
 
 fn written(at: Option<DateTime<Utc>>) -> Option<String> {
-    at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true))
+    at.map(time::timestamp)
 }
 
 impl<'a> SessionWire<'a> {

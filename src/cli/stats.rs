@@ -1,4 +1,4 @@
-//! `opsctl stats`: how long hooks take, and what rules object to.
+//! `opsctl stats`: shows hook durations and denials per rule.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use crate::ledger::Ledger;
 use crate::ledger::decisions::Statistics;
 use crate::model::percentile::{milliseconds, percentile};
 
-/// Show how long each hook took, and how often each rule objected
+/// Show hook durations, and denials per rule
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl stats
   opsctl stats --since 24h --json
 
-Times are those of hooks on commands that act, from the reading of their input to the moment at which nothing is left
-but to write; a hook on any other command writes nothing down.")]
+Durations are those of hooks on commands that act, without the time to record them. Hooks on other commands are not
+recorded.")]
 pub struct StatsArgs {
-    /// Only what happened since: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    /// Only hooks since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -47,7 +47,7 @@ struct TimesWire {
     p99_ms: f64,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let statistics = match Ledger::open_existing(&environment.db_path)? {
@@ -65,7 +65,7 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
 }
 
 impl TimesWire {
-    /// `micros` is ascending.
+    /// `micros` must be sorted.
     fn of(micros: &[i64]) -> Self {
         let at = |percent| milliseconds(percentile(micros, percent));
         Self { calls: micros.len(), p50_ms: at(50), p95_ms: at(95), p99_ms: at(99) }
@@ -77,7 +77,7 @@ fn in_words(stats: &StatsWire) -> String {
     for (event, TimesWire { calls, p50_ms, p95_ms, p99_ms }) in &stats.hooks {
         text += &format!("  {event}: {calls} calls, p50 {p50_ms} ms, p95 {p95_ms} ms, p99 {p99_ms} ms\n");
     }
-    for (title, counts) in [("decisions", &stats.verdicts), ("objections", &stats.rules)] {
+    for (title, counts) in [("decisions", &stats.verdicts), ("denials", &stats.rules)] {
         text += &format!("{title}:\n");
         let mut counts: Vec<_> = counts.iter().collect();
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

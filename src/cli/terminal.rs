@@ -1,26 +1,21 @@
-//! What a terminal has room for.
+//! Fitting text to a terminal.
 
 use std::io::{IsTerminal as _, stdout};
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// The columns of the terminal that the standard output is; `None`: it is none, and has no width.
+/// The width of the terminal in columns; `None` if stdout is not a terminal.
 pub fn width() -> Option<usize> {
     let stdout = stdout();
     if !stdout.is_terminal() {
         return None;
     }
-    // One that does not know its size is taken for a usual one.
+    // A terminal without a known size gets the usual width.
     let columns = rustix::termios::tcgetwinsize(&stdout).map_or(0, |size| size.ws_col);
     Some(if columns == 0 { 80 } else { usize::from(columns) })
 }
 
-/// One line without control characters: names and messages are anybody's.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-/// As much of a line as fits.
+/// Truncates a line to the width.
 pub fn cut(line: &str, width: Option<usize>) -> String {
     let Some(width) = width.filter(|width| line.width() > *width) else { return line.to_owned() };
     let mut room = width.saturating_sub(1);
@@ -33,7 +28,7 @@ pub fn cut(line: &str, width: Option<usize>) -> String {
     line.chars().take_while(fits).chain(['…']).collect()
 }
 
-/// A line as several that fit, broken between words, the later ones further in than the first.
+/// Wraps a line between words; further lines are indented.
 pub fn wrap(line: &str, width: Option<usize>) -> Vec<String> {
     let Some(width) = width else { return vec![line.to_owned()] };
     let indent = line.len() - line.trim_start().len();
@@ -61,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_cut_and_says_so() {
+    fn truncates_long_lines_with_an_ellipsis() {
         for (line, width, shown) in [
             ("abcdef", None, "abcdef"),
             ("abcdef", Some(6), "abcdef"),
@@ -74,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_read_whole_is_wrapped_between_words() {
+    fn wraps_lines_between_words() {
         assert_eq!(wrap("  one two three", Some(10)), ["  one two", "      three"]);
         assert_eq!(wrap("  one two", None), ["  one two"]);
         assert_eq!(wrap("  unbreakable-word x", Some(8)), ["  unbreakable-word", "      x"]);

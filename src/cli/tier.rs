@@ -1,11 +1,11 @@
-//! `opsctl tier`: what a tier may do, for people and as the client's arguments.
+//! `opsctl tier`: shows the rights of a tier.
 
 use clap::Args;
 use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain, print, print_json};
+use super::output::{complain_all, print, print_json};
 use crate::model::policy::{Policy, Tier, TierPolicy};
 use crate::policy::prefixes;
 use crate::render::prompts;
@@ -15,11 +15,11 @@ use crate::runtime::installation;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::runtime::warning::Warning;
 
-/// Show what a tier may do, or print the client's arguments for it
+/// Show the rights of a tier, or print the client's arguments for it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl tier 1
-  opsctl tier 2 --args                                    # one argument a line
+  opsctl tier 2 --args                                    # one argument per line
   opsctl tier 2 --args --null | xargs -0 claude -p 'Mend jellyfin.'
   (IFS='
   '; set -f; claude -p 'Look around.' $(opsctl tier 1 --args))")]
@@ -27,27 +27,25 @@ pub struct TierArgs {
     /// The tier
     #[arg(value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: u8,
-    /// The client's arguments instead: layers 1 and 2
+    /// Print the client's arguments (layers 1 and 2)
     #[arg(long)]
     args: bool,
-    /// With --args: a NUL byte after each argument in the place of a line break
+    /// With --args: end each argument with a NUL byte instead of a line break
     #[arg(long, requires = "args", conflicts_with = "json")]
     null: bool,
-    /// As JSON; with --args as a list
+    /// Print JSON; with --args a list
     #[arg(long)]
     json: bool,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let runner = RunnerEnvironment::of_process();
     let mut warnings = Warning::of_environment(&runner.warnings);
     let policy = installation::in_force(&environment, &mut warnings).installation.policy;
-    for warning in warnings {
-        complain(warning);
-    }
-    // The argument parser knows the numbers of the tiers.
+    complain_all(warnings);
+    // The argument parser accepts only 1 to 3.
     let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);
     let tier_policy = policy.tier(tier);
     let model = runner.model(tier, tier_policy);
@@ -114,7 +112,7 @@ impl<'a> TierWire<'a> {
     }
 }
 
-/// `docker restart, docker stop` as `docker restart|stop`: the list is long, and its programs are few.
+/// Groups commands by program: `docker restart, docker stop` becomes `docker restart|stop`.
 fn by_program(prefixes: &[String]) -> Vec<String> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for prefix in prefixes {

@@ -1,8 +1,9 @@
-//! Times as people write and read them.
+//! Times in arguments and output.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 
 use crate::ledger::time;
+pub use crate::ledger::time::write as timestamp;
 use crate::model::policy::Window;
 pub use crate::model::relative_time::relative_time;
 
@@ -31,12 +32,12 @@ fn moment(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     time::read(text).or_else(|| now.checked_sub_signed(Window::parse(text)?.delta()))
 }
 
-/// A moment in a line: as it is, or how long ago.
+/// Formats a time, absolute or relative.
 pub fn shown(at: Option<DateTime<Utc>>, relative: bool, now: DateTime<Utc>) -> String {
     match at {
         None => "unknown time".to_owned(),
         Some(at) if relative => relative_time(at - now),
-        Some(at) => at.to_rfc3339_opts(SecondsFormat::Secs, true),
+        Some(at) => timestamp(at),
     }
 }
 
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_a_time_or_how_long_ago() {
+    fn parses_times_and_durations_ago() {
         let now = "2026-03-21T14:00:00Z".parse().unwrap();
         for (text, expected) in [
             ("2026-03-20 13:00:00", Some("2026-03-20T13:00:00+00:00")),

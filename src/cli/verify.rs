@@ -1,4 +1,4 @@
-//! `opsctl verify`: whether services are healthy.
+//! `opsctl verify`: checks the health of services.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
-use super::output::{complain, print, print_json};
+use super::output::{complain_all, print, print_json};
 use super::project::environment_in_force;
 use crate::guard::verification;
 use crate::inventory::Installation;
@@ -20,41 +20,39 @@ use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
-/// Check the services that a session acted on, or those named: HTTP, DNS, TCP, containers and units at once
+/// Check the health of services, or of those that a session acted on: HTTP, DNS, TCP, containers and units
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl verify jellyfin adguard
   opsctl verify --session 3f0c2a5e --json
   opsctl verify jellyfin --grace 2m --deadline 3m
 
-Without a service, those of the session in whose shell it runs. Exit code 0: all are healthy, as far as they can be
-checked, or there is nothing to verify; 1: one is not. docs/verify.md explains the states.")]
+Without a service, checks those that the session in whose shell it runs acted on. Exit code 0: all are healthy or cannot
+be checked, or there is nothing to verify; 1: a service is unhealthy. docs/verify.md explains the states.")]
 pub struct VerifyArgs {
     /// Services, by any of their names in hosts.yaml
     #[arg(value_name = "SERVICE")]
     services: Vec<String>,
-    /// The services that this session acted on
+    /// Check the services that this session acted on
     #[arg(long, value_name = "ID", conflicts_with = "services")]
     session: Option<String>,
-    /// How long all checks together are given; `policy.verify.deadline` without it
+    /// Timeout for all checks together; default: `policy.verify.deadline`
     #[arg(long, value_name = "DURATION", value_parser = super::time::duration)]
     deadline: Option<Window>,
-    /// How long a service may take to become healthy; `policy.verify.grace` without it
+    /// Time for a service to become healthy; default: `policy.verify.grace`
     #[arg(long, value_name = "DURATION", value_parser = super::time::duration)]
     grace: Option<Window>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let mut warnings = Warning::of_environment(&environment.warnings);
     let installation = installation::in_force(&environment, &mut warnings).installation;
-    for warning in warnings {
-        complain(warning);
-    }
+    complain_all(warnings);
     let grace = args.grace.unwrap_or(installation.policy.verify.grace);
     let deadline = args.deadline.unwrap_or(installation.policy.verify.deadline).duration();
     let subjects = if args.services.is_empty() {
@@ -82,7 +80,7 @@ fn of_session(
     installation: &Installation,
     grace: Window,
 ) -> Result<Vec<Subject>, Failure> {
-    // The agent knows its session by the client's name; whoever started it may have given it another.
+    // The agent knows the client's session id, which may differ from opsctl's.
     let own = environment.client_session.as_deref();
     let session = match args.session.as_deref() {
         Some(named) if Some(named) != own => Some(named),
@@ -124,7 +122,7 @@ fn in_words(report: &Report) -> String {
     text
 }
 
-/// To the microsecond: more digits are noise.
+/// Milliseconds, rounded to microseconds.
 fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
@@ -138,7 +136,7 @@ struct VerifyWire<'a> {
 #[derive(Serialize)]
 struct ServiceWire<'a> {
     name: &'a str,
-    /// `null`: no check could be carried out.
+    /// `null` if no check was possible.
     healthy: Option<bool>,
     checks: Vec<CheckWire<'a>>,
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::find::{Walk, is_glob};
 use super::role;
-use super::text::{Reading, Skipped, TextFile, plain};
+use super::text::{Reading, Skipped, TextFile};
 use crate::guard::screen;
 use crate::inventory::compiled::{Compiled, PolicyHeader};
 use crate::model::event::ToolFile;
+use crate::model::plain_text::shortened;
 use crate::plain_file;
 use crate::policy::{file_entry, glob};
 use crate::runtime::environment::Environment;
@@ -163,11 +164,11 @@ impl<'a> Loader<'a> {
             return None;
         }
         let whole = bytes.len() as u64 >= size;
-        Some(TextFile { name: self.shown(path), path: plain(shown, 1000), text, whole, size })
+        Some(TextFile { name: self.shown(path), path: shortened(shown, 1000), text, whole, size })
     }
 
     fn skip(&mut self, what: &str, why: String) {
-        let skipped = Skipped { what: plain(what, 200), why };
+        let skipped = Skipped { what: shortened(what, 200), why };
         if !self.reading.skipped.contains(&skipped) {
             self.reading.skipped.push(skipped);
         }
@@ -188,7 +189,7 @@ impl<'a> Loader<'a> {
     /// The path for display, relative to the project if it is inside.
     fn shown(&self, path: &Path) -> String {
         let inside = path.strip_prefix(&self.project).unwrap_or(path);
-        plain(&inside.to_string_lossy(), 200)
+        shortened(&inside.to_string_lossy(), 200)
     }
 }
 

@@ -11,6 +11,7 @@ pub mod usage;
 
 use crate::inventory::compiled::Compiled;
 use crate::model::context::{ContextPolicy, is_role};
+use crate::model::plain_text::shortened;
 use crate::model::policy::Tier;
 use crate::runtime::environment::Environment;
 use load::{Loader, Trust};
@@ -41,7 +42,7 @@ pub fn gather(reader: Reader<'_>, compiled: &Compiled, environment: &Environment
         None => {}
         Some(role) if is_role(role) => of_role(role, policy, &mut loader),
         Some(role) => loader.reading.skipped.push(Skipped {
-            what: format!("the role `{}`", text::plain(role, 64)),
+            what: format!("the role `{}`", shortened(role, 64)),
             why: "CLAUDE_SESSION_ROLE is a name of letters, digits, `.`, `_` and `-`".to_owned(),
         }),
     }

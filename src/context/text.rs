@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::model::plain_text::shortened;
+
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextFile {
@@ -134,7 +136,7 @@ impl Reading {
         if self.skipped.is_empty() {
             return String::new();
         }
-        let line = |Skipped { what, why }: &Skipped| format!("  {what}: {}", plain(why, 200));
+        let line = |Skipped { what, why }: &Skipped| format!("  {what}: {}", shortened(why, 200));
         let all: Vec<String> = self.skipped.iter().map(line).collect();
         format!("\nNot included:\n{}", lines(&all, 0, NAMES_BYTES))
     }
@@ -192,15 +194,6 @@ fn beginning(text: &str, bytes: usize) -> &str {
         Some(line) if end < text.len() && line * 4 >= end * 3 => cut.get(..line).unwrap_or(cut),
         _ => cut,
     }
-}
-
-/// Replaces control characters and truncates to `chars` characters.
-pub fn plain(text: &str, chars: usize) -> String {
-    let mut plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(chars).collect();
-    if text.chars().nth(chars).is_some() {
-        plain.push('…');
-    }
-    plain
 }
 
 #[cfg(test)]

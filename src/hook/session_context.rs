@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use crate::context::text::{Reading, plain};
+use crate::context::text::Reading;
 use crate::guard::budgets::ServiceBudget;
 use crate::ledger::Event;
+use crate::model::plain_text::shortened;
 use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
 
@@ -91,7 +92,8 @@ pub fn render(state: &State<'_>, bytes: usize) -> String {
     let problems = match state.problems {
         [] => String::new(),
         problems => {
-            let lines: Vec<String> = problems.iter().map(|line| format!("  {}", plain(line, 300))).collect();
+            let lines: Vec<String> =
+                problems.iter().map(|line| format!("  {}", shortened(line, 300))).collect();
             format!(
                 "Open Problems:\n{}\n\n",
                 section(&lines, room.problems, |left| format!("{left} more problems"))
@@ -160,7 +162,7 @@ fn budget_line(budget: &ServiceBudget) -> String {
     // A long name is cut, the numbers after it are not.
     format!(
         "  {}",
-        ServiceBudget { service: plain(&budget.service, NAME_CHARS), ..budget.clone() }.in_words()
+        ServiceBudget { service: shortened(&budget.service, NAME_CHARS), ..budget.clone() }.in_words()
     )
 }
 
@@ -168,9 +170,9 @@ fn event_line(event: &Event) -> String {
     format!(
         "  {} | {} | {} | {}",
         event.at.map_or_else(|| "unknown time".to_owned(), timestamp),
-        plain(&event.level, 16),
-        event.service.as_deref().map_or_else(|| "-".to_owned(), |service| plain(service, NAME_CHARS)),
-        plain(&event.message, MESSAGE_CHARS),
+        shortened(&event.level, 16),
+        event.service.as_deref().map_or_else(|| "-".to_owned(), |service| shortened(service, NAME_CHARS)),
+        shortened(&event.message, MESSAGE_CHARS),
     )
 }
 
@@ -179,7 +181,7 @@ fn hosts(hosts: &[Found<'_>], bytes: usize) -> String {
     let mut hosts: Vec<&Found<'_>> = hosts.iter().collect();
     hosts.sort_by_key(|host| matches!(host.reachability, Reachability::Reachable(_)));
     let line = |Found { host, reachability }: &&Found<'_>| {
-        let (name, address) = (plain(&host.name, NAME_CHARS), plain(&host.address, NAME_CHARS));
+        let (name, address) = (shortened(&host.name, NAME_CHARS), shortened(&host.address, NAME_CHARS));
         format!("  {name} ({address}): {}", reachability.as_str())
     };
     let all: Vec<String> = hosts.iter().map(line).collect();

@@ -4,10 +4,10 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use super::answer::Remarks;
 use super::session_context::section;
-use crate::context::text::plain;
 use crate::ledger::sessions::{News, WhichSessions};
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
+use crate::model::plain_text::shortened;
 use crate::model::session::{Session, State, SubagentRow};
 use crate::runtime::environment::Environment;
 use crate::runtime::mission;
@@ -50,7 +50,7 @@ pub fn add_summary(
         Err(error) => {
             remarks.context.push(format!(
                 "What happened since this session was last seen is not known: {}",
-                plain(&error.to_string(), MESSAGE_CHARS)
+                shortened(&error.to_string(), MESSAGE_CHARS)
             ));
             remarks.warnings.push(error.into());
         }
@@ -125,30 +125,35 @@ fn in_words(own: &str, summary: &Summary, since: Option<DateTime<Utc>>) -> Strin
 
 fn session_line(session: &Session) -> String {
     let state = match (session.state, session.end_reason.as_deref()) {
-        (State::Ended, Some(reason)) => format!("ended ({})", plain(reason, 32)),
+        (State::Ended, Some(reason)) => format!("ended ({})", shortened(reason, 32)),
         (state, _) => state.as_str().to_owned(),
     };
     let at = session.ended.or(session.last_seen).map_or_else(|| "unknown time".to_owned(), time);
-    let role = session.role.as_deref().map_or_else(|| "-".to_owned(), |role| plain(role, 32));
-    let status = session.status.as_ref().map(|(text, _)| format!(" | {}", plain(text, MESSAGE_CHARS)));
-    format!("  {at} | {} | {role} | {state}{}", plain(&session.id, 40), status.unwrap_or_default())
+    let role = session.role.as_deref().map_or_else(|| "-".to_owned(), |role| shortened(role, 32));
+    let status = session.status.as_ref().map(|(text, _)| format!(" | {}", shortened(text, MESSAGE_CHARS)));
+    format!("  {at} | {} | {role} | {state}{}", shortened(&session.id, 40), status.unwrap_or_default())
 }
 
 fn subagent_line(subagent: &SubagentRow) -> String {
     let at = subagent.ended.map_or_else(|| "unknown time".to_owned(), time);
-    let kind = subagent.kind.as_deref().map_or_else(|| "-".to_owned(), |kind| plain(kind, 40));
-    format!("  {at} | {} | {kind}", plain(&subagent.id, 40))
+    let kind = subagent.kind.as_deref().map_or_else(|| "-".to_owned(), |kind| shortened(kind, 40));
+    format!("  {at} | {} | {kind}", shortened(&subagent.id, 40))
 }
 
 fn news_line(news: &News, own: &str) -> String {
     let News { at, session, kind, service, words } = news;
     let session = match session.as_deref() {
         Some(session) if session == own => "this session".to_owned(),
-        Some(session) => plain(session, 40),
+        Some(session) => shortened(session, 40),
         None => "-".to_owned(),
     };
-    let service = service.as_deref().map_or_else(|| "-".to_owned(), |service| plain(service, 64));
-    format!("  {} | {session} | {} | {service} | {}", time(*at), plain(kind, 40), plain(words, MESSAGE_CHARS))
+    let service = service.as_deref().map_or_else(|| "-".to_owned(), |service| shortened(service, 64));
+    format!(
+        "  {} | {session} | {} | {service} | {}",
+        time(*at),
+        shortened(kind, 40),
+        shortened(words, MESSAGE_CHARS)
+    )
 }
 
 fn time(time: DateTime<Utc>) -> String {

@@ -12,6 +12,7 @@ pub mod message;
 pub mod mode;
 pub mod notice;
 pub mod percentile;
+pub mod plain_text;
 pub mod policy;
 pub mod relative_time;
 pub mod rules;

@@ -1,8 +1,9 @@
 //! Formatting of times, amounts and names.
 
-use chrono::{DateTime, Datelike as _, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
 use serde::Serialize;
 
+use crate::ledger::time;
 use crate::model::relative_time::relative_time;
 use crate::model::thousands;
 
@@ -24,11 +25,7 @@ impl Moment {
     /// The forms of `at` as of `now`.
     pub fn of(at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
         let form = if at.year() == now.year() { "%-d %b %H:%M UTC" } else { "%-d %b %Y %H:%M UTC" };
-        Self {
-            iso: at.to_rfc3339_opts(SecondsFormat::Secs, true),
-            shown: at.format(form).to_string(),
-            relative: relative_time(at - now),
-        }
+        Self { iso: time::write(at), shown: at.format(form).to_string(), relative: relative_time(at - now) }
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
+use crate::ledger::time;
 use crate::model::policy::Tier;
 
 /// A log that cannot be written.
@@ -53,5 +54,5 @@ impl Log {
 
 /// A line of opsctl for the log.
 pub fn own(key: &str, value: impl Into<Value>, now: DateTime<Utc>) -> Value {
-    json!({"type": "opsctl", "at": now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true), key: value.into()})
+    json!({"type": "opsctl", "at": time::write(now), key: value.into()})
 }

@@ -58,7 +58,7 @@ pub fn complete(of_tier: &str, dry_run: bool, handoff: Option<&Handoff>) -> Stri
     prompt.push('\n');
     if dry_run {
         prompt.push_str(
-            "\n## Dry run\n\nThis is a dry run: whatever would change something is denied, and nothing is handed over.\nSay what you would do, and why.\n",
+            "\n## Dry run\n\nThis is a dry run: every change is denied, and nothing is handed over.\nSay what you would do, and why.\n",
         );
     }
     if let Some(handoff) = handoff {

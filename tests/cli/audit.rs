@@ -108,7 +108,7 @@ fn denials_of_an_earlier_release_stay_in_the_audit() {
 }
 
 #[test]
-fn statistics_tell_times_and_objections() {
+fn stats_shows_durations_and_denials() {
     let sandbox = incident();
     let run = sandbox.opsctl(&["stats", "--json"], b"");
     let json: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -121,7 +121,7 @@ fn statistics_tell_times_and_objections() {
     let [p50, p99] = ["p50_ms", "p99_ms"].map(|name| json["hooks"]["pre-tool-use"][name].as_f64().unwrap());
     assert!(0.0 < p50 && p50 <= p99, "{json}");
     let run = sandbox.opsctl(&["stats"], b"");
-    assert!(run.stdout.contains("objections:\n  budget: 1\n  forbidden: 1\n"), "{run:?}");
+    assert!(run.stdout.contains("denials:\n  budget: 1\n  forbidden: 1\n"), "{run:?}");
     let empty = Sandbox::new().opsctl(&["stats", "--since", "1h"], b"");
-    assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), "hooks:\ndecisions:\nobjections:\n"));
+    assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), "hooks:\ndecisions:\ndenials:\n"));
 }

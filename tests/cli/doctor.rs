@@ -68,7 +68,12 @@ fn a_file_that_was_changed_after_rendering_is_named() {
 fn hooks_that_call_a_program_that_is_gone_are_found() {
     let sandbox = installation();
     sandbox.opsctl(&["render", "--opsctl", "/nowhere/opsctl"], b"");
-    assert_failed(&quick(&sandbox), "program", "/nowhere/opsctl, which cannot be run", "put opsctl there");
+    assert_failed(
+        &quick(&sandbox),
+        "program",
+        "/nowhere/opsctl, which cannot be executed",
+        "install opsctl there",
+    );
 }
 
 #[test]
@@ -166,8 +171,7 @@ fn people_read_a_line_for_each_finding_and_one_for_its_remedy() {
     sandbox.write(".claude/settings.json", "{}");
     let run = sandbox.opsctl(&["doctor", "--quick"], b"");
     assert!(run.stdout.contains("ok       state folder: "), "{}", run.stdout);
-    let remedy =
-        "FAILED   program: no hook calls opsctl: nothing holds the agent\n           run `opsctl render`\n";
+    let remedy = "FAILED   program: no hook calls opsctl: the agent is not restricted\n           run `opsctl render`\n";
     assert!(run.stdout.contains(remedy), "{}", run.stdout);
 }
 
@@ -232,7 +236,7 @@ fn hooks_are_listed_by_file_with_what_keeps_them_from_running() {
     assert!(lines[4].ends_with("/opsctl hook session-start"), "{}", run.stdout);
     assert!(lines.contains(&"user: home/settings.json"), "{}", run.stdout);
     assert!(lines.contains(&"  PreToolUse Bash: command lint 'two words' (of others)"), "{}", run.stdout);
-    let warning = "warning  hooks: a hook of others before a tool, such as `lint 'two words'` in home/settings.json: it may replace the command that opsctl has read";
+    let warning = "warning  hooks: a hook from other sources before a tool call, such as `lint 'two words'` in home/settings.json: it may replace the command after opsctl has checked it";
     assert!(lines.contains(&warning), "{}", run.stdout);
     // An operator's own are meant.
     sandbox
@@ -250,7 +254,7 @@ fn hooks_that_are_switched_off_or_lost_are_found() {
     let sandbox = installation().with("CLAUDE_CONFIG_DIR", "home");
     sandbox.write(".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
     let run = quick(&sandbox);
-    assert_failed(&run, "hooks", "do not run: `disableAllHooks` in ", "remove what is in the way");
+    assert_failed(&run, "hooks", "do not run: `disableAllHooks` in ", "remove the cause");
     assert_eq!(hooks(&sandbox).code, Some(1));
     sandbox.write(".claude/settings.local.json", "{");
     let (condition, what, _) = finding(&quick(&sandbox), "hooks");

@@ -73,7 +73,7 @@ fn what_cannot_be_followed_is_not_put_down() {
     for (text, why) in [
         ("{".to_owned(), "line 1, column 1"),
         (good(2).to_string(), "of tier 2 recommends tier 2"),
-        ("x".repeat(70_000), "65536 are the most"),
+        ("x".repeat(70_000), "at most 65536 are allowed"),
     ] {
         let run = sandbox.opsctl(&["handoff", "write"], text.as_bytes());
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.lines().count()), (Some(1), "", 1), "{run:?}");
@@ -134,7 +134,7 @@ fn beyond_the_highest_tier_a_person_is_needed() {
     let event = sandbox.sql("SELECT level, service, message FROM events");
     assert_eq!(
         event,
-        "critical|jellyfin|Needs a person: handed over to tier 3: jellyfin, and CLAUDEOPS_MAX_TIER is 2"
+        "critical|jellyfin|Needs attention: handed over to tier 3: jellyfin, but CLAUDEOPS_MAX_TIER is 2"
     );
 }
 

@@ -127,7 +127,7 @@ fn a_settings_file_that_cannot_be_kept_is_not_lost() {
     let run = sandbox.opsctl(&["render"], b"");
     assert_eq!(run.code, Some(1));
     assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
-    assert!(run.stderr.contains("line 1") && run.stderr.contains("mend it or move it away"), "{run:?}");
+    assert!(run.stderr.contains("line 1") && run.stderr.contains("correct it or move it away"), "{run:?}");
     assert_eq!(sandbox.read(FILES[0]), "{ half written");
     assert!(!sandbox.path(FILES[1]).exists());
 }
@@ -208,7 +208,7 @@ fn check_sees_managed_settings_that_differ() {
     sandbox.write("etc/managed-settings.json", &weaker);
     let run = sandbox.opsctl(&check, b"");
     assert_eq!((run.code, run.stderr.lines().count()), (Some(1), 1), "{run:?}");
-    assert!(run.stderr.contains("etc/managed-settings.json is not as hosts.yaml says"), "{run:?}");
+    assert!(run.stderr.contains("etc/managed-settings.json is out of date with hosts.yaml"), "{run:?}");
 }
 
 #[test]

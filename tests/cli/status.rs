@@ -41,7 +41,7 @@ fn hosts_sessions_and_failures_are_in_one_look() {
     let sandbox = homelab();
     let text = status(&sandbox, &[]);
     for line in [
-        "  commands of the last day that could not be judged: 1; `opsctl audit --rule on_failure` lists them\n",
+        "  commands of the last day that could not be checked: 1; `opsctl audit --rule on_failure` lists them\n",
         "hosts:\n  attic (192.0.2.1): unreachable\n  ie01 (127.0.0.1): reachable in ",
         " | tier 1, haiku | running\n",
         " | tier 2, sonnet | timeout | 40 turns | 2700s | $0.500\n",
@@ -119,7 +119,7 @@ fn of_a_hundred_services_and_hosts_what_is_in_order_is_counted() {
     sandbox.write("cooldown.json", "{}");
     passes(&sandbox.before("t1", "docker restart s7"));
     let text = status(&sandbox, &[]);
-    let expected = "  s7: 1/2 restarts (4h), 0/1 redeployments (24h)\n  99 more services with nothing used: 0/2 restarts, 0/1 redeployments each\n";
+    let expected = "  s7: 1/2 restarts (4h), 0/1 redeployments (24h)\n  99 more services without usage: 0/2 restarts, 0/1 redeployments each\n";
     assert!(text.contains(expected), "{text}");
     assert!(
         text.contains("hosts:\n  gone (192.0.2.1): unreachable\n  100 more hosts: reachable\n"),

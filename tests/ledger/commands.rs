@@ -239,7 +239,7 @@ fn a_reader_that_goes_away_ends_what_is_followed() {
 #[test]
 fn status_shows_what_waits_for_a_person_and_no_colours_in_a_pipe() {
     let sandbox = Sandbox::new();
-    assert!(!ok(&sandbox.opsctl(&["status"], b"")).contains("waiting for a person"));
+    assert!(!ok(&sandbox.opsctl(&["status"], b"")).contains("needs attention"));
     for id in ["t1", "t2"] {
         passes(&sandbox.before(id, "docker restart jellyfin"));
         passes(&sandbox.after(id, "docker restart jellyfin"));
@@ -249,7 +249,7 @@ fn status_shows_what_waits_for_a_person_and_no_colours_in_a_pipe() {
              ('verify/x', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'critical', 'x is down' || char(27) || '[31m', '', 'text', '', 'failed')",
     );
     let text = ok(&sandbox.opsctl(&["status"], b"")).to_owned();
-    assert!(text.contains("waiting for a person:\n  2"), "{text}");
+    assert!(text.contains("needs attention:\n  2"), "{text}");
     assert!(text.contains(" | x is down [31m\n  notifications not delivered: 1;"), "{text}");
     assert!(text.contains("  jellyfin: 2/2 restarts (4h)") && text.contains(" (in 3h59m)\n"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");

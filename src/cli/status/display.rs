@@ -1,18 +1,18 @@
-//! The look in words and colours.
+//! Formats the status as coloured text.
 
 use anstyle::{AnsiColor, Style};
-use chrono::SecondsFormat;
 
 use super::overview::{Known, Status};
-use crate::cli::terminal::{cut, plain, wrap};
+use crate::cli::terminal::{cut, wrap};
 use crate::cli::{events, time};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
 use crate::ledger::client_runs::Run;
 use crate::ledger::notices::Problem;
 use crate::model::inventory::Host;
+use crate::model::plain_text::plain;
 use crate::probe::icmp::Reachability;
 
-/// Services with nothing used, and hosts that answer, beyond this many are counted.
+/// The maximum number of listed services without usage, and of listed reachable hosts; beyond it they are counted.
 const MOST_IDLE: usize = 12;
 
 const TITLE: Style = Style::new().bold();
@@ -21,15 +21,17 @@ const WARNING: Style = AnsiColor::Yellow.on_default();
 const CRITICAL: Style = AnsiColor::Red.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
-/// All of it, as wide as there is room; `None`: any width will do.
+/// Formats the status for a terminal of this width; `None` for any width.
 pub fn render(status: &Status, width: Option<usize>) -> String {
     let page = Page { width };
-    let tier = status.tier.map_or_else(|| "none, budgets hold".to_owned(), |tier| tier.to_string());
-    let mut text = format!("{} {tier}\n", styled(TITLE, "tier:"));
-    let waiting = waiting(status);
-    if !waiting.is_empty() {
-        text += &page.title("waiting for a person:");
-        text.extend(waiting.iter().map(|line| page.whole(CRITICAL, line)));
+    let mut text = match status.tier {
+        Some(tier) => format!("{} {tier}\n", styled(TITLE, "tier:")),
+        None => "no tier set; budgets are enforced\n".to_owned(),
+    };
+    let attention = attention(status);
+    if !attention.is_empty() {
+        text += &page.title("needs attention:");
+        text.extend(attention.iter().map(|line| page.whole(CRITICAL, line)));
     }
     text += &page.title("budgets:");
     text += &page.budgets(status);
@@ -53,15 +55,15 @@ pub fn render(status: &Status, width: Option<usize>) -> String {
     text
 }
 
-/// What waits for a person, a line each.
-fn waiting(status: &Status) -> Vec<String> {
+/// What needs attention, one line each.
+fn attention(status: &Status) -> Vec<String> {
     let Known { problems, undelivered, unchecked, .. } = &status.known;
     let mut lines: Vec<String> = problems
         .iter()
         .map(|Problem { title, at }| format!("{} | {}", time::shown(*at, false, status.now), plain(title)))
         .collect();
     if status.guard_failures > 0 {
-        lines.push(format!("guard failures that wait for the ledger: {}", status.guard_failures));
+        lines.push(format!("guard failures that are not recorded yet: {}", status.guard_failures));
     }
     if *unchecked > 0 {
         lines.push(format!(
@@ -74,7 +76,7 @@ fn waiting(status: &Status) -> Vec<String> {
     lines
 }
 
-/// Where it is shown.
+/// The page that is formatted.
 struct Page {
     width: Option<usize>,
 }
@@ -84,12 +86,12 @@ impl Page {
         format!("\n{}\n", styled(TITLE, &cut(title, self.width)))
     }
 
-    /// As much as fits: another verb shows the whole.
+    /// A line, truncated to the width.
     fn line(&self, style: Style, line: &str) -> String {
         format!("{}\n", styled(style, &cut(&format!("  {line}"), self.width)))
     }
 
-    /// On as many lines as it needs.
+    /// A line, wrapped to the width.
     fn whole(&self, style: Style, line: &str) -> String {
         let lines = wrap(&format!("  {line}"), self.width);
         lines.iter().map(|line| format!("{}\n", styled(style, line))).collect()
@@ -111,13 +113,13 @@ impl Page {
             let more = if text.is_empty() { "" } else { "more " };
             text += &self.whole(
                 GOOD,
-                &format!("{} {more}services with nothing used: {} each", idle.len(), budget.idle_in_words()),
+                &format!("{} {more}services without usage: {} each", idle.len(), budget.idle_in_words()),
             );
         }
         text
     }
 
-    /// Those that do not answer first.
+    /// The hosts, unreachable ones first.
     fn hosts(&self, hosts: &[(Host, Reachability)]) -> String {
         let line = |(host, found): &(Host, Reachability)| {
             let (style, rtt) = match found {
@@ -171,7 +173,7 @@ fn budget_in_words(budget: &ServiceBudget, status: &Status) -> String {
     );
     for (name, kind) in [("restart", restart), ("redeployment", redeployment)] {
         if let Some(next) = kind.next_allowed {
-            let at = next.to_rfc3339_opts(SecondsFormat::Secs, true);
+            let at = time::timestamp(next);
             words += &format!("; next {name} {at} ({})", time::relative_time(next - status.now));
         }
     }

@@ -1,4 +1,4 @@
-//! `opsctl status`: where things stand, in one look.
+//! `opsctl status`: shows the current state.
 
 mod display;
 mod overview;
@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::thread::sleep;
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Serialize;
 
@@ -18,31 +18,32 @@ use super::failure::Failure;
 use super::hosts::HostWire;
 use super::output::print_json;
 use super::terminal;
+use super::time::timestamp;
 use crate::ledger::client_runs::Run;
 use overview::{Known, Status};
 
-/// Show what waits for a person, the tier, budgets, hosts, latest sessions with their cost, and latest events
+/// Show what needs attention, the tier, budgets, hosts, and the latest sessions and events
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl status
-  opsctl status --watch          # again every two seconds; Ctrl-C ends it
-  opsctl status --no-hosts       # without a look at the hosts
+  opsctl status --watch          # refresh every two seconds; Ctrl-C ends it
+  opsctl status --no-hosts       # without pinging hosts
   opsctl status --json
 
-Hosts are looked at now, for a second at most; with all of them up that takes a moment. On a terminal it has colours
-and its width; NO_COLOR takes the colours out.")]
+Pings hosts for at most one second. On a terminal, lines fit its width and are coloured; NO_COLOR disables colours.")]
 pub struct StatusArgs {
-    /// Again every two seconds, until it is ended
+    /// Refresh every two seconds
     #[arg(long)]
     watch: bool,
-    /// Do not look whether the hosts answer
+    /// Do not ping hosts
     #[arg(long)]
     no_hosts: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+/// The interval of `--watch`.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
@@ -95,10 +96,10 @@ impl<'a> SessionWire<'a> {
 }
 
 fn time(at: Option<DateTime<Utc>>) -> Option<String> {
-    at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true))
+    at.map(timestamp)
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
     loop {
         let status = Status::at(Utc::now(), args.no_hosts)?;
@@ -109,7 +110,7 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
             let clear = if args.watch { "\x1b[2J\x1b[H" } else { "" };
             let text = display::render(&status, terminal::width());
             if write!(stdout, "{clear}{text}").and_then(|()| stdout.flush()).is_err() {
-                // The reader has gone away.
+                // The reader has closed the pipe.
                 return Ok(OK);
             }
         }
@@ -137,7 +138,7 @@ impl Status {
                 .map(|hosts| hosts.iter().map(|(host, found)| HostWire::new(host, *found)).collect()),
             sessions: sessions.iter().map(SessionWire::new).collect(),
             sessions_last_day: *sessions_of_the_day,
-            // To the hundredth of a cent: more digits are noise.
+            // Rounded to hundredths of a cent.
             cost_usd_last_day: (cost_of_the_day * 1e4).round() / 1e4,
             events: self.events.iter().map(EventWire::new).collect(),
         })

@@ -1,4 +1,4 @@
-//! What the status shows, read at one moment.
+//! The data of the status.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::cli::events;
 use crate::cli::failure::Failure;
-use crate::cli::output::complain;
+use crate::cli::output::complain_all;
 use crate::cli::project::environment_in_force;
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::guard::failures;
@@ -21,19 +21,19 @@ use crate::probe::icmp::Reachability;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
-/// The events that are shown.
+/// The number of events that are shown.
 const EVENTS: u32 = 10;
 
-/// The sessions that are shown.
+/// The number of sessions that are shown.
 const SESSIONS: usize = 5;
 
-/// More sessions than a day has room for.
+/// The maximum number of sessions or decisions that are read for a day.
 const SESSIONS_OF_A_DAY: u32 = 10_000;
 
-/// Who looks does not want to wait: a host that is up answers in milliseconds.
+/// The timeout for pinging all hosts.
 const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
 
-/// Everything that is shown.
+/// The data of the status.
 pub struct Status {
     pub now: DateTime<Utc>,
     pub tier: Option<u8>,
@@ -45,14 +45,14 @@ pub struct Status {
     pub events: Vec<Event>,
 }
 
-/// What the ledger holds.
+/// The part of the data from the ledger.
 #[derive(Default)]
 pub struct Known {
     pub problems: Vec<Problem>,
     pub undelivered: u32,
-    /// Commands of the last day that could not be judged.
+    /// The number of commands of the last day that could not be checked.
     pub unchecked: usize,
-    /// The latest, newest first.
+    /// The latest sessions, newest first.
     pub sessions: Vec<Run>,
     pub sessions_of_the_day: usize,
     pub cost_of_the_day: f64,
@@ -70,9 +70,7 @@ impl Status {
             found.into_iter().map(|Found { host, reachability }| (host.clone(), reachability)).collect()
         });
         let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut warnings);
-        for warning in warnings {
-            complain(warning);
-        }
+        complain_all(warnings);
         let known = match Ledger::open_existing(&environment.db_path)? {
             Some(ledger) => Known::from(&ledger, now)?,
             None => Known::default(),

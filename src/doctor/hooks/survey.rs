@@ -7,7 +7,11 @@ use serde_json::Value;
 
 use super::sources::{Scope, Source};
 use crate::model::event::EVENT_NAMES;
+use crate::model::plain_text::shortened;
 use crate::render::{VERIFIER, has_readable_matcher, is_hook_readable, is_marked};
+
+/// The maximum length of a displayed command line or prompt, in characters.
+const LONGEST: usize = 100;
 
 /// Why hooks do not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -199,7 +203,7 @@ fn read(event: &str, group: &Value, hook: &Value, source: usize) -> Hook {
         "mcp_tool" => {
             format!("{} {}", text(hook, "server").unwrap_or_default(), text(hook, "tool").unwrap_or_default())
         }
-        _ => shortened(prompt.lines().next().unwrap_or_default()),
+        _ => shortened(prompt.lines().next().unwrap_or_default(), LONGEST),
     };
     let origin = if is_marked(group) {
         Origin::Inventory
@@ -215,7 +219,7 @@ fn read(event: &str, group: &Value, hook: &Value, source: usize) -> Hook {
         answers: hook.get("async") != Some(&Value::Bool(true))
             && !matches!(kind.as_str(), "prompt" | "agent"),
         kind,
-        runs: shortened(&runs),
+        runs: shortened(&runs, LONGEST),
         origin,
         source,
         ignored: None,
@@ -239,14 +243,4 @@ fn command_line(hook: &Value) -> String {
         }
     };
     std::iter::once(command.to_owned()).chain(args.map(quoted)).collect::<Vec<_>>().join(" ")
-}
-
-/// Replaces control characters and truncates to 100 characters.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 100;
-    let mut line: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        line.push('…');
-    }
-    line
 }

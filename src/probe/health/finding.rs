@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::model::plain_text::shortened;
+
 /// The result of a health check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -124,8 +126,5 @@ impl State {
 
 /// Text of another program for a line of output: without control characters, at most 160 characters.
 pub fn plain(text: &str) -> String {
-    const MOST: usize = 160;
-    let plain: String =
-        text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect();
-    if text.trim().chars().nth(MOST).is_some() { plain + "…" } else { plain }
+    shortened(text.trim(), 160)
 }

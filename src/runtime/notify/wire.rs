@@ -1,6 +1,6 @@
 //! The JSON form of a notice for the detached process that records and delivers it.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::time;
@@ -46,13 +46,12 @@ struct EventWire {
 impl Raised {
     /// Formats it as one line of JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        let time = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Secs, true);
         let Notice { key, quiet_until, level, title, body, tags } = &self.notice;
         serde_json::to_string(&RaisedWire {
             session: self.session.clone(),
-            at: time(self.at),
+            at: time::write(self.at),
             key: key.clone(),
-            quiet_until: quiet_until.map(time),
+            quiet_until: quiet_until.map(time::write),
             level: level.as_str().to_owned(),
             title: title.clone(),
             body: body.text().chars().take(BODY_CHARS).collect(),
