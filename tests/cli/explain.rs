@@ -19,6 +19,12 @@ fn the_json_is_that_of_the_contract() {
         json!({
             "command": command,
             "complaints": [],
+            "effect": "acts",
+            "parts": [
+                {"command": "ssh root@ie01 sudo docker restart jellyfin", "effect": "reads", "why": "it runs the command below it"},
+                {"command": "sudo docker restart jellyfin   [on ie01]", "effect": "reads", "why": "it runs the command below it"},
+                {"command": "docker restart jellyfin   [on ie01]", "effect": "acts", "why": "it is a restart"}
+            ],
             "actions": [{"kind": "restart", "verb": "restart", "service": "jellyfin", "host": "ie01",
                 "via": ["ssh", "sudo"], "repeats": false, "evidence": "docker restart jellyfin"}],
             "decision": "allow",
@@ -85,7 +91,7 @@ fn the_hook_and_explain_give_the_same_reasons() {
         (vec![], "Bash", json!({"command": "docker system prune -af"}), Some("Never allowed (rule prune)")),
         (vec![mission], "Bash", json!({"command": "mail -s x a@example.net < f"}), Some("In mission mode")),
         (vec![dry_run], "Bash", restart, Some("Dry run (CLAUDEOPS_DRY_RUN)")),
-        (vec![dry_run], "Write", json!({"file_path": "/tmp/x", "content": "y"}), Some("Dry run")),
+        (vec![dry_run], "Write", json!({"file_path": "/srv/x", "content": "y"}), Some("Dry run")),
         (vec![], "Write", json!({"file_path": "/tmp/x", "content": "y"}), None),
         (
             vec![],
@@ -153,10 +159,10 @@ fn a_tool_call_is_explained_in_words() {
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
     assert!(
         run.stdout
-            .starts_with("what runs:\n  write /etc/x\nactions:\n  none\ndecision: deny\n  Protected: `")
+            .starts_with("what runs:\n  write /etc/x\neffect: changes\n  changes: `write /etc/x`: it writes `/etc/x`\nactions:\n  none\ndecision: deny\n  Protected: `")
     );
     let unknown = sandbox.opsctl(&["explain", r#"{"tool_name":"WebFetch","tool_input":{}}"#], b"");
-    assert_eq!(unknown.stdout, "what runs:\n  nothing\nactions:\n  none\ndecision: allow\n");
+    assert_eq!(unknown.stdout, "what runs:\n  nothing\neffect: reads\nactions:\n  none\ndecision: allow\n");
 }
 
 #[test]

@@ -303,7 +303,7 @@ fn a_dry_run_changes_nothing_and_says_so() {
             assert_eq!(run.code, Some(2), "{command}: {run:?}");
             assert!(run.stderr.contains("Dry run (CLAUDEOPS_DRY_RUN): "), "{run:?}");
         }
-        let write = json!({"cwd": "/app", "tool_input": {"file_path": "/tmp/x", "content": "y"}});
+        let write = json!({"cwd": "/app", "tool_input": {"file_path": "/srv/x", "content": "y"}});
         assert_eq!(sandbox.hook("pre-tool-use", &write).code, Some(2));
         let ls = sandbox.before("t2", "docker ps; docker logs jellyfin");
         assert_eq!((ls.code, ls.stderr.as_str()), (Some(0), note));

@@ -1,6 +1,7 @@
 //! Programs of `awk`: `system`, pipes and output redirections do more than read.
 
-use super::{Proof, Why};
+use super::proof::Proof;
+use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::model::effect::Effect;

@@ -1,6 +1,7 @@
 //! The expression of `find`, and the mode of archivers.
 
-use super::{Proof, Why};
+use super::proof::Proof;
+use super::reason::Why;
 use crate::model::effect::Effect;
 
 /// Actions of `find` that change something; what `-exec` runs stands below it in the tree.

@@ -5,6 +5,7 @@
 
 mod awk;
 mod find;
+mod proof;
 mod reason;
 mod request;
 mod scratch;
@@ -20,33 +21,10 @@ use crate::catalogue::program::{Check, EffectTerms, How, Stated};
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
 use crate::shell::{Command, Construct, Mode, Node, Script, glob};
+use proof::Proof;
+pub use proof::{PartEffect, Scratch};
 pub use reason::Why;
 pub use scratch::is_scratch;
-
-/// One part of a script and what it does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartEffect {
-    /// The command, as people read it.
-    pub text: String,
-    /// Its program and verb, without what could be a secret.
-    pub form: String,
-    /// Where it runs, for a sentence about it; empty for here.
-    pub whereabouts: String,
-    /// Its effect.
-    pub effect: Effect,
-    /// The reason.
-    pub why: Why,
-}
-
-/// Where commands may write without changing anything that matters: globs of absolute paths.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scratch(pub Vec<String>);
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Self(["/tmp/**", "/var/tmp/**"].map(str::to_owned).to_vec())
-    }
-}
 
 /// The effect of each command of a script, in the order of the text.
 pub fn parts(script: &Script, scratch: &Scratch, view: &dyn View) -> Vec<PartEffect> {
@@ -152,8 +130,6 @@ const STEERING: &[&str] = &[
     "MANOPT",
 ];
 
-type Proof = (Effect, Why);
-
 /// Proves that a command reads, or finds the reason why that cannot be proved.
 struct Prover<'a> {
     catalogue: Catalogue,
@@ -233,6 +209,10 @@ impl Prover<'_> {
             }
         }
         match terms.stated {
+            Stated::Looks if runs => match self.conditions(command, &usage, &terms, &texts) {
+                (Effect::Reads, _) => (Effect::Reads, Why::RunsPart),
+                proof => proof,
+            },
             Stated::ChangesSomething => (Effect::Changes, Why::Stated),
             Stated::CannotBeSaid => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
             Stated::Looks => self.conditions(command, &usage, &terms, &texts),

@@ -9,6 +9,8 @@ use crate::model::action::ActionKind;
 pub enum Why {
     /// The catalogue states it of this form.
     Stated,
+    /// It runs another command, which is a part of its own.
+    RunsPart,
     /// It carries out an action.
     Acts(Option<ActionKind>),
     /// It writes this file.
@@ -49,6 +51,7 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stated => f.write_str("the catalogue states it"),
+            Self::RunsPart => f.write_str("it runs the command below it"),
             Self::Acts(Some(kind)) => write!(f, "it is a {kind}"),
             Self::Acts(None) => f.write_str("it is an action"),
             Self::Writes(path) => write!(f, "it writes `{path}`"),

@@ -1,6 +1,7 @@
 //! HTTP requests: what the method and the address say of the effect.
 
-use super::{Proof, Why};
+use super::proof::Proof;
+use super::reason::Why;
 use crate::actions::request_of;
 use crate::catalogue::Catalogue;
 use crate::model::effect::Effect;

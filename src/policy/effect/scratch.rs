@@ -1,6 +1,6 @@
 //! Files that may be written without changing anything that matters.
 
-use super::Scratch;
+use super::proof::Scratch;
 use crate::policy::glob::matches;
 use crate::policy::place::{View, meant_by};
 use crate::shell::Command;

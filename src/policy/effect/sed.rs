@@ -1,6 +1,7 @@
 //! Scripts of `sed`: `w`, `W` and `s///w` write, `e` and `s///e` run a command.
 
-use super::{Proof, Why};
+use super::proof::Proof;
+use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::model::effect::Effect;

@@ -6,27 +6,11 @@ mod containers;
 mod databases;
 mod forges;
 mod processes;
+mod rule;
 mod storage;
 
-use crate::model::rules::Where;
-
-/// A rule that comes with this program.
-#[derive(Debug, Clone, Copy)]
-pub struct DefaultRule {
-    /// Its name, in denials and in `hosts.yaml`.
-    pub name: &'static str,
-    /// Why not, and what to do instead.
-    pub reason: &'static str,
-    /// Where it holds.
-    pub place: Where,
-    /// Commands that it denies.
-    pub matches: &'static [&'static str],
-    /// Commands near to these that it does not deny.
-    pub differs: &'static [&'static str],
-}
-
-/// Holds everywhere; each row states the rest.
-const RULE: DefaultRule = DefaultRule { name: "", reason: "", place: Where::Any, matches: &[], differs: &[] };
+pub use rule::DefaultRule;
+use rule::RULE;
 
 /// Rules that belong together and are switched off together.
 #[derive(Debug, Clone, Copy)]

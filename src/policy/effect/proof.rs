@@ -1,0 +1,32 @@
+//! What was found out about the parts of a script.
+
+use super::reason::Why;
+use crate::model::effect::Effect;
+
+/// An effect and the reason for it.
+pub type Proof = (Effect, Why);
+
+/// One part of a script and what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartEffect {
+    /// The command, as people read it.
+    pub text: String,
+    /// Its program and verb, without what could be a secret.
+    pub form: String,
+    /// Where it runs, for a sentence about it; empty for here.
+    pub whereabouts: String,
+    /// Its effect.
+    pub effect: Effect,
+    /// The reason.
+    pub why: Why,
+}
+
+/// Where commands may write without changing anything that matters: globs of absolute paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scratch(pub Vec<String>);
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self(["/tmp/**", "/var/tmp/**"].map(str::to_owned).to_vec())
+    }
+}
