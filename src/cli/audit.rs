@@ -116,6 +116,7 @@ struct DecisionWire<'a> {
     services: Vec<&'a str>,
     budgets: &'a str,
     reason: &'a str,
+    effect: Option<&'a str>,
     micros: Option<i64>,
 }
 
@@ -132,6 +133,7 @@ impl<'a> DecisionWire<'a> {
             services: decision.services.split_whitespace().collect(),
             budgets: &decision.budgets,
             reason: &decision.reason,
+            effect: decision.effect.as_deref(),
             micros: decision.micros,
         }
     }

@@ -7,11 +7,13 @@ use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_
 use crate::inventory::Installation;
 use crate::ledger::CallId;
 use crate::model::action::Action;
+use crate::model::effect::Effect;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::inventory::Inventory;
 use crate::model::policy::Tier;
 use crate::model::rules::Rules;
 use crate::model::verdict::{Reason, ResolvedAction};
+use crate::policy::effect::{PartEffect, strongest};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
@@ -28,6 +30,10 @@ pub struct ActingCall<'a> {
     pub tier: Option<Tier>,
     /// The objections of all rules that need no budget.
     pub objections: Vec<Reason>,
+    /// What the call does to the world; `None`: nothing asked for it.
+    pub effect: Option<Effect>,
+    /// Programs and verbs of the parts that change something, or may.
+    pub changing: Vec<String>,
     /// When the call is judged.
     pub now: DateTime<Utc>,
 }
@@ -47,20 +53,26 @@ impl<'a> ActingCall<'a> {
             reading = read(call, tool, &installation::header_in_force(environment).rules);
         }
         warnings.extend(reading.complaints.into_iter().map(Warning::Command));
-        Self::of(call, tool, reading.actions, vec![], environment, now, warnings)
+        Self::of(call, tool, reading.actions, (vec![], &[]), environment, now, warnings)
     }
 
-    /// `None` if there is neither an action nor an objection: then the inventory is not read.
+    /// `None` if there is no action, no objection and nothing that changes something or may: then the inventory is not read.
     pub(super) fn of(
         call: &'a HookCall,
         tool: &'a ToolCall,
         actions: Vec<Action>,
-        objections: Vec<Reason>,
+        (objections, effects): (Vec<Reason>, &[PartEffect]),
         environment: &Environment,
         now: DateTime<Utc>,
         warnings: &mut Vec<Warning>,
     ) -> Option<Self> {
-        if actions.is_empty() && objections.is_empty() {
+        let mut changing: Vec<String> = effects
+            .iter()
+            .filter(|part| matches!(part.effect, Effect::Changes | Effect::Unknown))
+            .map(|part| part.form.clone())
+            .collect();
+        changing.dedup();
+        if actions.is_empty() && objections.is_empty() && changing.is_empty() {
             return None;
         }
         let compiled = installation::in_force(environment, warnings);
@@ -75,14 +87,17 @@ impl<'a> ActingCall<'a> {
             tier: environment.tier.or(compiled.tier),
             installation: compiled.installation,
             objections,
+            effect: (!effects.is_empty()).then(|| strongest(effects)),
+            changing,
             now,
         })
     }
 
     /// The actions as text, as they are recorded.
     pub fn evidence(&self) -> String {
-        let texts: Vec<&str> = self.actions.iter().map(|action| action.action.evidence.as_str()).collect();
-        texts.join("; ")
+        let actions = self.actions.iter().map(|action| action.action.evidence.as_str());
+        let changing = self.changing.iter().filter(|form| !form.is_empty()).map(String::as_str);
+        actions.chain(changing).collect::<Vec<_>>().join("; ")
     }
 }
 

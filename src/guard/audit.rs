@@ -34,6 +34,7 @@ pub fn record(
             services: &services(acting),
             budgets: &budgets(snapshot, &acting.installation.policy, acting),
             reason: &texts.join("\n"),
+            effect: acting.effect,
             took: Some(environment.started.elapsed()),
         },
         acting.now,

@@ -85,7 +85,8 @@ pub fn explain<'a>(
     };
     effects.extend(screen::tool_effect(tool, &header, environment));
     objections.extend(screen::effect_objections(&effects, &header, environment));
-    let mut acting = ActingCall::of(call, tool, reading.actions, objections, environment, now, &mut warnings);
+    let mut acting =
+        ActingCall::of(call, tool, reading.actions, (objections, &effects), environment, now, &mut warnings);
     if let Some(acting) = &mut acting {
         let policy = &acting.installation.policy;
         acting.objections.extend(modes::objections(&acting.actions, policy, environment.mode));

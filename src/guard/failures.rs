@@ -139,6 +139,7 @@ pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Opt
                 services,
                 budgets: "",
                 reason,
+                effect: None,
                 took: None,
             };
             change.note_decision(&decision, at)?;

@@ -25,11 +25,9 @@ pub fn objections(script: &Script, header: &PolicyHeader, environment: &Environm
     reasons
 }
 
-/// Whether what a call does to the world matters here: not every effect is allowed.
+/// Whether it matters what a call does to the world: a tier or a dry run limits it, and the audit states it.
 pub fn asks_for_effects(header: &PolicyHeader, environment: &Environment) -> bool {
-    let all =
-        |tier| [Effect::Changes, Effect::Unknown].iter().all(|effect| header.effects(tier).contains(effect));
-    environment.dry_run || environment.tier.or(header.tier).is_some_and(|tier| !all(tier))
+    environment.dry_run || environment.tier.or(header.tier).is_some()
 }
 
 /// What each part of a command does to the world.

@@ -11,6 +11,7 @@ use super::database::{Change, Ledger};
 use super::error::LedgerError;
 use super::history::Period;
 use super::{migrate, time};
+use crate::model::effect::Effect;
 use crate::model::policy::Tier;
 
 /// The maximum number of rows in statistics, the latest ones.
@@ -35,6 +36,8 @@ pub struct NewDecision<'a> {
     pub budgets: &'a str,
     /// The reason, as shown to the model.
     pub reason: &'a str,
+    /// What the call does to the world; `None`: nothing asked for it.
+    pub effect: Option<Effect>,
     /// The time until the decision, without the time to record it.
     pub took: Option<Duration>,
 }
@@ -64,6 +67,8 @@ pub struct Decision {
     pub reason: String,
     /// The time until the decision, in microseconds.
     pub micros: Option<i64>,
+    /// What it does to the world: `reads`, `acts`, `changes` or `unknown`; `None`: nothing asked for it.
+    pub effect: Option<String>,
 }
 
 /// Selects decisions; `None` selects all.
@@ -93,7 +98,7 @@ pub struct Statistics {
 }
 
 const MATCHING: &str =
-    "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros
+    "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect
      FROM hook_decisions
      WHERE (?1 IS NULL OR instr(' ' || services || ' ', ' ' || ?1 || ' '))
          AND (?2 IS NULL OR verdict = ?2) AND (?3 IS NULL OR instr(' ' || rule || ' ', ' ' || ?3 || ' '))
@@ -103,12 +108,13 @@ const MATCHING: &str =
 impl Change<'_> {
     /// Records a decision.
     pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, took } = *decision;
+        let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
+            *decision;
         self.transaction
             .execute(
                 "INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services,
-                                             budgets, reason, micros)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                                             budgets, reason, micros, effect)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
                 params![
                     time::write(now),
                     call.session,
@@ -121,6 +127,7 @@ impl Change<'_> {
                     budgets,
                     reason,
                     took.map(micros),
+                    effect.map(Effect::as_str),
                 ],
             )
             .map(|_| ())
@@ -210,6 +217,7 @@ fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
         budgets: row.get(8)?,
         reason: row.get(9)?,
         micros: row.get(10)?,
+        effect: row.get(11)?,
     })
 }
 

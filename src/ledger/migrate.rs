@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 12] = [
+const MIGRATIONS: [(u32, &str); 13] = [
     (1, include_str!("migrations/0001_shared_tables.sql")),
     (2, include_str!("migrations/0002_hook_actions.sql")),
     (3, include_str!("migrations/0003_resets_and_streaks.sql")),
@@ -19,6 +19,7 @@ const MIGRATIONS: [(u32, &str); 12] = [
     (10, include_str!("migrations/0010_sessions.sql")),
     (11, include_str!("migrations/0011_reminders.sql")),
     (12, include_str!("migrations/0012_records_missing.sql")),
+    (13, include_str!("migrations/0013_effects.sql")),
 ];
 
 /// The tables that another program may have created.

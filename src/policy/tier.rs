@@ -59,13 +59,15 @@ pub fn effect_objections(
     reasons
 }
 
-/// The part and its effect: "`kubectl apply`, on ie01 through ssh, changes something: …".
+/// The part and its effect: "`kubectl apply`, on ie01 through ssh, changes something: …". Of the command only the program
+/// and its verb stand in it: it is recorded, and other words may be secrets.
 pub fn in_words(part: &PartEffect) -> String {
-    let text: String = part.text.chars().take(160).filter(|c| !c.is_control()).collect();
+    let form: String = part.form.chars().take(80).filter(|c| !c.is_control()).collect();
+    let subject = if form.is_empty() { "a part of it".to_owned() } else { format!("`{form}`") };
     let verdict =
         if part.effect == Effect::Changes { "changes something" } else { "is not known to only read" };
     let comma = if part.whereabouts.is_empty() { "" } else { "," };
-    format!("`{text}`{}{comma} {verdict}: {}", part.whereabouts, part.why)
+    format!("{subject}{}{comma} {verdict}: {}", part.whereabouts, part.why)
 }
 
 /// A hand-over in the command itself is how a tier passes on what it may not do.

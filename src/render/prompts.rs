@@ -7,7 +7,9 @@ use minijinja::value::{Serde, Value};
 use super::{templates, views};
 use crate::inventory::Installation;
 use crate::model::action::ActionKind;
+use crate::model::effect::Effect;
 use crate::model::policy::Tier;
+use crate::policy::never;
 
 /// Templates that the prompts include.
 const PARTS: [(&str, &str); 4] = [
@@ -51,6 +53,11 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
             restart => budget(&policy.restart),
             redeployment => budget(&policy.redeployment),
         },
+        only_reads => policy.tier(tier).effects == [Effect::Reads],
+        never => never::in_force(&policy.rules, tier)
+            .into_iter()
+            .map(|(name, reason)| context! { name, reason })
+            .collect::<Vec<_>>(),
     })
 }
 

@@ -274,7 +274,7 @@ impl Prover<'_> {
                     words += 1;
                     let text = texts.get(index).copied().unwrap_or_default();
                     if !fits(text, &terms.words) {
-                        return changes(Why::Word(text.to_owned()));
+                        return changes(Why::Word);
                     }
                 }
                 Item::Dashes(_) => {}

@@ -35,8 +35,8 @@ pub enum Why {
     UnknownOption(String),
     /// Without this option it changes something.
     LacksOption(&'static str),
-    /// With this word it changes something.
-    Word(String),
+    /// With one of its words it changes something.
+    Word,
     /// It is code that may do anything.
     Code,
     /// A statement or an expression in it changes something, or may.
@@ -65,7 +65,7 @@ impl fmt::Display for Why {
             Self::Option(option) => write!(f, "the option `{option}` changes something"),
             Self::UnknownOption(option) => write!(f, "the catalogue does not list the option `{option}`"),
             Self::LacksOption(option) => write!(f, "without `{option}` it changes something"),
-            Self::Word(word) => write!(f, "`{word}` changes something"),
+            Self::Word => f.write_str("with these words it changes something"),
             Self::Code => f.write_str("it is code that may do anything"),
             Self::Statement => f.write_str("a statement in it changes something"),
             Self::Tool => f.write_str("`policy.tools` in hosts.yaml states what MCP tools do"),

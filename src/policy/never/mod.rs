@@ -105,6 +105,13 @@ pub fn objections(script: &Script, rules: &Rules, tier: Option<Tier>, view: &dyn
     reasons
 }
 
+/// The rules that apply at a tier, by name, each with its reason: the defaults that are not switched off, then those of `hosts.yaml`.
+pub fn in_force(rules: &Rules, tier: Tier) -> Vec<(&str, &str)> {
+    let by_default = defaults().filter(|rule| !is_off(rules, rule.name)).map(|rule| (rule.name, rule.reason));
+    let own = rules.never.iter().filter(|rule| rule.tiers.is_empty() || rule.tiers.contains(&tier));
+    by_default.chain(own.map(|rule| (rule.name.as_str(), rule.reason.as_str()))).collect()
+}
+
 /// Whether a rule may be about the program of this name.
 fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
     let name = base_name(word);
