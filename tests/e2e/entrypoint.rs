@@ -195,10 +195,10 @@ fn the_highest_tier_and_a_dry_run_hold_a_hand_over_back() {
     }
 }
 
-/// A round that waits in its session of tier 1 until it is ended.
+/// A round that waits in its session of tier 1 until it is stopped.
 fn busy(workspace: &Workspace) -> Program<'_> {
-    workspace.put_stub("busy", "exec sleep 300");
-    Program::entrypoint(workspace).at_tier(1, [bash("busy")])
+    workspace.put_stub("docker", "exec sleep 300");
+    Program::entrypoint(workspace).at_tier(1, [bash("docker ps")])
 }
 
 #[track_caller]
@@ -211,7 +211,7 @@ fn assert_ended_in_time(ran: &Ran) {
 #[test]
 fn asked_to_end_while_the_client_runs_it_ends_the_client_first() {
     let workspace = workspace();
-    let ran = busy(&workspace).ended_when(|workspace| !workspace.marks("busy").is_empty()).run();
+    let ran = busy(&workspace).ended_when(|workspace| !workspace.marks("docker").is_empty()).run();
     assert_ended_in_time(&ran);
     assert_eq!(workspace.rows("SELECT outcome FROM client_runs"), [json!({"outcome": "signalled"})]);
     assert!(ran.stdout.contains("Session of tier 1 was ended"), "{ran:?}");

@@ -144,7 +144,7 @@ fn a_type_that_the_client_does_not_know_spoils_the_file_where_it_would_guard_and
         ran.stderr,
         format!(
             "opsctl: {} cannot be kept: with its hook 1 for PreToolUse, which the client cannot read, the client \
-             would ignore the whole file; mend it or move it away\n",
+             would ignore the whole file; correct it or move it away\n",
             settings.display()
         )
     );

@@ -136,7 +136,7 @@ fn a_dry_run_restarts_nothing() {
         .tools("Bash,Read,Write")
         .env("CLAUDEOPS_DRY_RUN", "true")
         .commands(["docker restart jellyfin", "ssh root@ie01 'docker restart jellyfin'", "docker ps"])
-        .step(tool("Write", &json!({"file_path": "/tmp/opsctl-dry-run", "content": "x"})))
+        .step(tool("Write", &json!({"file_path": "/srv/opsctl-dry-run", "content": "x"})))
         .run();
     for refused in [0, 1, 3] {
         finished.tool_result(refused).assert_refused("Dry run (CLAUDEOPS_DRY_RUN)");
