@@ -1,4 +1,5 @@
-//! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and their doc comments.
+//! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and `src/catalogue/entry.rs`, and their doc
+//! comments.
 //! `UPDATE_REFERENCE=1 cargo test --test hosts_reference` writes it.
 #![cfg(test)]
 
@@ -71,14 +72,21 @@ fn shape() -> Shape {
     files.push(inventory.join("choices.rs"));
     let mut shape = Shape::default();
     for file in files {
-        for item in syn::parse_file(&std::fs::read_to_string(file).unwrap()).unwrap().items {
-            shape.add(item);
-        }
+        shape.read(&std::fs::read_to_string(file).unwrap());
     }
+    let catalogue = std::fs::read_to_string(root().join("src/catalogue/entry.rs")).unwrap();
+    // The catalogue's choice of effects has one more word than that of the tiers.
+    shape.read(&catalogue.replace("EffectWire", "StatedEffectWire"));
     shape
 }
 
 impl Shape {
+    fn read(&mut self, source: &str) {
+        for item in syn::parse_file(source).unwrap().items {
+            self.add(item);
+        }
+    }
+
     fn add(&mut self, item: Item) {
         match item {
             Item::Struct(item) => {
@@ -100,7 +108,8 @@ impl Shape {
                 let snake = serde(&item.attrs).contains("snake_case");
                 let words =
                     item.variants.iter().map(|variant| in_lower_case(&variant.ident.to_string(), snake));
-                self.choices.insert(item.ident.to_string(), words.collect());
+                let other = self.choices.insert(item.ident.to_string(), words.collect());
+                assert!(other.is_none(), "{} is defined twice", item.ident);
             }
             // `choices! { WIRE => MODEL { Variant = "word", … } … }`
             Item::Macro(item) if item.mac.path.is_ident("choices") => {
@@ -134,15 +143,20 @@ impl Shape {
                 (format!("list of {form}"), table.map(|(name, path)| (name, format!("[]{path}"))))
             }
             "Map" => ("map".to_owned(), None),
+            "BTreeMap" => ("map from name to list of text".to_owned(), None),
+            // The catalogue's own maps keep the order of the file, and need no type of a value.
+            "Entries" if last.arguments.is_empty() => ("map from verb to text or map".to_owned(), None),
+            "EntryWire" => ("text or map".to_owned(), Some(("Keys".to_owned(), String::new()))),
             "Entries" => {
                 let (form, table) = inner();
                 (format!("map from name to {form}"), table.map(|(name, path)| (name, format!(".NAME{path}"))))
             }
             "TextOrMap" => ("text or map".to_owned(), inner().1),
             "OneOrMore" => ("text or list of text".to_owned(), None),
+            "Texts" => ("list of text".to_owned(), None),
             "String" => ("text".to_owned(), None),
             "bool" => ("`true` or `false`".to_owned(), None),
-            "u8" | "u16" | "u32" => ("number".to_owned(), None),
+            "u8" | "u16" | "u32" | "usize" | "i64" => ("number".to_owned(), None),
             _ => match (self.choices.get(&name), self.tables.get(&name)) {
                 (Some(words), _) => (format!("`{}`", words.join("`, `")), None),
                 (None, Some(_)) => ("map".to_owned(), Some((name, String::new()))),

@@ -41,171 +41,171 @@ fn wrong<T>(what: impl Into<String>, remedy: impl Into<String>) -> Result<T, Ent
 #[serde(transparent)]
 pub struct EntryWire(Box<Keys>);
 
-/// The keys of a program and of its verbs.
+/// A program, or one of its verbs; see [programs.md](programs.md). A value that is only one word is the `effect`. The keys `names` to `differs` belong to a program, all others to a program and to its verbs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 struct Keys {
-    /// The program's names, without a folder; its key unless given. `mkfs.*` and `*/init.d/*` are globs.
+    /// Names of the program, without a folder. Default: its key. Built-in programs may have globs, such as `mkfs.*` and `*/init.d/*`.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     names: Texts,
-    /// Whether an unknown program name such as `$X` may be taken for it: `always`, `by_name` (the name of the variable holds the program's, the default), or `never`.
+    /// Whether an unknown program name, such as `$X`, may be this program: `always`, `by_name` (if the name of the variable contains a name of the program) or `never`. Default: `by_name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     guess: Option<GuessWire>,
-    /// Other words by which the name of such a variable tells the program: `compose`.
+    /// Further texts that identify the program in the name of a variable, such as `compose`.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     hints: Texts,
-    /// Options whose value is the host that the program works on.
+    /// Options whose value is the host that the program acts on.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     host: Texts,
-    /// Environment variables that name that host.
+    /// Environment variables that name this host.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     host_variables: Texts,
-    /// Subcommands by the words that select them; `a | b c` are two ways to write one, `*` stands for any word.
+    /// Subcommands, by the words that select them. `a | b c` are alternatives, `*` matches any word. A verb is a map or only its effect.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     verbs: Entries,
-    /// Rules of `policy.never`, with patterns of the words after the program.
+    /// Rules of `policy.never` that apply to the program, by name, with patterns of the words after the program.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     never: BTreeMap<String, Texts>,
-    /// Commands that carry out an action or run another command through this program; of a program that does neither, commands that only read. Checked when the file is read.
+    /// Commands that the description must apply to: they carry out an action or run another command; for a program that does neither, they only read. Required in `hosts.yaml`, and checked when the file is read.
     #[serde(skip_serializing)]
     matches: Texts,
-    /// Commands of which that is not true; checked, too.
+    /// Commands that the description must not apply to. Checked when the file is read.
     #[serde(skip_serializing)]
     differs: Texts,
 
-    /// Options that take a value: `-n`, `--namespace`. A verb without this key has those of the program.
+    /// Options that take a value, such as `-n`, `--namespace`. Default for a verb: those of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Texts>,
     /// Options with which it changes nothing, such as `--help` and `--dry-run`.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     quiet: Texts,
-    /// Values of options with which it changes nothing.
+    /// Values of options with which it changes nothing, by option.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     quiet_values: BTreeMap<String, Texts>,
-    /// What it does to the world where it carries out no action: `reads`, `writes` (the files that it writes, and nothing else), `changes` or `unknown`. Default: that of the command that it runs, else `unknown`.
+    /// Effect on the world of a command that carries out no action: `reads`, `writes` (only the files that it writes), `changes` or `unknown`. Default: the effect of the command that it runs, otherwise `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     effect: Option<EffectWire>,
-    /// The harmless options without a value, all of them: with an option that is listed nowhere the effect is unknown. Without this key no option changes anything, unless `changes_with` lists it.
+    /// Complete list of the harmless options without a value: with an option that is not listed under any key, the effect is unknown. Without this key, only the options in `changes_with` change something.
     #[serde(skip_serializing_if = "Option::is_none")]
     flags: Option<Texts>,
     /// Options with which it changes something.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     changes_with: Texts,
-    /// Options of which one must be given for it to read; without one it changes something.
+    /// Options of which one is required for it to only read; without one, it changes something.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     reads_with: Texts,
-    /// Values of options, as globs, with which the effect is unknown.
+    /// Values of options, as globs, with which the effect is unknown, by option.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     unknown_values: BTreeMap<String, Texts>,
-    /// With more words than these it changes something.
+    /// Maximum number of words; with more, it changes something.
     #[serde(skip_serializing_if = "Option::is_none")]
     most_words: Option<usize>,
-    /// Globs of which each word must match one, or none of those that begin with `!`; otherwise it changes something.
+    /// Globs for the words: each word must match one of them, and none of those that begin with `!`; otherwise, it changes something.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     words: Texts,
-    /// What must be understood before it is known to read: `sed_script`, `awk_program`, `sql`, `find_expression`, `archive_mode`, `http_request` or `git_settings`.
+    /// Analysis that must prove that the command only reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<CheckWire>,
 
-    /// The action: `restart`, `stop`, `start`, `scale`, `deploy`, `rollback`, `uninstall`, `create` (a pull request), `send` (a message).
+    /// Action that it carries out. `create` creates a pull request, `send` sends a message, `loosen` weakens opsctl's own limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     does: Option<VerbWire>,
-    /// What the action is done to: a kind and a place, such as `service 1`, `container...`, `unit --unit`.
+    /// Target of the action: a kind and a place, such as `service 1`, `container...` or `unit --unit`. Required for most actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
-    /// Options of which one must be given for the action to take place.
+    /// Options of which one is required for the action to take place.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     needs: Texts,
-    /// Globs of which the first word must match one.
+    /// Globs of which the first word must match one for the action to take place.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     first: Texts,
-    /// Options with which the action is done to everything at once, which is always denied.
+    /// Options with which the action applies to everything at once, which is always denied.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     all: Texts,
-    /// Options that state the title of a pull request.
+    /// Options whose value is the title of a pull request.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     title: Texts,
-    /// Who gets the message.
+    /// Recipients of the message, for `does: send`.
     #[serde(skip_serializing_if = "Option::is_none")]
     recipients: Option<RecipientsWire>,
 
-    /// How it takes the command that it runs: `command`, `joined`, `typed`, or a way of its own such as `shell`, `ssh`, `code python`.
+    /// How it takes the command that it runs: `command` (a program and its arguments), `joined` (words that a shell reads), `typed` (keys for a running shell), or a specific way such as `shell`, `ssh` or `code python`.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<String>,
-    /// How many words stand before the command; `-1`: its words are never a command.
+    /// Number of words before the command. `-1`: its words are never a command. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<i64>,
-    /// Options of which one must be given for the words to be a command.
+    /// Options of which one is required for the words to be a command.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     words_need: Texts,
     /// Options whose value is a script.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     script: Texts,
-    /// Options whose value is words of the command.
+    /// Options whose value contains words of the command.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     split: Texts,
-    /// Options after which the command follows at once.
+    /// Options that the command follows immediately.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     at_once: Texts,
-    /// Options with which the words are not joined.
+    /// Options with which the words are not joined, for `runs: joined`.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     exact: Texts,
-    /// Options with which the words are keys for a shell that is there already.
+    /// Options with which the words are keys for a running shell.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     typed: Texts,
-    /// `NAME=value` words may come before the command.
+    /// Whether `NAME=value` words may precede the command. Default: `false`.
     #[serde(skip_serializing_if = "is_false")]
     assigns: bool,
-    /// The command runs in a container, a virtual machine or another root.
+    /// Whether the command runs in a container, a virtual machine or another root. Default: `false`.
     #[serde(skip_serializing_if = "is_false")]
     inside: bool,
-    /// The command gets the whole environment.
+    /// Whether the command gets the whole environment. Default: `false`.
     #[serde(skip_serializing_if = "is_false")]
     environment: bool,
-    /// The command runs again and again.
+    /// Whether the command runs repeatedly. Default: `false`.
     #[serde(skip_serializing_if = "is_false")]
     repeats: bool,
-    /// Options with which the command runs again and again.
+    /// Options with which the command runs repeatedly.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     timers: Texts,
-    /// Options whose value is the command's directory.
+    /// Options whose value is the working directory of the command.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     dir: Texts,
-    /// A `--` after the first word of the command does not belong to the command.
+    /// Whether a `--` after the first word of the command is removed. Default: `false`.
     #[serde(skip_serializing_if = "is_false")]
     drops_dashes: bool,
-    /// Options with which standard input is a script where no command is given.
+    /// Options with which standard input is a script if no command is given.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     stdin_with: Texts,
 
-    /// The program whose verbs follow.
+    /// Program whose verbs follow, by its key.
     #[serde(skip_serializing_if = "Option::is_none")]
     then: Option<String>,
-    /// What it does with standard input: `text` (the default), `script` (a shell script, where no command is given) or `statements` (SQL).
+    /// How it uses standard input: as data (`text`), as a shell script if no command is given (`script`), or as SQL (`statements`). Default: `text`.
     #[serde(skip_serializing_if = "Option::is_none")]
     stdin: Option<StdinWire>,
-    /// It prints the names of everything that runs when this many words follow the verb.
+    /// Number of words with which it prints the names of everything that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     lists: Option<usize>,
-    /// Options of which one must be given for that.
+    /// Options of which one is required for it to print these names.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     lists_with: Texts,
 
-    /// Words that are files which it reads, all of them unless given: `word...`, `word 2...`, `word 1`, `word last`, `none`.
+    /// Words that are files which it reads: `word...`, `word 2...`, `word 1`, `word last` or `none`. Default: `word...`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reads: Option<String>,
-    /// Words that are files which it writes, none unless given.
+    /// Words that are files which it writes. Default: `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     writes: Option<String>,
     /// Options whose value is a file that it writes.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     outputs: Texts,
-    /// Options whose value is a key that it uses and does not show.
+    /// Options whose value is a key file that it uses and does not print.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     #[serde(rename = "keys")]
     secrets: Texts,
-    /// Options of which one must be given for words to be written.
+    /// Options of which one is required for words to be written.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     writes_with: Texts,
     /// Options with which everything below a word is written.
@@ -214,7 +214,7 @@ struct Keys {
     /// Options with which the first word is a file, too.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     first_is_file: Texts,
-    /// A way of its own to name files.
+    /// Specific way to name files.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<FilesWire>,
 }
@@ -327,21 +327,21 @@ enum FilesWire {
     InCode,
 }
 
-/// Who gets a message.
+/// Recipients of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct RecipientsWire {
-    /// The operators.
+    /// Whether the operators are recipients. Default: `false`.
     operators: bool,
-    /// Words that are no options are recipients, and without one nothing is sent.
+    /// Whether the words are recipients; without one, nothing is sent. Default: `false`.
     words: bool,
-    /// Options that name recipients.
+    /// Options whose value is a recipient.
     options: Texts,
-    /// Options that hold a line of the message's head.
+    /// Options whose value is a header line of the message.
     headers: Texts,
-    /// Options with which the recipients stand in the message.
+    /// Options with which the message states the recipients.
     in_message: Texts,
-    /// Options with which the recipients stand in a file.
+    /// Options with which a file states the recipients.
     in_file: Texts,
 }
 
