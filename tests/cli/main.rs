@@ -14,6 +14,7 @@ mod init;
 mod manners;
 mod modes;
 mod place;
+mod programs;
 mod render;
 mod report;
 mod rules;
