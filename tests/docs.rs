@@ -3,7 +3,8 @@
 //! - `console`: the lines after `$ ` are run as they stand, the lines below each are what they print.
 //! - indented: commands, run as they stand and in their order, with `opsctl` itself and stand-ins (`tests/fixtures/stand-ins`) for
 //!   what builds an image, reaches another machine or calls a model. A stand-in looks at what it is given.
-//! - `yaml`: `hosts.yaml` or a part of it, which renders.
+//! - `yaml`: `hosts.yaml` or a part of it, which renders. One that begins with a comment such as `# lab.yaml` is a file of
+//!   this name for all commands of the document.
 //! - `text`: what a program prints, and no command.
 #![cfg(test)]
 
@@ -34,6 +35,14 @@ fn every_example_prints_what_the_document_says() {
     let mut count = 0;
     for document in documents() {
         let folder = place();
+        for yaml in fenced(&std::fs::read_to_string(&document).unwrap(), "yaml") {
+            let name = yaml.lines().next().and_then(|line| line.strip_prefix("# "));
+            if let Some(name) =
+                name.filter(|name| name.strip_suffix(".yaml").is_some_and(|stem| !stem.contains(' ')))
+            {
+                std::fs::write(folder.path().join(name), yaml).unwrap();
+            }
+        }
         for example in examples(&document) {
             let printed = run(&example.command, folder.path());
             assert_eq!(masked(&printed), masked(&example.printed), "{}: {}", example.place, example.command);
