@@ -1,4 +1,4 @@
-//! Every block of the README and of `docs/` is what it seems to be.
+//! Every block of the README, of CONTRIBUTING and of `docs/` is what it seems to be.
 //!
 //! - `console`: the lines after `$ ` are run as they stand, the lines below each are what they print.
 //! - indented: commands, run as they stand and in their order, with `opsctl` itself and stand-ins (`tests/fixtures/stand-ins`) for
@@ -25,7 +25,7 @@ fn root() -> &'static Path {
 fn documents() -> Vec<PathBuf> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap().map(|doc| doc.unwrap().path());
     let mut documents: Vec<PathBuf> = docs.filter(|path| path.extension() == Some("md".as_ref())).collect();
-    documents.push(root().join("README.md"));
+    documents.extend(["README.md", "CONTRIBUTING.md"].map(|name| root().join(name)));
     assert!(documents.len() > 10, "{documents:?}");
     documents
 }
