@@ -74,13 +74,11 @@ fn built_in_named(name: &str) -> Option<&'static Program> {
 /// Few names are globs, such as `mkfs.*` and `*/init.d/*`.
 fn by_glob(word: &str, name: &str) -> Option<&'static Program> {
     let fits = |pattern: &str| {
-        let is_path = pattern.contains('/');
-        if is_path && !word.contains('/') {
-            return false;
-        }
-        let text = if is_path { word } else { name };
-        // Hardly any begins as one of them does.
-        pattern.split(['*', '[']).next().is_some_and(|start| text.starts_with(start)) && glob(pattern, text)
+        let text = if pattern.contains('/') { word } else { name };
+        // Hardly any text begins as one of them does.
+        let may = pattern.starts_with('*') && word.contains('/')
+            || pattern.as_bytes().first() == text.as_bytes().first();
+        may && glob(pattern, text)
     };
     let (_, index) = built_in::GLOBS.iter().find(|(pattern, _)| fits(pattern))?;
     built_in::PROGRAMS.get(*index)

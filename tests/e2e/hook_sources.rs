@@ -286,7 +286,10 @@ fn a_hook_of_others_may_replace_what_the_guard_has_read_and_the_doctor_warns_of_
     let finding = doctor(&session);
     assert_eq!(finding["condition"], "warning");
     assert!(
-        finding["what"].as_str().unwrap().starts_with("a hook from other sources before a tool call, such as `own theirs`"),
+        finding["what"]
+            .as_str()
+            .unwrap()
+            .starts_with("a hook from other sources before a tool call, such as `own theirs`"),
         "{finding}"
     );
     let finished = session.step(bash("docker ps")).run();
