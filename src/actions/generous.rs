@@ -127,6 +127,8 @@ pub(super) fn dynamic_program(command: &Command, catalogue: Catalogue, actions: 
 
 /// The programs that a word may stand for: the one whose name it holds, else those that are always tried.
 fn guesses(catalogue: Catalogue, word: &str) -> Vec<&'static Program> {
+    // `$RESTART_SVC` stands for `restart-svc`.
+    let word = word.replace('_', "-");
     let acting = || catalogue.programs().filter(|program| is_acting(program));
     let named = acting().filter(|program| program.guess != Guess::NotGuessed).filter_map(|program| {
         let names = program.names.iter().chain(program.hints.iter());

@@ -85,7 +85,7 @@ struct Keys {
     quiet_values: BTreeMap<String, Texts>,
     /// Effect on the world of a command that carries out no action: `reads`, `writes` (only the files that it writes), `changes` or `unknown`. Default: the effect of the command that it runs, otherwise `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    effect: Option<EffectWire>,
+    effect: Option<StatedWire>,
     /// Complete list of the harmless options without a value: with an option that is not listed under any key, the effect is unknown. Without this key, only the options in `changes_with` change something.
     #[serde(skip_serializing_if = "Option::is_none")]
     flags: Option<Texts>,
@@ -267,7 +267,7 @@ enum GuessWire {
 /// See [`Stated`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum EffectWire {
+enum StatedWire {
     Reads,
     Writes,
     Changes,
@@ -398,10 +398,10 @@ impl<'de> Deserialize<'de> for EntryWire {
 
             fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<EntryWire, E> {
                 let effect = match word {
-                    "reads" => EffectWire::Reads,
-                    "writes" => EffectWire::Writes,
-                    "changes" => EffectWire::Changes,
-                    "unknown" => EffectWire::Unknown,
+                    "reads" => StatedWire::Reads,
+                    "writes" => StatedWire::Writes,
+                    "changes" => StatedWire::Changes,
+                    "unknown" => StatedWire::Unknown,
                     _ => return Err(E::invalid_value(serde::de::Unexpected::Str(word), &self)),
                 };
                 Ok(EntryWire(Box::new(Keys { effect: Some(effect), ..Keys::default() })))
@@ -549,10 +549,10 @@ fn form(keys: &Keys) -> Result<Form, EntryError> {
 fn effect(keys: &Keys) -> Result<Option<Part<EffectTerms>>, EntryError> {
     let terms = EffectTerms {
         stated: match keys.effect {
-            Some(EffectWire::Reads) => Stated::Looks,
-            Some(EffectWire::Writes) => Stated::WritesFiles,
-            Some(EffectWire::Changes) => Stated::ChangesSomething,
-            Some(EffectWire::Unknown) | None => Stated::CannotBeSaid,
+            Some(StatedWire::Reads) => Stated::Looks,
+            Some(StatedWire::Writes) => Stated::WritesFiles,
+            Some(StatedWire::Changes) => Stated::ChangesSomething,
+            Some(StatedWire::Unknown) | None => Stated::CannotBeSaid,
         },
         flags: keys.flags.as_ref().map(options).transpose()?,
         changes_with: options(&keys.changes_with)?,

@@ -6,10 +6,12 @@ use crate::actions::read_command_with;
 use crate::catalogue::Catalogue;
 use crate::catalogue::entry::{self, EntryWire};
 use crate::catalogue::program::Program;
-use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::error::{Checked, Mistake, suggestion};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::model::effect::Effect;
 use crate::policy::effect::{self, Scratch};
+use crate::policy::never::packs::defaults;
+use crate::policy::pattern::Pattern;
 use crate::policy::place::Nowhere;
 
 /// Checks the descriptions; the catalogue holds the built-in programs and these.
@@ -30,6 +32,7 @@ pub fn check(wires: Option<Entries<EntryWire>>) -> Checked<(entry::Entries, Cata
                 ));
             }
         }
+        check_rules(name, &program)?;
         programs.push(program);
     }
     let catalogue = Catalogue::with(Vec::leak(programs));
@@ -38,6 +41,27 @@ pub fn check(wires: Option<Entries<EntryWire>>) -> Checked<(entry::Entries, Cata
     }
     let wires = wires.into_iter().map(|(name, wire)| (name.value, wire.proved())).collect();
     Ok((entry::Entries(wires), catalogue))
+}
+
+/// The rules that it names exist, their patterns can be read, and so does the program that its verbs lead to.
+fn check_rules(key: &Spanned<String>, program: &Program) -> Checked<()> {
+    for denial in program.never.iter() {
+        if !defaults().any(|rule| rule.name == denial.rule) {
+            let what = format!("names the rule `{}` under `never`, which is not a default rule", denial.rule);
+            return Err(Mistake::of(key, what, suggestion(denial.rule, defaults().map(|rule| rule.name).collect::<Vec<_>>())));
+        }
+        for pattern in denial.patterns.iter() {
+            if let Err(problem) = Pattern::behind_program(pattern) {
+                let what = format!("has the pattern `{pattern}` under `never`, which {problem}");
+                return Err(Mistake::of(key, what, "docs/policy.md describes patterns"));
+            }
+        }
+    }
+    let next = program.verbs.iter().map(|verb| &verb.form).chain([&program.form]).find_map(|form| form.then);
+    match next.filter(|next| Catalogue::default().find(next).is_none()) {
+        Some(next) => Err(Mistake::of(key, format!("leads to `{next}` by `then`, which is not a built-in program"), "name one such as `docker-compose`")),
+        None => Ok(()),
+    }
 }
 
 /// A name without a folder that is not a built-in program which opsctl guards.

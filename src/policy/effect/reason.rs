@@ -52,7 +52,8 @@ impl fmt::Display for Why {
         match self {
             Self::Stated => f.write_str("the catalogue states it"),
             Self::RunsPart => f.write_str("it runs the command below it"),
-            Self::Acts(Some(kind)) => write!(f, "it is a {kind}"),
+            Self::Acts(Some(ActionKind::Forbidden)) => f.write_str("it is always denied"),
+            Self::Acts(Some(kind)) => write!(f, "it is a {}", kind.as_str().replace('_', " ")),
             Self::Acts(None) => f.write_str("it is an action"),
             Self::Writes(path) => write!(f, "it writes `{path}`"),
             Self::UnknownProgram => f.write_str("its program is known only when it runs"),
