@@ -48,7 +48,11 @@ fn check_rules(key: &Spanned<String>, program: &Program) -> Checked<()> {
     for denial in program.never.iter() {
         if !defaults().any(|rule| rule.name == denial.rule) {
             let what = format!("names the rule `{}` under `never`, which is not a default rule", denial.rule);
-            return Err(Mistake::of(key, what, suggestion(denial.rule, defaults().map(|rule| rule.name).collect::<Vec<_>>())));
+            return Err(Mistake::of(
+                key,
+                what,
+                suggestion(denial.rule, defaults().map(|rule| rule.name).collect::<Vec<_>>()),
+            ));
         }
         for pattern in denial.patterns.iter() {
             if let Err(problem) = Pattern::behind_program(pattern) {
@@ -59,7 +63,11 @@ fn check_rules(key: &Spanned<String>, program: &Program) -> Checked<()> {
     }
     let next = program.verbs.iter().map(|verb| &verb.form).chain([&program.form]).find_map(|form| form.then);
     match next.filter(|next| Catalogue::default().find(next).is_none()) {
-        Some(next) => Err(Mistake::of(key, format!("leads to `{next}` by `then`, which is not a built-in program"), "name one such as `docker-compose`")),
+        Some(next) => Err(Mistake::of(
+            key,
+            format!("leads to `{next}` by `then`, which is not a built-in program"),
+            "name one such as `docker-compose`",
+        )),
         None => Ok(()),
     }
 }

@@ -12,6 +12,7 @@ use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
 use crate::policy::never::{
     self, bomb,
     packs::{PACKS, defaults},
+    unread,
 };
 use crate::policy::pattern::Pattern;
 
@@ -35,7 +36,7 @@ pub fn check(
             let defaults: Vec<&str> = defaults()
                 .map(|rule| rule.name)
                 .chain(PACKS.iter().map(|pack| pack.name))
-                .chain([bomb::NAME])
+                .chain([bomb::NAME, unread::NAME])
                 .collect();
             if !defaults.contains(&name.value.as_str()) {
                 let remedy = suggestion(&name.value, defaults);

@@ -6,6 +6,7 @@
 pub mod bomb;
 mod disguise;
 pub mod packs;
+pub mod unread;
 
 use super::pattern::{self, Behind, Found, Kind, Pattern};
 use super::place::{self, Nowhere, View};
@@ -100,6 +101,9 @@ pub fn objections(script: &Script, rules: &Rules, tier: Option<Tier>, view: &dyn
     });
     if !is_off(rules, bomb::NAME) {
         bomb::objection(script).into_iter().for_each(&mut add);
+    }
+    if !is_off(rules, unread::NAME) {
+        unread::objection(script).into_iter().for_each(&mut add);
     }
     disguise::objections(script).into_iter().for_each(&mut add);
     reasons
