@@ -30,7 +30,7 @@ pub struct Environment {
     pub apprise_urls: Option<String>,
     /// `CLAUDEOPS_APPRISE_CONFIG`: a configuration file of apprise; used if there are no URLs.
     pub apprise_config: Option<PathBuf>,
-    /// `CLAUDEOPS_DRY_RUN`: whatever would change something is denied.
+    /// `CLAUDEOPS_DRY_RUN`: whatever is not proved to only read is denied.
     pub dry_run: bool,
     /// `CLAUDE_SESSION_ID`: the session's id, set by the program that started it.
     pub session: Option<String>,
