@@ -9,6 +9,7 @@
 #[allow(dead_code, reason = "the program itself uses the rest")]
 mod catalogue {
     pub mod entry;
+    pub mod options;
     pub mod program;
 }
 #[path = "src/model"]

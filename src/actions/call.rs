@@ -2,7 +2,8 @@
 
 use super::line::{Arguments, Line, Named, named};
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::program::{Does, Options, Program, Words};
+use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::program::{Does, How, Options, Program, Words};
 use crate::model::action::{Action, ActionKind, Family, Target};
 use crate::shell::{Word, glob, host_of};
 
@@ -37,18 +38,23 @@ impl<'a> Call<'a> {
         let value = |program: &Program| program.value.unwrap_or(Options::EMPTY);
         let outer = usage.before.map(|(outer, end)| line.arguments(1, end, value(outer))).unwrap_or_default();
         let global = line.arguments(usage.start, usage.rest, value(program));
-        let mut own = line.arguments(usage.rest, usize::MAX, usage.value());
+        let mut own = line.arguments(usage.rest, own_end(line, usage), usage.value());
         if usage.is_mixed() {
             own.options.splice(0..0, global.options.iter().cloned());
         }
-        let outer_quiet = usage.before.is_some_and(|(outer_program, _)| outer.has(&outer_program.form.quiet));
+        let outer_quiet =
+            usage.before.is_some_and(|(outer_program, _)| outer.has_surely(&outer_program.form.quiet));
         let ends_early = usage.form.quiet_values.iter().any(|quiet| {
             let value = own.value(&[quiet.option]).and_then(Word::known);
             value.is_some_and(|value| {
                 quiet.values.iter().any(|one| *one == value || *one == value.to_ascii_lowercase())
             })
         });
-        if outer_quiet || ends_early || global.has(&program.form.quiet) || own.has(&usage.form.quiet) {
+        if outer_quiet
+            || ends_early
+            || global.has_surely(&program.form.quiet)
+            || own.has_surely(&usage.form.quiet)
+        {
             return Err(Idle::Quiet);
         }
         let does = usage.form.does.ok_or(Idle::NoAction)?.0;
@@ -156,4 +162,19 @@ impl<'a> Call<'a> {
         let words = self.usage.verb.iter().map(|index| self.line.text(*index));
         words.collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Where the own words of a program end: behind them stands the command that it runs.
+fn own_end(line: &Line<'_>, usage: &Usage) -> usize {
+    let runs = usage.form.runs.filter(|runs| runs.how == How::Command && runs.words_need.is_empty());
+    let Some(mut left) = runs.and_then(|runs| runs.after) else { return usize::MAX };
+    for item in Scanner::new(line.texts(), usage.rest, &usage.value()) {
+        match item {
+            Item::Positional(index) if left == 0 => return index,
+            Item::Dashes(index) if left == 0 => return index,
+            Item::Positional(_) => left -= 1,
+            _ => {}
+        }
+    }
+    usize::MAX
 }

@@ -39,6 +39,15 @@ impl Arguments<'_> {
         self.first_of(written).is_some()
     }
 
+    /// True when one of the options is surely given, and no later `--x=false` or `--x=none` takes it back.
+    pub fn has_surely(&self, written: &[&'static str]) -> bool {
+        let off = |value: &Word| !value.known().is_some_and(|known| !OFF.contains(&known));
+        written.iter().any(|one| {
+            let last = self.options.iter().rev().find(|(name, _)| name.is(one));
+            last.is_some_and(|(_, value)| !value.as_ref().is_some_and(off))
+        })
+    }
+
     /// The value of an option, the last one given.
     pub fn value(&self, written: &[&str]) -> Option<&Word> {
         self.options
@@ -53,6 +62,9 @@ impl Arguments<'_> {
         self.options.iter().filter(|(name, _)| name.is_any(written)).filter_map(|(_, value)| value.as_ref())
     }
 }
+
+/// Values with which an option is as if it were not given.
+const OFF: [&str; 5] = ["false", "none", "0", "f", "no"];
 
 /// What a word names.
 pub(super) enum Named<'a> {

@@ -9,6 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use super::options::ONE_DASH;
 use super::program::{
     Check, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, How, Language, List, Lists, OptionValues,
     Options, Part, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind, VerbForm, Words,
@@ -74,6 +75,9 @@ struct Keys {
     #[serde(skip_serializing)]
     differs: Texts,
 
+    /// Whether its long options have one dash, such as `-out=FILE`.
+    #[serde(skip_serializing_if = "is_false")]
+    one_dash: bool,
     /// Options that take a value, such as `-n`, `--namespace`. Default for a verb: those of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Texts>,
@@ -285,6 +289,7 @@ enum CheckWire {
     ArchiveMode,
     HttpRequest,
     GitSettings,
+    AnsibleModule,
 }
 
 /// See [`Verb`].
@@ -439,7 +444,13 @@ impl EntryWire {
 
     /// The description as constants, kept for the life of the process.
     pub fn into_program(self, key: &str) -> Result<Program, EntryError> {
-        let keys = *self.0;
+        let mut keys = *self.0;
+        if keys.one_dash {
+            keys.value.get_or_insert_default().0.push(ONE_DASH.to_owned());
+            for (_, verb) in &mut keys.verbs.0 {
+                verb.0.value.iter_mut().for_each(|value| value.0.push(ONE_DASH.to_owned()));
+            }
+        }
         let mut verbs = Vec::new();
         for (words, entry) in &keys.verbs.0 {
             verbs.push(verb(words, &entry.0)?);
@@ -497,6 +508,7 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
         ("names", keys.names.is_empty()),
         ("guess", keys.guess.is_none()),
         ("hints", keys.hints.is_empty()),
+        ("one_dash", !keys.one_dash),
         ("host", keys.host.is_empty()),
         ("host_variables", keys.host_variables.is_empty()),
         ("verbs", keys.verbs.is_empty()),
@@ -568,6 +580,7 @@ fn effect(keys: &Keys) -> Result<Option<Part<EffectTerms>>, EntryError> {
             CheckWire::ArchiveMode => Check::ArchiveMode,
             CheckWire::HttpRequest => Check::HttpRequest,
             CheckWire::GitSettings => Check::GitSettings,
+            CheckWire::AnsibleModule => Check::AnsibleModule,
         }),
     };
     let is_stated = keys.effect.is_some();

@@ -6,7 +6,7 @@ use super::{Catalogue, base_name};
 use crate::shell::glob;
 
 /// Words that a verb has at most, and a `*` before it.
-const LONGEST_VERB: usize = 3;
+const LONGEST_VERB: usize = 5;
 
 /// A command line, read up to the end of its verb.
 #[derive(Debug, Clone, PartialEq, Eq)]

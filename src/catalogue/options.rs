@@ -1,5 +1,8 @@
 //! Command-line options as most programs read them: clusters of short ones, `--long`, `--long=value`.
 
+/// Among the options that take a value: long ones have one dash, `-out=FILE`.
+pub const ONE_DASH: &str = "-*";
+
 /// The name of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name<'a> {
@@ -10,13 +13,16 @@ pub enum Name<'a> {
 }
 
 impl Name<'_> {
-    /// True for the option written like this, `-x` or `--name`.
+    /// True for the option written like this, `-x`, `--name` or `-name`.
     pub fn is(self, written: &str) -> bool {
         match self {
             Self::Short(letter) => {
                 written.strip_prefix('-').is_some_and(|rest| rest.chars().eq(std::iter::once(letter)))
             }
-            Self::Long(name) => written.strip_prefix("--") == Some(name),
+            Self::Long(name) => {
+                let dashes = if written.starts_with("--") || written.len() == 2 { "--" } else { "-" };
+                written.strip_prefix(dashes) == Some(name)
+            }
         }
     }
 
@@ -119,12 +125,19 @@ impl<'a> Iterator for Scanner<'a> {
             self.options_end = true;
             return Some(Item::Dashes(index));
         }
-        let Some(long) = word.strip_prefix("--") else {
+        let one_dash = || {
+            let second = word.chars().nth(2).filter(|second| *second != '=');
+            word.strip_prefix('-').filter(|_| second.is_some() && self.valued.contains(&ONE_DASH))
+        };
+        let Some(long) = word.strip_prefix("--").or_else(one_dash) else {
             return self.letter(At { index, offset: 1 });
         };
         if let Some(equals) = long.find('=') {
             let name = Name::Long(long.get(..equals).unwrap_or_default());
-            return Some(Item::Option(name, Some(At { index, offset: equals + 3 })));
+            return Some(Item::Option(
+                name,
+                Some(At { index, offset: word.len() - long.len() + equals + 1 }),
+            ));
         }
         let name = Name::Long(long);
         let value = if name.is_any(self.valued) { self.value_in_next_word() } else { None };

@@ -214,6 +214,8 @@ pub enum Check {
     HttpRequest,
     /// The settings that `git -c` gives.
     GitSettings,
+    /// The module of `ansible` and its arguments.
+    AnsibleModule,
 }
 
 /// Whether a program name that is not known, such as `$X`, may be taken for a program.

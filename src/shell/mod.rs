@@ -20,5 +20,6 @@ pub use crate::catalogue::options;
 pub use execution::run::{read, read_with};
 pub use expansion::pattern::glob;
 pub use host::host_of;
+pub use programs::AnsibleCall;
 pub use script::{Command, Construct, Mode, Node, Redirection, Script, Suspicion, Unread};
 pub use text::{Listing, Origin, Unknown, Word};

@@ -3,6 +3,7 @@
 //! The catalogue states what the forms of programs do and on which conditions; this file checks the conditions. Doubt
 //! falls towards unknown.
 
+mod ansible;
 mod awk;
 mod find;
 mod proof;
@@ -126,6 +127,11 @@ const STEERING: &[&str] = &[
     "PSQLRC",
     "PGSERVICEFILE",
     "CLAUDE*",
+    "TF_CLI_*",
+    "ANSIBLE_CONFIG",
+    "ANSIBLE_LIBRARY",
+    "ANSIBLE_*_PLUGINS",
+    "HELM_PLUGINS",
     "MANPAGER",
     "MANOPT",
 ];
@@ -244,6 +250,15 @@ impl Prover<'_> {
         let outputs =
             usage.form.files.or(usage.program.form.files).map(|files| files.outputs).unwrap_or_default();
         let valued: Vec<&str> = value.iter().chain(outputs.iter()).copied().collect();
+        // Many programs take the options of a verb before it, too.
+        let before = texts.get(..usage.rest).unwrap_or_default();
+        for item in Scanner::new(before, usage.start, &usage.program.value.unwrap_or_default()) {
+            if let Item::Option(name, _) = item
+                && (name.is_any(&terms.changes_with) || name.is_any(&outputs))
+            {
+                return (Effect::Unknown, Why::Option(written(name)));
+            }
+        }
         for item in Scanner::new(texts, usage.rest, &valued) {
             match item {
                 Item::Option(name, at) => {
@@ -276,6 +291,11 @@ impl Prover<'_> {
                     if !fits(text, &terms.words) {
                         return changes(Why::Word);
                     }
+                    // What only the run knows may be what must not be there.
+                    let excludes = terms.words.iter().any(|glob| glob.starts_with('!'));
+                    if excludes && command.words.get(index).is_some_and(|word| word.known().is_none()) {
+                        return (Effect::Unknown, Why::Word);
+                    }
                 }
                 Item::Dashes(_) => {}
             }
@@ -302,6 +322,7 @@ impl Prover<'_> {
             Check::HttpRequest => request::effect(command, self.catalogue),
             Check::Sql => sql_effect(command, usage, texts),
             Check::ArchiveMode => proved(find::lists_archive(texts), Why::Stated),
+            Check::AnsibleModule => ansible::effect(usage, texts),
             Check::GitSettings => (Effect::Reads, Why::Stated),
         }
     }

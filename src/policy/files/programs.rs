@@ -103,9 +103,10 @@ fn written(
                 needed |= name.is_any(&files.writes_with);
                 deep |= name.is_any(&files.deep);
                 if let Some(at) = at.filter(|_| name.is_any(&files.outputs))
-                    && let Some(word) = command.words.get(at.index)
+                    && let Some(word) = command.words.get(at.index).map(|word| word.tail(at.offset))
+                    && word.text != "-"
                 {
-                    into.push(Access::new(Touch::Write, &word.tail(at.offset)));
+                    into.push(Access::new(Touch::Write, &word));
                 }
             }
             Item::Positional(index) => words.extend(command.words.get(index)),
@@ -125,7 +126,9 @@ fn written(
     if needed {
         let touch = if deep { Touch::WriteAll } else { Touch::Write };
         let meant = if first_is_file(files, texts) { &words } else { chosen(files.writes, &words) };
-        into.extend(meant.iter().map(|word| Access::new(touch, word)));
+        // `-` is the standard output.
+        let meant = meant.iter().filter(|word| word.text != "-");
+        into.extend(meant.map(|word| Access::new(touch, word)));
     }
 }
 

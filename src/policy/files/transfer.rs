@@ -110,10 +110,14 @@ pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) 
         texts.iter().skip(1).position(|text| matches!(*text, "run" | "create" | "cp")).map(|at| at + 1);
     let Some(verb) = verb else { return };
     if texts.get(verb) == Some(&"cp") {
-        let words = positionals(command, texts, &[], verb + 1);
+        let valued =
+            ["-n", "--namespace", "-c", "--container", "--context", "--kubeconfig", "--index", "--retries"];
+        let words = positionals(command, texts, &valued, verb + 1);
         if let [source, target] = words.as_slice() {
             let inside = |word: &Word| word.text.split('/').next().is_some_and(|head| head.contains(':'));
             into.extend((!inside(source)).then(|| Access::new(Touch::Read, source)));
+            // An archive on the standard output touches no file.
+            let target = if target.text == "-" { &Word::literal("/dev/stdout") } else { *target };
             into.extend((!inside(target)).then(|| Access::new(Touch::WriteAll, target)));
         }
         return;

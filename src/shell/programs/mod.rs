@@ -7,3 +7,5 @@ mod remote;
 mod shell_program;
 mod start;
 mod wrapper;
+
+pub use remote::AnsibleCall;

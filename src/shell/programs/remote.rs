@@ -60,6 +60,65 @@ pub(crate) fn run(
     })
 }
 
+/// A call of `ansible`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnsibleCall<'a> {
+    /// The hosts.
+    pub pattern: Option<&'a str>,
+    /// The module as it is written.
+    pub module: &'a str,
+    /// Its arguments.
+    pub arguments: &'a str,
+    /// It only looks: `--check`.
+    pub quiet: bool,
+}
+
+impl<'a> AnsibleCall<'a> {
+    /// Reads the words of `ansible`.
+    pub fn of(texts: &[&'a str], usage: &Usage) -> Self {
+        let value = usage.value();
+        let mut call = Self { pattern: None, module: "command", arguments: "", quiet: false };
+        for item in Scanner::new(texts, 1, &value) {
+            match item {
+                Item::Positional(index) => call.pattern = call.pattern.or(texts.get(index).copied()),
+                Item::Option(name, Some(at)) => {
+                    let value =
+                        texts.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
+                    if name.is_any(&["-m", "--module-name"]) {
+                        call.module = value;
+                    } else if name.is_any(&["-a", "--args"]) {
+                        call.arguments = value;
+                    }
+                }
+                Item::Option(name, None) => call.quiet |= name.is_any(&usage.form.quiet),
+                Item::Dashes(_) => {}
+            }
+        }
+        call
+    }
+
+    /// The module's name without its collection.
+    pub fn name(&self) -> &'a str {
+        self.module.rsplit('.').next().unwrap_or(self.module)
+    }
+
+    /// The value of an argument.
+    pub fn argument(&self, key: &str) -> Option<&'a str> {
+        let mut words = self.arguments.split_whitespace();
+        words.find_map(|word| word.split_once('=').filter(|(name, _)| *name == key)).map(|(_, value)| value)
+    }
+
+    /// The command of a module that runs one: `chdir=/srv ls`, `cmd="ls -l" chdir=/srv`.
+    pub fn command(&self) -> &'a str {
+        let text = self.arguments;
+        let starts = |at: &usize| text.get(..*at).is_some_and(|head| head.trim_end().len() < *at || *at == 0);
+        let Some(at) = text.match_indices("cmd=").map(|(at, _)| at).find(starts) else { return text };
+        let text = text.get(at + "cmd=".len()..).unwrap_or_default();
+        let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''));
+        quote.and_then(|quote| text.get(1..)?.split(quote).next()).unwrap_or(text)
+    }
+}
+
 /// Follows `ansible HOST -m MODULE -a '…'` with modules that run commands or control services.
 pub(crate) fn ansible(
     evaluator: &mut Evaluator,
@@ -68,49 +127,24 @@ pub(crate) fn ansible(
     usage: &Usage,
 ) -> String {
     let texts = invocation.texts();
-    let value = usage.value();
-    let (mut pattern, mut module, mut arguments, mut quiet) = (None, "command", "", false);
-    for item in Scanner::new(&texts, 1, &value) {
-        match item {
-            Item::Positional(index) => pattern = pattern.or(texts.get(index).copied()),
-            Item::Option(name, Some(at)) => {
-                let value = texts.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
-                if name.is_any(&["-m", "--module-name"]) {
-                    module = value.rsplit('.').next().unwrap_or(value);
-                } else if name.is_any(&["-a", "--args"]) {
-                    arguments = value;
-                }
-            }
-            Item::Option(name, None) => {
-                quiet |= name.is_any(&usage.form.quiet);
-            }
-            Item::Dashes(_) => {}
-        }
-    }
-    let Some(pattern) = pattern.filter(|_| !quiet) else {
+    let call = AnsibleCall::of(&texts, usage);
+    let Some(pattern) = call.pattern.filter(|_| !call.quiet) else {
         evaluator.leaf(shell, invocation);
         return String::new();
     };
-    let said = |key: &str| {
-        arguments
-            .split_whitespace()
-            .find_map(|word| word.split_once('=').filter(|(name, _)| *name == key))
-            .map(|(_, value)| value)
-    };
-    let verb = match said("state") {
+    let verb = match call.argument("state") {
         Some("restarted" | "reloaded") => "restart",
         Some("stopped" | "absent") => "stop",
         Some("started") => "start",
         _ => "status",
     };
-    let script = match module {
-        "shell" | "command" | "raw" => arguments.to_owned(),
-        "service" | "systemd" | "systemd_service" | "sysvinit" => {
-            format!("systemctl {verb} {}", said("name").unwrap_or("$name"))
-        }
-        "docker_container" | "podman_container" => {
-            format!("docker {verb} {}", said("name").unwrap_or("$name"))
-        }
+    let name = call.argument("name").unwrap_or("$name");
+    let script = match call.name() {
+        "shell" | "command" | "raw" => call.command().to_owned(),
+        "service" | "systemd" | "systemd_service" | "sysvinit" => format!("systemctl {verb} {name}"),
+        "docker_container" | "podman_container" => format!("docker {verb} {name}"),
+        "supervisorctl" => format!("supervisorctl {verb} {name}"),
+        "pm2" => format!("pm2 {verb} {name}"),
         _ => String::new(),
     };
     let mut inner = shell.elsewhere().through("ansible");

@@ -31,4 +31,22 @@ pub static RULES: &[DefaultRule] = &[
         differs: &["docker compose down", "docker compose -v", "docker compose up -d --renew-anon-volumes"],
         ..RULE
     },
+    DefaultRule {
+        name: "privileged-container",
+        reason: "A container with the host's rights, its root folder or the engine's socket can do anything on the host. Start it without them, or leave it to a person.",
+        matches: &[
+            "docker run --rm --privileged alpine sh",
+            "docker run -v /:/host alpine chroot /host",
+            "podman run --pid=host alpine ps",
+            "docker run -v /var/run/docker.sock:/var/run/docker.sock watchtower",
+            "docker exec --privileged web sh",
+        ],
+        differs: &[
+            "docker run -v /srv/media:/media:ro alpine ls",
+            "docker inspect --format '{{.HostConfig.Privileged}}' web",
+            "docker exec web ls",
+            "docker run --help",
+        ],
+        ..RULE
+    },
 ];
