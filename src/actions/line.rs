@@ -41,7 +41,7 @@ impl Arguments<'_> {
 
     /// True when one of the options is surely given, and no later `--x=false` or `--x=none` takes it back.
     pub fn has_surely(&self, written: &[&'static str]) -> bool {
-        let off = |value: &Word| !value.known().is_some_and(|known| !OFF.contains(&known));
+        let off = |value: &Word| value.known().is_none_or(|known| OFF.contains(&known));
         written.iter().any(|one| {
             let last = self.options.iter().rev().find(|(name, _)| name.is(one));
             last.is_some_and(|(_, value)| !value.as_ref().is_some_and(off))
