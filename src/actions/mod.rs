@@ -84,15 +84,6 @@ pub fn outcome(command: &Command, catalogue: Catalogue) -> Outcome {
     }
 }
 
-/// The HTTP request of a command, if it is one: its addresses, and whether it sends anything.
-pub fn request_of(command: &Command, catalogue: Catalogue) -> Option<(Vec<crate::shell::Word>, bool)> {
-    let line = Line::new(command, catalogue);
-    let usage = line.usage()?;
-    let call = Call::of(&line, &usage).ok()?;
-    let request = request::Request::of(&call);
-    Some((request.urls, request.sends))
-}
-
 /// Whether `hosts.yaml` may say more of a script: it has a program that is not built in, or a request to an address.
 pub fn may_depend_on_rules(script: &Script) -> bool {
     let is_built_in = |command: &Command| {

@@ -78,7 +78,7 @@ struct Keys {
     /// Whether its long options have one dash, such as `-out=FILE`.
     #[serde(skip_serializing_if = "is_false")]
     one_dash: bool,
-    /// Options that take a value, such as `-n`, `--namespace`. Default for a verb: those of the program.
+    /// Options that take a value, such as `-n`, `--namespace`; `-p*` takes it in the same word only. Default for a verb: those of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Texts>,
     /// Options with which it changes nothing, such as `--help` and `--dry-run`.
@@ -105,9 +105,15 @@ struct Keys {
     /// Maximum number of words; with more, it changes something.
     #[serde(skip_serializing_if = "Option::is_none")]
     most_words: Option<usize>,
+    /// Options with which any number of words may be given.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    any_words_with: Texts,
     /// Globs for the words: each word must match one of them, and none of those that begin with `!`; otherwise, it changes something.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     words: Texts,
+    /// Options whose value is a statement in SQL.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    statements: Texts,
     /// Analysis that must prove that the command only reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<CheckWire>,
@@ -288,8 +294,13 @@ enum CheckWire {
     FindExpression,
     ArchiveMode,
     HttpRequest,
-    GitSettings,
     AnsibleModule,
+    SqlWords,
+    Flux,
+    ForgeApi,
+    KeyValue,
+    Mongo,
+    Socket,
 }
 
 /// See [`Verb`].
@@ -571,6 +582,8 @@ fn effect(keys: &Keys) -> Result<Option<Part<EffectTerms>>, EntryError> {
         reads_with: options(&keys.reads_with)?,
         unknown_values: option_values(&keys.unknown_values),
         most_words: keys.most_words,
+        any_words_with: options(&keys.any_words_with)?,
+        statements: options(&keys.statements)?,
         words: texts(&keys.words),
         check: keys.check.map(|check| match check {
             CheckWire::SedScript => Check::SedScript,
@@ -579,8 +592,13 @@ fn effect(keys: &Keys) -> Result<Option<Part<EffectTerms>>, EntryError> {
             CheckWire::FindExpression => Check::FindExpression,
             CheckWire::ArchiveMode => Check::ArchiveMode,
             CheckWire::HttpRequest => Check::HttpRequest,
-            CheckWire::GitSettings => Check::GitSettings,
             CheckWire::AnsibleModule => Check::AnsibleModule,
+            CheckWire::SqlWords => Check::SqlWords,
+            CheckWire::Flux => Check::Flux,
+            CheckWire::ForgeApi => Check::ForgeApi,
+            CheckWire::KeyValue => Check::KeyValue,
+            CheckWire::Mongo => Check::Mongo,
+            CheckWire::Socket => Check::Socket,
         }),
     };
     let is_stated = keys.effect.is_some();

@@ -64,7 +64,7 @@ pub struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// `valued` names the options that take a value, as written: `-n`, `--namespace`.
+    /// `valued` names the options that take a value, as written: `-n`, `--namespace`; `-p*` takes one in its own word alone.
     pub fn new(words: &'a [&'a str], from: usize, valued: &'a [&'a str]) -> Self {
         Self { words, valued, next: from, cluster: None, options_end: false }
     }
@@ -97,6 +97,12 @@ impl<'a> Scanner<'a> {
                 self.value_in_next_word()
             };
             return Some(Item::Option(name, value));
+        }
+        let in_word = |written: &&str| {
+            written.strip_prefix('-').and_then(|rest| rest.strip_suffix('*')) == word.get(at.offset..after)
+        };
+        if after < word.len() && self.valued.iter().any(in_word) {
+            return Some(Item::Option(name, Some(At { index: at.index, offset: after })));
         }
         if word.get(after..).is_some_and(|rest| rest.starts_with('=')) {
             return Some(Item::Option(name, Some(At { index: at.index, offset: after + 1 })));

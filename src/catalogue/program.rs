@@ -164,6 +164,10 @@ pub struct EffectTerms {
     pub unknown_values: List<OptionValues>,
     /// With more words than these it changes something.
     pub most_words: Option<usize>,
+    /// Options with which any number of words may be given.
+    pub any_words_with: Options,
+    /// Options whose value is SQL or code of the program's own.
+    pub statements: Options,
     /// Globs of which each word must match one, or none of those that begin with `!`; else it changes something.
     pub words: List<&'static str>,
     /// What has to be understood before it is known to read.
@@ -179,6 +183,8 @@ impl EffectTerms {
         reads_with: List::EMPTY,
         unknown_values: List::EMPTY,
         most_words: None,
+        any_words_with: List::EMPTY,
+        statements: List::EMPTY,
         words: List::EMPTY,
         check: None,
     };
@@ -212,10 +218,20 @@ pub enum Check {
     ArchiveMode,
     /// The method, the data and the address of an HTTP request.
     HttpRequest,
-    /// The settings that `git -c` gives.
-    GitSettings,
     /// The module of `ansible` and its arguments.
     AnsibleModule,
+    /// SQL, in the words behind the first one, too.
+    SqlWords,
+    /// A request to the API of a forge, by the options of `gh api`.
+    ForgeApi,
+    /// A script in Flux.
+    Flux,
+    /// A command of Redis and its kin, in words or on standard input.
+    KeyValue,
+    /// Code of the MongoDB shell.
+    Mongo,
+    /// Lines for a daemon that is asked over a socket.
+    Socket,
 }
 
 /// Whether a program name that is not known, such as `$X`, may be taken for a program.

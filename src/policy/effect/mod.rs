@@ -3,18 +3,23 @@
 //! The catalogue states what the forms of programs do and on which conditions; this file checks the conditions. Doubt
 //! falls towards unknown.
 
+mod address;
 mod ansible;
 mod awk;
 mod find;
+mod flux;
+mod key_value;
+mod mongo;
 mod proof;
 mod reason;
 mod request;
 mod scratch;
 mod sed;
+mod socket;
 
 use super::files::{self, Touch};
 use super::place::View;
-use super::sql;
+use super::sql::{self, Functions};
 use crate::actions::{Outcome, outcome};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
@@ -245,8 +250,11 @@ impl Prover<'_> {
     fn conditions(&self, command: &Command, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
         let changes = |why| (Effect::Changes, why);
         let mut reads = terms.reads_with.is_empty();
-        let mut words = 0;
+        let (mut words, mut any_words) = (0, false);
         let value = usage.value();
+        if let Some(proof) = before_verb(usage, texts) {
+            return proof;
+        }
         let outputs =
             usage.form.files.or(usage.program.form.files).map(|files| files.outputs).unwrap_or_default();
         let valued: Vec<&str> = value.iter().chain(outputs.iter()).copied().collect();
@@ -267,16 +275,14 @@ impl Prover<'_> {
                     }
                     reads |= name.is_any(&terms.reads_with);
                     let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
-                    let doubtful = |values: &crate::catalogue::program::OptionValues| {
-                        name.is(values.option)
-                            && text.is_some_and(|text| values.values.iter().any(|one| glob(one, text)))
-                    };
-                    if terms.unknown_values.iter().any(doubtful) {
+                    if is_doubtful(name, text, terms) {
                         return (Effect::Unknown, Why::Option(written(name)));
                     }
+                    any_words |= name.is_any(&terms.any_words_with);
                     let listed = |flags: &crate::catalogue::program::Options| {
                         name.is_any(flags)
                             || name.is_any(&terms.reads_with)
+                            || name.is_any(&terms.any_words_with)
                             || name.is_any(&usage.form.quiet)
                             || name.is_any(&valued)
                             || name.is_any(&usage.program.host)
@@ -303,59 +309,123 @@ impl Prover<'_> {
         if !reads {
             return changes(Why::LacksOption(terms.reads_with.first().copied().unwrap_or_default()));
         }
-        if terms.most_words.is_some_and(|most| words > most) {
+        if !any_words && terms.most_words.is_some_and(|most| words > most) {
             return changes(Why::Stated);
         }
         match terms.check {
-            Some(check) => self.check(check, command, usage, texts),
+            Some(check) => self.check(check, command, usage, terms, texts),
             None => (Effect::Reads, Why::Stated),
         }
     }
 
-    fn check(&self, check: Check, command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
+    fn check(
+        &self,
+        check: Check,
+        command: &Command,
+        usage: &Usage,
+        terms: &EffectTerms,
+        texts: &[&str],
+    ) -> Proof {
         let proved =
             |reads: bool, why: Why| if reads { (Effect::Reads, Why::Stated) } else { (Effect::Changes, why) };
         match check {
             Check::SedScript => sed::effect(command, usage, texts),
             Check::AwkProgram => awk::effect(command, usage, texts),
             Check::FindExpression => find::effect(texts),
-            Check::HttpRequest => request::effect(command, self.catalogue),
-            Check::Sql => sql_effect(command, usage, texts),
+            Check::HttpRequest => request::effect(command, usage, texts),
+            Check::Sql => self.sql(command, usage, terms, texts, false),
+            Check::SqlWords => self.sql(command, usage, terms, texts, true),
+            Check::ForgeApi => request::forge(command, usage, texts),
+            Check::Flux => flux::effect(command, usage, texts),
+            Check::KeyValue => key_value::effect(command, usage, texts),
+            Check::Mongo => mongo::effect(command, usage, texts),
+            Check::Socket => socket::effect(command),
             Check::ArchiveMode => proved(find::lists_archive(texts), Why::Stated),
             Check::AnsibleModule => ansible::effect(usage, texts),
-            Check::GitSettings => (Effect::Reads, Why::Stated),
         }
+    }
+
+    /// SQL in options, in words and on standard input.
+    fn sql(
+        &self,
+        command: &Command,
+        usage: &Usage,
+        terms: &EffectTerms,
+        texts: &[&str],
+        in_words: bool,
+    ) -> Proof {
+        let value = usage.value();
+        let mut statements = Vec::new();
+        let mut words = 0;
+        for item in Scanner::new(texts, usage.rest, &value) {
+            match item {
+                Item::Option(name, Some(at)) if name.is_any(&terms.statements) => {
+                    statements.extend(command.words.get(at.index).map(|word| word.tail(at.offset)));
+                }
+                Item::Positional(index) => {
+                    words += 1;
+                    if in_words && words > 1 {
+                        statements.extend(command.words.get(index).cloned());
+                    }
+                }
+                _ => {}
+            }
+        }
+        if statements.is_empty() {
+            statements.extend(command.stdin.clone());
+        }
+        if statements.is_empty() {
+            return (Effect::Unknown, Why::Unread);
+        }
+        let functions = match usage.program.key {
+            "psql" | "mysql" | "cockroach" => Functions::Listed,
+            _ => Functions::BuiltIn,
+        };
+        for statement in &statements {
+            match statement.known().and_then(|text| sql::reading(text, functions)) {
+                Some(files) => {
+                    if let Some(file) = files.into_iter().find(|file| !self.is_scratch(file, command)) {
+                        return (Effect::Changes, Why::Writes(file));
+                    }
+                }
+                None => return (Effect::Changes, Why::Statement),
+            }
+        }
+        (Effect::Reads, Why::Stated)
     }
 }
 
-/// SQL in words, in options and on standard input.
-fn sql_effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
-    let value = usage.value();
-    let mut statements: Vec<&crate::shell::Word> = Vec::new();
-    let mut given = Vec::new();
-    for item in Scanner::new(texts, usage.rest, &value) {
-        if let Item::Option(name, Some(at)) = item {
-            if name.is_any(&["-c", "--command", "-e", "--execute", "-q", "--query"]) {
-                given.extend(command.words.get(at.index).map(|word| word.tail(at.offset)));
-            } else if name.is_any(&["-f", "--file"]) {
-                return (
-                    Effect::Unknown,
-                    Why::ScriptOnDisk(texts.get(at.index).copied().unwrap_or_default().to_owned()),
-                );
-            }
+/// What the program's own terms say of the options before the verb, where these are not harmless.
+fn before_verb(usage: &Usage, texts: &[&str]) -> Option<Proof> {
+    let terms = usage.program.form.effect.filter(|_| usage.rest > usage.start)?;
+    let value = usage.program.value.unwrap_or_default();
+    let until = usage.verb.first().copied().unwrap_or(usage.rest);
+    let before = texts.get(..until).unwrap_or_default();
+    Scanner::new(before, usage.start, &value).find_map(|item| {
+        let Item::Option(name, at) = item else { return None };
+        let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+        let listed = |flags: &crate::catalogue::program::Options| {
+            [flags, &usage.program.form.quiet, &value, &usage.program.host]
+                .iter()
+                .any(|list| name.is_any(list))
+        };
+        if name.is_any(&terms.changes_with) {
+            Some((Effect::Changes, Why::Option(written(name))))
+        } else if is_doubtful(name, text, &terms) {
+            Some((Effect::Unknown, Why::Option(written(name))))
+        } else {
+            (!terms.flags.is_none_or(|flags| listed(&flags)))
+                .then(|| (Effect::Unknown, Why::UnknownOption(written(name))))
         }
-    }
-    statements.extend(given.iter());
-    if statements.is_empty() {
-        statements.extend(command.stdin.as_ref());
-    }
-    if statements.is_empty() {
-        return (Effect::Unknown, Why::Unread);
-    }
-    match statements.iter().find(|word| !word.known().is_some_and(sql::only_reads)) {
-        None => (Effect::Reads, Why::Stated),
-        Some(_) => (Effect::Changes, Why::Statement),
-    }
+    })
+}
+
+/// Whether an option has a value with which the effect is unknown.
+fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool {
+    let doubtful = |one: &crate::catalogue::program::OptionValues| {
+        name.is(one.option) && value.is_some_and(|value| fits(value, &one.values))
+    };
+    terms.unknown_values.iter().any(doubtful)
 }
 
 fn written(name: Name<'_>) -> String {

@@ -10,7 +10,7 @@ const HARMLESS: [&str; 5] = ["$(date", "$(hostname", "$$", "$RANDOM", "$(id -u"]
 
 /// Whether a file that a command writes lies in scratch, as it is written and with links resolved.
 pub fn is_scratch(path: &str, command: &Command, scratch: &Scratch, view: &dyn View) -> bool {
-    if matches!(path, "/dev/stdout" | "/dev/stderr" | "/dev/null") {
+    if ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"].contains(&path) {
         return true;
     }
     // A name that `mktemp` makes is new, below its folder for such files.

@@ -37,7 +37,10 @@ pub fn accesses(
         Some(FileHow::Copy) => transfer(command, program, &texts, view, into),
         Some(FileHow::Archive) => remove::unpack(command, program, &texts, into),
         Some(FileHow::Dd) => copied_blocks(command, into),
-        Some(FileHow::Downloads) => downloaded(command, &texts, into),
+        Some(FileHow::Downloads) => {
+            let value = usage.as_ref().map(crate::catalogue::lookup::Usage::value).unwrap_or_default();
+            downloaded(command, program, &texts, &value, into);
+        }
         Some(FileHow::WorkingTree) => {
             into.push(Access { touch: Touch::WriteAll, path: ".".to_owned(), unknown: false });
         }
@@ -60,16 +63,59 @@ fn copied_blocks(command: &Command, into: &mut Vec<Access>) {
     }
 }
 
-/// `curl -O ADDRESS`: the file has the address's last name, here or in `--output-dir`.
-fn downloaded(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
-    let named =
-        |text: &&str| matches!(*text, "-O" | "--remote-name" | "-OJ" | "-LO" | "-sO" | "-sLO" | "-fsSLO");
-    if !texts.iter().any(named) {
+/// `curl -O ADDRESS` and `wget ADDRESS`: the file has the address's last name, here or in a folder that an option names.
+fn downloaded(command: &Command, program: &str, texts: &[&str], value: &[&str], into: &mut Vec<Access>) {
+    let is_wget = program.starts_with("wget");
+    let (mut named, mut deep) = (is_wget, false);
+    let mut folder = Word::literal(".");
+    let mut addresses = Vec::new();
+    for item in Scanner::new(texts, 1, value) {
+        match item {
+            Item::Option(name, at) => {
+                if is_wget {
+                    named &= !name.is_any(&["-O", "--output-document", "--spider", "--help", "--version"]);
+                    deep |= name.is_any(&[
+                        "-r",
+                        "-m",
+                        "-p",
+                        "-i",
+                        "--recursive",
+                        "--mirror",
+                        "--page-requisites",
+                        "--input-file",
+                    ]);
+                } else {
+                    named |= name.is_any(&["-O", "--remote-name", "--remote-name-all"]);
+                }
+                if name.is_any(&["-P", "--directory-prefix", "--output-dir"])
+                    && let Some(word) = at.and_then(|at| Some(command.words.get(at.index)?.tail(at.offset)))
+                {
+                    folder = word;
+                }
+            }
+            Item::Positional(index) => addresses.extend(command.words.get(index)),
+            Item::Dashes(_) => {}
+        }
+    }
+    if !named {
         return;
     }
-    for word in command.words.iter().skip(1).filter(|word| !word.text.starts_with('-')) {
+    if deep {
+        into.push(Access::new(Touch::WriteAll, &folder));
+        return;
+    }
+    for word in addresses {
         let last = word.text.rsplit('/').next().unwrap_or_default();
-        into.push(Access { touch: Touch::Write, path: last.to_owned(), unknown: word.unknown.is_some() });
+        let path = if folder.text == "." {
+            last.to_owned()
+        } else {
+            format!("{}/{last}", folder.text.trim_end_matches('/'))
+        };
+        into.push(Access {
+            touch: Touch::Write,
+            path,
+            unknown: word.unknown.is_some() || folder.unknown.is_some(),
+        });
     }
 }
 
@@ -104,6 +150,7 @@ fn written(
                 deep |= name.is_any(&files.deep);
                 if let Some(at) = at.filter(|_| name.is_any(&files.outputs))
                     && let Some(word) = command.words.get(at.index).map(|word| word.tail(at.offset))
+                    // Standard output.
                     && word.text != "-"
                 {
                     into.push(Access::new(Touch::Write, &word));
@@ -119,6 +166,7 @@ fn written(
             && option.text.len() > 2
             && !option.text.starts_with("--")
             && files.outputs.contains(&option.text.as_str())
+            && value.text != "-"
         {
             into.push(Access::new(Touch::Write, value));
         }

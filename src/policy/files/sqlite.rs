@@ -1,7 +1,7 @@
 //! `sqlite3`: whether a database is read or written is for its SQL to say.
 
 use super::access::{Access, Touch};
-use crate::policy::sql;
+use crate::policy::sql::{self, Functions};
 use crate::shell::{Command, Word};
 
 const VALUED: &[&str] = &[
@@ -42,16 +42,25 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
         read_only |= query.contains("mode=ro") || query.contains("immutable=1");
         file = Word::literal(path);
     }
-    let known = |word: &Word| word.known().is_some_and(sql::only_reads);
-    let commands =
-        texts.windows(2).filter(|pair| matches!(pair, ["-cmd" | "--cmd", _])).filter_map(|pair| pair.get(1));
-    let from_stdin = statements.is_empty();
-    let reads = statements.iter().all(|word| known(word))
-        && commands.into_iter().all(|text| sql::only_reads(text))
-        && (!from_stdin || command.stdin.as_ref().is_some_and(known))
-        && !texts.iter().any(|text| text.trim_start_matches('-') == "init");
+    let commands = texts
+        .windows(2)
+        .filter(|pair| matches!(pair, ["-cmd" | "--cmd", _]))
+        .filter_map(|pair| pair.get(1).map(|text| Word::literal(*text)));
+    let stdin = command.stdin.iter().filter(|_| statements.is_empty()).cloned();
+    let all: Vec<Word> = statements.iter().copied().cloned().chain(commands).chain(stdin).collect();
+    let reading = |word: &Word| word.known().and_then(|text| sql::reading(text, Functions::BuiltIn));
+    let written: Option<Vec<Vec<String>>> = all.iter().map(reading).collect();
+    let from_elsewhere = (statements.is_empty() && command.stdin.is_none())
+        || texts.iter().any(|text| text.trim_start_matches('-') == "init");
+    let written = written.filter(|_| !from_elsewhere);
+    let reads = written.is_some();
     into.push(Access::new(if reads || read_only { Touch::Read } else { Touch::Write }, &file));
-    if reads {
+    if let Some(files) = written {
+        into.extend(files.into_iter().flatten().map(|path| Access {
+            touch: Touch::Write,
+            path,
+            unknown: false,
+        }));
         return;
     }
     // `ATTACH '/state/claudeops.db'`, `.output /etc/x`.

@@ -1,4 +1,11 @@
-//! SQL that destroys: `DROP`, `TRUNCATE`, and `DELETE` or `UPDATE` of every row.
+//! SQL that destroys: `DROP`, `TRUNCATE`, and `DELETE` or `UPDATE` of every row; and SQL that only reads.
+
+mod functions;
+mod reads;
+mod tokens;
+
+pub use functions::Functions;
+pub use reads::reading;
 
 /// What a text destroys, in the words of the statement; `None` where it does not.
 ///
@@ -10,25 +17,6 @@ pub fn destroys(text: &str) -> Option<&'static str> {
         return None;
     }
     statements(&lower).find_map(|words| destroyed(&words))
-}
-
-/// True when every statement of a text only reads.
-pub fn only_reads(text: &str) -> bool {
-    statements(&text.to_ascii_lowercase()).all(|words| {
-        let word = |at: usize| words.get(at).map(String::as_str).unwrap_or_default();
-        match word(0) {
-            "" | "select" | "values" => !words.iter().any(|word| word == "into"),
-            "explain" | "with" => {
-                !words.iter().any(|word| matches!(word.as_str(), "insert" | "update" | "delete" | "replace"))
-            }
-            "pragma" => !words.iter().any(|word| word.contains('=')),
-            ".tables" | ".schema" | ".headers" | ".header" | ".mode" | ".dump" | ".width" | ".timeout"
-            | ".databases" | ".indexes" | ".indices" | ".nullvalue" | ".separator" | ".print" | ".echo"
-            | ".show" | ".help" | ".quit" | ".exit" | ".bail" | ".timer" | ".stats" | ".changes"
-            | ".explain" | ".eqp" | ".fullschema" | ".dbinfo" => true,
-            _ => false,
-        }
-    })
 }
 
 fn destroyed(words: &[String]) -> Option<&'static str> {
@@ -162,24 +150,6 @@ mod tests {
             ("INSERT INTO log VALUES ('delete from x')", None),
         ] {
             assert_eq!(destroys(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn reading_is_told_from_writing() {
-        for (text, expected) in [
-            ("SELECT * FROM events", true),
-            ("select 1; .tables\n.schema", true),
-            ("PRAGMA table_info(events)", true),
-            ("PRAGMA journal_mode=DELETE", false),
-            ("WITH x AS (SELECT 1) SELECT * FROM x", true),
-            ("WITH x AS (SELECT 1) DELETE FROM y", false),
-            ("INSERT INTO events VALUES (1)", false),
-            (".shell rm x", false),
-            ("SELECT 'a'; DELETE FROM events WHERE 1", false),
-            ("", true),
-        ] {
-            assert_eq!(only_reads(text), expected, "{text}");
         }
     }
 }

@@ -1,0 +1,79 @@
+//! Lines that are sent to a daemon over a socket, as `socat` and `nc` do.
+
+use super::proof::Proof;
+use super::reason::Why;
+use crate::model::effect::Effect;
+use crate::shell::{Command, Mode};
+
+/// First words of lines that ask and change nothing: of HAProxy, memcached, ZooKeeper, Redis, mail servers and others.
+const ASKING: &str = "
+    show help version stats stat info ping quit exit ruok srvr mntr conf cons envi dump wchs wchc wchp isro dirs help prompt
+    get gets mn ls status list query_status query-status query-block ehlo helo noop head options dbsize ttl keys llen
+    uptime who print
+";
+
+/// The effect of what is sent: each line must ask.
+pub fn effect(command: &Command) -> Proof {
+    if command
+        .words
+        .iter()
+        .any(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('z'))
+    {
+        // It only looks whether somebody listens.
+        return (Effect::Reads, Why::Stated);
+    }
+    let nothing =
+        command.redirections.iter().any(|one| one.mode == Mode::Read && one.path.text == "/dev/null");
+    match &command.stdin {
+        Some(text) if text.known().is_some_and(asks) => (Effect::Reads, Why::Stated),
+        Some(_) => (Effect::Changes, Why::Statement),
+        None if nothing => (Effect::Reads, Why::Stated),
+        None => (Effect::Unknown, Why::Unread),
+    }
+}
+
+/// Whether every line of a text only asks.
+fn asks(text: &str) -> bool {
+    let text = text.replace("\\r", "").replace("\\n", "\n");
+    let mut http = false;
+    text.lines().flat_map(|line| line.split(';')).all(|line| {
+        let words: Vec<String> = line.split_whitespace().map(str::to_ascii_lowercase).collect();
+        let Some(first) = words.first() else { return true };
+        // What follows are headers.
+        http |= matches!(first.as_str(), "get" | "head" | "options") && line.contains("HTTP/");
+        (http && (line.contains(':') || line.contains("HTTP/")))
+            || (ASKING.split_whitespace().any(|one| one == first)
+                && words.get(1).is_none_or(|second| second != "reset"))
+            || (line.starts_with('{') && line.contains("query-"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asks;
+
+    #[test]
+    fn questions_are_told_from_orders() {
+        for text in [
+            "show stat",
+            "show info;show stat",
+            "stats\nquit",
+            "GET / HTTP/1.0\\r\\nHost: x\\r\\n\\r\\n",
+            "ruok",
+            "get weight be/web1",
+        ] {
+            assert!(asks(text), "{text}");
+        }
+        for text in [
+            "disable server be/web1",
+            "show info; disable server x/y",
+            "flush_all",
+            "set x 0 0 1",
+            "stats reset",
+            "kill",
+            "DELETE /x HTTP/1.0",
+        ] {
+            assert!(!asks(text), "{text}");
+        }
+    }
+}
