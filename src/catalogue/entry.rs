@@ -104,7 +104,7 @@ struct Keys {
     /// Globs of which each word must match one, or none of those that begin with `!`; otherwise it changes something.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     words: Texts,
-    /// What must be understood before it is known to read: `sed_script`, `awk_program`, `sql`, `find_expression`, `archive_mode`, `http_request` or `git_settings`.
+    /// What must be understood before it is known to read: `sed_script`, `awk_program`, `sql`, `find_expression`, `archive_mode`, `http_request`, `sftp_batch`, `ex_commands` or `git_settings`.
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<CheckWire>,
 
@@ -284,6 +284,8 @@ enum CheckWire {
     FindExpression,
     ArchiveMode,
     HttpRequest,
+    SftpBatch,
+    ExCommands,
     GitSettings,
 }
 
@@ -567,6 +569,8 @@ fn effect(keys: &Keys) -> Result<Option<Part<EffectTerms>>, EntryError> {
             CheckWire::FindExpression => Check::FindExpression,
             CheckWire::ArchiveMode => Check::ArchiveMode,
             CheckWire::HttpRequest => Check::HttpRequest,
+            CheckWire::SftpBatch => Check::SftpBatch,
+            CheckWire::ExCommands => Check::ExCommands,
             CheckWire::GitSettings => Check::GitSettings,
         }),
     };

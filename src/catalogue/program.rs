@@ -212,6 +212,10 @@ pub enum Check {
     ArchiveMode,
     /// The method, the data and the address of an HTTP request.
     HttpRequest,
+    /// The commands that `sftp` reads from standard input.
+    SftpBatch,
+    /// The commands that `view` gets in `-c`.
+    ExCommands,
     /// The settings that `git -c` gives.
     GitSettings,
 }
