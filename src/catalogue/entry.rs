@@ -301,6 +301,8 @@ enum CheckWire {
     KeyValue,
     Mongo,
     Socket,
+    SftpBatch,
+    ExCommands,
 }
 
 /// See [`Verb`].
@@ -599,6 +601,8 @@ fn effect(keys: &Keys) -> Result<Option<Part<EffectTerms>>, EntryError> {
             CheckWire::KeyValue => Check::KeyValue,
             CheckWire::Mongo => Check::Mongo,
             CheckWire::Socket => Check::Socket,
+            CheckWire::SftpBatch => Check::SftpBatch,
+            CheckWire::ExCommands => Check::ExCommands,
         }),
     };
     let is_stated = keys.effect.is_some();

@@ -91,7 +91,9 @@ impl Catalogue {
 /// Finds the verb whose words come first on the command line, the longest one.
 fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
     let program = usage.program;
-    let mut scanner = Scanner::new(texts, usage.start, program.value.as_deref().unwrap_or_default());
+    let flags = program.form.effect.and_then(|terms| terms.flags).unwrap_or_default();
+    let mut scanner =
+        Scanner::new(texts, usage.start, program.value.as_deref().unwrap_or_default()).with_flags(&flags);
     let mut words: Vec<(usize, usize)> = Vec::with_capacity(LONGEST_VERB);
     let mut hidden = None;
     while words.len() < LONGEST_VERB {

@@ -19,10 +19,7 @@ impl Name<'_> {
             Self::Short(letter) => {
                 written.strip_prefix('-').is_some_and(|rest| rest.chars().eq(std::iter::once(letter)))
             }
-            Self::Long(name) => {
-                let dashes = if written.starts_with("--") || written.len() == 2 { "--" } else { "-" };
-                written.strip_prefix(dashes) == Some(name)
-            }
+            Self::Long(name) => written.strip_prefix("--").or_else(|| one_dash(written)) == Some(name),
         }
     }
 
@@ -30,6 +27,11 @@ impl Name<'_> {
     pub fn is_any(self, written: &[&str]) -> bool {
         written.iter().any(|one| self.is(one))
     }
+}
+
+/// The name in an option such as `-oneline`: of one dash, but a word.
+fn one_dash(written: &str) -> Option<&str> {
+    written.strip_prefix('-').filter(|name| name.len() > 1 && !name.starts_with('-'))
 }
 
 /// Where a value stands: in which word, from which byte on.
@@ -57,6 +59,8 @@ pub enum Item<'a> {
 pub struct Scanner<'a> {
     words: &'a [&'a str],
     valued: &'a [&'a str],
+    /// Options without a value; of one dash and several letters they are no cluster.
+    flags: &'a [&'a str],
     next: usize,
     /// Letters of a cluster that are still to come: word and byte.
     cluster: Option<At>,
@@ -66,7 +70,24 @@ pub struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     /// `valued` names the options that take a value, as written: `-n`, `--namespace`; `-p*` takes one in its own word alone.
     pub fn new(words: &'a [&'a str], from: usize, valued: &'a [&'a str]) -> Self {
-        Self { words, valued, next: from, cluster: None, options_end: false }
+        Self { words, valued, flags: &[], next: from, cluster: None, options_end: false }
+    }
+
+    /// Takes these options, such as `-oneline`, for words and not for clusters, as it does those that take a value.
+    #[must_use]
+    pub fn with_flags(self, flags: &'a [&'a str]) -> Self {
+        Self { flags, ..self }
+    }
+
+    /// Whether a word of one dash and several letters is one option.
+    fn is_whole(&self, word: &str) -> bool {
+        let name = word.split('=').next().unwrap_or(word);
+        name.len() > 2 && self.valued.iter().chain(self.flags).any(|option| *option == name)
+    }
+
+    /// Whether the long options of the program have one dash.
+    fn has_one_dash(&self, word: &str) -> bool {
+        self.valued.contains(&ONE_DASH) && word.chars().nth(2).is_some_and(|second| second != '=')
     }
 
     /// The index of the next word to be read.
@@ -131,19 +152,15 @@ impl<'a> Iterator for Scanner<'a> {
             self.options_end = true;
             return Some(Item::Dashes(index));
         }
-        let one_dash = || {
-            let second = word.chars().nth(2).filter(|second| *second != '=');
-            word.strip_prefix('-').filter(|_| second.is_some() && self.valued.contains(&ONE_DASH))
-        };
-        let Some(long) = word.strip_prefix("--").or_else(one_dash) else {
+        let long = word
+            .strip_prefix("--")
+            .or_else(|| one_dash(word).filter(|_| self.is_whole(word) || self.has_one_dash(word)));
+        let Some(long) = long else {
             return self.letter(At { index, offset: 1 });
         };
-        if let Some(equals) = long.find('=') {
-            let name = Name::Long(long.get(..equals).unwrap_or_default());
-            return Some(Item::Option(
-                name,
-                Some(At { index, offset: word.len() - long.len() + equals + 1 }),
-            ));
+        if let Some(equals) = word.find('=') {
+            let name = Name::Long(long.split('=').next().unwrap_or_default());
+            return Some(Item::Option(name, Some(At { index, offset: equals + 1 })));
         }
         let name = Name::Long(long);
         let value = if name.is_any(self.valued) { self.value_in_next_word() } else { None };

@@ -232,6 +232,10 @@ pub enum Check {
     Mongo,
     /// Lines for a daemon that is asked over a socket.
     Socket,
+    /// The commands that `sftp` reads from standard input.
+    SftpBatch,
+    /// The commands that `view` gets in `-c`.
+    ExCommands,
 }
 
 /// Whether a program name that is not known, such as `$X`, may be taken for a program.

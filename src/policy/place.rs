@@ -57,7 +57,7 @@ pub fn meant(word: &Word, command: &Command, view: &dyn View) -> Meant {
 pub fn meant_by(text: &str, unknown: bool, command: &Command, view: &dyn View) -> Meant {
     let remote = command.host().is_some();
     let text = text.strip_prefix("file://").unwrap_or(text);
-    let cwd = command.cwd.as_deref().filter(|cwd| cwd.starts_with('/'));
+    let cwd = command.cwd.as_deref().filter(|cwd| cwd.starts_with('/') || (remote && cwd.starts_with('~')));
     let (text, whole) = if unknown || text.starts_with('~') {
         filled(text, remote, cwd, view)
     } else {

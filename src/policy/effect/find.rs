@@ -1,48 +1,156 @@
-//! The expression of `find`, and the mode of archivers.
+//! The expression of `find`.
 
 use super::proof::Proof;
 use super::reason::Why;
 use crate::model::effect::Effect;
 
-/// Actions of `find` that change something; what `-exec` runs stands below it in the tree.
-const CHANGING: [&str; 1] = ["-delete"];
+/// Tests, options and actions without a value that change nothing.
+const PLAIN: [&str; 39] = [
+    "-H",
+    "-L",
+    "-P",
+    "-E",
+    "-X",
+    "-d",
+    "-s",
+    "-x",
+    "-O0",
+    "-O1",
+    "-O2",
+    "-O3",
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "-not",
+    "-daystart",
+    "-depth",
+    "-empty",
+    "-executable",
+    "-false",
+    "-follow",
+    "-help",
+    "--help",
+    "-ignore_readdir_race",
+    "-ls",
+    "-mount",
+    "-nogroup",
+    "-noignore_readdir_race",
+    "-noleaf",
+    "-nouser",
+    "-nowarn",
+    "-print",
+    "-print0",
+    "-prune",
+    "-quit",
+    "-readable",
+    "-true",
+];
 
-/// The effect of an expression of `find` by itself; the files that it writes are looked at elsewhere.
+/// More of them; `-writable` looks at rights.
+const PLAIN_TOO: [&str; 6] = ["-version", "--version", "-warn", "-writable", "-xdev", "-acl"];
+
+/// Tests, options and actions with one value that change nothing by themselves; the files that some write are looked
+/// at elsewhere.
+const VALUED: [&str; 53] = [
+    "-amin",
+    "-anewer",
+    "-atime",
+    "-cmin",
+    "-cnewer",
+    "-context",
+    "-ctime",
+    "-D",
+    "-f",
+    "-fls",
+    "-fprint",
+    "-fprint0",
+    "-fstype",
+    "-gid",
+    "-group",
+    "-ilname",
+    "-iname",
+    "-inum",
+    "-ipath",
+    "-iregex",
+    "-iwholename",
+    "-links",
+    "-lname",
+    "-maxdepth",
+    "-mindepth",
+    "-mmin",
+    "-mtime",
+    "-name",
+    "-newer",
+    "-newerBB",
+    "-newermm",
+    "-newermt",
+    "-newerat",
+    "-newerct",
+    "-newerBt",
+    "-newerma",
+    "-neweraa",
+    "-newercc",
+    "-newermc",
+    "-path",
+    "-perm",
+    "-printf",
+    "-regex",
+    "-regextype",
+    "-samefile",
+    "-since",
+    "-size",
+    "-type",
+    "-uid",
+    "-used",
+    "-user",
+    "-wholename",
+    "-xtype",
+];
+
+/// The effect of an expression of `find`; what `-exec` runs stands below it in the tree.
 pub fn effect(texts: &[&str]) -> Proof {
-    match texts.iter().find(|text| CHANGING.contains(text)) {
-        Some(action) => (Effect::Changes, Why::Option((*action).to_owned())),
-        None => (Effect::Reads, Why::Stated),
+    let mut at = 1;
+    while let Some(text) = texts.get(at).copied() {
+        at += 1;
+        match text {
+            "-delete" => return (Effect::Changes, Why::Option(text.to_owned())),
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                let rest = texts.get(at..).unwrap_or_default();
+                at += rest.iter().position(|word| matches!(*word, ";" | "+")).unwrap_or(rest.len()) + 1;
+            }
+            "-fprintf" => at += 2,
+            "-files0-from" => return (Effect::Unknown, Why::UnknownOption(text.to_owned())),
+            _ if VALUED.contains(&text) => at += 1,
+            _ if PLAIN.contains(&text) || PLAIN_TOO.contains(&text) => {}
+            _ if text.starts_with('-') && text.len() > 1 => {
+                return (Effect::Unknown, Why::UnknownOption(text.to_owned()));
+            }
+            // A starting point, or one of `( ) ! ,`.
+            _ => {}
+        }
     }
+    (Effect::Reads, Why::Stated)
 }
 
-/// Whether an archiver only lists or tests.
-pub fn lists_archive(texts: &[&str]) -> bool {
-    let Some(mode) = texts.get(1) else { return false };
-    let cluster = mode.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or(mode);
-    let to_stdout = texts.iter().any(|text| {
-        *text == "--to-stdout"
-            || text.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && rest.contains('O'))
-    }) || (!mode.starts_with('-') && mode.contains('O'));
-    let runs = texts.iter().any(|text| {
-        [
-            "--to-command",
-            "--checkpoint-action",
-            "--use-compress-program",
-            "-I",
-            "--info-script",
-            "--new-volume-script",
-            "-F",
-            "--rsh-command",
-        ]
-        .iter()
-        .any(|option| text.starts_with(option))
-    });
-    let lists = texts.contains(&"--list")
-        || texts.contains(&"--compare")
-        || texts.contains(&"--diff")
-        || (!mode.starts_with("--")
-            && cluster.contains(['t', 'd'])
-            && !cluster.contains(['x', 'c', 'r', 'u', 'A']))
-        || (to_stdout && !mode.starts_with("--") && cluster.contains('x'));
-    lists && !runs
+#[cfg(test)]
+mod tests {
+    use super::effect;
+    use crate::model::effect::Effect;
+
+    #[test]
+    fn an_expression_is_read_word_by_word() {
+        let of = |line: &str| effect(&line.split(' ').collect::<Vec<_>>()).0;
+        for line in [
+            "find /srv -xdev ( -name *.log -o -size +1G ) ! -newer /x -printf %p",
+            "find . -name -delete -print",
+            "find -maxdepth 1 -type f -exec ls -l {} + -quit",
+            "find /x -exec grep -delete {} ;",
+        ] {
+            assert_eq!(of(line), Effect::Reads, "{line}");
+        }
+        assert_eq!(of("find /srv -mtime +3 -delete"), Effect::Changes);
+        assert_eq!(of("find /srv -exec ls {} ; -delete"), Effect::Changes);
+        assert_eq!(of("find /srv -name x -remove"), Effect::Unknown);
+    }
 }

@@ -6,9 +6,11 @@
 mod address;
 mod ansible;
 mod awk;
+mod code;
 mod find;
 mod flux;
 mod key_value;
+mod lines;
 mod mongo;
 mod proof;
 mod reason;
@@ -17,6 +19,7 @@ mod scratch;
 mod sed;
 mod socket;
 
+use super::archive::{self, Deed};
 use super::files::{self, Touch};
 use super::place::View;
 use super::sql::{self, Functions};
@@ -26,7 +29,7 @@ use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{Check, EffectTerms, How, Stated};
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
-use crate::shell::{Command, Construct, Mode, Node, Script, glob};
+use crate::shell::{Command, Construct, Mode, Node, Script, Word, glob};
 use proof::Proof;
 pub use proof::{PartEffect, Scratch};
 pub use reason::Why;
@@ -141,6 +144,36 @@ const STEERING: &[&str] = &[
     "MANOPT",
 ];
 
+/// Values of such variables that run and load nothing.
+const HARMLESS: &[&str] = &[
+    "",
+    "0",
+    "1",
+    "true",
+    "false",
+    "cat",
+    "/bin/cat",
+    "/usr/bin/cat",
+    "never",
+    "always",
+    "FRX",
+    "-FRX",
+    "-R",
+];
+
+/// Whether a variable can make a program run or load something else.
+fn steers(name: &str, value: &Word) -> bool {
+    let folders = PROGRAM_FOLDERS.iter().map(|folder| folder.trim_end_matches('/'));
+    let folders: Vec<&str> = folders.chain(["$PATH", "${PATH}"]).collect();
+    match name {
+        "PATH" => !value.text.split(':').all(|folder| folders.contains(&folder)),
+        _ if STEERING.iter().any(|one| glob(one, name)) => {
+            !value.known().is_some_and(|value| HARMLESS.contains(&value))
+        }
+        _ => false,
+    }
+}
+
 /// Proves that a command reads, or finds the reason why that cannot be proved.
 struct Prover<'a> {
     catalogue: Catalogue,
@@ -179,12 +212,13 @@ impl Prover<'_> {
     fn words(&self, command: &Command, runs: bool) -> Proof {
         let Some(first) = command.words.first() else { return (Effect::Reads, Why::Stated) };
         let Some(name) = first.known() else { return (Effect::Unknown, Why::UnknownProgram) };
+        if let Some(proof) = lines::router_os(command) {
+            return proof;
+        }
         if name.contains('/') && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder)) {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
-        if let Some((variable, _)) =
-            command.env.iter().find(|(name, _)| STEERING.iter().any(|one| glob(one, name)))
-        {
+        if let Some((variable, _)) = command.env.iter().find(|(name, value)| steers(name, value)) {
             return (Effect::Unknown, Why::Variable(variable.clone()));
         }
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
@@ -204,10 +238,16 @@ impl Prover<'_> {
         }
         let program = base_name(name).to_owned();
         let code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
+        // The words of some programs that run others are an expression; of the rest, only those of a form without a
+        // command are their own.
+        let expression = usage.form.runs.is_some_and(|runs| code || matches!(runs.how, How::Find | How::Fd));
         let terms = match usage.form.effect {
+            Some(terms) if runs && !expression && terms.stated == Stated::Looks => {
+                EffectTerms { unknown_values: terms.unknown_values, ..EffectTerms::PLAIN }
+            }
             Some(terms) => *terms,
             None if runs && !code => EffectTerms::PLAIN,
-            None if code => return self.code(command),
+            None if code => return self.code(command, usage.form.runs.map(|runs| runs.how)),
             None if usage.form.runs.is_some() => return (Effect::Unknown, Why::RunsUnknown(program)),
             None => return (Effect::Unknown, Why::NotStated(usage.written(&texts))),
         };
@@ -241,9 +281,12 @@ impl Prover<'_> {
     }
 
     /// Code of another language on the command line.
-    fn code(&self, command: &Command) -> Proof {
-        let _ = command;
-        (Effect::Unknown, Why::Code)
+    fn code(&self, command: &Command, how: Option<How>) -> Proof {
+        let Some(How::Code(language)) = how else { return (Effect::Unknown, Why::Code) };
+        code::effect(command, language, &|from| {
+            let words = command.words.get(from..).unwrap_or_default().to_vec();
+            self.command(&Command { words, ..command.clone() }, false)
+        })
     }
 
     /// Reads where every condition of its form holds.
@@ -267,11 +310,29 @@ impl Prover<'_> {
                 return (Effect::Unknown, Why::Option(written(name)));
             }
         }
-        for item in Scanner::new(texts, usage.rest, &valued) {
+        let listed: Vec<&str> =
+            [terms.flags.unwrap_or_default(), terms.changes_with, terms.reads_with, terms.any_words_with]
+                .iter()
+                .flat_map(|options| options.iter().copied())
+                .chain(usage.form.quiet.iter().copied())
+                .chain(usage.program.host.iter().copied())
+                .chain(valued.iter().copied())
+                .collect();
+        // Behind the first word stand the options of the command that a program runs.
+        let is_wrapper = usage
+            .form
+            .runs
+            .is_some_and(|runs| !matches!(runs.how, How::Find | How::Fd | How::Code(_) | How::Crontab));
+        for item in Scanner::new(texts, usage.rest, &valued).with_flags(&listed) {
             match item {
                 Item::Option(name, at) => {
-                    if name.is_any(&terms.changes_with) {
+                    if name.is_any(&terms.changes_with)
+                        || (!name.is_any(&listed) && begins(name, &terms.changes_with))
+                    {
                         return changes(Why::Option(written(name)));
+                    }
+                    if is_wrapper && words > 0 {
+                        continue;
                     }
                     reads |= name.is_any(&terms.reads_with);
                     let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
@@ -279,15 +340,7 @@ impl Prover<'_> {
                         return (Effect::Unknown, Why::Option(written(name)));
                     }
                     any_words |= name.is_any(&terms.any_words_with);
-                    let listed = |flags: &crate::catalogue::program::Options| {
-                        name.is_any(flags)
-                            || name.is_any(&terms.reads_with)
-                            || name.is_any(&terms.any_words_with)
-                            || name.is_any(&usage.form.quiet)
-                            || name.is_any(&valued)
-                            || name.is_any(&usage.program.host)
-                    };
-                    if terms.flags.is_some_and(|flags| !listed(&flags)) {
+                    if terms.flags.is_some() && !name.is_any(&listed) {
                         return (Effect::Unknown, Why::UnknownOption(written(name)));
                     }
                 }
@@ -302,9 +355,19 @@ impl Prover<'_> {
                     if excludes && command.words.get(index).is_some_and(|word| word.known().is_none()) {
                         return (Effect::Unknown, Why::Word);
                     }
+                    let known = command.words.get(index).is_some_and(|word| word.known().is_some());
+                    if !known && !terms.words.is_empty() {
+                        return (Effect::Unknown, Why::Word);
+                    }
                 }
                 Item::Dashes(_) => {}
             }
+        }
+        if !reads && is_wrapper {
+            return (
+                Effect::Unknown,
+                Why::RunsUnknown(base_name(texts.first().copied().unwrap_or_default()).to_owned()),
+            );
         }
         if !reads {
             return changes(Why::LacksOption(terms.reads_with.first().copied().unwrap_or_default()));
@@ -326,11 +389,12 @@ impl Prover<'_> {
         terms: &EffectTerms,
         texts: &[&str],
     ) -> Proof {
-        let proved =
-            |reads: bool, why: Why| if reads { (Effect::Reads, Why::Stated) } else { (Effect::Changes, why) };
+        let is_scratch = |path: &str| self.is_scratch(path, command);
         match check {
-            Check::SedScript => sed::effect(command, usage, texts),
-            Check::AwkProgram => awk::effect(command, usage, texts),
+            Check::SedScript => sed::effect(command, usage, texts, &is_scratch),
+            Check::AwkProgram => awk::effect(command, usage, texts, &is_scratch),
+            Check::SftpBatch => lines::sftp(command),
+            Check::ExCommands => lines::view(command, usage, texts),
             Check::FindExpression => find::effect(texts),
             Check::HttpRequest => request::effect(command, usage, texts),
             Check::Sql => self.sql(command, usage, terms, texts, false),
@@ -340,7 +404,13 @@ impl Prover<'_> {
             Check::KeyValue => key_value::effect(command, usage, texts),
             Check::Mongo => mongo::effect(command, usage, texts),
             Check::Socket => socket::effect(command),
-            Check::ArchiveMode => proved(find::lists_archive(texts), Why::Stated),
+            // The files that it writes are looked at elsewhere.
+            Check::ArchiveMode => {
+                match archive::deed(base_name(texts.first().copied().unwrap_or_default()), texts) {
+                    Deed::Unclear => (Effect::Unknown, Why::Statement),
+                    _ => (Effect::Reads, Why::Stated),
+                }
+            }
             Check::AnsibleModule => ansible::effect(usage, texts),
         }
     }
@@ -433,6 +503,13 @@ fn written(name: Name<'_>) -> String {
         Name::Short(letter) => format!("-{letter}"),
         Name::Long(name) => format!("--{name}"),
     }
+}
+
+/// Whether a long option is the beginning of one of these, which programs take for it.
+fn begins(name: Name<'_>, options: &[&str]) -> bool {
+    let Name::Long(name) = name else { return false };
+    !name.is_empty()
+        && options.iter().filter_map(|one| one.strip_prefix("--")).any(|one| one.starts_with(name))
 }
 
 /// Whether a word matches one of the globs, and none of those that begin with `!`.

@@ -8,9 +8,13 @@ use crate::shell::Command;
 /// Substitutions whose text holds no `/` and no `..`, whatever it is.
 const HARMLESS: [&str; 5] = ["$(date", "$(hostname", "$$", "$RANDOM", "$(id -u"];
 
+/// Standard output, and devices that keep nothing.
+const DEVICES: [&str; 7] =
+    ["-", "/dev/null", "/dev/zero", "/dev/full", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+
 /// Whether a file that a command writes lies in scratch, as it is written and with links resolved.
 pub fn is_scratch(path: &str, command: &Command, scratch: &Scratch, view: &dyn View) -> bool {
-    if ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"].contains(&path) {
+    if DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
         return true;
     }
     // A name that `mktemp` makes is new, below its folder for such files.

@@ -8,7 +8,7 @@ use crate::model::effect::Effect;
 use crate::shell::Command;
 
 /// The effect of a command line of `sed`; the files of `-i` are looked at elsewhere.
-pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
+pub fn effect(command: &Command, usage: &Usage, texts: &[&str], is_scratch: &dyn Fn(&str) -> bool) -> Proof {
     let value = usage.value();
     let mut scripts = Vec::new();
     let mut first = None;
@@ -21,6 +21,9 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
                 let file = texts.get(at.index).copied().unwrap_or_default().to_owned();
                 return (Effect::Unknown, Why::ScriptOnDisk(file));
             }
+            Item::Option(name, _) if name.is_any(&["--help", "--version"]) => {
+                return (Effect::Reads, Why::Stated);
+            }
             Item::Positional(index) => first = first.or(command.words.get(index)),
             _ => {}
         }
@@ -28,33 +31,40 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
     if scripts.is_empty() {
         scripts.extend(first.cloned());
     }
-    // A value put into the script may hold a command; inside an address or a replacement it hardly does.
-    match scripts.iter().find(|script| !only_edits(&script.text)) {
-        None if scripts.iter().all(|script| script.known().is_some() || !script.prefix().is_empty()) => {
-            (Effect::Reads, Why::Stated)
-        }
+    // A value put into an address or a replacement hardly holds a command; one that begins the script may be one.
+    let placed = scripts.iter().all(|script| script.known().is_some() || !script.prefix().is_empty());
+    let whole: Vec<&str> = scripts.iter().map(|script| script.text.as_str()).collect();
+    match written(&whole.join("\n")) {
+        Some(files) if placed => match files.into_iter().find(|file| !is_scratch(file)) {
+            Some(file) => (Effect::Changes, Why::Writes(file.to_owned())),
+            None => (Effect::Reads, Why::Stated),
+        },
         _ => (Effect::Unknown, Why::Statement),
     }
 }
 
-/// Whether a script consists of commands that edit the text alone.
-fn only_edits(script: &str) -> bool {
-    let mut rest = script.trim_start_matches([' ', '\t', '\n', ';', '}']);
+const BLANK: [char; 4] = [' ', '\t', '\n', ';'];
+
+/// The files that a script writes; `None` where it runs something or is not understood.
+fn written(script: &str) -> Option<Vec<&str>> {
+    let mut files = Vec::new();
+    let mut rest = script.trim_start_matches(BLANK).trim_start_matches('}');
     while !rest.is_empty() {
-        let Some(after) = one_command(rest) else { return false };
-        rest = after.trim_start_matches([' ', '\t', '\n', ';', '}']);
+        rest = one_command(rest, &mut files)?.trim_start_matches(|c| BLANK.contains(&c) || c == '}');
     }
-    true
+    Some(files)
 }
 
-/// What follows the first command of a script; `None` where it is not understood or does more than edit.
-fn one_command(script: &str) -> Option<&str> {
-    let rest = address(script)?.trim_start();
+/// What follows the first command of a script; `None` where it is not understood or runs something.
+fn one_command<'a>(script: &'a str, files: &mut Vec<&'a str>) -> Option<&'a str> {
+    let rest = address(script)?.trim_start_matches([' ', '\t']);
     let rest = match rest.strip_prefix(',') {
-        Some(second) => address(second.trim_start_matches([' ', '+', '~']))?.trim_start(),
+        Some(second) => {
+            address(second.trim_start_matches([' ', '\t', '+', '~']))?.trim_start_matches([' ', '\t'])
+        }
         None => rest,
     };
-    let rest = rest.trim_start_matches(['!', ' ']);
+    let rest = rest.trim_start_matches(['!', ' ', '\t']);
     let command = rest.chars().next()?;
     let after = rest.get(command.len_utf8()..)?;
     match command {
@@ -62,43 +72,64 @@ fn one_command(script: &str) -> Option<&str> {
             Some(after)
         }
         'q' | 'Q' | 'l' | 'L' => Some(after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ')),
-        'b' | 't' | 'T' | ':' => {
-            Some(after.find([';', '\n', '}']).map_or("", |end| after.get(end..).unwrap_or_default()))
+        'b' | 't' | 'T' | ':' | 'v' => {
+            let label = after.trim_start_matches([' ', '\t']);
+            let is_label = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let rest = label.trim_start_matches(is_label);
+            let ends =
+                rest.is_empty() || rest.starts_with(BLANK) || (rest.starts_with('}') && command != ':');
+            ends.then_some(rest)
         }
-        // Text up to the end of the line.
-        'a' | 'i' | 'c' | '#' | 'r' | 'R' => {
-            let mut end = 0;
-            loop {
-                let line = after.get(end..)?.find('\n').map_or(after.len(), |at| end + at);
-                if line >= after.len() || !after.get(..line)?.ends_with('\\') {
-                    return after.get(line..);
-                }
-                end = line + 1;
-            }
+        '#' | 'r' | 'R' => Some(line(after).1),
+        'w' | 'W' => {
+            let (file, rest) = line(after);
+            files.push(file.trim_start_matches([' ', '\t']));
+            Some(rest)
         }
+        'a' | 'i' | 'c' => Some(text(after)),
         's' => {
-            let rest = delimited(after, 2)?;
+            let rest = delimited(after, command)?;
             let flags =
                 rest.find(|c: char| !(c.is_ascii_digit() || "gpiImM".contains(c))).unwrap_or(rest.len());
             let rest = rest.get(flags..)?;
-            rest.is_empty()
-                .then_some(rest)
-                .or_else(|| rest.starts_with([';', '\n', '}', ' ']).then_some(rest))
+            if let Some(file) = rest.strip_prefix('w') {
+                let (file, rest) = line(file);
+                files.push(file.trim_start_matches([' ', '\t']));
+                return Some(rest);
+            }
+            (rest.is_empty() || rest.starts_with([';', '\n', '}', ' ', '\t', '#'])).then_some(rest)
         }
-        'y' => delimited(after, 2),
+        'y' => delimited(after, command),
         _ => None,
+    }
+}
+
+/// A line and what follows it.
+fn line(text: &str) -> (&str, &str) {
+    text.split_at(text.find('\n').unwrap_or(text.len()))
+}
+
+/// What follows the text of `a`, `i` and `c`, which goes on behind a line that ends in an odd number of backslashes.
+fn text(after: &str) -> &str {
+    let mut rest = after;
+    loop {
+        let (one, next) = line(rest);
+        let backslashes = one.len() - one.trim_end_matches('\\').len();
+        if next.is_empty() || backslashes % 2 == 0 {
+            return next;
+        }
+        rest = next.get(1..).unwrap_or_default();
     }
 }
 
 /// What follows an address, which may be none.
 fn address(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix('/') {
-        let rest = up_to(rest, '/')?;
-        return Some(rest.trim_start_matches(['I', 'M']));
+        return Some(pattern(rest, '/')?.trim_start_matches(['I', 'M']));
     }
     if let Some(rest) = text.strip_prefix('\\') {
         let delimiter = rest.chars().next()?;
-        return Some(up_to(rest.get(delimiter.len_utf8()..)?, delimiter)?.trim_start_matches(['I', 'M']));
+        return Some(pattern(rest.get(delimiter.len_utf8()..)?, delimiter)?.trim_start_matches(['I', 'M']));
     }
     if let Some(rest) = text.strip_prefix('$') {
         return Some(rest);
@@ -106,37 +137,69 @@ fn address(text: &str) -> Option<&str> {
     Some(text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '~'))
 }
 
-/// What follows as many parts, each ended by the delimiter that the text begins with.
-fn delimited(text: &str, parts: usize) -> Option<&str> {
-    let delimiter = text.chars().next()?;
-    let mut rest = text.get(delimiter.len_utf8()..)?;
-    for _ in 0..parts {
-        rest = up_to(rest, delimiter)?;
-    }
-    Some(rest)
+/// What follows both parts of `s` and `y`, ended by the delimiter that the text begins with.
+fn delimited(text: &str, command: char) -> Option<&str> {
+    let delimiter = text.chars().next().filter(|c| !matches!(c, '\n' | '\\'))?;
+    let first = text.get(delimiter.len_utf8()..)?;
+    let second = if command == 's' { pattern(first, delimiter)? } else { plain(first, delimiter)? };
+    plain(second, delimiter)
 }
 
-/// What follows the first delimiter that no backslash takes; brackets hide it.
-fn up_to(text: &str, delimiter: char) -> Option<&str> {
+/// What follows the delimiter that ends a text without brackets.
+fn plain(text: &str, delimiter: char) -> Option<&str> {
     let mut chars = text.char_indices();
-    let mut bracket = false;
     while let Some((at, c)) = chars.next() {
         match c {
             '\\' => {
                 chars.next();
             }
-            '[' if !bracket && text.get(at + 1..)?.contains(']') => bracket = true,
-            ']' if bracket && at > 0 => bracket = false,
-            _ if c == delimiter && !bracket => return text.get(at + c.len_utf8()..),
+            '\n' => return None,
+            _ if c == delimiter => return text.get(at + c.len_utf8()..),
             _ => {}
         }
     }
     None
 }
 
+/// What follows the delimiter that ends a pattern. Brackets hide one; a sed that sees no brackets there finds them
+/// unclosed and runs nothing.
+fn pattern(text: &str, delimiter: char) -> Option<&str> {
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.get(c.len_utf8()..)?;
+        rest = match c {
+            '\\' => after.get(after.chars().next()?.len_utf8()..)?,
+            '\n' => return None,
+            _ if c == delimiter => return Some(after),
+            '[' => bracket(after)?,
+            _ => after,
+        };
+    }
+    None
+}
+
+/// What follows a bracket expression whose `[` is gone.
+pub fn bracket(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix('^').unwrap_or(text);
+    let mut rest = rest.strip_prefix(']').unwrap_or(rest);
+    loop {
+        let c = rest.chars().next().filter(|c| *c != '\n')?;
+        let after = rest.get(c.len_utf8()..)?;
+        rest = match (c, after.chars().next()) {
+            (']', _) => return Some(after),
+            ('[', Some(kind @ (':' | '.' | '='))) => {
+                let end = format!("{kind}]");
+                let inside = after.get(1..)?;
+                inside.get(inside.find(&end)? + end.len()..)?
+            }
+            _ => after,
+        };
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::only_edits;
+    use super::written;
 
     #[test]
     fn a_script_that_edits_is_told_from_one_that_writes_or_runs() {
@@ -144,35 +207,62 @@ mod tests {
             "s/a/b/g",
             "1,5p",
             "/x/,/y/d",
+            "/x/,+3p",
+            "0~4d",
             "$!d",
             "/^#/d;s/ *//",
             "s|/a|/b|",
             "n;d",
             "10q",
             "/a[/]b/p",
+            "s/[]/]/x/",
+            "s/[^]/[:space:]]*//",
             "y/ab/cd/",
             ":a;N;$!ba;s/\\n/ /g",
             "/x/{s/a/b/;p}",
             "1i\\ text",
+            "a e reboot\np",
+            "a x\\\ne reboot",
             "s/w/e/",
             "2!d",
+            "s,\\,,e,",
+            "/\\[Service\\]/,/^\\[/p",
+            "\\|/srv|p",
+            "# e\np",
             "",
         ] {
-            assert!(only_edits(script), "{script}");
+            assert_eq!(written(script), Some(vec![]), "{script}");
         }
         for script in [
-            "w /etc/x",
-            "s/a/b/w /etc/x",
             "1e reboot",
             "e",
             "s/a/b/e",
             "s/a/reboot/ge",
-            "/x/w out",
-            "{w x}",
-            "W x",
             "s/a/b",
+            "s/a/[/;e reboot;s/]/b/",
+            "y/a/[/;e reboot #]/",
+            "a x\\\\\ne reboot",
+            "$!N;1e reboot",
+            "/x/!e reboot",
+            "p;e",
+            "{e}",
+            "s/a\\/b/c/e",
+            "s/x/y/;\ne id",
+            "/[/]e reboot",
+            ":a}e",
+            "5!{e id\n}",
         ] {
-            assert!(!only_edits(script), "{script}");
+            assert_eq!(written(script), None, "{script}");
+        }
+        for (script, file) in [
+            ("w /etc/x", "/etc/x"),
+            ("s/a/b/w /etc/x", "/etc/x"),
+            ("s/a/b/gpw out;p", "out;p"),
+            ("/x/w out", "out"),
+            ("W x", "x"),
+            ("p;w x\np", "x"),
+        ] {
+            assert_eq!(written(script), Some(vec![file]), "{script}");
         }
     }
 }

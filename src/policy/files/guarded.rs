@@ -36,6 +36,8 @@ pub struct Guarded {
 const PERSON: &str = "Leave it to a person, and say in the report what should change.";
 const STATE: &str = "opsctl keeps it: `opsctl cooldown record SERVICE` and `opsctl cooldown healthy SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
 const POLICY: &str = "It is what this session is held to, and rendered from hosts.yaml by a person.";
+const SSHD: &str = "A mistake in it locks everyone out of the host. Leave it to a person, and say in the report what should change.";
+const POWER: &str = "It reboots or stops the whole host. Restart the one service that needs it, or ask for the reboot in the report.";
 const DISK: &str = "It is a disk. Leave it to a person.";
 
 /// Files that are not written by default. What does not begin with `/`, `~` or `**` is below the project.
@@ -81,6 +83,9 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     ("~/.claude/hooks/**", Where::Local, POLICY),
     ("~/.claude.json", Where::Local, POLICY),
     ("/etc/claude-code/**", Where::Local, POLICY),
+    ("/etc/ssh/sshd_config", Where::Any, SSHD),
+    ("/etc/ssh/sshd_config.d/**", Where::Any, SSHD),
+    ("/proc/sysrq-trigger", Where::Any, POWER),
     ("/dev/sd*", Where::Any, DISK),
     ("/dev/nvme*", Where::Any, DISK),
     ("/dev/vd*", Where::Any, DISK),

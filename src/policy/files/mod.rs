@@ -114,7 +114,7 @@ impl<'a> Lists<'a> {
             return Some(Reason { rule, text });
         }
         if access.touch == Touch::Read {
-            let found = guarding(self.secret(), access.touch, &meant, remote)?;
+            let found = guarding(self.secret(), access, &meant, remote)?;
             return Some(Reason {
                 rule: "secret",
                 text: format!(
@@ -125,7 +125,7 @@ impl<'a> Lists<'a> {
                 ),
             });
         }
-        let found = guarding(self.protect(), access.touch, &meant, remote)?;
+        let found = guarding(self.protect(), access, &meant, remote)?;
         Some(Reason {
             rule: "protect",
             text: format!(
@@ -140,7 +140,7 @@ impl<'a> Lists<'a> {
 }
 
 /// The glob that guards what is meant; of several that name a path, the last one decides.
-fn guarding<'g>(list: &'g [Guarded], touch: Touch, meant: &Meant, remote: bool) -> Option<&'g Guarded> {
+fn guarding<'g>(list: &'g [Guarded], access: &Access, meant: &Meant, remote: bool) -> Option<&'g Guarded> {
     let here = || list.iter().filter(|guarded| guarded.place.holds(remote));
     let named = meant.paths.iter().find_map(|path| {
         here().rev().find(|guarded| glob::matches(&guarded.glob, path)).filter(|guarded| !guarded.excepted)
@@ -159,15 +159,17 @@ fn guarding<'g>(list: &'g [Guarded], touch: Touch, meant: &Meant, remote: bool) 
             })
         })
     };
-    if touch == Touch::WriteAll
+    if access.touch == Touch::WriteAll
         && let Some(found) = below()
     {
         return Some(found);
     }
     // Of a path that is known in its end alone, the end decides.
     let end = meant.end.as_deref()?;
+    // A bare word is the name of a file in some folder, or no file at all: `promtool check config`.
+    let is_bare = !access.path.contains(['/', '$', '`', '~']);
     here()
         .rev()
-        .find(|guarded| glob::matches(&guarded.glob, end) || guarded.glob.ends_with(end))
+        .find(|guarded| glob::matches(&guarded.glob, end) || (!is_bare && guarded.glob.ends_with(end)))
         .filter(|guarded| !guarded.excepted)
 }

@@ -4,6 +4,7 @@ use super::access::{Access, Touch};
 use super::transfer::{engine, transfer};
 use super::{code, remove, sqlite};
 use crate::catalogue::Catalogue;
+use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{FileHow, Files, Words};
 use crate::policy::place::View;
@@ -28,9 +29,13 @@ pub fn accesses(
         Some(FileHow::InCode) => code::accesses(command, into),
         _ => {}
     }
+    let rest = usage.as_ref().map_or(1, |usage| usage.rest);
+    let value = usage.as_ref().map(Usage::value);
+    let value = value.as_deref().unwrap_or_default();
     if !inner {
-        return;
+        return outputs(command, &files, (rest, value), &texts, true, into);
     }
+    let before = into.len();
     let program = crate::catalogue::base_name(&name.text);
     match files.how {
         Some(FileHow::Sqlite) => return sqlite::accesses(command, into),
@@ -46,10 +51,26 @@ pub fn accesses(
         }
         _ => {}
     }
-    let rest = usage.as_ref().map_or(1, |usage| usage.rest);
-    let value = usage.as_ref().map(crate::catalogue::lookup::Usage::value);
-    written(command, &files, (rest, value.as_deref().unwrap_or_default()), &texts, into);
+    written(command, &files, (rest, value), &texts, into);
+    // A dry run, a listing: only what options name is written.
+    if usage.as_ref().is_some_and(|usage| is_quiet(usage, &texts)) {
+        let mut at = 0;
+        into.retain(|access| {
+            at += 1;
+            at <= before || access.touch == Touch::Read
+        });
+    }
+    outputs(command, &files, (rest, value), &texts, false, into);
     read(command, &files, rest, &texts, into);
+}
+
+/// Whether an option makes it only look.
+fn is_quiet(usage: &Usage, texts: &[&str]) -> bool {
+    let value = usage.value();
+    let from = if usage.is_mixed() { usage.start } else { usage.rest };
+    let quiet = usage.form.quiet;
+    let mut items = Scanner::new(texts, from, &value).with_flags(&quiet);
+    items.any(|item| matches!(item, Item::Option(name, _) if name.is_any(&quiet)))
 }
 
 /// `dd if=FILE of=FILE`.
@@ -129,7 +150,29 @@ fn chosen<T>(words: Words, items: &[T]) -> &[T] {
     }
 }
 
-/// The files that options and words name to be written.
+/// The files that options name to be written. The options of a wrapper end where its command begins.
+fn outputs(
+    command: &Command,
+    files: &Files,
+    (rest, value): (usize, &[&str]),
+    texts: &[&str],
+    is_wrapper: bool,
+    into: &mut Vec<Access>,
+) {
+    let value: Vec<&str> = value.iter().chain(files.outputs.iter()).copied().collect();
+    for item in Scanner::new(texts, rest, &value) {
+        match item {
+            Item::Option(name, Some(at)) if name.is_any(&files.outputs) => {
+                let word = command.words.get(at.index);
+                into.extend(word.map(|word| Access::new(Touch::Write, &word.tail(at.offset))));
+            }
+            Item::Positional(_) if is_wrapper => return,
+            _ => {}
+        }
+    }
+}
+
+/// The files that words name to be written.
 fn written(
     command: &Command,
     files: &Files,
@@ -137,7 +180,7 @@ fn written(
     texts: &[&str],
     into: &mut Vec<Access>,
 ) {
-    if files.writes == Words::Nowhere && files.outputs.is_empty() {
+    if files.writes == Words::Nowhere {
         return;
     }
     let value: Vec<&str> = value.iter().chain(files.outputs.iter()).copied().collect();
@@ -145,30 +188,12 @@ fn written(
     let mut words = Vec::new();
     for item in Scanner::new(texts, rest, &value) {
         match item {
-            Item::Option(name, at) => {
+            Item::Option(name, _) => {
                 needed |= name.is_any(&files.writes_with);
                 deep |= name.is_any(&files.deep);
-                if let Some(at) = at.filter(|_| name.is_any(&files.outputs))
-                    && let Some(word) = command.words.get(at.index).map(|word| word.tail(at.offset))
-                    // Standard output.
-                    && word.text != "-"
-                {
-                    into.push(Access::new(Touch::Write, &word));
-                }
             }
             Item::Positional(index) => words.extend(command.words.get(index)),
             Item::Dashes(_) => {}
-        }
-    }
-    // `openssl -out FILE`: options of one dash that are words.
-    for pair in command.words.windows(2) {
-        if let [option, value] = pair
-            && option.text.len() > 2
-            && !option.text.starts_with("--")
-            && files.outputs.contains(&option.text.as_str())
-            && value.text != "-"
-        {
-            into.push(Access::new(Touch::Write, value));
         }
     }
     if needed {

@@ -2,6 +2,7 @@
 
 use super::access::{Access, Touch};
 use crate::catalogue::options::{Item, Scanner};
+use crate::policy::archive::{self, Deed};
 use crate::policy::glob;
 use crate::shell::{Command, Word};
 
@@ -83,21 +84,16 @@ fn may_hit(texts: &[&str]) -> bool {
 
 /// An archive that is unpacked may hold any file.
 pub fn unpack(command: &Command, program: &str, texts: &[&str], into: &mut Vec<Access>) {
-    let first = texts.get(1).copied().unwrap_or_default();
-    let unpacks = match program {
-        "unzip" => !texts.iter().any(|text| matches!(*text, "-l" | "-p" | "-t" | "-v" | "-Z" | "-c")),
-        "7z" | "7za" => matches!(first, "x" | "e"),
-        "cpio" => texts.iter().any(|text| matches!(*text, "-i" | "--extract") || text.starts_with("-i")),
-        _ => {
-            let cluster = !first.starts_with("--")
-                && first.contains('x')
-                && !first.contains('/')
-                && !first.contains('.');
-            cluster || texts.iter().any(|text| matches!(*text, "--extract" | "--get" | "-x"))
+    match archive::deed(program, texts) {
+        Deed::Unpacks => {}
+        Deed::Packs(file) => {
+            let word = command.words.iter().rev().find(|word| word.text.ends_with(file));
+            let unknown = word.is_none_or(|word| word.unknown.is_some());
+            return into.push(Access { touch: Touch::Write, path: file.to_owned(), unknown });
         }
-    };
-    if !unpacks {
-        return;
+        // As far as it can be said, it unpacks.
+        Deed::Unclear if texts.get(1).is_some_and(|mode| mode.contains('x') || mode.starts_with("--")) => {}
+        Deed::Looks | Deed::Unclear => return,
     }
     let valued: &[&str] = match program {
         "unzip" => &["-d", "-x"],

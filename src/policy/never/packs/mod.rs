@@ -1,12 +1,14 @@
 //! Always-denied commands: the names of the rules, their reasons, and examples, one file a pack. Which words of which
 //! program a rule denies stands with the program in the catalogue. `hosts.yaml` may switch a rule or a pack off by its name.
 
+mod accounts;
 mod clouds;
 mod clusters;
 mod containers;
 mod databases;
 mod forges;
 mod guests;
+mod network;
 mod processes;
 mod rule;
 mod storage;
@@ -26,11 +28,13 @@ pub struct Pack {
 /// Every pack, by name.
 pub static PACKS: &[Pack] = &[
     Pack { name: "clouds", rules: clouds::RULES },
+    Pack { name: "accounts", rules: accounts::RULES },
     Pack { name: "clusters", rules: clusters::RULES },
     Pack { name: "containers", rules: containers::RULES },
     Pack { name: "databases", rules: databases::RULES },
     Pack { name: "forges", rules: forges::RULES },
     Pack { name: "guests", rules: guests::RULES },
+    Pack { name: "network", rules: network::RULES },
     Pack { name: "processes", rules: processes::RULES },
     Pack { name: "storage", rules: storage::RULES },
 ];

@@ -14,7 +14,14 @@ pub static RULES: &[DefaultRule] = &[
             "kill $(pgrep -f ffmpeg)",
             "fuser -k 8096/tcp",
         ],
-        differs: &["pgrep -f jellyfin", "kill 4711", "lsof -i :8096", "killall -l"],
+        differs: &[
+            "pgrep -f jellyfin",
+            "kill 4711",
+            "lsof -i :8096",
+            "killall -l",
+            "pkill -0 nginx",
+            "kill -0 $(pgrep -o nginx)",
+        ],
         ..RULE
     },
     DefaultRule {
@@ -24,8 +31,22 @@ pub static RULES: &[DefaultRule] = &[
             "ssh root@ie01 reboot",
             "ssh root@ie01 'sudo shutdown -r now'",
             "systemctl -H root@ie01 reboot",
+            "systemctl isolate rescue.target",
+            "ssh root@ie01 loginctl poweroff",
+            "busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager Reboot b true",
+            "dbus-send --system --dest=org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager.PowerOff boolean:true",
+            "ipmitool -H bmc01 -U admin power cycle",
         ],
-        differs: &["systemctl restart nginx", "shutdown -c", "last reboot", "systemctl is-system-running"],
+        differs: &[
+            "systemctl restart nginx",
+            "shutdown -c",
+            "last reboot",
+            "systemctl is-system-running",
+            "systemctl isolate multi-user.target",
+            "ipmitool chassis power status",
+            "busctl tree org.freedesktop.login1",
+            "shutdown --show",
+        ],
         ..RULE
     },
     DefaultRule {

@@ -1,0 +1,781 @@
+//! Python that only computes and prints.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::tokens::{Kind, Token, tokens};
+use super::{Code, known};
+use crate::shell::Command;
+
+/// The code of a command line.
+pub fn code(command: &Command, texts: &[&str]) -> Option<Code> {
+    let mut at = 1;
+    while let Some(text) = texts.get(at) {
+        at += 1;
+        match *text {
+            "-c" => return known(command.words.get(at)),
+            "-m" => {
+                return match texts.get(at).copied()? {
+                    "pip" | "pipx" => Some(Code::Module(at)),
+                    "json.tool" if texts.len() <= at + 2 => Some(Code::Looks),
+                    "platform" | "site" | "sysconfig" | "calendar" | "this" | "tabnanny" => Some(Code::Looks),
+                    _ => None,
+                };
+            }
+            "-" if at == texts.len() => return known(command.stdin.as_ref()),
+            "-u" | "-B" | "-E" | "-s" | "-S" | "-I" | "-q" | "-O" | "-OO" | "-b" | "-bb" => {}
+            "-W" | "-X" => at += 1,
+            _ => return None,
+        }
+    }
+    known(command.stdin.as_ref())
+}
+
+/// What of a module may be used.
+enum Allowed {
+    All,
+    Only(&'static [&'static str]),
+}
+use Allowed::{All, Only};
+
+const MODULES: &[(&str, Allowed)] = &[
+    ("base64", All),
+    ("binascii", All),
+    ("bisect", All),
+    ("bz2", Only(&["open"])),
+    ("calendar", All),
+    ("collections", All),
+    ("configparser", All),
+    ("csv", All),
+    ("datetime", All),
+    ("decimal", All),
+    ("difflib", All),
+    ("email.utils", All),
+    ("errno", All),
+    ("fnmatch", All),
+    ("fractions", All),
+    ("functools", Only(&["reduce", "lru_cache", "cmp_to_key"])),
+    ("getpass", Only(&["getuser"])),
+    ("glob", All),
+    ("grp", All),
+    ("gzip", Only(&["open"])),
+    ("hashlib", All),
+    ("heapq", All),
+    ("hmac", All),
+    ("html", All),
+    ("importlib.metadata", All),
+    ("ipaddress", All),
+    ("itertools", All),
+    ("json", All),
+    ("lzma", Only(&["open"])),
+    ("math", All),
+    ("operator", Only(&["itemgetter", "add", "sub", "mul", "eq", "lt", "gt", "le", "ge"])),
+    (
+        "os",
+        Only(&[
+            "environ",
+            "getenv",
+            "listdir",
+            "path",
+            "stat",
+            "lstat",
+            "walk",
+            "scandir",
+            "statvfs",
+            "getcwd",
+            "uname",
+            "cpu_count",
+            "getloadavg",
+            "sep",
+            "linesep",
+            "name",
+            "getpid",
+            "getppid",
+            "getuid",
+            "geteuid",
+            "getgid",
+            "getlogin",
+            "access",
+            "R_OK",
+            "F_OK",
+            "W_OK",
+            "X_OK",
+            "readlink",
+            "get_terminal_size",
+            "sched_getaffinity",
+            "fspath",
+            "strerror",
+            "curdir",
+        ]),
+    ),
+    ("os.path", All),
+    ("pathlib", Only(&["Path", "PurePath"])),
+    ("platform", All),
+    ("pprint", All),
+    (
+        "psutil",
+        Only(&[
+            "cpu_percent",
+            "virtual_memory",
+            "disk_usage",
+            "process_iter",
+            "cpu_count",
+            "boot_time",
+            "net_io_counters",
+            "disk_partitions",
+            "swap_memory",
+            "cpu_times",
+            "getloadavg",
+            "net_connections",
+            "sensors_temperatures",
+            "users",
+            "pids",
+            "cpu_freq",
+            "disk_io_counters",
+            "net_if_addrs",
+            "net_if_stats",
+        ]),
+    ),
+    ("pwd", All),
+    ("random", All),
+    ("re", All),
+    ("secrets", All),
+    ("shutil", Only(&["disk_usage", "which", "get_terminal_size"])),
+    (
+        "socket",
+        Only(&[
+            "gethostbyname",
+            "gethostname",
+            "getfqdn",
+            "gethostbyaddr",
+            "getaddrinfo",
+            "create_connection",
+            "socket",
+            "AF_INET",
+            "AF_INET6",
+            "SOCK_STREAM",
+            "SOCK_DGRAM",
+            "timeout",
+            "error",
+            "gaierror",
+            "setdefaulttimeout",
+            "inet_aton",
+            "inet_ntoa",
+            "inet_pton",
+        ]),
+    ),
+    (
+        "ssl",
+        Only(&[
+            "get_server_certificate",
+            "OPENSSL_VERSION",
+            "create_default_context",
+            "cert_time_to_seconds",
+        ]),
+    ),
+    ("statistics", All),
+    ("string", All),
+    ("struct", All),
+    (
+        "sys",
+        Only(&[
+            "stdin",
+            "stdout",
+            "stderr",
+            "argv",
+            "version",
+            "version_info",
+            "path",
+            "exit",
+            "platform",
+            "maxsize",
+            "executable",
+            "prefix",
+            "byteorder",
+            "getsizeof",
+            "getdefaultencoding",
+        ]),
+    ),
+    ("textwrap", All),
+    ("time", All),
+    ("tomllib", All),
+    ("unicodedata", All),
+    ("urllib.parse", All),
+    ("uuid", All),
+    ("xml.etree.ElementTree", All),
+    ("yaml", Only(&["safe_load", "safe_load_all", "safe_dump", "dump", "YAMLError", "__version__"])),
+    ("zlib", All),
+    ("zoneinfo", All),
+];
+
+const CALLS: &[&str] = &[
+    "print",
+    "len",
+    "sum",
+    "min",
+    "max",
+    "sorted",
+    "reversed",
+    "range",
+    "enumerate",
+    "zip",
+    "map",
+    "filter",
+    "list",
+    "dict",
+    "set",
+    "tuple",
+    "str",
+    "int",
+    "float",
+    "bool",
+    "bytes",
+    "bytearray",
+    "repr",
+    "format",
+    "any",
+    "all",
+    "abs",
+    "round",
+    "divmod",
+    "pow",
+    "hex",
+    "oct",
+    "bin",
+    "ord",
+    "chr",
+    "isinstance",
+    "issubclass",
+    "type",
+    "iter",
+    "next",
+    "hash",
+    "id",
+    "hasattr",
+    "input",
+    "exit",
+    "quit",
+    "frozenset",
+    "slice",
+    "callable",
+    "ascii",
+    "complex",
+    "dir",
+    "Exception",
+    "ValueError",
+    "SystemExit",
+    "KeyError",
+    "RuntimeError",
+    "open",
+];
+
+/// Names that may do anything, wherever they stand.
+const FORBIDDEN: &[&str] = &[
+    "eval",
+    "exec",
+    "compile",
+    "globals",
+    "locals",
+    "vars",
+    "getattr",
+    "setattr",
+    "delattr",
+    "breakpoint",
+    "super",
+    "methodcaller",
+    "attrgetter",
+    "async",
+    "await",
+];
+
+const KEYWORDS: &[&str] = &[
+    "if", "elif", "else", "for", "in", "while", "not", "and", "or", "is", "return", "lambda", "with", "as",
+    "assert", "del", "yield", "raise", "except", "try", "finally", "class", "def", "from", "import", "match",
+    "case",
+];
+
+const METHODS: &[&str] = &[
+    "abspath",
+    "absolute",
+    "add",
+    "append",
+    "as_integer_ratio",
+    "as_posix",
+    "astimezone",
+    "basename",
+    "bit_length",
+    "capitalize",
+    "casefold",
+    "center",
+    "clear",
+    "close",
+    "connect",
+    "connect_ex",
+    "copy",
+    "count",
+    "cpu_percent",
+    "date",
+    "decode",
+    "difference",
+    "digest",
+    "dirname",
+    "discard",
+    "dst",
+    "elements",
+    "encode",
+    "end",
+    "endswith",
+    "exists",
+    "expanduser",
+    "expandtabs",
+    "expandvars",
+    "extend",
+    "find",
+    "findall",
+    "finditer",
+    "findtext",
+    "flush",
+    "format",
+    "fromhex",
+    "fromisoformat",
+    "fromkeys",
+    "fromtimestamp",
+    "fullmatch",
+    "get",
+    "getboolean",
+    "getatime",
+    "getctime",
+    "getfloat",
+    "getint",
+    "getmtime",
+    "getroot",
+    "getsize",
+    "getsockname",
+    "glob",
+    "group",
+    "groupdict",
+    "groups",
+    "hex",
+    "hexdigest",
+    "index",
+    "insert",
+    "intersection",
+    "is_dir",
+    "is_file",
+    "is_symlink",
+    "isabs",
+    "isalnum",
+    "isalpha",
+    "isatty",
+    "isdigit",
+    "isdir",
+    "isfile",
+    "islink",
+    "islower",
+    "ismount",
+    "isnumeric",
+    "isoformat",
+    "isspace",
+    "issubset",
+    "issuperset",
+    "isupper",
+    "items",
+    "iter",
+    "iterdir",
+    "join",
+    "joinpath",
+    "keys",
+    "ljust",
+    "lower",
+    "lstat",
+    "lstrip",
+    "match",
+    "most_common",
+    "normpath",
+    "now",
+    "open",
+    "parse",
+    "partition",
+    "pop",
+    "popitem",
+    "quantize",
+    "read",
+    "read_bytes",
+    "read_text",
+    "readline",
+    "readlines",
+    "realpath",
+    "recv",
+    "relative_to",
+    "relpath",
+    "remove",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "resolve",
+    "reverse",
+    "rfind",
+    "rglob",
+    "rindex",
+    "rjust",
+    "rpartition",
+    "rsplit",
+    "rstrip",
+    "search",
+    "sections",
+    "seek",
+    "setdefault",
+    "settimeout",
+    "sort",
+    "span",
+    "split",
+    "splitext",
+    "splitlines",
+    "start",
+    "startswith",
+    "stat",
+    "strftime",
+    "strip",
+    "strptime",
+    "sub",
+    "swapcase",
+    "tell",
+    "time",
+    "timestamp",
+    "timetuple",
+    "title",
+    "to_bytes",
+    "today",
+    "tolist",
+    "total",
+    "total_seconds",
+    "translate",
+    "union",
+    "update",
+    "upper",
+    "utcfromtimestamp",
+    "utcnow",
+    "utcoffset",
+    "values",
+    "weekday",
+    "with_name",
+    "with_suffix",
+    "write",
+    "writelines",
+    "writerow",
+    "writerows",
+    "zfill",
+];
+
+fn allowed(module: &str) -> Option<&'static Allowed> {
+    MODULES.iter().find(|(name, _)| *name == module).map(|(_, allowed)| allowed)
+}
+
+fn allows(module: &str, attribute: &str) -> bool {
+    match allowed(module) {
+        Some(All) => !attribute.starts_with("__"),
+        Some(Only(names)) => names.contains(&attribute),
+        None => false,
+    }
+}
+
+/// Names that imports bind.
+#[derive(Default)]
+struct Imports {
+    /// Modules by the name that stands for them.
+    modules: BTreeMap<String, String>,
+    /// Packages that were imported for one of their modules: `urllib` for `urllib.parse`.
+    packages: BTreeMap<String, String>,
+    /// Functions and classes.
+    names: BTreeSet<String>,
+}
+
+/// Whether code only computes and prints.
+pub fn is_harmless(code: &str) -> bool {
+    let Some(tokens) = tokens(code, Kind::Python) else { return false };
+    let mut imports = Imports::default();
+    let mut rest = Vec::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let begins =
+            rest.last().is_none_or(|token: &&Token| matches!(token, Token::Line | Token::Sign(';' | ':')));
+        if begins && matches!(token.name(), Some("import" | "from")) {
+            let ends = |token: &Token| matches!(token, Token::Line | Token::Sign(';'));
+            let line = tokens.get(at..).unwrap_or_default();
+            let line = line.get(..line.iter().position(ends).unwrap_or(line.len())).unwrap_or_default();
+            if imports.bind(line).is_none() {
+                return false;
+            }
+            at += line.len();
+            continue;
+        }
+        rest.push(token);
+        at += 1;
+    }
+    let local = local_functions(&rest);
+    // `Path.replace` renames a file, `ElementTree.write` writes one.
+    let uses = |module: &str| {
+        imports.modules.values().any(|one| one == module) || imports.names.iter().any(|one| one == "Path")
+    };
+    let risky: &[&str] = match (uses("pathlib"), imports.modules.values().any(|one| one.starts_with("xml"))) {
+        (true, _) => &["replace", "write"],
+        (_, true) => &["write"],
+        _ => &[],
+    };
+    (0..rest.len()).all(|at| is_fine(&rest, at, &imports, &local, risky))
+}
+
+impl Imports {
+    /// Reads an import statement; `None` where it imports something else than harmless modules.
+    fn bind(&mut self, line: &[Token]) -> Option<()> {
+        let mut words = line.iter().filter(|token| !token.is('(') && !token.is(')'));
+        let from = words.next()?.name()? == "from";
+        let words: Vec<&Token> = words.collect();
+        let (module, names) = if from {
+            let at = words.iter().position(|token| token.name() == Some("import"))?;
+            (Some(dotted(words.get(..at)?)?), words.get(at + 1..)?)
+        } else {
+            (None, words.as_slice())
+        };
+        for part in names.split(|token| token.is(',')) {
+            let alias = part.iter().position(|token| token.name() == Some("as"));
+            let name = dotted(part.get(..alias.unwrap_or(part.len()))?)?;
+            let bound = alias.and_then(|at| part.get(at + 1)?.name()).map(str::to_owned);
+            match &module {
+                Some(module) if allows(module, &name) && name != "open" => {
+                    self.names.insert(bound.unwrap_or(name));
+                }
+                Some(module) => {
+                    let whole = format!("{module}.{name}");
+                    allowed(&whole)?;
+                    self.modules.insert(bound.unwrap_or(name), whole);
+                }
+                None => {
+                    allowed(&name)?;
+                    match (bound, name.split_once('.')) {
+                        (Some(bound), _) => self.modules.insert(bound, name),
+                        (None, Some(("os", _))) => self.modules.insert("os".to_owned(), "os".to_owned()),
+                        (None, Some((package, _))) => self.packages.insert(package.to_owned(), name),
+                        (None, None) => self.modules.insert(name.clone(), name),
+                    };
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+fn dotted(tokens: &[&Token]) -> Option<String> {
+    let mut name = String::new();
+    for token in tokens {
+        match token {
+            Token::Name(part) => name.push_str(part),
+            Token::Sign('.') => name.push('.'),
+            _ => return None,
+        }
+    }
+    (!name.is_empty()).then_some(name)
+}
+
+/// Functions that the code defines.
+fn local_functions(tokens: &[&Token]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let next = |count: usize| tokens.get(at + count).copied();
+        match token.name() {
+            Some("def") => names.extend(next(1).and_then(Token::name).map(str::to_owned)),
+            Some(name)
+                if next(1).is_some_and(|one| one.is('='))
+                    && next(2).and_then(Token::name) == Some("lambda") =>
+            {
+                names.insert(name.to_owned());
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Whether the token at an index is harmless where it stands.
+fn is_fine(
+    tokens: &[&Token],
+    at: usize,
+    imports: &Imports,
+    local: &BTreeSet<String>,
+    risky: &[&str],
+) -> bool {
+    let Some(token) = tokens.get(at).copied() else { return true };
+    let before = at.checked_sub(1).and_then(|at| tokens.get(at)).copied();
+    let next = |count: usize| tokens.get(at + count).copied();
+    let called = next(1).is_some_and(|token| token.is('('));
+    match token {
+        Token::Sign('@') => false,
+        // The result of a call or of a lookup is called.
+        Token::Sign('(') => {
+            !before.is_some_and(|token| token.is(')') || token.is(']') || matches!(token, Token::Text(_)))
+        }
+        Token::Text(text) => !text.contains("__") || text == "__main__",
+        Token::Name(name) => {
+            let name = name.as_str();
+            if FORBIDDEN.contains(&name)
+                || (name.starts_with("__") && !matches!(name, "__name__" | "__version__" | "__file__"))
+            {
+                return false;
+            }
+            if before.is_some_and(|token| token.is('.')) {
+                return is_attribute_fine(tokens, at, imports, called, risky);
+            }
+            let is_module = imports.modules.contains_key(name) || imports.packages.contains_key(name);
+            if is_module {
+                return next(1).is_some_and(|token| token.is('.'))
+                    || next(1).is_some_and(|token| token.is('=')) && !called;
+            }
+            if name == "open" {
+                return called && opens_to_read(tokens, at + 2, true);
+            }
+            let defined = before.and_then(Token::name).is_some_and(|word| word == "def" || word == "class");
+            !called
+                || defined
+                || KEYWORDS.contains(&name)
+                || CALLS.contains(&name)
+                || imports.names.contains(name)
+                || local.contains(name)
+        }
+        _ => true,
+    }
+}
+
+/// Whether a name behind a dot is harmless.
+fn is_attribute_fine(tokens: &[&Token], at: usize, imports: &Imports, called: bool, risky: &[&str]) -> bool {
+    let Some(name) = tokens.get(at).and_then(|token| token.name()) else { return false };
+    let owner = at.checked_sub(2).and_then(|at| tokens.get(at)).and_then(|token| token.name());
+    let dotted_owner = at.checked_sub(3).and_then(|at| tokens.get(at)).is_some_and(|token| token.is('.'));
+    if let Some(owner) = owner.filter(|_| !dotted_owner) {
+        if let Some(module) = imports.modules.get(owner) {
+            return allows(module, name)
+                && (name != "open" || (called && opens_to_read(tokens, at + 2, true)));
+        }
+        if let Some(whole) = imports.packages.get(owner) {
+            return whole.split('.').nth(1) == Some(name);
+        }
+    }
+    // The last part of `urllib.parse.quote`.
+    let start = at.checked_sub(4).and_then(|at| tokens.get(at)).and_then(|token| token.name());
+    let in_package = start.and_then(|start| imports.packages.get(start)).or_else(|| {
+        let start = at.checked_sub(6).and_then(|at| tokens.get(at)).and_then(|token| token.name());
+        start.and_then(|start| imports.packages.get(start))
+    });
+    if let Some(whole) = in_package {
+        return whole.split('.').any(|part| part == name) || allows(whole, name);
+    }
+    match name {
+        "open" => called && opens_to_read(tokens, at + 2, false),
+        _ if risky.contains(&name) => {
+            // `sys.stdout.write` prints.
+            name == "write" && matches!(owner, Some("stdout" | "stderr"))
+        }
+        _ => !called || METHODS.contains(&name),
+    }
+}
+
+/// Whether the arguments from an index on open a file to read it. The first one is its path, unless a path opens itself.
+fn opens_to_read(tokens: &[&Token], from: usize, has_path: bool) -> bool {
+    let mut depth = 0;
+    let mut argument = usize::from(!has_path);
+    for (at, token) in tokens.iter().enumerate().skip(from) {
+        match token {
+            Token::Sign('(' | '[' | '{') => depth += 1,
+            Token::Sign(')') if depth == 0 => return true,
+            Token::Sign(')' | ']' | '}') => depth -= 1,
+            Token::Sign(',') if depth == 0 => argument += 1,
+            _ if depth > 0 || argument == 0 => {
+                // `open(file='x', mode='w')`, `open(*arguments)`.
+                if depth == 0 && matches!(token, Token::Sign('*' | '=')) {
+                    return false;
+                }
+            }
+            Token::Text(mode) => {
+                let keyword = at.checked_sub(2).and_then(|at| tokens.get(at)).and_then(|token| token.name());
+                let is_mode = !matches!(keyword, Some("encoding" | "errors" | "newline"));
+                if is_mode && !matches!(mode.as_str(), "r" | "rb" | "rt") {
+                    return false;
+                }
+            }
+            Token::Name(name)
+                if !matches!(name.as_str(), "mode" | "encoding" | "errors" | "newline" | "None") =>
+            {
+                return false;
+            }
+            Token::Sign('=') | Token::Name(_) | Token::Line => {}
+            Token::Sign(_) | Token::Value => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_harmless;
+
+    #[test]
+    fn code_that_prints_is_told_from_code_that_does_more() {
+        for code in [
+            "print(1)",
+            "import json,sys; print(json.load(sys.stdin)['status'])",
+            "import json, sys\nfor s in json.load(sys.stdin)['services']:\n    print(s['name'], s.get('state'))",
+            "import collections\nc = collections.Counter(l.split()[0] for l in open('/var/log/x'))\nprint(c.most_common(5))",
+            "import os; print(os.environ.get('HOME'), os.path.exists('/etc'), os.cpu_count())",
+            "from datetime import datetime as d; print(d.now().isoformat())",
+            "import urllib.parse; print(urllib.parse.quote('a b'))",
+            "import sys; sys.stdout.write(sys.stdin.read().upper())",
+            "with open('/etc/hosts', encoding='utf-8') as f: print(f.read())",
+            "import yaml; print(yaml.safe_load(open('x.yml'))['services'].keys())",
+            "def f(x):\n  return x*2\nprint(f(2))",
+            "print(f'{1+1:>5} {len(\"x\")}')",
+            "import xml.etree.ElementTree as E; print(E.parse('x').getroot().findtext('a'))",
+            "import socket; s=socket.create_connection(('h', 80), 3); print('open'); s.close()",
+            "from pathlib import Path; print(Path('/etc/hosts').read_text())",
+            "print('os.system(1)') # os.system('x')",
+        ] {
+            assert!(is_harmless(code), "{code}");
+        }
+        for code in [
+            "import os; os.system('x')",
+            "import os as o; o.remove('x')",
+            "from os import system; system('x')",
+            "from os import *; system('x')",
+            "import subprocess; subprocess.run(['x'])",
+            "__import__('os').system('x')",
+            "eval('1')",
+            "f = eval; f('1')",
+            "open('x', 'w')",
+            "open('x', mode='a').write('y')",
+            "open('x', m)",
+            "f = open; f('x', 'w')",
+            "import os; f = os; f.system('x')",
+            "import os; list(map(os.system, ['x']))",
+            "import os; getattr(os, 'system')('x')",
+            "print(f\"{__import__('os').system('x')}\")",
+            "import os; print(f'{os.system(1)}')",
+            "from pathlib import Path; Path('x').unlink()",
+            "from pathlib import Path; Path('x').write_text('y')",
+            "from pathlib import Path; Path('x').replace('y')",
+            "from pathlib import Path; Path('x').open('w')",
+            "import xml.etree.ElementTree as E; E.parse('x').write('y')",
+            "import sys; sys.modules['os'].system('x')",
+            "import yaml; yaml.load(open('x'), Loader=yaml.Loader)",
+            "import pickle",
+            "import mymodule",
+            "().__class__.__base__.__subclasses__()",
+            "import json; json.__builtins__",
+            "import operator; list(map(operator.methodcaller('unlink'), [1]))",
+            "import functools; functools.partial(open, mode='w')('x')",
+            "import shutil; shutil.rmtree('x')",
+            "x['a']('b')",
+            "import gzip; gzip.open('x', 'wb')",
+            "import socket; s=socket.socket(); s.sendall(b'x')",
+            "import urllib.request; urllib.request.urlopen('http://x', data=b'x')",
+        ] {
+            assert!(!is_harmless(code), "{code}");
+        }
+    }
+}

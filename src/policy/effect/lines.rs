@@ -1,0 +1,144 @@
+//! Small languages with a command a line: batches of `sftp`, commands of `view`, menus of routers.
+
+use super::{Proof, Why};
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::options::{Item, Scanner};
+use crate::model::effect::Effect;
+use crate::shell::Command;
+
+fn proved(reads: bool) -> Proof {
+    if reads { (Effect::Reads, Why::Stated) } else { (Effect::Unknown, Why::Statement) }
+}
+
+/// Commands of `sftp` that only look.
+const SFTP: [&str; 11] = ["ls", "pwd", "lls", "lpwd", "df", "version", "help", "cd", "lcd", "bye", "exit"];
+
+/// The effect of `sftp`, whose commands come on standard input.
+pub fn sftp(command: &Command) -> Proof {
+    let batch = command.stdin.as_ref().and_then(crate::shell::Word::known);
+    let looks = |line: &str| {
+        let name = line.trim_start_matches(['-', '@', ' ']).split_whitespace().next();
+        name.is_none_or(|name| name.starts_with('#') || SFTP.contains(&name))
+    };
+    // A batch in a file is not looked at.
+    let from_stdin = !command.words.windows(2).any(|pair| match pair {
+        [option, file] => option.text.ends_with('b') && option.text.starts_with('-') && file.text != "-",
+        _ => false,
+    });
+    proved(from_stdin && batch.is_some_and(|batch| batch.lines().all(looks)))
+}
+
+/// The effect of `view`, whose commands stand in `-c`.
+pub fn view(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
+    let mut commands = Vec::new();
+    for item in Scanner::new(texts, usage.rest, &["-c"]) {
+        match item {
+            Item::Option(name, Some(at)) if name.is("-c") => {
+                let word = command.words.get(at.index).map(|word| word.tail(at.offset));
+                commands
+                    .push(word.and_then(|word| word.known().map(str::to_owned)).unwrap_or("?".to_owned()));
+            }
+            Item::Option(name, _)
+                if !name.is_any(&["-e", "-s", "-n", "-R", "-E", "-M", "-m", "-V", "-u"]) =>
+            {
+                return proved(false);
+            }
+            Item::Positional(index) if texts.get(index).is_some_and(|text| text.starts_with('+')) => {
+                return proved(false);
+            }
+            _ => {}
+        }
+    }
+    proved(!commands.is_empty() && commands.iter().all(|command| prints(command)))
+}
+
+/// A command that prints lines or ends the editor: `1,20p`, `q!`.
+fn prints(command: &str) -> bool {
+    let name = command.trim_start_matches(|c: char| c.is_ascii_digit() || " ,$.%+-:".contains(c));
+    matches!(
+        name,
+        "p" | "print" | "nu" | "number" | "l" | "list" | "q" | "q!" | "qa" | "qa!" | "=" | "set nu"
+    )
+}
+
+/// Menus of RouterOS.
+const MENUS: [&str; 24] = [
+    "ip",
+    "ipv6",
+    "interface",
+    "system",
+    "routing",
+    "log",
+    "queue",
+    "user",
+    "file",
+    "caps-man",
+    "certificate",
+    "disk",
+    "ppp",
+    "snmp",
+    "bridge",
+    "port",
+    "radius",
+    "tool",
+    "mpls",
+    "export",
+    "container",
+    "dude",
+    "zerotier",
+    "iot",
+];
+
+/// The effect of a line for a MikroTik router: `/ip address print`; `None` for anything else.
+pub fn router_os(command: &Command) -> Option<Proof> {
+    command.host()?;
+    let line: Vec<&str> = command.words.iter().map(|word| word.known().unwrap_or("[")).collect();
+    let (menu, _) = line.first()?.strip_prefix('/')?.split_once('/').unwrap_or((line.first()?.get(1..)?, ""));
+    if !MENUS.contains(&menu) {
+        return None;
+    }
+    let path: Vec<&str> =
+        line.iter().flat_map(|word| word.split('/')).filter(|part| !part.is_empty()).collect();
+    let plain =
+        |part: &&&str| part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    let verb = path.iter().take_while(plain).position(|part| matches!(*part, "print" | "export"));
+    let harmless = |part: &&str| !part.contains(['[', ']', '{', '}', ';', '$']) && !part.starts_with("file");
+    Some(proved(verb.is_some_and(|at| path.get(at + 1..).unwrap_or_default().iter().all(harmless))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{prints, router_os};
+    use crate::model::effect::Effect;
+    use crate::shell::{Command, Word};
+
+    fn router(line: &str) -> Option<Effect> {
+        let words = line.split(' ').map(Word::literal).collect();
+        let hosts = std::sync::Arc::new(vec!["router".to_owned()]);
+        router_os(&Command { words, hosts, ..Command::default() }).map(|(effect, _)| effect)
+    }
+
+    #[test]
+    fn a_router_prints_its_menus() {
+        for line in ["/ip dhcp-server lease print where dynamic", "/interface/print", "/export", "/log print"]
+        {
+            assert_eq!(router(line), Some(Effect::Reads), "{line}");
+        }
+        for line in [
+            "/system reboot",
+            "/ip address add address=1.2.3.4/24 comment=print",
+            "/export file=x",
+            "/ip address print where [/system reboot]",
+            "/ip address remove [find] print;",
+        ] {
+            assert_eq!(router(line), Some(Effect::Unknown), "{line}");
+        }
+        assert_eq!(router("/usr/bin/x print"), None);
+    }
+
+    #[test]
+    fn an_editor_that_prints_is_told_from_one_that_writes() {
+        assert!(["1,20p", "q!", "%print", "$="].iter().all(|command| prints(command)));
+        assert!(!["w", "!sh", "1,$w /etc/x", "r !ls", "set shell=x"].iter().any(|command| prints(command)));
+    }
+}
