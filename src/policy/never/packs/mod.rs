@@ -1,6 +1,7 @@
 //! Always-denied commands: the names of the rules, their reasons, and examples, one file a pack. Which words of which
 //! program a rule denies stands with the program in the catalogue. `hosts.yaml` may switch a rule or a pack off by its name.
 
+mod backups;
 mod clouds;
 mod clusters;
 mod containers;
@@ -25,6 +26,7 @@ pub struct Pack {
 
 /// Every pack, by name.
 pub static PACKS: &[Pack] = &[
+    Pack { name: "backups", rules: backups::RULES },
     Pack { name: "clouds", rules: clouds::RULES },
     Pack { name: "clusters", rules: clusters::RULES },
     Pack { name: "containers", rules: containers::RULES },
