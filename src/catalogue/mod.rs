@@ -52,7 +52,11 @@ impl Catalogue {
     pub fn find(self, word: &str) -> Option<&'static Program> {
         let name = base_name(word);
         let own = self.own.iter().find(|program| program.names.contains(&name));
-        own.or_else(|| built_in_named(name)).or_else(|| by_glob(word, name))
+        // The path of an init script says more than its name.
+        let by_path = || word.contains('/').then(|| by_glob(|pattern| pattern.contains('/'), word)).flatten();
+        own.or_else(by_path)
+            .or_else(|| built_in_named(name))
+            .or_else(|| by_glob(|pattern| !pattern.contains('/'), name))
     }
 
     /// Every program.
@@ -72,14 +76,11 @@ fn built_in_named(name: &str) -> Option<&'static Program> {
 }
 
 /// Few names are globs, such as `mkfs.*` and `*/init.d/*`.
-fn by_glob(word: &str, name: &str) -> Option<&'static Program> {
-    let fits = |pattern: &str| {
-        let text = if pattern.contains('/') { word } else { name };
-        // Hardly any text begins as one of them does.
-        let may = pattern.starts_with('*') && word.contains('/')
-            || pattern.as_bytes().first() == text.as_bytes().first();
-        may && glob(pattern, text)
-    };
-    let (_, index) = built_in::GLOBS.iter().find(|(pattern, _)| fits(pattern))?;
+fn by_glob(is_meant: impl Fn(&str) -> bool, text: &str) -> Option<&'static Program> {
+    // Hardly any text begins as one of them does.
+    let may =
+        |pattern: &str| pattern.starts_with('*') || pattern.as_bytes().first() == text.as_bytes().first();
+    let mut globs = built_in::GLOBS.iter();
+    let (_, index) = globs.find(|(pattern, _)| is_meant(pattern) && may(pattern) && glob(pattern, text))?;
     built_in::PROGRAMS.get(*index)
 }

@@ -10,8 +10,9 @@
 //! | `-f\|--force` | one of these options, at any place |
 //! | `-X\|--method=PUT\|POST` | such an option with one of these values |
 //! | `!--dry-run` | none of these options |
-//! | `{data}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
+//! | `{data}` `{contents}` `{folder}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
+//! | `{accounts}` | SQL that changes who may use a database, likewise |
 
 use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{Options, Program};
@@ -27,6 +28,10 @@ use super::sql;
 pub enum Kind {
     /// A folder with data, or one that holds such folders.
     Data,
+    /// All that is in such a folder: `/srv/media/*`.
+    Contents,
+    /// Such a folder as a whole, and no file in it.
+    Folder,
     /// A disk.
     Device,
     /// Process numbers that another program has looked up.
@@ -34,6 +39,9 @@ pub enum Kind {
     /// A word that only the run knows.
     Unknown,
 }
+
+/// What patterns say of SQL, wherever it stands.
+const STATEMENTS: [&str; 2] = ["{sql}", "{accounts}"];
 
 /// A pattern, ready to be held against commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,9 +62,17 @@ enum Token<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Condition<'a> {
-    Has { names: &'a str, value: Option<&'a str> },
-    Lacks { names: &'a str },
+    Has {
+        names: &'a str,
+        value: Option<&'a str>,
+    },
+    Lacks {
+        names: &'a str,
+    },
+    /// SQL that destroys.
     Sql,
+    /// SQL that changes accounts.
+    Accounts,
 }
 
 /// The part of a command that a pattern was found in.
@@ -99,7 +115,9 @@ impl<'a> Pattern<'a> {
     fn words_of(program: &'a str, tokens: impl Iterator<Item = &'a str>) -> Result<Self, String> {
         let mut pattern = Self { program, words: vec![], conditions: vec![] };
         for token in tokens {
-            if pattern.words.last() == Some(&Token::End) && !token.starts_with(['-', '!']) && token != "{sql}"
+            if pattern.words.last() == Some(&Token::End)
+                && !token.starts_with(['-', '!'])
+                && !STATEMENTS.contains(&token)
             {
                 return Err("goes on after `$`".to_owned());
             }
@@ -107,6 +125,7 @@ impl<'a> Pattern<'a> {
                 "..." => pattern.words.push(Token::Many),
                 "$" => pattern.words.push(Token::End),
                 "{sql}" => pattern.conditions.push(Condition::Sql),
+                "{accounts}" => pattern.conditions.push(Condition::Accounts),
                 _ if token.starts_with('!') => {
                     let names = token.trim_start_matches('!');
                     options(names)?;
@@ -124,7 +143,7 @@ impl<'a> Pattern<'a> {
                         }
                         if one.starts_with('{') && kind(one).is_none() {
                             return Err(format!(
-                                "has `{one}`, which is none of `{{data}}`, `{{device}}`, `{{pids}}`, `{{unknown}}`, `{{sql}}`"
+                                "has `{one}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{device}}`, `{{pids}}`, `{{unknown}}`, `{{sql}}`, `{{accounts}}`"
                             ));
                         }
                     }
@@ -175,7 +194,8 @@ impl<'a> Pattern<'a> {
                     }
                     return None;
                 }
-                Condition::Sql => evidence.push(destroying(command)?.to_owned()),
+                Condition::Sql => evidence.push(stated(command, sql::destroys)?.to_owned()),
+                Condition::Accounts => evidence.push(stated(command, sql::changes_accounts)?.to_owned()),
             }
         }
         Some(Found { evidence: evidence.join(" ") })
@@ -210,6 +230,8 @@ fn options(names: &str) -> Result<(), String> {
 fn kind(written: &str) -> Option<Kind> {
     Some(match written {
         "{data}" => Kind::Data,
+        "{contents}" => Kind::Contents,
+        "{folder}" => Kind::Folder,
         "{device}" => Kind::Device,
         "{pids}" => Kind::Pids,
         "{unknown}" => Kind::Unknown,
@@ -217,8 +239,8 @@ fn kind(written: &str) -> Option<Kind> {
     })
 }
 
-/// SQL that destroys in a word or on standard input.
-fn destroying(command: &Command) -> Option<&'static str> {
+/// What SQL in a word or on standard input does.
+fn stated(command: &Command, says: fn(&str) -> Option<&'static str>) -> Option<&'static str> {
     let words = command.words.iter().skip(1).map(|word| word.text.as_str()).map(|text| {
         // `--command=SQL` and `-cSQL`.
         match (text.strip_prefix("--"), text.strip_prefix('-')) {
@@ -227,7 +249,7 @@ fn destroying(command: &Command) -> Option<&'static str> {
             (None, None) => text,
         }
     });
-    words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str())).find_map(sql::destroys)
+    words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str())).find_map(says)
 }
 
 /// A way through the words of a command, tried from the left.

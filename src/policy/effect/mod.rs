@@ -242,9 +242,12 @@ impl Prover<'_> {
         // command are their own.
         let expression = usage.form.runs.is_some_and(|runs| code || matches!(runs.how, How::Find | How::Fd));
         let terms = match usage.form.effect {
-            Some(terms) if runs && !expression && terms.stated == Stated::Looks => {
-                EffectTerms { unknown_values: terms.unknown_values, ..EffectTerms::PLAIN }
-            }
+            Some(terms) if runs && !expression && terms.stated == Stated::Looks => EffectTerms {
+                unknown_values: terms.unknown_values,
+                changes_with: terms.changes_with,
+                check: terms.check,
+                ..EffectTerms::PLAIN
+            },
             Some(terms) => *terms,
             None if runs && !code => EffectTerms::PLAIN,
             None if code => return self.code(command, usage.form.runs.map(|runs| runs.how)),

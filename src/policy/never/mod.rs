@@ -239,6 +239,16 @@ fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, view: &dyn View
             !read && DEVICES.iter().any(|glob| super::glob::matches(glob, &place::normal(text)))
         }
         Kind::Data => is_data(word, command, rules, view),
+        Kind::Contents => word.text.ends_with("/*") && is_data(word, command, rules, view),
+        Kind::Folder => {
+            let meant = place::meant_by(&word.text, word.unknown.is_some(), command, view).paths;
+            let is_folder = |path: &String| {
+                // Below most of these a service has a folder of its own.
+                let depth = path.split('/').filter(|part| !part.is_empty()).count();
+                depth <= 2 + usize::from(path.starts_with("/var/")) || view.is_folder(path)
+            };
+            is_data(word, command, rules, view) && meant.iter().any(is_folder)
+        }
     }
 }
 

@@ -32,8 +32,6 @@ fn destroyed(words: &[String]) -> Option<&'static str> {
             "view",
             "index",
             "trigger",
-            "role",
-            "user",
             "owned",
             "column",
             "function",
@@ -53,12 +51,42 @@ fn destroyed(words: &[String]) -> Option<&'static str> {
     if words.first().is_some_and(|word| word == "truncate") {
         return Some("TRUNCATE");
     }
-    let all_rows = !words.iter().any(|word| matches!(word.as_str(), "where" | "limit"));
+    // `WHERE 1=1` picks no row.
+    let picks = match at("where").map(|position| words.get(position + 1..).unwrap_or_default()) {
+        None => false,
+        Some(condition) => {
+            !matches!(condition.concat().as_str(), "1=1" | "1" | "true" | "?=?" | "2>1" | "0=0")
+        }
+    };
+    let all_rows = !picks && at("limit").is_none();
     if all_rows && at("delete").is_some_and(|delete| after(delete) == "from") {
         return Some("DELETE without WHERE");
     }
     (all_rows && words.first().is_some_and(|word| word == "update") && at("set").is_some())
         .then_some("UPDATE without WHERE")
+}
+
+/// How a text changes who may use a database; `None` where it does not.
+pub fn changes_accounts(text: &str) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    if !["user", "role", "grant", "revoke", "password"].iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    statements(&lower).find_map(|words| {
+        let words: Vec<&str> = words.iter().map(String::as_str).take(4).collect();
+        match words.as_slice() {
+            ["create", "user" | "role" | "group", ..] | ["create", "or", "replace", "user" | "role"] => {
+                Some("CREATE USER")
+            }
+            ["alter", "user" | "role" | "group", ..] => Some("ALTER USER"),
+            ["drop", "user" | "role" | "group", ..] => Some("DROP USER"),
+            ["rename", "user", ..] => Some("RENAME USER"),
+            ["grant", ..] => Some("GRANT"),
+            ["revoke", ..] => Some("REVOKE"),
+            ["set", "password", ..] => Some("SET PASSWORD"),
+            _ => None,
+        }
+    })
 }
 
 /// The words of each statement, without strings and comments.
@@ -148,8 +176,27 @@ mod tests {
             ("SELECT dropped, truncated FROM deliveries", None),
             ("SELECT truncate(1.234, 2)", None),
             ("INSERT INTO log VALUES ('delete from x')", None),
+            ("DELETE FROM events WHERE 1=1", Some("DELETE without WHERE")),
+            ("DELETE FROM events WHERE 1 = 1;", Some("DELETE without WHERE")),
+            ("DELETE FROM events WHERE 1=1 AND id = 3", None),
         ] {
             assert_eq!(destroys(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn changes_of_accounts_are_told_from_questions_about_them() {
+        for (text, expected) in [
+            ("ALTER ROLE app PASSWORD 'x'", Some("ALTER USER")),
+            ("create user x; grant all on y to x", Some("CREATE USER")),
+            ("GRANT SELECT ON t TO x", Some("GRANT")),
+            ("SET PASSWORD FOR x = 'y'", Some("SET PASSWORD")),
+            ("DROP ROLE x", Some("DROP USER")),
+            ("SHOW GRANTS", None),
+            ("SELECT user, password FROM mysql.user", None),
+            ("ALTER TABLE users ADD COLUMN role text", None),
+        ] {
+            assert_eq!(changes_accounts(text), expected, "{text}");
         }
     }
 }

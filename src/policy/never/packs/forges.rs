@@ -50,4 +50,22 @@ pub static RULES: &[DefaultRule] = &[
         differs: &["git push origin fix/dns", "git fetch --force"],
         ..RULE
     },
+    DefaultRule {
+        name: "delete-in-forge",
+        reason: "What a forge holds is removed by a person. Leave it in place and report what is in the way.",
+        matches: &[
+            "gh repo delete stump/homelab --yes",
+            "gh release delete v1.2.3",
+            "gh api -X DELETE repos/o/r/git/refs/heads/x",
+            "git push origin --delete fix/dns",
+            "git push origin :fix/dns",
+        ],
+        differs: &[
+            "gh release view v1.2.3",
+            "gh api repos/o/r",
+            "git push origin fix/dns",
+            "git branch -d fix/dns",
+        ],
+        ..RULE
+    },
 ];

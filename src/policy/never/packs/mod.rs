@@ -2,6 +2,7 @@
 //! program a rule denies stands with the program in the catalogue. `hosts.yaml` may switch a rule or a pack off by its name.
 
 mod accounts;
+mod backups;
 mod clouds;
 mod clusters;
 mod containers;
@@ -27,6 +28,7 @@ pub struct Pack {
 
 /// Every pack, by name.
 pub static PACKS: &[Pack] = &[
+    Pack { name: "backups", rules: backups::RULES },
     Pack { name: "clouds", rules: clouds::RULES },
     Pack { name: "accounts", rules: accounts::RULES },
     Pack { name: "clusters", rules: clusters::RULES },
