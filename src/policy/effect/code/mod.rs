@@ -5,22 +5,14 @@
 mod node;
 mod perl;
 mod python;
+mod source;
 mod tokens;
 
 use super::{Proof, Why};
 use crate::catalogue::program::Language;
 use crate::model::effect::Effect;
 use crate::shell::Command;
-
-/// What is known of a command line.
-enum Code {
-    /// It shows its version, or checks a file.
-    Looks,
-    /// It runs this code.
-    Runs(String),
-    /// It runs a module that is a program of its own: `python -m pip`.
-    Module(usize),
-}
+use source::Code;
 
 /// The effect of a command line of an interpreter. `as_program` tells that of another program with the words from an
 /// index on.
@@ -59,9 +51,4 @@ fn php(texts: &[&str]) -> Option<Code> {
         [_, "-m" | "-i" | "--ini"] | [_, "-l" | "--ri" | "--re" | "--rf" | "--rc", _] => Some(Code::Looks),
         _ => None,
     }
-}
-
-/// The code in a word or on standard input, if all of it is known.
-fn known(word: Option<&crate::shell::Word>) -> Option<Code> {
-    word?.known().map(|code| Code::Runs(code.to_owned()))
 }

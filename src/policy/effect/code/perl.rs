@@ -1,6 +1,6 @@
 //! One line of Perl that only computes and prints.
 
-use super::Code;
+use super::source::Code;
 use crate::shell::Command;
 
 /// The code of a command line; `None` for options that do more.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::source::{Code, known};
 use super::tokens::{Kind, Token, tokens};
-use super::{Code, known};
 use crate::shell::Command;
 
 /// The code of a command line.
