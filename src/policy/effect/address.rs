@@ -435,13 +435,12 @@ impl Address {
             "search" | "multi-search" | "multi_search" | "scroll" | "count" | "jql" => {
                 has(&["rest", "indexes", "collections", "multi-search", "multi_search"])
             }
-            "dns-query" | "select" => true,
+            "dns-query" | "select" | "selfsubjectaccessreviews" | "selfsubjectrulesreviews" => true,
             // Home Assistant, Nomad, Kubernetes and Vault.
             "template" => self.segments == ["api", "template"],
             "check_config" => has(&["config"]),
             "parse" | "plan" => has(&["v1"]) && has(&["jobs", "job"]),
             "job" => has(&["validate"]),
-            "selfsubjectaccessreviews" | "selfsubjectrulesreviews" => true,
             "capabilities" | "capabilities-self" => has(&["sys"]),
             "api_jsonrpc.php" | "jsonrpc" | "json-rpc" | "rpc" | "json" | "ubus" => {
                 body_lower.is_some_and(calls_ask)
