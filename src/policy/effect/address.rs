@@ -303,6 +303,7 @@ impl Address {
             && self.segments.get(1).is_some_and(|one| one == "push")
             && self.segments.len() > 2)
             || (!self.has("repos")
+                && !self.has("status-page")
                 && ["hooks", "webhook", "webhooks", "trigger", "heartbeat"].into_iter().any(follows))
             || (first == "ping" && self.segments.len() > 1 && last.len() > 30);
         // Shelly, WLED, CCU and addresses of dynamic DNS.
@@ -434,7 +435,13 @@ impl Address {
             "search" | "multi-search" | "multi_search" | "scroll" | "count" | "jql" => {
                 has(&["rest", "indexes", "collections", "multi-search", "multi_search"])
             }
-            "dns-query" | "select" => true,
+            "dns-query" | "select" | "selfsubjectaccessreviews" | "selfsubjectrulesreviews" => true,
+            // Home Assistant, Nomad, Kubernetes and Vault.
+            "template" => self.segments == ["api", "template"],
+            "check_config" => has(&["config"]),
+            "parse" | "plan" => has(&["v1"]) && has(&["jobs", "job"]),
+            "job" => has(&["validate"]),
+            "capabilities" | "capabilities-self" => has(&["sys"]),
             "api_jsonrpc.php" | "jsonrpc" | "json-rpc" | "rpc" | "json" | "ubus" => {
                 body_lower.is_some_and(calls_ask)
             }

@@ -59,6 +59,13 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
         "docker_container" | "podman_container" | "supervisorctl" | "pm2" => {
             stated(call.argument("state").is_some_and(is_state))
         }
+        "fetch" => {
+            let dest = call.argument("dest").unwrap_or_default();
+            let is_scratch = ["/tmp/", "/var/tmp/"].iter().any(|folder| dest.starts_with(folder));
+            stated(
+                is_scratch && !dest.contains("..") && has_only(&["src", "dest", "flat", "fail_on_missing"]),
+            )
+        }
         // They list packages, and nothing else.
         "yum" | "dnf" | "dnf5" => stated(call.argument("list").is_some() && has_only(&["list"])),
         "uri" => stated(

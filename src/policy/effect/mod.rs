@@ -94,7 +94,9 @@ const PROGRAM_FOLDERS: &[&str] = &[
     "/usr/local/sbin/",
     "/snap/bin/",
     "/usr/lib/",
+    "/usr/lib64/",
     "/usr/libexec/",
+    "/usr/local/nagios/libexec/",
     "/etc/init.d/",
     "/etc/rc.d/",
     "/opt/",
@@ -240,7 +242,10 @@ impl Prover<'_> {
         let code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
         // The words of some programs that run others are an expression; of the rest, only those of a form without a
         // command are their own.
-        let expression = usage.form.runs.is_some_and(|runs| code || matches!(runs.how, How::Find | How::Fd));
+        let expression = usage
+            .form
+            .runs
+            .is_some_and(|runs| code || matches!(runs.how, How::Find | How::Fd | How::Ansible));
         let terms = match usage.form.effect {
             Some(terms) if runs && !expression && terms.stated == Stated::Looks => EffectTerms {
                 unknown_values: terms.unknown_values,
