@@ -29,7 +29,7 @@ use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{Check, EffectTerms, How, Stated};
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
-use crate::shell::{Command, Construct, Mode, Node, Script, Word, glob};
+use crate::shell::{Command, Construct, Node, Script, Word, glob};
 use proof::Proof;
 pub use proof::{PartEffect, Scratch};
 pub use reason::Why;
@@ -195,13 +195,23 @@ impl Prover<'_> {
 
     /// The first file outside scratch that it writes.
     fn written(&self, command: &Command, runs: bool, own: &Proof) -> Option<String> {
-        // A program that acts is judged by its action.
-        let accesses = files::accesses(command, !runs, self.catalogue, self.view);
-        let redirected =
-            command.redirections.iter().filter(|redirection| redirection.mode != Mode::Read).count();
+        let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let usage = self.catalogue.usage(&texts, &|_| false);
+        let how = usage.and_then(|usage| usage.form.runs).map(|runs| runs.how);
+        // A program that acts is judged by its action, code that was understood by the code.
+        let is_judged =
+            own.0 == Effect::Acts || (own.0 == Effect::Reads && matches!(how, Some(How::Code(_))));
+        let mut accesses = if is_judged {
+            files::redirected(command)
+        } else {
+            files::accesses(command, !runs, self.catalogue, self.view)
+        };
+        // What `find` runs is judged by itself, as is `-delete`.
+        if matches!(how, Some(How::Find | How::Fd)) {
+            accesses.retain(|access| access.touch != Touch::WriteAll);
+        }
         accesses
             .into_iter()
-            .take(if own.0 == Effect::Acts { redirected } else { usize::MAX })
             .filter(|access| access.touch != Touch::Read)
             .find(|access| !self.is_scratch(&access.path, command))
             .map(|access| access.path)
@@ -242,10 +252,9 @@ impl Prover<'_> {
         let code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
         // The words of some programs that run others are an expression; of the rest, only those of a form without a
         // command are their own.
-        let expression = usage
-            .form
-            .runs
-            .is_some_and(|runs| code || matches!(runs.how, How::Find | How::Fd | How::Ansible));
+        let expression = usage.form.runs.is_some_and(|runs| {
+            code || matches!(runs.how, How::Find | How::Fd | How::Ansible | How::Crontab)
+        });
         let terms = match usage.form.effect {
             Some(terms) if runs && !expression && terms.stated == Stated::Looks => EffectTerms {
                 unknown_values: terms.unknown_values,
@@ -263,7 +272,7 @@ impl Prover<'_> {
         {
             // A wrapper without the command that it runs: `ssh host`, `watch` with an unknown one.
             let idle = terms.check.is_some() || !terms.reads_with.is_empty() || terms.most_words.is_some();
-            if !idle && !code {
+            if !idle && !expression {
                 return (Effect::Unknown, Why::RunsUnknown(program));
             }
         }
@@ -339,14 +348,14 @@ impl Prover<'_> {
                     {
                         return changes(Why::Option(written(name)));
                     }
-                    if is_wrapper && words > 0 {
-                        continue;
-                    }
-                    reads |= name.is_any(&terms.reads_with);
                     let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
                     if is_doubtful(name, text, terms) {
                         return (Effect::Unknown, Why::Option(written(name)));
                     }
+                    if is_wrapper && words > 0 {
+                        continue;
+                    }
+                    reads |= name.is_any(&terms.reads_with);
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !name.is_any(&listed) {
                         return (Effect::Unknown, Why::UnknownOption(written(name)));
@@ -359,10 +368,6 @@ impl Prover<'_> {
                         return changes(Why::Word);
                     }
                     // What only the run knows may be what must not be there.
-                    let excludes = terms.words.iter().any(|glob| glob.starts_with('!'));
-                    if excludes && command.words.get(index).is_some_and(|word| word.known().is_none()) {
-                        return (Effect::Unknown, Why::Word);
-                    }
                     let known = command.words.get(index).is_some_and(|word| word.known().is_some());
                     if !known && !terms.words.is_empty() {
                         return (Effect::Unknown, Why::Word);
@@ -479,7 +484,8 @@ fn before_verb(usage: &Usage, texts: &[&str]) -> Option<Proof> {
     let value = usage.program.value.unwrap_or_default();
     let until = usage.verb.first().copied().unwrap_or(usage.rest);
     let before = texts.get(..until).unwrap_or_default();
-    Scanner::new(before, usage.start, &value).find_map(|item| {
+    let flags = terms.flags.unwrap_or_default();
+    Scanner::new(before, usage.start, &value).with_flags(&flags).find_map(|item| {
         let Item::Option(name, at) = item else { return None };
         let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
         let listed = |flags: &crate::catalogue::program::Options| {

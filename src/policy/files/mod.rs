@@ -67,6 +67,13 @@ pub fn tool_objections(
 
 /// What a command touches. `inner` is false for the words of a wrapper.
 pub fn accesses(command: &Command, inner: bool, catalogue: Catalogue, view: &dyn View) -> Vec<Access> {
+    let mut accesses = redirected(command);
+    programs::accesses(command, inner, catalogue, view, &mut accesses);
+    accesses
+}
+
+/// The files that the shell opens for a command.
+pub fn redirected(command: &Command) -> Vec<Access> {
     let mut accesses = Vec::new();
     // The redirections of a wrapper stand beside it, those of a command are its own.
     for redirection in &command.redirections {
@@ -79,7 +86,6 @@ pub fn accesses(command: &Command, inner: bool, catalogue: Catalogue, view: &dyn
         let touch = if redirection.mode == Mode::Read { Touch::Read } else { Touch::Write };
         accesses.push(Access::new(touch, &redirection.path));
     }
-    programs::accesses(command, inner, catalogue, view, &mut accesses);
     accesses
 }
 

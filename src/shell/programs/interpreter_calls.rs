@@ -111,7 +111,7 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
                 let after = (tokens.get(at + 1), tokens.get(at + 2));
                 if matches!(after, (Some(Token::Sign('|')), Some(Token::Name(n))) if n == "getline") {
                     calls.push(Call::Script(parts.clone()));
-                } else if before == Some(&Token::Sign('|')) {
+                } else if before == Some(&Token::Sign('|')) && !is_filter(parts) {
                     calls.push(Call::Unclear);
                 }
             }
@@ -119,6 +119,14 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
         }
     }
     calls
+}
+
+/// Whether a command behind a pipe of awk only sorts, counts or shows what it is given.
+fn is_filter(parts: &[Part]) -> bool {
+    const FILTERS: [&str; 10] = ["sort", "uniq", "head", "tail", "cat", "wc", "column", "tac", "tr", "cut"];
+    let [Part::Known(command)] = parts else { return false };
+    let plain = |c: char| c.is_ascii_alphanumeric() || " -,.".contains(c);
+    command.split(' ').next().is_some_and(|name| FILTERS.contains(&name)) && command.chars().all(plain)
 }
 
 /// A format string, with its placeholders as unknown parts.
