@@ -3,6 +3,8 @@
 //!
 //! `EFFECTS=zfs,disks cargo test --test effect_corpus` looks at these files alone and prints every row that is not proved.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

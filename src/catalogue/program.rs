@@ -228,7 +228,7 @@ pub enum Check {
     Flux,
     /// A command of Redis and its kin, in words or on standard input.
     KeyValue,
-    /// Code of the MongoDB shell.
+    /// Code of `mongosh`.
     Mongo,
     /// Lines for a daemon that is asked over a socket.
     Socket,

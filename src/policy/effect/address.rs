@@ -181,7 +181,7 @@ const ASKING: &[&str] = &[
     "listmethods",
 ];
 
-/// Modes of SABnzbd that change something.
+/// Modes of `SABnzbd` that change something.
 const MODES: &[&str] = &[
     "pause",
     "resume",
@@ -273,8 +273,7 @@ impl Address {
         let last = self.last();
         let last_method = last.rsplit('.').next().unwrap_or(last);
         let first = self.segments.first().map_or("", String::as_str);
-        let is_script =
-            |name: &str| name.ends_with(".cgi") || name.ends_with(".php") || name.ends_with(".htm");
+        let is_script = |name: &str| [".cgi", ".php", ".htm"].iter().any(|end| name.ends_with(end));
         // Chats that send on a GET.
         if host == "api.telegram.org" || first.starts_with("bot") && first.contains([':', '$']) {
             return !(last.starts_with("get") || self.segments.len() < 2);
@@ -481,7 +480,7 @@ fn statement_reads(text: &str, strictly: bool) -> bool {
     if reads.contains(&first) && (strictly || text.contains(char::is_whitespace)) {
         return sql::reading(text, Functions::BuiltIn).is_some_and(|files| files.is_empty());
     }
-    !strictly && !(changes.contains(&first) && text.contains(char::is_whitespace))
+    !(strictly || changes.contains(&first) && text.contains(char::is_whitespace))
 }
 
 /// `%20` and `+` decoded.

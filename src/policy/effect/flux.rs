@@ -1,4 +1,4 @@
-//! Scripts in Flux, the language of InfluxDB.
+//! Scripts in Flux, the language of `InfluxDB`.
 
 use super::proof::Proof;
 use super::reason::Why;

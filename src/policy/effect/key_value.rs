@@ -96,7 +96,7 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         return (Effect::Reads, Why::Stated);
     }
     match command.stdin.as_ref().map(crate::shell::Word::known) {
-        Some(Some(text)) if text.lines().all(|line| line_reads(line)) => (Effect::Reads, Why::Stated),
+        Some(Some(text)) if text.lines().all(line_reads) => (Effect::Reads, Why::Stated),
         Some(_) => (Effect::Changes, Why::Statement),
         None => (Effect::Unknown, Why::Unread),
     }

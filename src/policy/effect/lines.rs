@@ -61,7 +61,7 @@ fn prints(command: &str) -> bool {
     )
 }
 
-/// Menus of RouterOS.
+/// Menus of `RouterOS`.
 const MENUS: [&str; 24] = [
     "ip",
     "ipv6",
@@ -89,7 +89,7 @@ const MENUS: [&str; 24] = [
     "iot",
 ];
 
-/// The effect of a line for a MikroTik router: `/ip address print`; `None` for anything else.
+/// The effect of a line for a `MikroTik` router: `/ip address print`; `None` for anything else.
 pub fn router_os(command: &Command) -> Option<Proof> {
     command.host()?;
     let line: Vec<&str> = command.words.iter().map(|word| word.known().unwrap_or("[")).collect();

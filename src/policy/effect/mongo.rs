@@ -1,4 +1,4 @@
-//! Code of the MongoDB shell: it reads where only methods are called that do.
+//! Code of the `MongoDB` shell: it reads where only methods are called that do.
 
 use super::proof::Proof;
 use super::reason::Why;

@@ -111,7 +111,7 @@ pub fn forge(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
                 }
             }
             Item::Positional(index) if path.is_empty() => {
-                path = texts.get(index).copied().unwrap_or_default()
+                path = texts.get(index).copied().unwrap_or_default();
             }
             _ => {}
         }

@@ -40,7 +40,7 @@ const CHANGING: &str = "
     mysql_execute sqlite_execute system shell generateserialid eval
 ";
 
-/// Functions of PostgreSQL that read begin so.
+/// Functions of `PostgreSQL` that read begin so.
 const PREFIXES: &[&str] = &[
     "pg_get_",
     "pg_stat_get_",

@@ -281,9 +281,8 @@ fn client(name: &str, rest: &str, functions: Functions) -> Option<Vec<String>> {
                     READS
                 }
             }
-            "s" | "w" | "g" | "gx" | "T" if rest.is_empty() => READS,
+            "s" | "w" | "g" | "gx" | "T" | "o" | "out" if rest.is_empty() => READS,
             "set" | "unset" if SETTINGS.contains(&first) || first.is_empty() => READS,
-            "o" | "out" if rest.is_empty() => READS,
             "o" | "out" if !rest.starts_with('|') => Some(vec![file()]),
             "copy" => copy_of_client(rest, functions),
             _ => None,

@@ -159,14 +159,14 @@ impl<'a> Cut<'a> {
         Some(())
     }
 
-    /// MySQL wants a blank behind `--`, others do not: what follows must be harmless as code, too.
+    /// `MySQL` wants a blank behind `--`, others do not: what follows must be harmless as code, too.
     fn line_comment(&mut self) -> Option<()> {
         let line = self.take_while(|c| c != '\n');
         let is_comment = line.get(2..)?.chars().next().is_none_or(char::is_whitespace);
         (is_comment || !line.contains(['\'', '"', '`', ';', '(', '\\'])).then_some(())
     }
 
-    /// MySQL runs what stands in `/*! … */`; only some dialects nest comments.
+    /// `MySQL` runs what stands in `/*! … */`; only some dialects nest comments.
     fn comment(&mut self) -> Option<()> {
         let inside = self.rest.get(2..)?;
         let end = inside.find("*/")?;

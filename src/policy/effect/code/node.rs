@@ -259,7 +259,7 @@ fn allows(module: &str, name: &str) -> bool {
 
 /// Whether a module is data.
 fn is_data(module: &str) -> bool {
-    module.ends_with(".json") && module.starts_with(['.', '/'])
+    module.strip_suffix(".json").is_some_and(|path| path.starts_with(['.', '/']))
 }
 
 /// Whether code only computes and prints.

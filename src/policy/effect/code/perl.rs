@@ -17,7 +17,8 @@ pub fn code(command: &Command, texts: &[&str]) -> Option<Code> {
             match letter {
                 'n' | 'p' | 'a' | 'w' | 's' | 'W' => {}
                 '0' | 'l' => {
-                    rest = rest.trim_start_matches(|c: char| c.is_ascii_hexdigit() && !c.is_ascii_lowercase())
+                    rest =
+                        rest.trim_start_matches(|c: char| c.is_ascii_hexdigit() && !c.is_ascii_lowercase());
                 }
                 'F' if !rest.contains(['{', '$', '@']) => rest = "",
                 'M' if matches!(
@@ -25,7 +26,7 @@ pub fn code(command: &Command, texts: &[&str]) -> Option<Code> {
                     Some("POSIX" | "List::Util" | "strict" | "warnings")
                 ) =>
                 {
-                    rest = ""
+                    rest = "";
                 }
                 'e' | 'E' if rest.is_empty() => {
                     code.push(command.words.get(at)?.known()?);
@@ -184,7 +185,6 @@ fn step(rest: &str, c: char, before: char, value: bool) -> Option<(&str, bool)> 
         }
         _ if c.is_alphabetic() || c == '_' => return word(rest, before, value),
         ')' | ']' => (after, false),
-        '}' => (after, true),
         _ => (after, true),
     })
 }
