@@ -49,7 +49,8 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
     let is_state = |state| matches!(state, "started" | "stopped" | "restarted" | "reloaded" | "absent");
     match name {
         "command" | "shell" | "raw" => {
-            let is_command = !call.command().trim().is_empty() && !call.arguments.contains("_raw_params");
+            let elsewhere = ["_raw_params", "argv"].iter().any(|key| call.arguments.contains(key));
+            let is_command = !call.command().trim().is_empty() && !elsewhere;
             if is_command { stated(true) } else { (Effect::Unknown, Why::RunsUnknown("ansible".to_owned())) }
         }
         "service" | "systemd" | "systemd_service" | "sysvinit" => {
