@@ -208,7 +208,7 @@ struct Keys {
     /// Words that are files which it writes. Default: `none`.
     #[serde(skip_serializing_if = "Option::is_none")]
     writes: Option<String>,
-    /// Options whose value is a file that it writes.
+    /// Options whose value is a file that it writes. With `=` at its end, such as `--archive=`, an option has the file in the same word only.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     outputs: Texts,
     /// Options whose value is a key file that it uses and does not print.

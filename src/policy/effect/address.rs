@@ -310,6 +310,7 @@ impl Address {
             && !self.query.is_empty())
             || (first == "rpc" && self.segments.len() == 2 && last.contains('.') && !asks(last_method))
             || first.starts_with("win&")
+            || (matches!(last, "win" | "cmd") && !self.query.is_empty())
             || (is_script(last)
                 && ["change", "reboot", "restart", "runprogram", "shutdown"]
                     .iter()
@@ -324,6 +325,10 @@ impl Address {
     /// By a pair of its query.
     fn is_order_in_query(&self, key: &str, value: &str) -> bool {
         let lower = value.to_lowercase();
+        // With a value these are a span of time.
+        if matches!(key, "start" | "stop") {
+            return value.is_empty();
+        }
         if ORDER_KEYS.contains(&key) || key.starts_with("set_") || key.starts_with("set-") {
             return true;
         }
@@ -531,6 +536,8 @@ mod tests {
             "http://x/json.htm?type=command&param=switchlight&idx=1",
             "https://www.duckdns.org/update?domains=x&token=y",
             "http://fhem:8083/fhem?cmd=set%20lamp%20on",
+            "http://wled/win?T=2",
+            "http://openhab/CMD?Switch=ON",
         ] {
             assert!(Address::of(text).changes(), "{text}");
         }

@@ -19,6 +19,11 @@ const LOOKING: &[&str] = &[
     "--latency-history",
     "--latency-dist",
     "--intrinsic-latency",
+    "--help",
+    "--version",
+    // They write a file, which is looked at elsewhere.
+    "--rdb",
+    "--functions-rdb",
 ];
 
 /// Commands that read, with the subcommands that do; without any, all of them read.

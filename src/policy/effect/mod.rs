@@ -125,7 +125,7 @@ const STEERING: &[&str] = &[
     "JAVA_TOOL_OPTIONS",
     "*_COMMAND",
     "*_OPTS",
-    "RSYNC_RSH",
+    "*_RSH",
     "SSH_ASKPASS",
     "SUDO_ASKPASS",
     "TAR_OPTIONS",
@@ -201,7 +201,9 @@ impl Prover<'_> {
         // A program that acts is judged by its action, code that was understood by the code.
         let is_judged =
             own.0 == Effect::Acts || (own.0 == Effect::Reads && matches!(how, Some(How::Code(_))));
-        let mut accesses = if is_judged {
+        // In a dry run only the shell writes.
+        let is_quiet = own.0 == Effect::Reads && outcome(command, self.catalogue) == Outcome::Quiet;
+        let mut accesses = if is_judged || is_quiet {
             files::redirected(command)
         } else {
             files::accesses(command, !runs, self.catalogue, self.view)
@@ -248,6 +250,9 @@ impl Prover<'_> {
             Outcome::Quiet => return (Effect::Reads, Why::Stated),
             Outcome::NoAction => {}
         }
+        if asks_for_help(&usage, &texts) {
+            return (Effect::Reads, Why::Stated);
+        }
         let program = base_name(name).to_owned();
         let code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
         // The words of some programs that run others are an expression; of the rest, only those of a form without a
@@ -285,7 +290,10 @@ impl Prover<'_> {
             Stated::CannotBeSaid => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
             Stated::Looks => self.conditions(command, &usage, &terms, &texts),
             Stated::WritesFiles => match self.conditions(command, &usage, &terms, &texts) {
-                (Effect::Reads, _) if !self.names_a_file(command) => (Effect::Changes, Why::Stated),
+                // `-` is the standard output.
+                (Effect::Reads, _) if !self.names_a_file(command) && texts.last() != Some(&"-") => {
+                    (Effect::Changes, Why::Stated)
+                }
                 proof => proof,
             },
         }
@@ -502,6 +510,17 @@ fn before_verb(usage: &Usage, texts: &[&str]) -> Option<Proof> {
                 .then(|| (Effect::Unknown, Why::UnknownOption(written(name))))
         }
     })
+}
+
+/// `PROGRAM VERB --help`: nothing is there whose value or argument it could be.
+fn asks_for_help(usage: &Usage, texts: &[&str]) -> bool {
+    let form = usage.form;
+    let words = usage.verb.len().max(1);
+    texts.last() == Some(&"--help")
+        && texts.len() == words + 2
+        && !usage.program.verbs.is_empty()
+        && form.runs.is_none()
+        && form.effect.is_none_or(|terms| terms.check.is_none())
 }
 
 /// Whether an option has a value with which the effect is unknown.

@@ -36,6 +36,8 @@ struct Request {
     data: Vec<Word>,
     addresses: Vec<Word>,
     headers: Vec<Word>,
+    /// Further parts of the address: `--url-query`.
+    parameters: Vec<Word>,
     /// The data stands in the address.
     in_address: bool,
     uploads: bool,
@@ -68,11 +70,10 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         .iter()
         .map(|word| {
             let mut text = word.text.clone();
-            if request.in_address {
-                for data in &request.data {
-                    text.push(if text.contains('?') { '&' } else { '?' });
-                    text.push_str(&data.text);
-                }
+            let data = request.data.iter().filter(|_| request.in_address);
+            for part in request.parameters.iter().chain(data) {
+                text.push(if text.contains('?') { '&' } else { '?' });
+                text.push_str(&part.text);
             }
             Address::of(&text)
         })
@@ -147,9 +148,13 @@ fn in_options(command: &Command, usage: &Usage, texts: &[&str]) -> Request {
                 if name.is_any(METHOD) {
                     request.method = value;
                 } else if name.is_any(DATA) {
-                    request.data.push(value.unwrap_or_else(|| Word::literal("")));
+                    let from_stdin = value.as_ref().is_some_and(|word| word.text == "@-");
+                    let piped = command.stdin.clone().filter(|_| from_stdin);
+                    request.data.push(piped.or(value).unwrap_or_else(|| Word::literal("")));
                 } else if name.is_any(HEADER) {
                     request.headers.extend(value);
+                } else if name.is("--url-query") {
+                    request.parameters.extend(value);
                 } else if name.is("--url") {
                     request.addresses.extend(value);
                 } else {

@@ -5,7 +5,7 @@ use super::transfer::{engine, transfer};
 use super::{code, remove, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{FileHow, Files, Words};
 use crate::policy::place::View;
 use crate::shell::{Command, Word};
@@ -159,10 +159,20 @@ fn outputs(
     is_wrapper: bool,
     into: &mut Vec<Access>,
 ) {
-    let value: Vec<&str> = value.iter().chain(files.outputs.iter()).copied().collect();
+    // `--archive=` has its file in the same word alone.
+    let is_output = |name: Name<'_>| {
+        name.is_any(&files.outputs)
+            || files
+                .outputs
+                .iter()
+                .filter_map(|option| option.strip_suffix('='))
+                .any(|option| name.is(option))
+    };
+    let outputs = files.outputs.iter().filter(|option| !option.ends_with('='));
+    let value: Vec<&str> = value.iter().chain(outputs).copied().collect();
     for item in Scanner::new(texts, rest, &value) {
         match item {
-            Item::Option(name, Some(at)) if name.is_any(&files.outputs) => {
+            Item::Option(name, Some(at)) if is_output(name) => {
                 let word = command.words.get(at.index);
                 into.extend(word.map(|word| Access::new(Touch::Write, &word.tail(at.offset))));
             }
