@@ -227,6 +227,9 @@ impl Prover<'_> {
         if let Some(proof) = lines::router_os(command) {
             return proof;
         }
+        if lines::ends_own_jobs(command) {
+            return (Effect::Reads, Why::Stated);
+        }
         if name.contains('/') && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder)) {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
@@ -245,8 +248,9 @@ impl Prover<'_> {
             Outcome::Acts(actions) => {
                 return (Effect::Acts, Why::Acts(actions.first().map(|action| action.kind)));
             }
-            Outcome::Quiet => return (Effect::Reads, Why::Stated),
-            Outcome::NoAction => {}
+            // With a command to run, the option is one of that command.
+            Outcome::Quiet if !runs => return (Effect::Reads, Why::Stated),
+            Outcome::Quiet | Outcome::NoAction => {}
         }
         let program = base_name(name).to_owned();
         let code = usage.form.runs.is_some_and(|runs| matches!(runs.how, How::Code(_)));
