@@ -218,6 +218,9 @@ struct Keys {
     /// Options of which one is required for words to be written.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     writes_with: Texts,
+    /// Options with which it writes no file that words and options name.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    keeps: Texts,
     /// Options with which everything below a word is written.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     deep: Texts,
@@ -821,6 +824,7 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
         outputs: options(&keys.outputs)?,
         keys: options(&keys.secrets)?,
         writes_with: options(&keys.writes_with)?,
+        keeps: options(&keys.keeps)?,
         deep: options(&keys.deep)?,
         first_is_file: options(&keys.first_is_file)?,
         how: keys.files.map(|how| match how {

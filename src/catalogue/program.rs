@@ -443,6 +443,8 @@ pub struct Files {
     pub keys: Options,
     /// Options of which one must be given for words to be written: `sed -i`.
     pub writes_with: Options,
+    /// Options with which nothing is written: `ssh-keygen -l`.
+    pub keeps: Options,
     /// Options with which all below a word is written: `rm -r`.
     pub deep: Options,
     /// Options with which the first word is a file, too: `sed -e`.
@@ -459,6 +461,7 @@ impl Files {
         outputs: List::EMPTY,
         keys: List::EMPTY,
         writes_with: List::EMPTY,
+        keeps: List::EMPTY,
         deep: List::EMPTY,
         first_is_file: List::EMPTY,
         how: None,

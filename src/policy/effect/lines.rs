@@ -4,7 +4,7 @@ use super::{Proof, Why};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::model::effect::Effect;
-use crate::shell::Command;
+use crate::shell::{Command, Word};
 
 fn proved(reads: bool) -> Proof {
     if reads { (Effect::Reads, Why::Stated) } else { (Effect::Unknown, Why::Statement) }
@@ -15,7 +15,7 @@ const SFTP: [&str; 11] = ["ls", "pwd", "lls", "lpwd", "df", "version", "help", "
 
 /// The effect of `sftp`, whose commands come on standard input.
 pub fn sftp(command: &Command) -> Proof {
-    let batch = command.stdin.as_ref().and_then(crate::shell::Word::known);
+    let batch = command.stdin.as_ref().and_then(Word::known);
     let looks = |line: &str| {
         let name = line.trim_start_matches(['-', '@', ' ']).split_whitespace().next();
         name.is_none_or(|name| name.starts_with('#') || SFTP.contains(&name))
@@ -59,6 +59,20 @@ fn prints(command: &str) -> bool {
         name,
         "p" | "print" | "nu" | "number" | "l" | "list" | "q" | "q!" | "qa" | "qa!" | "=" | "set nu"
     )
+}
+
+/// Whether a `kill` ends nothing but what the text itself started: `kill %1`, `kill $!`.
+pub fn ends_own_jobs(command: &Command) -> bool {
+    let is_job = |word: &Word| match word.known() {
+        Some(text) => {
+            text.strip_prefix('%').is_some_and(|job| job.chars().all(|c| c.is_ascii_digit() || c == '+'))
+        }
+        None => matches!(word.text.as_str(), "$!" | "${!}"),
+    };
+    let mut words = command.words.iter();
+    let is_kill = words.next().and_then(Word::known) == Some("kill");
+    let mut jobs = words.filter(|word| !word.text.starts_with('-')).peekable();
+    is_kill && command.via.is_empty() && jobs.peek().is_some() && jobs.all(is_job)
 }
 
 /// Menus of `RouterOS`.

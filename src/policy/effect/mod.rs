@@ -229,6 +229,9 @@ impl Prover<'_> {
         if let Some(proof) = lines::router_os(command) {
             return proof;
         }
+        if lines::ends_own_jobs(command) {
+            return (Effect::Reads, Why::Stated);
+        }
         if name.contains('/') && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder)) {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
@@ -247,8 +250,9 @@ impl Prover<'_> {
             Outcome::Acts(actions) => {
                 return (Effect::Acts, Why::Acts(actions.first().map(|action| action.kind)));
             }
-            Outcome::Quiet => return (Effect::Reads, Why::Stated),
-            Outcome::NoAction => {}
+            // With a command to run, the option is one of that command.
+            Outcome::Quiet if !runs => return (Effect::Reads, Why::Stated),
+            Outcome::Quiet | Outcome::NoAction => {}
         }
         if asks_for_help(&usage, &texts) {
             return (Effect::Reads, Why::Stated);

@@ -52,25 +52,27 @@ pub fn accesses(
         _ => {}
     }
     written(command, &files, (rest, value), &texts, into);
+    let has = |options: &[&str]| usage.as_ref().is_some_and(|usage| has_any(usage, &texts, options));
     // A dry run, a listing: only what options name is written.
-    if usage.as_ref().is_some_and(|usage| is_quiet(usage, &texts)) {
+    if usage.as_ref().is_some_and(|usage| has(&usage.form.quiet)) {
         let mut at = 0;
         into.retain(|access| {
             at += 1;
             at <= before || access.touch == Touch::Read
         });
     }
-    outputs(command, &files, (rest, value), &texts, false, into);
+    if !has(&files.keeps) {
+        outputs(command, &files, (rest, value), &texts, false, into);
+    }
     read(command, &files, rest, &texts, into);
 }
 
-/// Whether an option makes it only look.
-fn is_quiet(usage: &Usage, texts: &[&str]) -> bool {
+/// Whether one of these options is given.
+fn has_any(usage: &Usage, texts: &[&str], options: &[&str]) -> bool {
     let value = usage.value();
     let from = if usage.is_mixed() { usage.start } else { usage.rest };
-    let quiet = usage.form.quiet;
-    let mut items = Scanner::new(texts, from, &value).with_flags(&quiet);
-    items.any(|item| matches!(item, Item::Option(name, _) if name.is_any(&quiet)))
+    let mut items = Scanner::new(texts, from, &value).with_flags(options);
+    items.any(|item| matches!(item, Item::Option(name, _) if name.is_any(options)))
 }
 
 /// `dd if=FILE of=FILE`.
