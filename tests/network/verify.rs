@@ -237,7 +237,7 @@ fn a_check_that_this_machine_cannot_make_says_nothing_about_the_service() {
         assert_eq!(ran.exit_code, Some(0));
         assert_eq!(
             ran.stdout,
-            "x: not checked, it cannot be looked at from here\n  container web: unavailable, there is no podman here\n"
+            "x: not checked, it cannot be looked at from here\n  container web: unavailable, podman is not installed here\n"
         );
     });
 }
