@@ -19,18 +19,16 @@ mod model {
 }
 
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use catalogue::entry::Entries;
+use catalogue::entry::{Entries, EntryError};
 use std::{env, fs, io};
 
 /// Where the descriptions of programs are.
 const CATALOGUE: &str = "src/catalogue";
 
-/// The shared libraries that rustc names, and the archives that take their place.
+/// The shared libraries that rustc names, and the archives that replace them.
 const LIBRARIES: [(&str, &str); 3] = [
     ("libgcc_s.so", "GROUP ( libgcc_eh.a libgcc.a libc.a )"),
     ("libc.so", "GROUP ( libc.a libgcc_eh.a libgcc.a )"),
@@ -40,14 +38,28 @@ const LIBRARIES: [(&str, &str); 3] = [
 /// What the C toolchain must bring along; development packages of most distributions do.
 const NEEDED: [&str; 4] = ["libc.a", "libm.a", "libgcc_eh.a", "crt1.o"];
 
-fn main() -> Result<(), Box<dyn Error>> {
+/// Why the program cannot be built.
+#[derive(Debug, thiserror::Error)]
+enum BuildError {
+    #[error("{}: {error}", file.display())]
+    Yaml { file: PathBuf, error: Box<serde_saphyr::Error> },
+    #[error("{}: {key}: {error}", file.display())]
+    Entry { file: PathBuf, key: String, error: EntryError },
+    #[error("{}: {key}: `{name}` is a name of two programs", file.display())]
+    NameTwice { file: PathBuf, key: String, name: &'static str },
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    write_catalogue()?;
-    Ok(link_statically()?)
+    if let Err(error) = write_catalogue().and_then(|()| Ok(link_statically()?)) {
+        println!("cargo::error={error}");
+    }
 }
 
 /// Turns the catalogue's YAML files into constants, with an index of all names.
-fn write_catalogue() -> Result<(), Box<dyn Error>> {
+fn write_catalogue() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={CATALOGUE}");
     let mut files: Vec<PathBuf> =
         fs::read_dir(CATALOGUE)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
@@ -55,16 +67,19 @@ fn write_catalogue() -> Result<(), Box<dyn Error>> {
     files.sort();
     let (mut programs, mut names, mut globs) = (Vec::new(), BTreeMap::new(), Vec::new());
     for file in files {
-        let place = |error: &dyn Display| format!("{}: {error}", file.display());
-        let Entries(entries) =
-            serde_saphyr::from_str(&fs::read_to_string(&file)?).map_err(|error| place(&error))?;
+        let Entries(entries) = serde_saphyr::from_str(&fs::read_to_string(&file)?)
+            .map_err(|error| BuildError::Yaml { file: file.clone(), error: Box::new(error) })?;
         for (key, entry) in entries {
-            let program = entry.into_program(&key).map_err(|error| place(&format!("{key}: {error}")))?;
+            let program = entry.into_program(&key).map_err(|error| BuildError::Entry {
+                file: file.clone(),
+                key: key.clone(),
+                error,
+            })?;
             for name in program.names.iter().copied() {
                 if name.contains(['*', '?']) {
                     globs.push((name, programs.len()));
                 } else if names.insert(name, programs.len()).is_some() {
-                    return Err(place(&format!("{key}: `{name}` is a name of two programs")).into());
+                    return Err(BuildError::NameTwice { file, key, name });
                 }
             }
             programs.push(program);

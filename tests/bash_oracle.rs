@@ -7,10 +7,10 @@
     reason = "a test that cannot go on fails"
 )]
 
+#[path = "support/action_summary.rs"]
+mod action_summary;
 #[path = "support/corpus.rs"]
 mod corpus;
-#[path = "support/deed.rs"]
-mod deed;
 #[path = "support/sandbox/mod.rs"]
 mod sandbox;
 #[path = "support/scripts.rs"]
@@ -21,7 +21,7 @@ mod what_ran;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use deed::{Deed, list};
+use action_summary::{ActionSummary, list};
 use opsctl::actions::read_command;
 use sandbox::{Case, Outcome};
 
@@ -31,7 +31,7 @@ const SHOWN: usize = 1000;
 
 struct Difference {
     text: String,
-    ran: Vec<Deed>,
+    ran: Vec<ActionSummary>,
     told: String,
 }
 
@@ -48,19 +48,19 @@ fn fail_on(what: &str, of: usize, mut differences: Vec<Difference>) {
     panic!("{report}");
 }
 
-/// The deeds that ran and that no reported deed accounts for: what a guard would have let through unseen.
+/// The actions that ran and that no reported action accounts for: what a guard would have let through unseen.
 ///
-/// A reported deed accounts for one that is equal to it; for any number of them where it repeats, where its
+/// A reported action accounts for one that is equal to it; for any number of them where it repeats, where its
 /// service cannot be told, or where it is forbidden altogether.
-fn unreported(ran: &[Deed], reported: &[Deed]) -> Vec<Deed> {
-    let mut left: Vec<&Deed> = reported.iter().collect();
+fn unreported(ran: &[ActionSummary], reported: &[ActionSummary]) -> Vec<ActionSummary> {
+    let mut left: Vec<&ActionSummary> = reported.iter().collect();
     ran.iter()
-        .filter(|deed| {
+        .filter(|action| {
             let equal = left.iter().position(|told| {
-                told.kind == deed.kind
-                    && told.verb == deed.verb
-                    && told.service == deed.service
-                    && told.host == deed.host
+                told.kind == action.kind
+                    && told.verb == action.verb
+                    && told.service == action.service
+                    && told.host == action.host
             });
             match equal {
                 Some(place) => {
@@ -70,9 +70,9 @@ fn unreported(ran: &[Deed], reported: &[Deed]) -> Vec<Deed> {
                     false
                 }
                 None => !reported.iter().any(|told| {
-                    told.host == deed.host
+                    told.host == action.host
                         && (told.kind == "forbidden"
-                            || told.service.is_none() && told.kind == deed.kind && told.verb == deed.verb)
+                            || told.service.is_none() && told.kind == action.kind && told.verb == action.verb)
                 }),
             }
         })
@@ -80,13 +80,16 @@ fn unreported(ran: &[Deed], reported: &[Deed]) -> Vec<Deed> {
         .collect()
 }
 
-fn deeds_of(outcome: &Outcome) -> Vec<Deed> {
-    outcome.ran.iter().flat_map(what_ran::deeds).collect()
+fn actions_of(outcome: &Outcome) -> Vec<ActionSummary> {
+    outcome.ran.iter().flat_map(what_ran::actions).collect()
 }
 
-fn told_of(text: &str, cwd: &str) -> (Vec<Deed>, Vec<String>) {
+fn told_of(text: &str, cwd: &str) -> (Vec<ActionSummary>, Vec<String>) {
     let reading = read_command(text, Some(Path::new(cwd)));
-    (reading.actions.iter().map(Deed::of).collect(), reading.complaints)
+    (
+        reading.actions.iter().map(ActionSummary::of).collect(),
+        reading.complaints.iter().map(ToString::to_string).collect(),
+    )
 }
 
 /// Every row, once with lookups that succeed and once with lookups that fail.
@@ -108,8 +111,9 @@ fn whatever_a_corpus_command_runs_the_corpus_and_the_reader_both_know_of() {
     let (mut corpus_misses, mut reader_misses) = (Vec::new(), Vec::new());
     let (mut acting, mut seen_to_act) = (0_u32, 0_u32);
     for (row, outcome) in rows.iter().zip(&outcomes) {
-        let ran = deeds_of(outcome);
-        let expected: Vec<Deed> = row.expect.iter().map(|expected| expected_deed(expected, &ran)).collect();
+        let ran = actions_of(outcome);
+        let expected: Vec<ActionSummary> =
+            row.expect.iter().map(|expected| expected_action(expected, &ran)).collect();
         if !unreported(&ran, &expected).is_empty() {
             corpus_misses.push(Difference {
                 text: row.command.clone(),
@@ -138,13 +142,13 @@ fn whatever_a_corpus_command_runs_the_corpus_and_the_reader_both_know_of() {
 }
 
 /// A row states a verb only where it matters; elsewhere that of the run holds.
-fn expected_deed(expected: &corpus::Expected, ran: &[Deed]) -> Deed {
+fn expected_action(expected: &corpus::Expected, ran: &[ActionSummary]) -> ActionSummary {
     let host = expected.host.value();
-    let alike = ran.iter().find(|deed| deed.kind == expected.kind && deed.service == expected.service);
-    let alike = alike.or_else(|| ran.iter().find(|deed| deed.kind == expected.kind));
-    let verb = expected.verb.as_deref().or(alike.map(|deed| deed.verb.as_str())).unwrap_or_default();
-    let deed = Deed::new(&expected.kind, verb, expected.service.as_deref(), host);
-    Deed { repeats: expected.repeats.unwrap_or(false), ..deed }
+    let alike = ran.iter().find(|action| action.kind == expected.kind && action.service == expected.service);
+    let alike = alike.or_else(|| ran.iter().find(|action| action.kind == expected.kind));
+    let verb = expected.verb.as_deref().or(alike.map(|action| action.verb.as_str())).unwrap_or_default();
+    let action = ActionSummary::new(&expected.kind, verb, expected.service.as_deref(), host);
+    ActionSummary { repeats: expected.repeats.unwrap_or(false), ..action }
 }
 
 fn cases_for(scripts: &[scripts::Script]) -> Vec<Case> {
@@ -159,8 +163,8 @@ fn a_generated_script_all_of_which_runs_is_read_to_the_letter() {
     let outcomes = sandbox::run(&cases_for(&scripts), 20);
     let mut differences = Vec::new();
     for (script, outcome) in scripts.iter().zip(&outcomes) {
-        let (mut ran, (told, complaints)) = (deeds_of(outcome), told_of(&script.text, HERE));
-        let mut told: Vec<Deed> = told.iter().map(Deed::without_repeats).collect();
+        let (mut ran, (told, complaints)) = (actions_of(outcome), told_of(&script.text, HERE));
+        let mut told: Vec<ActionSummary> = told.iter().map(ActionSummary::without_repeats).collect();
         if !script.in_order {
             ran.sort();
             told.sort();
@@ -179,7 +183,7 @@ fn whatever_a_generated_script_with_unknown_branches_runs_is_reported() {
     let outcomes = sandbox::run(&cases_for(&scripts), 3);
     let mut differences = Vec::new();
     for (script, outcome) in scripts.iter().zip(&outcomes) {
-        let (ran, (told, _)) = (deeds_of(outcome), told_of(&script.text, HERE));
+        let (ran, (told, _)) = (actions_of(outcome), told_of(&script.text, HERE));
         if !unreported(&ran, &told).is_empty() {
             differences.push(Difference { text: script.text.clone(), ran, told: list(&told) });
         }

@@ -13,7 +13,7 @@ use std::process::Command;
 
 /// A command and what the document says it prints.
 struct Example {
-    place: String,
+    position: String,
     command: String,
     printed: String,
 }
@@ -34,7 +34,7 @@ fn documents() -> Vec<PathBuf> {
 fn every_example_prints_what_the_document_says() {
     let mut count = 0;
     for document in documents() {
-        let folder = place();
+        let folder = folder();
         for yaml in fenced(&std::fs::read_to_string(&document).unwrap(), "yaml") {
             let name = yaml.lines().next().and_then(|line| line.strip_prefix("# "));
             if let Some(name) =
@@ -45,7 +45,13 @@ fn every_example_prints_what_the_document_says() {
         }
         for example in examples(&document) {
             let printed = run(&example.command, folder.path());
-            assert_eq!(masked(&printed), masked(&example.printed), "{}: {}", example.place, example.command);
+            assert_eq!(
+                masked(&printed),
+                masked(&example.printed),
+                "{}: {}",
+                example.position,
+                example.command
+            );
             count += 1;
         }
     }
@@ -85,7 +91,7 @@ fn every_piece_of_yaml_renders() {
     let mut count = 0;
     for document in documents() {
         for yaml in fenced(&std::fs::read_to_string(&document).unwrap(), "yaml") {
-            let folder = place();
+            let folder = folder();
             let hosts = if yaml.contains("host:") {
                 "hosts: {ie01: {address: 192.0.2.1}, pie01: {address: 192.0.2.2}}\n"
             } else {
@@ -117,7 +123,7 @@ fn there_are_no_other_blocks() {
 }
 
 /// A folder with the inventory of the repository in it.
-fn place() -> tempfile::TempDir {
+fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(root().join("hosts.yaml"), folder.path().join("hosts.yaml")).unwrap();
     folder
@@ -169,7 +175,7 @@ fn examples(document: &PathBuf) -> Vec<Example> {
             (true, "```") => inside = false,
             (true, line) => match (line.strip_prefix("$ "), examples.last_mut()) {
                 (Some(command), _) => examples.push(Example {
-                    place: format!("{}:{}", document.display(), number + 1),
+                    position: format!("{}:{}", document.display(), number + 1),
                     command: command.to_owned(),
                     printed: String::new(),
                 }),

@@ -12,7 +12,7 @@ use std::path::Path;
 use opsctl::actions::read_command;
 use opsctl::model::effect::Effect;
 use opsctl::policy::effect::{PartEffect, Scratch, parts, strongest};
-use opsctl::policy::place::Nowhere;
+use opsctl::policy::word_paths::UnknownMachine;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -52,7 +52,7 @@ fn rows() -> BTreeMap<String, Vec<Row>> {
 
 fn proved(command: &str) -> (Effect, Vec<PartEffect>) {
     let reading = read_command(command, Some(Path::new("/app")));
-    let parts = parts(&reading.script, &Scratch::default(), &Nowhere);
+    let parts = parts(&reading.script, &Scratch::default(), &UnknownMachine);
     (strongest(&parts), parts)
 }
 

@@ -2,10 +2,10 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "support/action_summary.rs"]
+mod action_summary;
 #[path = "support/corpus.rs"]
 mod corpus;
-#[path = "support/deed.rs"]
-mod deed;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;

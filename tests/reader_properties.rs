@@ -2,16 +2,16 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "support/action_summary.rs"]
+mod action_summary;
 #[path = "support/corpus.rs"]
 mod corpus;
-#[path = "support/deed.rs"]
-mod deed;
 
 use std::path::Path;
 use std::sync::LazyLock;
 
+use action_summary::{ActionSummary, list, name_of};
 use corpus::Row;
-use deed::{Deed, list, name_of};
 use opsctl::actions::{CommandReading, read_command};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -85,15 +85,15 @@ fn read(text: &str, cwd: &str) -> CommandReading {
     read_command(text, Some(Path::new(cwd)))
 }
 
-fn deeds(reading: &CommandReading) -> Vec<Deed> {
-    let mut deeds: Vec<_> = reading.actions.iter().map(Deed::of).collect();
-    deeds.sort();
-    deeds
+fn actions(reading: &CommandReading) -> Vec<ActionSummary> {
+    let mut actions: Vec<_> = reading.actions.iter().map(ActionSummary::of).collect();
+    actions.sort();
+    actions
 }
 
 /// Whether the folder in which the command begins does not matter.
 fn reads_alike_anywhere(row: &Row) -> bool {
-    deeds(&read_command(&row.command, None)) == deeds(&read(&row.command, &row.cwd))
+    actions(&read_command(&row.command, None)) == actions(&read(&row.command, &row.cwd))
 }
 
 /// Rows whose text bash accepts as it stands and reads alike anywhere.
@@ -174,7 +174,7 @@ proptest! {
         }
         let text = format!("{} {}", chain.join(" "), row.command);
         let wrapped = read(&text, &row.cwd);
-        prop_assert_eq!(list(&deeds(&bare)), list(&deeds(&wrapped)), "{}", text);
+        prop_assert_eq!(list(&actions(&bare)), list(&actions(&wrapped)), "{}", text);
         for (bare, wrapped) in bare.actions.iter().zip(&wrapped.actions) {
             prop_assert!(wrapped.via.ends_with(&bare.via), "{text}: {:?}", wrapped.via);
             prop_assert!(wrapped.via.len() >= bare.via.len() + chain.len(), "{text}: {:?}", wrapped.via);
@@ -192,7 +192,7 @@ proptest! {
         }
         let text = chain.iter().fold(row.command.clone(), |text, shell| format!("{shell} {}", quoted(&text)));
         let wrapped = read(&text, &row.cwd);
-        prop_assert_eq!(list(&deeds(&bare)), list(&deeds(&wrapped)), "{}", text);
+        prop_assert_eq!(list(&actions(&bare)), list(&actions(&wrapped)), "{}", text);
     }
 
     #[test]
@@ -206,12 +206,12 @@ proptest! {
         prop_assume!(reads_alike_anywhere(&row));
         let text = format!("ssh {options}{host} {}", quoted(&row.command));
         let name = name_of(host.rsplit('@').next().unwrap_or(host));
-        let mut moved: Vec<Deed> = deeds(&bare);
-        for deed in &mut moved {
-            deed.host.get_or_insert_with(|| name.to_owned());
+        let mut moved: Vec<ActionSummary> = actions(&bare);
+        for action in &mut moved {
+            action.host.get_or_insert_with(|| name.to_owned());
         }
         moved.sort();
-        prop_assert_eq!(list(&moved), list(&deeds(&read(&text, &row.cwd))), "{}", text);
+        prop_assert_eq!(list(&moved), list(&actions(&read(&text, &row.cwd))), "{}", text);
     }
 
     #[test]
@@ -230,8 +230,8 @@ proptest! {
         };
         let text = words.join(" ");
         prop_assert_eq!(
-            list(&deeds(&read(&row.command, &row.cwd))),
-            list(&deeds(&read(&text, &row.cwd))),
+            list(&actions(&read(&row.command, &row.cwd))),
+            list(&actions(&read(&text, &row.cwd))),
             "{}", text
         );
     }
@@ -250,7 +250,7 @@ proptest! {
             _ => format!("grep -rnF -e {word} /var/log"),
         };
         let reading = read(&text, &row.cwd);
-        prop_assert!(reading.actions.is_empty(), "{text}: {}", list(&deeds(&reading)));
+        prop_assert!(reading.actions.is_empty(), "{text}: {}", list(&actions(&reading)));
     }
 
     #[test]
@@ -270,7 +270,7 @@ proptest! {
             8 => format!("company() {{ :; {command}\n}}\ncompany"),
             _ => format!("{{ :; {command}\n}} &\nwait"),
         };
-        prop_assert_eq!(list(&deeds(&read(command, &row.cwd))), list(&deeds(&read(&text, &row.cwd))), "{}", text);
+        prop_assert_eq!(list(&actions(&read(command, &row.cwd))), list(&actions(&read(&text, &row.cwd))), "{}", text);
     }
 
     #[test]
@@ -281,9 +281,9 @@ proptest! {
     #[test]
     fn what_stands_on_a_whole_line_before_broken_text_is_still_seen(soup in soup()) {
         let text = format!("docker restart jellyfin\n{soup}");
-        let seen = deeds(&read(&text, "/app"));
-        let restart = Deed::new("restart", "restart", Some("jellyfin"), None);
-        prop_assert!(seen.iter().any(|deed| deed.without_repeats() == restart), "{text}: {}", list(&seen));
+        let seen = actions(&read(&text, "/app"));
+        let restart = ActionSummary::new("restart", "restart", Some("jellyfin"), None);
+        prop_assert!(seen.iter().any(|action| action.without_repeats() == restart), "{text}: {}", list(&seen));
     }
 }
 

@@ -2,10 +2,10 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+#[path = "support/action_summary.rs"]
+mod action_summary;
 #[path = "support/corpus.rs"]
 mod corpus;
-#[path = "support/deed.rs"]
-mod deed;
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use opsctl::guard::acting::resolve;
 use opsctl::inventory::load;
 use opsctl::model::mode::Mode;
 use opsctl::model::rules::Rules;
-use opsctl::policy::files::{self, guarded::Places};
+use opsctl::policy::files::{self, guarded::Locations};
 use opsctl::policy::modes;
 use opsctl::policy::never::{self, packs::defaults};
-use opsctl::policy::place::{Nowhere, View};
+use opsctl::policy::word_paths::{LocalMachine, UnknownMachine};
 use opsctl::shell;
 use serde::Deserialize;
 
@@ -40,7 +40,7 @@ fn broken(command: &str) -> Vec<String> {
     let named = |text: String| {
         text.split("(rule ").nth(1).and_then(|rest| rest.split_once(')')).map(|(n, _)| n.to_owned())
     };
-    never::objections(&script, &Rules::default(), None, &Nowhere)
+    never::objections(&script, &Rules::default(), None, &UnknownMachine)
         .into_iter()
         .map(|reason| named(reason.text).expect("a denial names its rule"))
         .collect()
@@ -205,7 +205,7 @@ fn by_itself_a_session_writes_to_nobody_and_no_wrapper_hides_it() {
 /// A container of Claude Ops: no files of this machine are looked at.
 struct Container;
 
-impl View for Container {
+impl LocalMachine for Container {
     fn variable(&self, name: &str) -> Option<String> {
         let value = match name {
             "HOME" => "/home/agent",
@@ -228,8 +228,8 @@ impl View for Container {
     }
 }
 
-fn places() -> Places {
-    Places {
+fn locations() -> Locations {
+    Locations {
         project: "/app".into(),
         home: Some("/home/agent".into()),
         ledger: "/state/claudeops.db".into(),
@@ -241,7 +241,7 @@ fn places() -> Places {
 
 fn touched(command: &str) -> Vec<&'static str> {
     let script = shell::read(command, Some("/app"));
-    let mut rules: Vec<&str> = files::objections(&script, &Rules::default(), &places, &Container)
+    let mut rules: Vec<&str> = files::objections(&script, &Rules::default(), &locations, &Container)
         .into_iter()
         .map(|reason| reason.rule)
         .collect();

@@ -9,7 +9,7 @@ mod generous;
 mod kubectl;
 mod line;
 pub mod message;
-mod request;
+pub(crate) mod request;
 mod targets;
 pub mod tool;
 
@@ -17,7 +17,7 @@ use std::path::Path;
 
 use crate::catalogue::Catalogue;
 use crate::model::action::Action;
-use crate::shell::{self, Command, Node, Script};
+use crate::shell::{self, Command, Complaint, Node, Script};
 
 use call::{Call, Idle};
 use line::Line;
@@ -28,7 +28,7 @@ pub struct CommandReading {
     /// In the order in which they would run.
     pub actions: Vec<Action>,
     /// What could not be read, one plain sentence each; empty when everything was understood.
-    pub complaints: Vec<String>,
+    pub complaints: Vec<Complaint>,
     /// The tree of what runs where.
     pub script: Script,
 }
@@ -97,7 +97,7 @@ fn find_actions(
     command: &Command,
     catalogue: Catalogue,
     actions: &mut Vec<Action>,
-    complaints: &mut Vec<String>,
+    complaints: &mut Vec<Complaint>,
 ) {
     let Some(program) = command.words.first() else { return };
     let before = actions.len();
@@ -106,7 +106,7 @@ fn find_actions(
     if !targets::find_actions(&Line::new(command, catalogue), actions) && !named {
         generous::dynamic_program(command, catalogue, actions);
         if actions.len() > before {
-            complaints.push(format!("which program `{}` is cannot be determined", program.text));
+            complaints.push(Complaint::Program(program.text.clone()));
         }
     }
 }

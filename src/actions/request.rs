@@ -1,9 +1,10 @@
-//! Requests over HTTP, as `curl`, `wget`, `http` and their kin are told to make them.
+//! Requests over HTTP, as `curl`, `wget`, `http` and their kin make them.
 
 use super::call::Call;
 use crate::shell::Word;
 
-const DATA: &[&str] = &[
+/// Options that send data.
+pub const DATA: &[&str] = &[
     "-d",
     "--data",
     "--data-ascii",
@@ -14,15 +15,16 @@ const DATA: &[&str] = &[
     "-F",
     "--form",
     "--form-string",
-    "-T",
-    "--upload-file",
     "--post-data",
     "--post-file",
     "--body-data",
     "--body-file",
     "--raw",
 ];
-const METHOD: &[&str] = &["-X", "--request", "--method"];
+/// Options that upload a file.
+pub const UPLOAD: &[&str] = &["-T", "--upload-file"];
+/// Options that name the method.
+pub const METHOD: &[&str] = &["-X", "--request", "--method"];
 
 /// A request as the command line states it.
 pub(super) struct Request {
@@ -38,6 +40,7 @@ impl Request {
         let arguments = &call.own;
         let reads = |method: &str| matches!(method.to_ascii_uppercase().as_str(), "GET" | "HEAD" | "OPTIONS");
         let mut sends = arguments.has(DATA)
+            || arguments.has(UPLOAD)
             || arguments
                 .value(METHOD)
                 .is_some_and(|method| method.known().is_none_or(|method| !reads(method)));

@@ -121,13 +121,13 @@ struct Keys {
     /// Action that it carries out. `create` creates a pull request, `send` sends a message, `loosen` weakens opsctl's own limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     does: Option<VerbWire>,
-    /// Target of the action: a kind and a place, such as `service 1`, `container...` or `unit --unit`. Required for most actions.
+    /// Target of the action: a kind and a position, such as `service 1`, `container...` or `unit --unit`. Required for most actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
-    /// Options of which one is required for the action to take place.
+    /// Options of which one is required for the action to take position.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     needs: Texts,
-    /// Globs of which the first word must match one for the action to take place.
+    /// Globs of which the first word must match one for the action to take position.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     first: Texts,
     /// Options with which the action applies to everything at once, which is always denied.
@@ -682,7 +682,7 @@ fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
 }
 
 fn target(written: &str) -> Result<Target, EntryError> {
-    let (kind, place) = kind_and_place(written);
+    let (kind, position) = kind_and_position(written);
     let kind = match kind {
         "service" => TargetKind::Service,
         "container" => TargetKind::Container,
@@ -699,38 +699,39 @@ fn target(written: &str) -> Result<Target, EntryError> {
         _ => {
             return wrong(
                 format!("`{written}` is not a target"),
-                "write `service`, `container`, `compose`, `project`, `unit`, `workload`, `release` or `playbook` and a place, such as `service 1`",
+                "write `service`, `container`, `compose`, `project`, `unit`, `workload`, `release` or `playbook` and a position, such as `service 1`",
             );
         }
     };
-    Ok(Target { kind, at: words(place, written)? })
+    Ok(Target { kind, at: words(position, written)? })
 }
 
 /// `container...` → `container`, `...`.
-fn kind_and_place(written: &str) -> (&str, &str) {
+fn kind_and_position(written: &str) -> (&str, &str) {
     let end = written.find(|c: char| c.is_whitespace() || c == '.').unwrap_or(written.len());
-    let (kind, place) = written.split_at(end);
-    (kind, place.trim())
+    let (kind, position) = written.split_at(end);
+    (kind, position.trim())
 }
 
-fn words(place: &str, written: &str) -> Result<Words, EntryError> {
+fn words(position: &str, written: &str) -> Result<Words, EntryError> {
     let number = |text: &str| text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    Ok(match place {
+    Ok(match position {
         "..." => Words::From(0),
         "" => Words::Nowhere,
         "last" => Words::Last,
         "*" => Words::Starred,
         "name" => Words::OwnName,
-        _ if place.starts_with('-') => Words::ValueOf(text(place)),
+        _ if position.starts_with('-') => Words::ValueOf(text(position)),
         _ => {
-            let (digits, all) = place.strip_suffix("...").map_or((place, false), |digits| (digits, true));
+            let (digits, all) =
+                position.strip_suffix("...").map_or((position, false), |digits| (digits, true));
             match number(digits) {
                 Some(number) if all => Words::From(number),
                 Some(number) => Words::Only(number),
                 None => {
                     return wrong(
                         format!("`{written}` names no words"),
-                        "write a place: `...` (every word), `2...`, `1`, `last`, or an option such as `--name`",
+                        "write a position: `...` (every word), `2...`, `1`, `last`, or an option such as `--name`",
                     );
                 }
             }
@@ -810,8 +811,8 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
     let file_words = |written: &Option<String>, otherwise: Words| match written.as_deref() {
         None => Ok(otherwise),
         Some("none") => Ok(Words::Nowhere),
-        Some(written) => match kind_and_place(written) {
-            ("word", place) => words(place, written),
+        Some(written) => match kind_and_position(written) {
+            ("word", position) => words(position, written),
             _ => wrong(
                 format!("`{written}` names no words"),
                 "write `word...`, `word 2...`, `word 1`, `word last` or `none`",

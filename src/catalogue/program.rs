@@ -273,7 +273,7 @@ pub struct Does {
 pub struct Target {
     /// The kind.
     pub kind: TargetKind,
-    /// The place.
+    /// Which words name it.
     pub at: Words,
 }
 

@@ -9,7 +9,7 @@ use super::doctor_hooks;
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{print, print_json};
-use crate::doctor::hooks::{Places, read, survey};
+use crate::doctor::hooks::{Locations, read, survey};
 use crate::doctor::{Condition, Examined, Finding, client, examine, project_in_force};
 use crate::render::MANAGED;
 use crate::runtime::environment::Environment;
@@ -54,7 +54,7 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let mut environment = Environment::of_process();
     let opsctl = std::env::current_exe()?;
     environment.project_dir = project_in_force(&environment, &opsctl);
-    let sources = read(&Places {
+    let sources = read(&Locations {
         managed: MANAGED.into(),
         project: environment.project_dir.clone(),
         user: client::folder(),

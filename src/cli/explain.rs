@@ -130,7 +130,7 @@ fn subject(tool: &ToolCall) -> String {
 #[derive(Serialize)]
 struct ExplanationWire<'a> {
     command: &'a str,
-    complaints: &'a [String],
+    complaints: Vec<String>,
     effect: &'static str,
     parts: Vec<PartWire<'a>>,
     actions: Vec<ActionWire<'a>>,
@@ -182,7 +182,7 @@ impl<'a> ExplanationWire<'a> {
         };
         Self {
             command,
-            complaints: &explanation.complaints,
+            complaints: explanation.complaints.iter().map(ToString::to_string).collect(),
             effect: explanation.effect().as_str(),
             parts: explanation.effects.iter().map(part).collect(),
             actions,

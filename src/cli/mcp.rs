@@ -60,9 +60,9 @@ pub fn run(args: &McpArgs) -> Result<u8, Failure> {
     let baseline = args.baseline.clone().or(runner.mcp_baseline);
     let baseline = baseline.unwrap_or_else(|| environment.project_dir.join(".claude/mcp.json"));
     let merged = mcp::merge(&baseline, args.repos.as_ref().unwrap_or(&runner.repos_dir));
-    for complaint in &merged.complaints {
-        complain(complaint);
-        if let Err(error) = record(&environment, complaint) {
+    for left_out in &merged.left_out {
+        complain(left_out);
+        if let Err(error) = record(&environment, &left_out.to_string()) {
             complain(error);
         }
     }

@@ -13,6 +13,7 @@ use crate::policy::{dry_run, modes};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
+use crate::shell::Complaint;
 use crate::shell::Script;
 
 /// Everything known about a tool call before it runs.
@@ -20,7 +21,7 @@ pub struct Explanation<'a> {
     /// What runs where; empty for a tool that is not a shell.
     pub script: Script,
     /// What could not be read, one sentence each.
-    pub complaints: Vec<String>,
+    pub complaints: Vec<Complaint>,
     /// The actions and the objections to them; `None` if there are neither. The inventory has not been read then.
     pub acting: Option<ActingCall<'a>>,
     /// What each part does to the world; empty where every effect is allowed, unless they are asked for.

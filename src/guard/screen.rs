@@ -7,9 +7,9 @@ use crate::model::effect::Effect;
 use crate::model::event::{ToolCall, ToolFile};
 use crate::model::verdict::Reason;
 use crate::policy::effect::{self, PartEffect, Scratch, Why};
-use crate::policy::files::guarded::Places;
+use crate::policy::files::guarded::Locations;
 use crate::policy::files::{self, Access, Touch};
-use crate::policy::place::normal;
+use crate::policy::word_paths::normal;
 use crate::policy::{dry_run, never, tier};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -21,7 +21,7 @@ pub fn objections(script: &Script, header: &PolicyHeader, environment: &Environm
     let tier = environment.tier.or(header.tier);
     let mut reasons = never::objections(script, &header.rules, tier, &Machine::default());
     reasons.extend(tier.and_then(|tier| tier::denied(script, &header.deny, tier)));
-    reasons.extend(files::objections(script, &header.rules, &|| places(environment), &Machine::default()));
+    reasons.extend(files::objections(script, &header.rules, &|| locations(environment), &Machine::default()));
     reasons
 }
 
@@ -97,14 +97,14 @@ pub fn file_objections(
     let touch = if file.writes { Touch::Write } else { Touch::Read };
     let access = Access { touch, path: file.path.clone(), unknown: false };
     let cwd = cwd.and_then(Path::to_str);
-    files::tool_objections(&[access], cwd, &header.rules, &|| places(environment), &Machine::default())
+    files::tool_objections(&[access], cwd, &header.rules, &|| locations(environment), &Machine::default())
 }
 
 /// The files of this installation.
-fn places(environment: &Environment) -> Places {
+fn locations(environment: &Environment) -> Locations {
     let here = std::env::current_dir().unwrap_or_default();
     let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
-    Places {
+    Locations {
         project: absolute(&environment.project_dir),
         home: std::env::var("HOME").ok().filter(|home| home.starts_with('/')),
         ledger: absolute(&environment.db_path),

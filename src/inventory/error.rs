@@ -9,14 +9,14 @@ use super::nearest::nearest;
 
 /// A position in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// The line, from 1.
     pub line: u64,
     /// The column in characters, from 1.
     pub column: u64,
 }
 
-impl From<Location> for Place {
+impl From<Location> for Position {
     fn from(location: Location) -> Self {
         Self { line: location.line(), column: location.column() }
     }
@@ -28,7 +28,7 @@ pub struct HostsError {
     /// The file.
     pub file: PathBuf,
     /// The position of the mistake; `None` when it concerns the whole file.
-    pub place: Option<Place>,
+    pub position: Option<Position>,
     /// What is wrong.
     pub what: String,
     /// How to fix it; may be empty.
@@ -38,7 +38,7 @@ pub struct HostsError {
 impl fmt::Display for HostsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in {}", self.what, self.file.display())?;
-        if let Some(Place { line, column }) = self.place {
+        if let Some(Position { line, column }) = self.position {
             write!(f, ", line {line}, column {column}")?;
         }
         if !self.remedy.is_empty() {
@@ -54,7 +54,7 @@ impl std::error::Error for HostsError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     /// The position of the mistake; `None` when it concerns the whole text.
-    pub place: Option<Place>,
+    pub position: Option<Position>,
     /// What is wrong.
     pub what: String,
     /// How to fix it; may be empty.
@@ -67,7 +67,7 @@ pub type Checked<T> = Result<T, Mistake>;
 impl Mistake {
     /// A mistake at a position.
     pub fn at(location: Location, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { place: Some(location.into()), what: what.into(), remedy: remedy.into() }
+        Self { position: Some(location.into()), what: what.into(), remedy: remedy.into() }
     }
 
     /// A mistake in a value: `what` follows the value, in backquotes.
@@ -77,7 +77,7 @@ impl Mistake {
 
     /// The mistake with its file.
     pub fn in_file(self, file: PathBuf) -> HostsError {
-        HostsError { file, place: self.place, what: self.what, remedy: self.remedy }
+        HostsError { file, position: self.position, what: self.what, remedy: self.remedy }
     }
 }
 
@@ -97,7 +97,7 @@ pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> 
 impl From<YamlError> for Mistake {
     fn from(error: YamlError) -> Self {
         let error = error.without_snippet();
-        let place = error.location().map(Place::from);
+        let position = error.location().map(Position::from);
         let (what, remedy) = match error {
             YamlError::SerdeUnknownField { field, expected, .. } => {
                 (format!("unknown key `{field}`"), suggestion(field, expected.iter().copied()))
@@ -121,7 +121,7 @@ impl From<YamlError> for Mistake {
             YamlError::Unexpected { expected, .. } => expected_form(expected),
             other => (first_line_without_place(&other.to_string()), String::new()),
         };
-        Self { place, what, remedy }
+        Self { position, what, remedy }
     }
 }
 

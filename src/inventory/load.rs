@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Reads and checks the file.
 pub fn load(file: &Path) -> Result<Installation, HostsError> {
     let fail = |what: String, remedy: &str| {
-        Mistake { place: None, what, remedy: remedy.to_owned() }.in_file(file.to_owned())
+        Mistake { position: None, what, remedy: remedy.to_owned() }.in_file(file.to_owned())
     };
     let size = std::fs::metadata(file)
         .map_err(|error| {

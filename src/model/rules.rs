@@ -61,7 +61,7 @@ pub struct NeverRule {
     /// The reason, and what to do instead.
     pub reason: String,
     /// Where the rule applies.
-    pub place: Where,
+    pub scope: Where,
     /// The tiers to which the rule applies; empty for all sessions, with or without a tier.
     pub tiers: Vec<Tier>,
 }
@@ -72,7 +72,7 @@ pub struct PathRule {
     /// The glob; a leading `!` makes it an exception.
     pub glob: String,
     /// Where the rule applies.
-    pub place: Where,
+    pub scope: Where,
 }
 
 /// The action of an MCP server's tool.

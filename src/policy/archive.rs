@@ -4,7 +4,7 @@ use crate::catalogue::options::{Item, Scanner};
 
 /// What an archiver does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deed<'a> {
+pub enum Operation<'a> {
     /// It lists, tests, or writes to standard output.
     Looks,
     /// It writes files below a folder.
@@ -16,19 +16,19 @@ pub enum Deed<'a> {
 }
 
 /// What this command line of `tar`, `zip`, `7z`, `cpio` and their kin does.
-pub fn deed<'a>(program: &str, texts: &[&'a str]) -> Deed<'a> {
+pub fn operation<'a>(program: &str, texts: &[&'a str]) -> Operation<'a> {
     match program {
         "unzip" => unzip(texts),
         "zip" => zip(texts),
         "7z" | "7za" | "7zr" | "7zz" => seven_zip(texts),
         "cpio" => cpio(texts),
         "unrar" => match texts.get(1) {
-            Some(&("l" | "lb" | "lt" | "lta" | "ltb" | "v" | "vb" | "vt" | "t" | "p")) => Deed::Looks,
-            _ => Deed::Unclear,
+            Some(&("l" | "lb" | "lt" | "lta" | "ltb" | "v" | "vb" | "vt" | "t" | "p")) => Operation::Looks,
+            _ => Operation::Unclear,
         },
         "ar" => match texts.get(1).map(|mode| mode.trim_start_matches('-')) {
-            Some("t" | "tv" | "p" | "pv" | "tO" | "s") => Deed::Looks,
-            _ => Deed::Unclear,
+            Some("t" | "tv" | "p" | "pv" | "tO" | "s") => Operation::Looks,
+            _ => Operation::Unclear,
         },
         _ => tar(texts),
     }
@@ -57,7 +57,7 @@ const TAR_VALUED: &str = "fCbgHIKLNTVXF";
 /// Programs that only compress.
 const COMPRESSORS: [&str; 9] = ["gzip", "pigz", "bzip2", "pbzip2", "lbzip2", "xz", "zstd", "zstdmt", "lz4"];
 
-fn tar<'a>(texts: &[&'a str]) -> Deed<'a> {
+fn tar<'a>(texts: &[&'a str]) -> Operation<'a> {
     let (mut letters, mut archive, mut stdout) = (String::new(), None, false);
     let mut at = 1;
     while let Some(text) = texts.get(at).copied() {
@@ -88,9 +88,9 @@ fn tar<'a>(texts: &[&'a str]) -> Deed<'a> {
                 }
                 "use-compress-program" if taken().is_some_and(compresses) => {}
                 "checkpoint" | "force-local" => {}
-                _ if TAR_DOES_MORE.iter().any(|more| more.starts_with(name)) => return Deed::Unclear,
+                _ if TAR_DOES_MORE.iter().any(|more| more.starts_with(name)) => return Operation::Unclear,
                 _ if "use-compress-program".starts_with(name) || "to-stdout".starts_with(name) => {
-                    return Deed::Unclear;
+                    return Operation::Unclear;
                 }
                 _ => {}
             }
@@ -113,7 +113,7 @@ fn tar<'a>(texts: &[&'a str]) -> Deed<'a> {
             match letter {
                 'f' => archive = value,
                 'I' if value.is_some_and(compresses) => {}
-                'I' | 'F' | 'P' | 'g' | 'M' => return Deed::Unclear,
+                'I' | 'F' | 'P' | 'g' | 'M' => return Operation::Unclear,
                 'O' => stdout = true,
                 _ => letters.push(letter),
             }
@@ -125,20 +125,20 @@ fn tar<'a>(texts: &[&'a str]) -> Deed<'a> {
     let has = |letter: char| letters.contains(letter);
     match archive {
         // On another host.
-        Some(file) if file.contains(':') => Deed::Unclear,
-        _ if has('A') || (has('x') && (has('c') || has('r') || has('u'))) => Deed::Unclear,
-        Some(file) if (has('c') || has('r') || has('u')) && file != "-" => Deed::Packs(file),
-        _ if has('c') => Deed::Looks,
+        Some(file) if file.contains(':') => Operation::Unclear,
+        _ if has('A') || (has('x') && (has('c') || has('r') || has('u'))) => Operation::Unclear,
+        Some(file) if (has('c') || has('r') || has('u')) && file != "-" => Operation::Packs(file),
+        _ if has('c') => Operation::Looks,
         _ if has('x') => {
             if stdout {
-                Deed::Looks
+                Operation::Looks
             } else {
-                Deed::Unpacks
+                Operation::Unpacks
             }
         }
-        _ if has('t') || has('d') => Deed::Looks,
-        _ if matches!(texts.get(1), Some(&("--version" | "--help"))) => Deed::Looks,
-        _ => Deed::Unclear,
+        _ if has('t') || has('d') => Operation::Looks,
+        _ if matches!(texts.get(1), Some(&("--version" | "--help"))) => Operation::Looks,
+        _ => Operation::Unclear,
     }
 }
 
@@ -160,47 +160,49 @@ fn first_word<'a>(texts: &[&'a str], from: usize, valued: &[&str]) -> Option<&'a
     })
 }
 
-fn unzip<'a>(texts: &[&'a str]) -> Deed<'a> {
+fn unzip<'a>(texts: &[&'a str]) -> Operation<'a> {
     let letters = letters(texts, &["-d", "-x", "-P", "-O", "-I"]);
     let looks = letters.iter().any(|letter| matches!(letter, 'l' | 'p' | 't' | 'v' | 'Z' | 'z' | 'c' | 'h'));
-    if looks || texts.len() == 1 { Deed::Looks } else { Deed::Unpacks }
+    if looks || texts.len() == 1 { Operation::Looks } else { Operation::Unpacks }
 }
 
-fn zip<'a>(texts: &[&'a str]) -> Deed<'a> {
+fn zip<'a>(texts: &[&'a str]) -> Operation<'a> {
     let words = texts.get(1..).unwrap_or_default();
     if words.iter().any(|word| {
         word.starts_with("-TT") || word.starts_with("-lf") || word.starts_with("-O") || word.starts_with("--")
     }) {
-        return Deed::Unclear;
+        return Operation::Unclear;
     }
     if words.iter().any(|word| matches!(*word, "-sf" | "-h" | "-v" | "-L" | "-h2")) {
-        return Deed::Looks;
+        return Operation::Looks;
     }
     let valued = ["-x", "-i", "-b", "-t", "-n", "-P", "-s", "-Z"];
     let letters = letters(texts, &valued);
     match first_word(texts, 1, &valued) {
-        _ if letters.contains(&'m') => Deed::Unclear,
-        _ if letters == ['T'] => Deed::Looks,
-        Some("-") => Deed::Looks,
-        Some(file) => Deed::Packs(file),
-        None => Deed::Unclear,
+        _ if letters.contains(&'m') => Operation::Unclear,
+        _ if letters == ['T'] => Operation::Looks,
+        Some("-") => Operation::Looks,
+        Some(file) => Operation::Packs(file),
+        None => Operation::Unclear,
     }
 }
 
-fn seven_zip<'a>(texts: &[&'a str]) -> Deed<'a> {
+fn seven_zip<'a>(texts: &[&'a str]) -> Operation<'a> {
     if texts.iter().any(|text| text.starts_with("-sdel") || text.starts_with("-w")) {
-        return Deed::Unclear;
+        return Operation::Unclear;
     }
     match texts.get(1) {
-        Some(&("l" | "t" | "i" | "h" | "b")) => Deed::Looks,
-        Some(&("x" | "e")) if texts.contains(&"-so") => Deed::Looks,
-        Some(&("x" | "e")) => Deed::Unpacks,
-        Some(&("a" | "u" | "d" | "rn")) => first_word(texts, 2, &[]).map_or(Deed::Unclear, Deed::Packs),
-        _ => Deed::Unclear,
+        Some(&("l" | "t" | "i" | "h" | "b")) => Operation::Looks,
+        Some(&("x" | "e")) if texts.contains(&"-so") => Operation::Looks,
+        Some(&("x" | "e")) => Operation::Unpacks,
+        Some(&("a" | "u" | "d" | "rn")) => {
+            first_word(texts, 2, &[]).map_or(Operation::Unclear, Operation::Packs)
+        }
+        _ => Operation::Unclear,
     }
 }
 
-fn cpio<'a>(texts: &[&'a str]) -> Deed<'a> {
+fn cpio<'a>(texts: &[&'a str]) -> Operation<'a> {
     let valued = ["-D", "-F", "-O", "-I", "-E", "-H", "-C", "-M", "-R", "-W"];
     let letters = letters(texts, &valued);
     let long = |name: &str| texts.contains(&name);
@@ -209,61 +211,61 @@ fn cpio<'a>(texts: &[&'a str]) -> Deed<'a> {
         () if letters.contains(&'p')
             || texts.iter().any(|text| more.iter().any(|one| text.starts_with(one))) =>
         {
-            Deed::Unclear
+            Operation::Unclear
         }
         () if letters.contains(&'o') || long("--create") => {
             let file = texts.windows(2).find_map(|pair| match pair {
                 ["-O" | "-F", file] => Some(*file),
                 _ => None,
             });
-            file.map_or(Deed::Looks, Deed::Packs)
+            file.map_or(Operation::Looks, Operation::Packs)
         }
-        () if letters.contains(&'t') || long("--list") || long("--to-stdout") => Deed::Looks,
-        () if letters.contains(&'i') || long("--extract") => Deed::Unpacks,
-        () => Deed::Unclear,
+        () if letters.contains(&'t') || long("--list") || long("--to-stdout") => Operation::Looks,
+        () if letters.contains(&'i') || long("--extract") => Operation::Unpacks,
+        () => Operation::Unclear,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Deed, deed};
+    use super::{Operation, operation};
 
-    fn of(line: &str) -> Deed<'_> {
+    fn of(line: &str) -> Operation<'_> {
         let texts: Vec<&str> = line.split(' ').collect();
-        deed(texts.first().copied().unwrap_or_default(), &texts)
+        operation(texts.first().copied().unwrap_or_default(), &texts)
     }
 
     #[test]
     fn tells_listing_from_unpacking_and_packing() {
         for (line, expected) in [
-            ("tar tf a.tgz", Deed::Looks),
-            ("tar -tvzf a.tgz", Deed::Looks),
-            ("tar --list --file=a.tar", Deed::Looks),
-            ("tar xOf a.tgz etc/hosts", Deed::Looks),
-            ("tar -xzf a.tgz --to-stdout x", Deed::Looks),
-            ("tar -df a.tar", Deed::Looks),
-            ("tar cf - /etc", Deed::Looks),
-            ("tar -I zstd -tf a.tar.zst", Deed::Looks),
-            ("tar xzf a.tgz", Deed::Unpacks),
-            ("tar -C /opt -xf a.tgz", Deed::Unpacks),
-            ("tar cfz a.tgz etc", Deed::Packs("a.tgz")),
-            ("tar -czf /tmp/a.tgz etc", Deed::Packs("/tmp/a.tgz")),
-            ("tar -rf t.tar x", Deed::Packs("t.tar")),
-            ("tar -tf a.tar --to-command=sh", Deed::Unclear),
-            ("tar -tf a.tar -I ./x", Deed::Unclear),
-            ("tar -tf a.tar --checkpoint=1 --checkpoint-action=exec=sh", Deed::Unclear),
-            ("tar cf - --remove-files x", Deed::Unclear),
-            ("tar -tf host:a.tar --rsh-command=sh", Deed::Unclear),
-            ("tar", Deed::Unclear),
-            ("unzip -l a.zip", Deed::Looks),
-            ("unzip -qqp a.zip x", Deed::Looks),
-            ("unzip a.zip -d /opt", Deed::Unpacks),
-            ("zip -r /tmp/a.zip x", Deed::Packs("/tmp/a.zip")),
-            ("zip -rm /tmp/a.zip x", Deed::Unclear),
-            ("7z l a.7z", Deed::Looks),
-            ("7z x a.7z", Deed::Unpacks),
-            ("cpio -itv", Deed::Looks),
-            ("cpio -idm", Deed::Unpacks),
+            ("tar tf a.tgz", Operation::Looks),
+            ("tar -tvzf a.tgz", Operation::Looks),
+            ("tar --list --file=a.tar", Operation::Looks),
+            ("tar xOf a.tgz etc/hosts", Operation::Looks),
+            ("tar -xzf a.tgz --to-stdout x", Operation::Looks),
+            ("tar -df a.tar", Operation::Looks),
+            ("tar cf - /etc", Operation::Looks),
+            ("tar -I zstd -tf a.tar.zst", Operation::Looks),
+            ("tar xzf a.tgz", Operation::Unpacks),
+            ("tar -C /opt -xf a.tgz", Operation::Unpacks),
+            ("tar cfz a.tgz etc", Operation::Packs("a.tgz")),
+            ("tar -czf /tmp/a.tgz etc", Operation::Packs("/tmp/a.tgz")),
+            ("tar -rf t.tar x", Operation::Packs("t.tar")),
+            ("tar -tf a.tar --to-command=sh", Operation::Unclear),
+            ("tar -tf a.tar -I ./x", Operation::Unclear),
+            ("tar -tf a.tar --checkpoint=1 --checkpoint-action=exec=sh", Operation::Unclear),
+            ("tar cf - --remove-files x", Operation::Unclear),
+            ("tar -tf host:a.tar --rsh-command=sh", Operation::Unclear),
+            ("tar", Operation::Unclear),
+            ("unzip -l a.zip", Operation::Looks),
+            ("unzip -qqp a.zip x", Operation::Looks),
+            ("unzip a.zip -d /opt", Operation::Unpacks),
+            ("zip -r /tmp/a.zip x", Operation::Packs("/tmp/a.zip")),
+            ("zip -rm /tmp/a.zip x", Operation::Unclear),
+            ("7z l a.7z", Operation::Looks),
+            ("7z x a.7z", Operation::Unpacks),
+            ("cpio -itv", Operation::Looks),
+            ("cpio -idm", Operation::Unpacks),
         ] {
             assert_eq!(of(line), expected, "{line}");
         }

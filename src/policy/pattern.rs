@@ -7,7 +7,7 @@
 //! | `word`, `a\|b`, `mkfs.*` | a word, one of several, a glob (`*`, `?`, `[a-z]`) |
 //! | `...` | any number of words |
 //! | `$` | no further word; without it, more may follow |
-//! | `-f\|--force` | one of these options, at any place |
+//! | `-f\|--force` | one of these options, at any position |
 //! | `-X\|--method=PUT\|POST` | such an option with one of these values |
 //! | `!--dry-run` | none of these options |
 //! | `{data}` `{contents}` `{folder}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
@@ -96,30 +96,50 @@ fn one_of(alternatives: &str, text: &str) -> bool {
     )
 }
 
+/// Why a pattern cannot be used. The texts continue "the pattern `…` ".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum PatternError {
+    #[error("is empty")]
+    Empty,
+    #[error("does not begin with a program")]
+    NoProgram,
+    #[error("goes on after `$`")]
+    AfterEnd,
+    #[error("has an empty alternative in `{0}`")]
+    EmptyAlternative(String),
+    #[error(
+        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{device}}`, `{{pids}}`, `{{unknown}}`, `{{sql}}`, `{{accounts}}`"
+    )]
+    Kind(String),
+    #[error("has `{0}` among options; each begins with `-`")]
+    Option(String),
+}
+
 impl<'a> Pattern<'a> {
-    /// Reads a pattern; says in plain words what is wrong with one.
-    pub fn parse(text: &'a str) -> Result<Self, String> {
+    /// Reads a pattern.
+    pub fn parse(text: &'a str) -> Result<Self, PatternError> {
         let mut tokens = text.split_whitespace();
-        let program = tokens.next().ok_or("is empty")?;
+        let program = tokens.next().ok_or(PatternError::Empty)?;
         if program.starts_with(['-', '!', '{', '$']) || program == "..." {
-            return Err("does not begin with a program".to_owned());
+            return Err(PatternError::NoProgram);
         }
         Self::words_of(program, tokens)
     }
 
-    /// Reads the pattern of the words behind a program; says in plain words what is wrong with one.
-    pub fn behind_program(text: &'a str) -> Result<Self, String> {
+    /// Reads the pattern of the words behind a program.
+    pub fn behind_program(text: &'a str) -> Result<Self, PatternError> {
         Self::words_of("", text.split_whitespace())
     }
 
-    fn words_of(program: &'a str, tokens: impl Iterator<Item = &'a str>) -> Result<Self, String> {
+    fn words_of(program: &'a str, tokens: impl Iterator<Item = &'a str>) -> Result<Self, PatternError> {
         let mut pattern = Self { program, words: vec![], conditions: vec![] };
         for token in tokens {
             if pattern.words.last() == Some(&Token::End)
                 && !token.starts_with(['-', '!'])
                 && !STATEMENTS.contains(&token)
             {
-                return Err("goes on after `$`".to_owned());
+                return Err(PatternError::AfterEnd);
             }
             match token {
                 "..." => pattern.words.push(Token::Many),
@@ -139,12 +159,10 @@ impl<'a> Pattern<'a> {
                 _ => {
                     for one in token.split('|') {
                         if one.is_empty() {
-                            return Err(format!("has an empty alternative in `{token}`"));
+                            return Err(PatternError::EmptyAlternative(token.to_owned()));
                         }
                         if one.starts_with('{') && kind(one).is_none() {
-                            return Err(format!(
-                                "has `{one}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{device}}`, `{{pids}}`, `{{unknown}}`, `{{sql}}`, `{{accounts}}`"
-                            ));
+                            return Err(PatternError::Kind(one.to_owned()));
                         }
                     }
                     pattern.words.push(Token::Word(token));
@@ -220,9 +238,9 @@ pub fn values(program: &Program, catalogue: Catalogue) -> Vec<Options> {
     program.value.into_iter().chain(next).collect()
 }
 
-fn options(names: &str) -> Result<(), String> {
+fn options(names: &str) -> Result<(), PatternError> {
     match names.split('|').find(|name| !name.starts_with('-') || name.len() < 2) {
-        Some(name) => Err(format!("has `{name}` among options; each begins with `-`")),
+        Some(name) => Err(PatternError::Option(name.to_owned())),
         None => Ok(()),
     }
 }
@@ -265,7 +283,7 @@ struct Search<'s, 'a> {
 
 /// A token that waits for the word at an index, and how the search came there.
 #[derive(Clone)]
-struct Place {
+struct Step {
     token: usize,
     at: usize,
     before: Option<usize>,
@@ -278,12 +296,12 @@ impl Search<'_, '_> {
     fn run(&self, start: usize) -> Option<Vec<String>> {
         let width = self.texts.len().max(start) + 3;
         let mut seen = vec![false; (self.pattern.words.len() + 1) * width];
-        let mut places = vec![Place { token: 0, at: start, before: None, matched: None }];
+        let mut steps = vec![Step { token: 0, at: start, before: None, matched: None }];
         let mut left = vec![0];
         while let Some(index) = left.pop() {
-            let Place { token, at, .. } = places.get(index)?.clone();
+            let Step { token, at, .. } = steps.get(index)?.clone();
             if token == self.pattern.words.len() {
-                return Some(Self::way(&places, index));
+                return Some(Self::way(&steps, index));
             }
             match seen.get_mut(token * width + at) {
                 Some(seen) if !*seen => *seen = true,
@@ -291,17 +309,17 @@ impl Search<'_, '_> {
             }
             // The last one is tried first.
             for (token, at, matched) in self.steps(token, at).into_iter().rev() {
-                left.push(places.len());
-                places.push(Place { token, at, before: Some(index), matched });
+                left.push(steps.len());
+                steps.push(Step { token, at, before: Some(index), matched });
             }
         }
         None
     }
 
-    fn way(places: &[Place], end: usize) -> Vec<String> {
-        let before = |index: &usize| places.get(*index).and_then(|place| place.before);
+    fn way(steps: &[Step], end: usize) -> Vec<String> {
+        let before = |index: &usize| steps.get(*index).and_then(|step| step.before);
         let mut words: Vec<String> = std::iter::successors(Some(end), before)
-            .filter_map(|index| places.get(index).and_then(|place| place.matched.clone()))
+            .filter_map(|index| steps.get(index).and_then(|step| step.matched.clone()))
             .collect();
         words.reverse();
         words

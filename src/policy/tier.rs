@@ -27,12 +27,12 @@ pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -
 /// `deny` holds the beginnings of commands for tiers 1, 2 and 3, written as the client's own flag takes them.
 pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Reason> {
     let of = |tier: Tier| deny.get(usize::from(tier.number()) - 1).map(Vec::as_slice).unwrap_or_default();
-    let (prefix, place) = prefix_of(script, of(tier))?;
+    let (prefix, location) = prefix_of(script, of(tier))?;
     let higher = std::iter::successors(tier.above(), |tier| tier.above())
         .find(|tier| prefix_of(script, of(*tier)).is_none());
     Some(Reason {
         rule: "tier",
-        text: format!("Tier {} never runs `{prefix}`{place}. {}", tier.number(), way_out(higher)),
+        text: format!("Tier {} never runs `{prefix}`{location}. {}", tier.number(), way_out(higher)),
     })
 }
 
@@ -116,7 +116,7 @@ fn lowest_allowing(kind: ActionKind, policy: &Policy, tier: Tier) -> Option<Tier
         .find(|tier| policy.tier(*tier).allow.contains(&kind))
 }
 
-/// The action, its kind, its place: "a restart (`docker restart jellyfin`, on ie01 through ssh)".
+/// The action, its kind and where it runs: "a restart (`docker restart jellyfin`, on ie01 through ssh)".
 pub fn describe(action: &ResolvedAction) -> String {
     let kind = match action.action.kind {
         ActionKind::Restart => "a restart",

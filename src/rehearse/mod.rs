@@ -46,14 +46,14 @@ fn findings(props: &Props, policy: &Compiled) -> Vec<Finding> {
             scope.spawn(|| {
                 loop {
                     let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                    let Some((place, scene)) = next else { break };
+                    let Some((number, scene)) = next else { break };
                     let finding = scene.play(props, policy);
-                    found.lock().unwrap_or_else(PoisonError::into_inner).push((place, finding));
+                    found.lock().unwrap_or_else(PoisonError::into_inner).push((number, finding));
                 }
             });
         }
     });
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    found.sort_by_key(|(place, _)| *place);
+    found.sort_by_key(|(number, _)| *number);
     found.into_iter().map(|(_, finding)| finding).collect()
 }

@@ -106,13 +106,13 @@ fn parts(used: usize, limit: usize) -> Vec<Part> {
         ];
     }
     // At least one, so that a limit of 0 has a bar.
-    let places = u32::try_from(limit.max(1)).unwrap_or(1);
-    let width = 100.0 / f64::from(places);
-    (0..places)
-        .map(|place| Part {
-            x: f64::from(place) * width,
-            width: if place + 1 == places { width } else { width - 2.0 },
-            filled: (place as usize) < used || limit == 0,
+    let slots = u32::try_from(limit.max(1)).unwrap_or(1);
+    let width = 100.0 / f64::from(slots);
+    (0..slots)
+        .map(|slot| Part {
+            x: f64::from(slot) * width,
+            width: if slot + 1 == slots { width } else { width - 2.0 },
+            filled: (slot as usize) < used || limit == 0,
         })
         .collect()
 }

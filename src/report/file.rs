@@ -56,26 +56,26 @@ pub fn write(path: &Path, page: &str) -> Result<(), FileError> {
 }
 
 fn try_write(path: &Path, page: &str) -> io::Result<()> {
-    let place = match path.metadata() {
+    let target = match path.metadata() {
         Ok(found) if is_stream(found.file_type()) => {
             return File::options().write(true).open(path)?.write_all(page.as_bytes());
         }
         Ok(_) => path.canonicalize()?,
         Err(_) => path.to_owned(),
     };
-    let folder = match place.parent() {
+    let folder = match target.parent() {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => PathBuf::from("."),
     };
     // A web server may have to read it. The umask and the mode of an existing file apply.
-    let mode = place.metadata().map_or(0o666, |found| found.permissions().mode() & 0o777);
+    let mode = target.metadata().map_or(0o666, |found| found.permissions().mode() & 0o777);
     let mut ready = tempfile::Builder::new()
         .prefix(".opsctl-report-")
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)?;
     ready.write_all(page.as_bytes())?;
     ready.as_file().sync_all()?;
-    ready.persist(&place).map(|_| ()).map_err(|failed| failed.error)
+    ready.persist(&target).map(|_| ()).map_err(|failed| failed.error)
 }
 
 /// Whether it is a pipe, socket or device, such as `/dev/stdout`, which has no content to lose.

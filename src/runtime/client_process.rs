@@ -22,7 +22,7 @@ pub fn calling() -> Option<String> {
             pid = stat.parent;
             continue;
         }
-        return Some(format!("{pid} {} {}", stat.began, place()?));
+        return Some(format!("{pid} {} {}", stat.began, pid_scope()?));
     }
     None
 }
@@ -30,11 +30,11 @@ pub fn calling() -> Option<String> {
 /// Whether the process of this name still runs.
 pub fn state(process: Option<&str>) -> ProcessState {
     let parts = process.and_then(|name| name.split_once(' ')).and_then(|(pid, rest)| {
-        let (began, named_place) = rest.split_once(' ')?;
-        Some((pid.parse().ok().filter(|pid| *pid > 0)?, began, named_place))
+        let (began, named_scope) = rest.split_once(' ')?;
+        Some((pid.parse().ok().filter(|pid| *pid > 0)?, began, named_scope))
     });
-    let Some((pid, began, named_place)) = parts else { return ProcessState::Unknown };
-    if place().as_deref() != Some(named_place) {
+    let Some((pid, began, named_scope)) = parts else { return ProcessState::Unknown };
+    if pid_scope().as_deref() != Some(named_scope) {
         return ProcessState::Unknown;
     }
     match Stat::of(pid) {
@@ -44,7 +44,7 @@ pub fn state(process: Option<&str>) -> ProcessState {
 }
 
 /// The scope of process ids: the boot id and the PID namespace.
-fn place() -> Option<String> {
+fn pid_scope() -> Option<String> {
     let boot = read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
     Some(format!("{} {}", boot.trim(), namespace.display()))
@@ -94,10 +94,10 @@ mod tests {
     fn a_process_with_a_reused_id_is_gone() {
         let own = std::process::id();
         let began = Stat::of(i32::try_from(own).unwrap()).unwrap().began;
-        let place = place().unwrap();
-        assert_eq!(state(Some(&format!("{own} {began} {place}"))), ProcessState::Running);
-        assert_eq!(state(Some(&format!("{own} {began}1 {place}"))), ProcessState::Gone);
-        assert_eq!(state(Some(&format!("{own} {began} another {place}"))), ProcessState::Unknown);
+        let scope = pid_scope().unwrap();
+        assert_eq!(state(Some(&format!("{own} {began} {scope}"))), ProcessState::Running);
+        assert_eq!(state(Some(&format!("{own} {began}1 {scope}"))), ProcessState::Gone);
+        assert_eq!(state(Some(&format!("{own} {began} another {scope}"))), ProcessState::Unknown);
         for unknown in [None, Some(""), Some("x y z"), Some("-1 2 3"), Some("0 2 3")] {
             assert_eq!(state(unknown), ProcessState::Unknown, "{unknown:?}");
         }

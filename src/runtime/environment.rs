@@ -12,7 +12,7 @@ use crate::model::policy::Tier;
 /// The settings of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
-    /// `CLAUDEOPS_HOSTS`: the inventory; by default one of the usual places.
+    /// `CLAUDEOPS_HOSTS`: the inventory; by default one of the usual paths.
     pub hosts: Option<PathBuf>,
     /// Whether the compiled policy below `project_dir` is ignored, so that the inventory itself is in force.
     pub ignore_compiled: bool,

@@ -14,7 +14,7 @@ use crate::model::policy::Tier;
 pub const COMPILED_POLICY: &str = ".claude/opsctl/policy.json";
 
 /// Where `hosts.yaml` is searched if `CLAUDEOPS_HOSTS` is not set.
-const USUAL_PLACES: [&str; 2] = ["/app/hosts.yaml", "hosts.yaml"];
+const USUAL_PATHS: [&str; 2] = ["/app/hosts.yaml", "hosts.yaml"];
 
 /// The policy in force. A file that cannot be used adds a warning, and the next source is used; the last one is the
 /// defaults.
@@ -93,7 +93,7 @@ pub fn windows_in_force(environment: &Environment) -> Vec<(String, u32)> {
 const RULE_KEYS: [&str; 10] =
     ["programs", "never", "data", "deny", "protect", "secret", "tools", "webhooks", "contacts", "role"];
 
-/// The inventory file: `named`, else the first usual place that has one.
+/// The inventory file: `named`, else the first usual path that exists.
 pub fn hosts_file(named: Option<&Path>) -> Option<PathBuf> {
-    named.map(Path::to_owned).or_else(|| USUAL_PLACES.iter().map(PathBuf::from).find(|place| place.is_file()))
+    named.map(Path::to_owned).or_else(|| USUAL_PATHS.iter().map(PathBuf::from).find(|path| path.is_file()))
 }

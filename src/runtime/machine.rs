@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use crate::policy::place::{View, normal};
+use crate::policy::word_paths::{LocalMachine, normal};
 use crate::shell::glob;
 
 /// The maximum number of directory entries that the globs of one command may visit. A hook that exceeds its timeout
@@ -23,7 +23,7 @@ impl Default for Machine {
     }
 }
 
-impl View for Machine {
+impl LocalMachine for Machine {
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }

@@ -12,6 +12,7 @@ use crate::ledger::LedgerError;
 use crate::ledger::cooldown_edit::EditError;
 use crate::ledger::cooldown_file::CooldownFileError;
 use crate::probe::hosts::PingWarning;
+use crate::shell::Complaint;
 
 /// A problem that does not stop opsctl: what happened, why, and what opsctl does instead.
 #[derive(Debug, Error)]
@@ -21,9 +22,8 @@ pub enum Warning {
     Environment(#[from] EnvironmentWarning),
     #[error("invalid hook input ({0}); the call is allowed unchecked: set up the hooks with `opsctl render`")]
     HookInput(serde_json::Error),
-    /// A part of a shell command that cannot be read, in the words of the reader.
-    #[error("{0}")]
-    Command(String),
+    #[error(transparent)]
+    Command(#[from] Complaint),
 
     #[error("{}: {error}; render it anew with `opsctl render`", path.display())]
     CompiledPolicy { path: PathBuf, error: CompiledError },

@@ -16,7 +16,8 @@ const IN_REPOSITORY: &str = ".claude-ops/mcp.json";
 
 /// Why the servers of a file are left out. No text quotes the file, which may hold secrets.
 #[derive(Debug, thiserror::Error)]
-enum ServersError {
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum ServersError {
     #[error("{0} bytes are more than 1 MiB")]
     TooLarge(u64),
     #[error("the file cannot be read ({0})")]
@@ -31,14 +32,27 @@ enum ServersError {
     Neither(String),
 }
 
+/// A file or folder whose MCP servers are left out.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum LeftOut {
+    #[error(
+        "the repositories in {} cannot be listed ({error}); check its rights, or name another folder with CLAUDEOPS_REPOS_DIR",
+        folder.display()
+    )]
+    Repositories { folder: PathBuf, error: io::Error },
+    #[error("the MCP servers in {} are left out: {error}", file.display())]
+    File { file: PathBuf, error: ServersError },
+}
+
 /// The merged servers.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct Merged {
     servers: Map<String, Value>,
     /// The origin of each server, one line each.
     pub origins: Vec<String>,
-    /// Warnings about files that are left out, one line each.
-    pub complaints: Vec<String>,
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Merged {
@@ -68,22 +82,17 @@ pub fn merge(baseline: &Path, repos: &Path) -> Merged {
     let mut merged = Merged::default();
     let mut sources = vec![("the baseline".to_owned(), baseline.to_owned())];
     match folders(repos) {
-        Ok(folders) => sources.extend(folders.into_iter().map(|(name, folder)| (name, folder.join(IN_REPOSITORY)))),
+        Ok(folders) => {
+            sources.extend(folders.into_iter().map(|(name, folder)| (name, folder.join(IN_REPOSITORY))));
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => merged.complaints.push(format!(
-            "the repositories in {} cannot be listed ({error}); check its rights, or name another folder with CLAUDEOPS_REPOS_DIR",
-            repos.display()
-        )),
+        Err(error) => merged.left_out.push(LeftOut::Repositories { folder: repos.to_owned(), error }),
     }
     for (name, file) in sources {
         match servers(&file) {
             Ok(Some(servers)) => merged.add(&name, servers),
             Ok(None) => {}
-            Err(error) => {
-                merged
-                    .complaints
-                    .push(format!("the MCP servers in {} are left out: {error}", file.display()));
-            }
+            Err(error) => merged.left_out.push(LeftOut::File { file, error }),
         }
     }
     merged
@@ -131,7 +140,7 @@ mod tests {
     use super::*;
 
     /// A folder with a baseline and repositories.
-    fn place(files: &[(&str, &str)]) -> tempfile::TempDir {
+    fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = folder.path().join(name);
@@ -147,7 +156,7 @@ mod tests {
 
     #[test]
     fn later_repositories_override_earlier_ones_and_the_baseline() {
-        let folder = place(&[
+        let folder = folder_of(&[
             ("mcp.json", r#"{"mcpServers": {"a": {"command": "base"}, "b": {"command": "base"}}}"#),
             ("repos/two/.claude-ops/mcp.json", r#"{"mcpServers": {"c": {"url": "http://two"}}}"#),
             (
@@ -170,13 +179,13 @@ mod tests {
                 "c: replaced by two"
             ]
         );
-        assert_eq!(merged.complaints, [""; 0]);
+        assert!(merged.left_out.is_empty());
     }
 
     #[test]
     fn a_file_with_an_error_is_reported_and_left_out() {
         let good = r#"{"mcpServers": {"z": {"command": "x"}}}"#;
-        let folder = place(&[
+        let folder = folder_of(&[
             ("mcp.json", "{ half"),
             ("repos/a/.claude-ops/mcp.json", "[]"),
             ("repos/b/.claude-ops/mcp.json", r#"{"mcpServers": {"x": {}}}"#),
@@ -199,15 +208,15 @@ mod tests {
             "not a valid server name",
             "a symbolic link",
         ];
-        assert_eq!(merged.complaints.len(), words.len(), "{:?}", merged.complaints);
-        for (complaint, words) in merged.complaints.iter().zip(words) {
-            assert!(complaint.contains(words), "{complaint}");
+        assert_eq!(merged.left_out.len(), words.len(), "{:?}", merged.left_out);
+        for (left_out, words) in merged.left_out.iter().zip(words) {
+            assert!(left_out.to_string().contains(words), "{left_out}");
         }
     }
 
     #[test]
     fn merging_no_files_is_empty() {
         let merged = merge(Path::new("/no/such/mcp.json"), Path::new("/no/such/repos"));
-        assert_eq!(merged, Merged::default());
+        assert!(merged.is_empty() && merged.left_out.is_empty(), "{merged:?}");
     }
 }

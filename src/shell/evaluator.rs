@@ -10,6 +10,7 @@ use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::Shell;
 use super::text::Unknowns;
 use crate::catalogue::Catalogue;
+use crate::shell::Complaint;
 
 /// Maximum nesting of scripts, function calls and wrappers; deeper ones are kept as unread text.
 const DEEPEST: usize = 40;
@@ -43,7 +44,7 @@ pub(crate) struct Evaluator {
     /// Contents of files that the script writes, by host and path.
     pub files: BTreeMap<String, String>,
     nodes: Vec<Vec<Node>>,
-    complaints: Vec<String>,
+    complaints: Vec<Complaint>,
     work: usize,
     text: usize,
     /// The function calls in progress, outermost first, with their arguments.
@@ -68,8 +69,7 @@ impl Evaluator {
         }
     }
 
-    pub fn complain(&mut self, complaint: impl Into<String>) {
-        let complaint = complaint.into();
+    pub fn complain(&mut self, complaint: Complaint) {
         if self.complaints.len() < 32 && !self.complaints.contains(&complaint) {
             self.complaints.push(complaint);
         }
@@ -92,7 +92,7 @@ impl Evaluator {
     pub fn depth_reached(&mut self) -> bool {
         let reached = self.depth >= DEEPEST;
         if reached {
-            self.complain("it nests too deeply");
+            self.complain(Complaint::Deep);
         }
         reached
     }

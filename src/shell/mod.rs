@@ -5,6 +5,7 @@
 //! (lists, loops, functions, builtins), and `programs` follows programs that run other programs. The result
 //! is a [`Script`].
 
+mod complaint;
 mod evaluator;
 mod execution;
 mod expansion;
@@ -17,6 +18,7 @@ mod state;
 mod text;
 
 pub use crate::catalogue::options;
+pub use complaint::Complaint;
 pub use execution::run::{read, read_with};
 pub use expansion::pattern::glob;
 pub use host::host_of;

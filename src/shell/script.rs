@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::text::Word;
 use crate::catalogue::Catalogue;
+use crate::shell::Complaint;
 
 /// Words of a suspected command that are looked at.
 const MOST_SUSPECTED: usize = 24;
@@ -15,7 +16,7 @@ pub struct Script {
     /// The top level, in the order of the text.
     pub nodes: Vec<Node>,
     /// What could not be read, one sentence each.
-    pub complaints: Vec<String>,
+    pub complaints: Vec<Complaint>,
     /// The programs that are known.
     pub catalogue: Catalogue,
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use opsctl::model::action::Action;
 use serde::{Deserialize, Deserializer};
 
-use crate::deed::Deed;
+use crate::action_summary::ActionSummary;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,12 +71,12 @@ impl<'de> Deserialize<'de> for Stated {
 impl Expected {
     /// Whether the action is as stated.
     pub fn admits(&self, action: &Action) -> bool {
-        let deed = Deed::of(action);
-        deed.kind == self.kind
-            && deed.service == self.service
-            && self.verb.as_ref().is_none_or(|verb| *verb == deed.verb)
-            && self.host.admits(deed.host.as_deref())
-            && self.repeats.is_none_or(|repeats| repeats == deed.repeats)
+        let summary = ActionSummary::of(action);
+        summary.kind == self.kind
+            && summary.service == self.service
+            && self.verb.as_ref().is_none_or(|verb| *verb == summary.verb)
+            && self.host.admits(summary.host.as_deref())
+            && self.repeats.is_none_or(|repeats| repeats == summary.repeats)
             && self.title.admits(action.title.as_deref())
     }
 

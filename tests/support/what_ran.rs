@@ -3,7 +3,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::deed::Deed;
+use crate::action_summary::ActionSummary;
 use crate::sandbox::Ran;
 
 /// Words told apart by the options that take a value.
@@ -65,13 +65,13 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The deeds of one call.
-pub fn deeds(ran: &Ran) -> Vec<Deed> {
+/// The actions of one call.
+pub fn actions(ran: &Ran) -> Vec<ActionSummary> {
     let host = ran.host.as_deref();
     let program = ran.program.rsplit('/').next().unwrap_or_default();
     if ran.program.starts_with("/etc/init.d/") {
         return unit_verb(ran.args.first())
-            .map(|verb| Deed::new("restart", verb, Some(program), host))
+            .map(|verb| ActionSummary::new("restart", verb, Some(program), host))
             .into_iter()
             .collect();
     }
@@ -81,7 +81,7 @@ pub fn deeds(ran: &Ran) -> Vec<Deed> {
         "systemctl" => units(ran),
         "service" | "rc-service" => {
             let verb = unit_verb(ran.args.get(1));
-            verb.map(|verb| Deed::new("restart", verb, ran.args.first().map(String::as_str), host))
+            verb.map(|verb| ActionSummary::new("restart", verb, ran.args.first().map(String::as_str), host))
                 .into_iter()
                 .collect()
         }
@@ -92,17 +92,21 @@ pub fn deeds(ran: &Ran) -> Vec<Deed> {
             let help = ran.args.iter().any(|arg| arg == "--help" || arg == "--dry-run");
             let verbs: Vec<_> = ran.args.iter().take(2).map(String::as_str).collect();
             let creates = matches!(verbs[..], ["pr" | "pulls" | "mr", "create" | "new" | "c"]);
-            if creates && !help { vec![Deed::new("pull_request", "create", None, host)] } else { Vec::new() }
+            if creates && !help {
+                vec![ActionSummary::new("pull_request", "create", None, host)]
+            } else {
+                Vec::new()
+            }
         }
         "apprise" => {
             let quiet = ["--help", "-h", "--version", "-V", "--dry-run", "-d"];
             if ran.args.iter().any(|arg| quiet.contains(&arg.as_str())) {
                 return Vec::new();
             }
-            vec![Deed::new("notification", "send", None, host)]
+            vec![ActionSummary::new("notification", "send", None, host)]
         }
         "ntfy" if ran.args.first().is_some_and(|verb| verb == "publish") => {
-            vec![Deed::new("notification", "send", None, host)]
+            vec![ActionSummary::new("notification", "send", None, host)]
         }
         "curl" | "wget" | "http" => {
             let places = [
@@ -118,7 +122,7 @@ pub fn deeds(ran: &Ran) -> Vec<Deed> {
             let sends =
                 |arg: &String| !arg.contains("/json?") && places.iter().any(|place| arg.contains(place));
             let count = ran.args.iter().filter(|arg| sends(arg)).count();
-            vec![Deed::new("notification", "send", None, host); count]
+            vec![ActionSummary::new("notification", "send", None, host); count]
         }
         "mail" | "mailx" | "s-nail" | "mutt" | "sendmail" | "msmtp" | "swaks" => {
             let quiet = ["-bv", "--pretend", "--quit-after"];
@@ -126,7 +130,7 @@ pub fn deeds(ran: &Ran) -> Vec<Deed> {
             if !sends || ran.args.iter().any(|arg| quiet.contains(&arg.as_str())) {
                 return Vec::new();
             }
-            vec![Deed::new("notification", "send", None, host)]
+            vec![ActionSummary::new("notification", "send", None, host)]
         }
         _ => Vec::new(),
     }
@@ -138,7 +142,7 @@ fn ssh_host(url: &str) -> Option<&str> {
     host.split([':', '/']).next()
 }
 
-fn container(ran: &Ran) -> Vec<Deed> {
+fn container(ran: &Ran) -> Vec<ActionSummary> {
     let global = Words::split(
         &ran.args,
         &["-H", "--host", "-c", "--context", "--config", "-l", "--log-level", "-n", "--namespace"],
@@ -165,10 +169,10 @@ fn container(ran: &Ran) -> Vec<Deed> {
     if words.has(&["--help", "h"]) || verb == "rm" && !words.has(&["f", "--force"]) {
         return Vec::new();
     }
-    words.operands.iter().map(|name| Deed::new("restart", said, Some(name), host)).collect()
+    words.operands.iter().map(|name| ActionSummary::new("restart", said, Some(name), host)).collect()
 }
 
-fn swarm(group: &str, rest: &[String], host: Option<&str>) -> Vec<Deed> {
+fn swarm(group: &str, rest: &[String], host: Option<&str>) -> Vec<ActionSummary> {
     let words = Words::split(rest, &["-c", "--compose-file", "--image"], false);
     let (verb, names) = match (group, &words.operands[..]) {
         ("service", ["update", names @ ..]) if words.has(&["--force"]) => ("restart", names),
@@ -178,10 +182,10 @@ fn swarm(group: &str, rest: &[String], host: Option<&str>) -> Vec<Deed> {
         _ => return Vec::new(),
     };
     let names = names.iter().map(|name| name.split_once('=').map_or(*name, |(name, _)| name));
-    names.map(|name| Deed::new("restart", verb, Some(name), host)).collect()
+    names.map(|name| ActionSummary::new("restart", verb, Some(name), host)).collect()
 }
 
-fn compose(ran: &Ran, args: &[String], host: Option<&str>) -> Vec<Deed> {
+fn compose(ran: &Ran, args: &[String], host: Option<&str>) -> Vec<ActionSummary> {
     let global = Words::split(
         args,
         &[
@@ -218,7 +222,11 @@ fn compose(ran: &Ran, args: &[String], host: Option<&str>) -> Vec<Deed> {
         return Vec::new();
     }
     if !words.operands.is_empty() {
-        return words.operands.iter().map(|name| Deed::new("restart", verb, Some(name), host)).collect();
+        return words
+            .operands
+            .iter()
+            .map(|name| ActionSummary::new("restart", verb, Some(name), host))
+            .collect();
     }
     let folder = global
         .value(&["--project-directory"])
@@ -234,7 +242,7 @@ fn compose(ran: &Ran, args: &[String], host: Option<&str>) -> Vec<Deed> {
         .map(str::to_owned)
         .or_else(|| Some(ran.compose_project.clone()).filter(|name| !name.is_empty()))
         .or_else(|| Some(folder.file_name()?.to_string_lossy().into_owned()));
-    vec![Deed::new("restart", verb, project.as_deref(), host)]
+    vec![ActionSummary::new("restart", verb, project.as_deref(), host)]
 }
 
 /// The path without `.` and `..`.
@@ -261,7 +269,7 @@ fn unit_verb(word: Option<&String>) -> Option<&'static str> {
     })
 }
 
-fn units(ran: &Ran) -> Vec<Deed> {
+fn units(ran: &Ran) -> Vec<ActionSummary> {
     let valued = [
         "-H",
         "--host",
@@ -292,10 +300,10 @@ fn units(ran: &Ran) -> Vec<Deed> {
     };
     let Some(verb) = verb else { return Vec::new() };
     let names = words.operands.iter().skip(1).map(|unit| unit.strip_suffix(".service").unwrap_or(unit));
-    names.map(|unit| Deed::new("restart", verb, Some(unit), host.or(ran.host.as_deref()))).collect()
+    names.map(|unit| ActionSummary::new("restart", verb, Some(unit), host.or(ran.host.as_deref()))).collect()
 }
 
-fn workloads(ran: &Ran) -> Vec<Deed> {
+fn workloads(ran: &Ran) -> Vec<ActionSummary> {
     let valued = [
         "-n",
         "--namespace",
@@ -331,11 +339,11 @@ fn workloads(ran: &Ran) -> Vec<Deed> {
     // Without a name behind the slash there is nothing that could be told.
     names
         .iter()
-        .map(|name| Deed::new("restart", verb, Some(*name).filter(|name| !name.is_empty()), host))
+        .map(|name| ActionSummary::new("restart", verb, Some(*name).filter(|name| !name.is_empty()), host))
         .collect()
 }
 
-fn releases(ran: &Ran) -> Vec<Deed> {
+fn releases(ran: &Ran) -> Vec<ActionSummary> {
     let valued = [
         "-n",
         "--namespace",
@@ -356,21 +364,22 @@ fn releases(ran: &Ran) -> Vec<Deed> {
         return Vec::new();
     }
     let host = ran.host.as_deref();
-    let one = |verb, name| vec![Deed::new("redeployment", verb, name, host)];
+    let one = |verb, name| vec![ActionSummary::new("redeployment", verb, name, host)];
     match words.operands[..] {
         ["install", ..] if words.has(&["--generate-name"]) => one("deploy", None),
         ["install" | "upgrade", name, _] => one("deploy", Some(name)),
         // The variable that should have named the release was empty.
         ["install" | "upgrade", _] => one("deploy", None),
         ["rollback", name, ..] => one("rollback", Some(name)),
-        ["uninstall" | "delete", ref names @ ..] => {
-            names.iter().map(|name| Deed::new("redeployment", "uninstall", Some(name), host)).collect()
-        }
+        ["uninstall" | "delete", ref names @ ..] => names
+            .iter()
+            .map(|name| ActionSummary::new("redeployment", "uninstall", Some(name), host))
+            .collect(),
         _ => Vec::new(),
     }
 }
 
-fn playbooks(ran: &Ran) -> Vec<Deed> {
+fn playbooks(ran: &Ran) -> Vec<ActionSummary> {
     let valued = [
         "-i",
         "--inventory",
@@ -427,7 +436,7 @@ fn playbooks(ran: &Ran) -> Vec<Deed> {
     words
         .operands
         .iter()
-        .map(|file| Deed::new("redeployment", "deploy", service(file).as_deref(), host))
+        .map(|file| ActionSummary::new("redeployment", "deploy", service(file).as_deref(), host))
         .collect()
 }
 

@@ -5,5 +5,5 @@ mod sources;
 mod survey;
 
 pub use finding::finding;
-pub use sources::{Places, Scope, Source, read};
+pub use sources::{Locations, Scope, Source, read};
 pub use survey::{Hook, Ignored, Origin, SourceState, Survey, survey};

@@ -126,7 +126,7 @@ fn unusable(scope: &Scope, settings: &Value) -> Option<SourceError> {
 
 /// The locations where the client looks for hooks.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct Locations {
     /// The managed settings file; a folder of further files may be next to it.
     pub managed: PathBuf,
     /// The project folder.
@@ -140,26 +140,26 @@ pub struct Places {
 }
 
 /// Reads all existing files.
-pub fn read(places: &Places) -> Vec<Source> {
+pub fn read(locations: &Locations) -> Vec<Source> {
     let mut sources: Vec<Source> = Vec::new();
     let mut add = |scope: Scope, file: PathBuf| sources.extend(source(scope, file));
-    add(Scope::Managed, places.managed.clone());
-    for file in json_files(&places.managed.with_extension("d")) {
+    add(Scope::Managed, locations.managed.clone());
+    for file in json_files(&locations.managed.with_extension("d")) {
         add(Scope::Managed, file);
     }
-    if let Some(file) = &places.settings {
+    if let Some(file) = &locations.settings {
         add(Scope::CommandLine, file.clone());
     }
-    add(Scope::Local, places.project.join(".claude/settings.local.json"));
-    add(Scope::Project, places.project.join(".claude/settings.json"));
-    if let Some(folder) = &places.user {
+    add(Scope::Local, locations.project.join(".claude/settings.local.json"));
+    add(Scope::Project, locations.project.join(".claude/settings.json"));
+    if let Some(folder) = &locations.user {
         add(Scope::User, folder.join("settings.json"));
         let enabled = enabled(&sources);
-        for (name, managed, folder) in installed(folder, &places.project, &enabled) {
+        for (name, managed, folder) in installed(folder, &locations.project, &enabled) {
             sources.extend(plugin(&name, managed, &folder));
         }
     }
-    for folder in places.plugins.iter().flat_map(|folder| plugins_below(folder)) {
+    for folder in locations.plugins.iter().flat_map(|folder| plugins_below(folder)) {
         sources.extend(plugin(&name_of(&folder), false, &folder));
     }
     sources

@@ -66,9 +66,9 @@ pub fn check_dns(
 ) -> Checked<Option<DnsName>> {
     let derived = domain.map(|domain| format!("{service}.{domain}"));
     let Some(wire) = wire else { return Ok(derived.map(DnsName::any)) };
-    let place = wire.referenced;
+    let position = wire.referenced;
     let DnsWire { name, address, server } = match wire.value {
-        TextOrMap::Text(name) => return dns_name(name, place).map(|name| Some(DnsName::any(name))),
+        TextOrMap::Text(name) => return dns_name(name, position).map(|name| Some(DnsName::any(name))),
         TextOrMap::Map(wire) => wire,
     };
     let name = match name {
@@ -76,7 +76,7 @@ pub fn check_dns(
         None => derived,
     };
     let Some(name) = name else {
-        return Err(Mistake::at(place, "`dns` without a name", "add `name:`"));
+        return Err(Mistake::at(position, "`dns` without a name", "add `name:`"));
     };
     let address = address
         .map(|address| {
@@ -101,11 +101,15 @@ pub fn check_dns(
     Ok(Some(DnsName { name, address, server }))
 }
 
-fn dns_name(name: String, place: Location) -> Checked<String> {
+fn dns_name(name: String, position: Location) -> Checked<String> {
     if is_dns_name(&name) {
         return Ok(name);
     }
-    Err(Mistake::at(place, format!("`{name}` is not a DNS name"), "write one such as `jellyfin.example.net`"))
+    Err(Mistake::at(
+        position,
+        format!("`{name}` is not a DNS name"),
+        "write one such as `jellyfin.example.net`",
+    ))
 }
 
 /// The TCP check: `8096` on the service's host, `nas.lan:8096`, `192.168.1.10:8096` or `[fd00::10]:8096`.

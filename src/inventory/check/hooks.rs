@@ -45,7 +45,7 @@ const fn keys(kind: HookTypeWire) -> (&'static str, &'static [&'static str], &'s
 }
 
 fn check_hook(event: &str, wire: Spanned<HookWire>) -> Checked<Value> {
-    let place = wire.referenced;
+    let position = wire.referenced;
     let HookWire {
         matcher,
         r#type,
@@ -79,7 +79,7 @@ fn check_hook(event: &str, wire: Spanned<HookWire>) -> Checked<Value> {
         return Err(Mistake::at(timeout.referenced, what, format!("write seconds from 1 to {MAX_TIMEOUT}")));
     }
     if let Some(headers) = &headers {
-        check_headers(headers, allowed_env_vars.as_deref().unwrap_or_default(), place)?;
+        check_headers(headers, allowed_env_vars.as_deref().unwrap_or_default(), position)?;
     }
     let matcher = matcher.map(not_empty).transpose()?;
     let text = |text: Option<Spanned<String>>| -> Checked<Option<Value>> {
@@ -107,14 +107,18 @@ fn check_hook(event: &str, wire: Spanned<HookWire>) -> Checked<Value> {
             Some(_) if !needed.contains(&key) && !optional.contains(&key) => {
                 let all = [needed, optional].concat();
                 let what = format!("`{key}` is not supported by a hook of type `{kind}`");
-                return Err(Mistake::at(place, what, format!("this type supports `{}`", all.join("`, `"))));
+                return Err(Mistake::at(
+                    position,
+                    what,
+                    format!("this type supports `{}`", all.join("`, `")),
+                ));
             }
             Some(value) => {
                 hook.insert(key.to_owned(), value);
             }
             None if needed.contains(&key) => {
                 let what = format!("missing key `{key}` of a hook of type `{kind}`");
-                return Err(Mistake::at(place, what, format!("add `{key}:`")));
+                return Err(Mistake::at(position, what, format!("add `{key}:`")));
             }
             None => {}
         }
@@ -143,11 +147,11 @@ fn not_empty(text: Spanned<String>) -> Checked<String> {
 }
 
 /// The client expands only listed variables; others become empty.
-fn check_headers(headers: &Map<String, Value>, listed: &[String], place: Location) -> Checked<()> {
+fn check_headers(headers: &Map<String, Value>, listed: &[String], position: Location) -> Checked<()> {
     for (name, value) in headers {
         let Value::String(value) = value else {
             return Err(Mistake::at(
-                place,
+                position,
                 format!("header `{name}` is not text"),
                 "put its value in quotes",
             ));
@@ -158,7 +162,7 @@ fn check_headers(headers: &Map<String, Value>, listed: &[String], place: Locatio
                 rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
             if !variable.is_empty() && !listed.contains(&variable) {
                 let what = format!("unlisted variable `{variable}` of header `{name}`");
-                return Err(Mistake::at(place, what, format!("add `allowedEnvVars: [{variable}]`")));
+                return Err(Mistake::at(position, what, format!("add `allowedEnvVars: [{variable}]`")));
             }
         }
     }

@@ -50,7 +50,7 @@ pub fn check(file: HostsFileWire) -> Checked<Installation> {
     policy.rules.catalogue = catalogue;
     let hooks = hooks::check(file.hooks)?;
     let context = context::check(file.context.unwrap_or_default())?;
-    let roles = context.role_globs().into_iter().map(|glob| PathRule { glob, place: Where::Local });
+    let roles = context.role_globs().into_iter().map(|glob| PathRule { glob, scope: Where::Local });
     // In front of the operator's rules, whose exceptions then apply to role files, too.
     policy.rules.protect.splice(0..0, roles);
     Ok(Installation { inventory: Inventory { domain, hosts, services }, policy, hooks, context, programs })

@@ -12,7 +12,7 @@ use crate::model::effect::Effect;
 use crate::policy::effect::{self, Scratch};
 use crate::policy::never::packs::defaults;
 use crate::policy::pattern::Pattern;
-use crate::policy::place::Nowhere;
+use crate::policy::word_paths::UnknownMachine;
 
 /// Checks the descriptions; the catalogue holds the built-in programs and these.
 pub fn check(wires: Option<Entries<EntryWire>>) -> Checked<(entry::Entries, Catalogue)> {
@@ -124,7 +124,7 @@ fn check_examples(name: &Spanned<String>, wire: &EntryWire, catalogue: Catalogue
 fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
     let reading = read_command_with(example, None, catalogue);
     if !acts {
-        return effect::strongest(&effect::parts(&reading.script, &Scratch::default(), &Nowhere))
+        return effect::strongest(&effect::parts(&reading.script, &Scratch::default(), &UnknownMachine))
             == Effect::Reads;
     }
     let mut runs = false;

@@ -115,9 +115,9 @@ fn check_paths(
     default: Where,
 ) -> Checked<Vec<PathRule>> {
     let check = |wire: Spanned<TextOrMap<PathRuleWire>>| {
-        let (path, place) = match wire.value {
+        let (path, scope) = match wire.value {
             TextOrMap::Text(path) => (path, None),
-            TextOrMap::Map(PathRuleWire { path, place }) => (path, place),
+            TextOrMap::Map(PathRuleWire { path, scope }) => (path, scope),
         };
         let glob = path.strip_prefix('!').unwrap_or(&path);
         let whole = glob.split('/').all(|name| name == "**" || !name.contains("**"));
@@ -128,16 +128,17 @@ fn check_paths(
                 "write one such as `/srv/**`, `~/keys/*`, `**/*.key`, or the exception `!/srv/public/**`",
             ));
         }
-        Ok(PathRule { glob: path, place: place.map_or(default, Into::into) })
+        Ok(PathRule { glob: path, scope: scope.map_or(default, Into::into) })
     };
     wires.unwrap_or_default().into_iter().map(check).collect()
 }
 
 fn check_never(wire: NeverWire) -> Checked<NeverRule> {
-    let place = wire.name.referenced;
+    let position = wire.name.referenced;
     let name = check_name(wire.name)?;
-    let missing =
-        |key: &str, remedy: &str| Mistake::at(place, format!("missing key `{key}` of rule `{name}`"), remedy);
+    let missing = |key: &str, remedy: &str| {
+        Mistake::at(position, format!("missing key `{key}` of rule `{name}`"), remedy)
+    };
     let argv = wire.argv.ok_or_else(|| missing("argv", "add a pattern such as `argv: terraform destroy`"))?;
     for text in &argv.value.0 {
         if let Err(problem) = Pattern::parse(text) {
@@ -168,7 +169,7 @@ fn check_never(wire: NeverWire) -> Checked<NeverRule> {
         name: name.clone(),
         patterns: argv.value.0,
         reason: reason.value.trim().to_owned(),
-        place: wire.place.map_or(Where::Any, Into::into),
+        scope: wire.scope.map_or(Where::Any, Into::into),
         tiers,
     };
     if wire.matches.is_empty() {

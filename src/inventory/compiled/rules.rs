@@ -91,22 +91,22 @@ struct NeverRuleWire {
     argv: Vec<String>,
     reason: String,
     #[serde(rename = "where")]
-    place: WhereWire,
+    scope: WhereWire,
     tiers: Vec<u8>,
 }
 
 impl From<NeverRule> for NeverRuleWire {
-    fn from(NeverRule { name, patterns, reason, place, tiers }: NeverRule) -> Self {
+    fn from(NeverRule { name, patterns, reason, scope, tiers }: NeverRule) -> Self {
         let tiers = tiers.into_iter().map(Tier::number).collect();
-        Self { name, argv: patterns, reason, place: place.into(), tiers }
+        Self { name, argv: patterns, reason, scope: scope.into(), tiers }
     }
 }
 
 impl NeverRuleWire {
     fn into_rule(self) -> Result<NeverRule, CompiledError> {
-        let Self { name, argv, reason, place, tiers } = self;
+        let Self { name, argv, reason, scope, tiers } = self;
         let tiers = tiers.into_iter().map(|number| tier(number, "tiers")).collect::<Result<_, _>>()?;
-        Ok(NeverRule { name, patterns: argv, reason, place: place.into(), tiers })
+        Ok(NeverRule { name, patterns: argv, reason, scope: scope.into(), tiers })
     }
 }
 
@@ -114,18 +114,18 @@ impl NeverRuleWire {
 struct PathRuleWire {
     path: String,
     #[serde(rename = "where")]
-    place: WhereWire,
+    scope: WhereWire,
 }
 
 impl From<PathRule> for PathRuleWire {
-    fn from(PathRule { glob, place }: PathRule) -> Self {
-        Self { path: glob, place: place.into() }
+    fn from(PathRule { glob, scope }: PathRule) -> Self {
+        Self { path: glob, scope: scope.into() }
     }
 }
 
 impl From<PathRuleWire> for PathRule {
-    fn from(PathRuleWire { path, place }: PathRuleWire) -> Self {
-        Self { glob: path, place: place.into() }
+    fn from(PathRuleWire { path, scope }: PathRuleWire) -> Self {
+        Self { glob: path, scope: scope.into() }
     }
 }
 

@@ -21,7 +21,7 @@ pub struct NeverWire {
     pub reason: Option<Spanned<String>>,
     /// Machines that the rule applies to: the agent's own (`local`), other hosts (`remote`) or `any`. Default: `any`.
     #[serde(rename = "where")]
-    pub place: Option<WhereWire>,
+    pub scope: Option<WhereWire>,
     /// Tiers that the rule applies to. Default: all tiers, and sessions without a tier.
     #[serde(default)]
     pub tiers: Vec<Spanned<u8>>,
@@ -41,7 +41,7 @@ pub struct PathRuleWire {
     pub path: String,
     /// Machines that the rule applies to: the agent's own (`local`), other hosts (`remote`) or `any`. Default: `local` in `protect`, `any` in `secret`.
     #[serde(rename = "where")]
-    pub place: Option<WhereWire>,
+    pub scope: Option<WhereWire>,
 }
 
 /// What a tool of an MCP server does: an action, or an effect.

@@ -55,7 +55,7 @@ enum Token {
     Text(String),
     /// A number or a pattern.
     Value,
-    Sign(char),
+    Symbol(char),
     /// `++` or `--`.
     Step,
     /// `||`.
@@ -83,22 +83,23 @@ fn written(program: &str) -> Option<Vec<String>> {
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| tokens.get(at));
         let after = |count: usize| tokens.get(at + count);
-        let ends = |token: Option<&Token>| matches!(token, None | Some(Token::Line | Token::Sign(';' | '}')));
+        let ends =
+            |token: Option<&Token>| matches!(token, None | Some(Token::Line | Token::Symbol(';' | '}')));
         match token {
             Token::Name(name) if name == "system" => return None,
-            Token::Sign('@') => return None,
+            Token::Symbol('@') => return None,
             Token::Name(name) if name == "print" || name == "printf" => prints = Some(depth),
-            Token::Sign('(' | '[') => depth += 1,
-            Token::Sign(')' | ']') => depth -= 1,
-            Token::Sign(';' | '{' | '}') => prints = None,
-            Token::Line if !matches!(before, Some(Token::Sign(',' | '&') | Token::Or)) => prints = None,
-            Token::Sign('>') | Token::Append if prints == Some(depth) => match after(1) {
+            Token::Symbol('(' | '[') => depth += 1,
+            Token::Symbol(')' | ']') => depth -= 1,
+            Token::Symbol(';' | '{' | '}') => prints = None,
+            Token::Line if !matches!(before, Some(Token::Symbol(',' | '&') | Token::Or)) => prints = None,
+            Token::Symbol('>') | Token::Append if prints == Some(depth) => match after(1) {
                 Some(Token::Text(file)) if ends(after(2)) => files.push(file.clone()),
                 _ => return None,
             },
-            Token::Sign('|') => {
+            Token::Symbol('|') => {
                 let starts = at.checked_sub(2).and_then(|at| tokens.get(at));
-                let alone = matches!(starts, None | Some(Token::Line | Token::Sign('{' | '}' | ';' | '(')));
+                let alone = matches!(starts, None | Some(Token::Line | Token::Symbol('{' | '}' | ';' | '(')));
                 match (before, after(1)) {
                     // What the command does is told by the command itself, which stands below in the tree.
                     (Some(Token::Text(_)), Some(Token::Name(name))) if name == "getline" && alone => {}
@@ -137,10 +138,10 @@ fn tokens(program: &str) -> Option<Vec<Token>> {
         let after = rest.get(c.len_utf8()..)?;
         let value_before = match tokens.last() {
             Some(Token::Name(name)) => !KEYWORDS.contains(&name.as_str()),
-            Some(Token::Text(_) | Token::Value | Token::Sign(')' | ']' | '$')) => true,
+            Some(Token::Text(_) | Token::Value | Token::Symbol(')' | ']' | '$')) => true,
             Some(Token::Step) => {
                 let one = tokens.len().checked_sub(2).and_then(|at| tokens.get(at));
-                matches!(one, Some(Token::Name(_) | Token::Value | Token::Sign(')' | ']')))
+                matches!(one, Some(Token::Name(_) | Token::Value | Token::Symbol(')' | ']')))
             }
             _ => false,
         };
@@ -152,10 +153,10 @@ fn tokens(program: &str) -> Option<Vec<Token>> {
             }
             '/' if value_before => {
                 // Behind the head of an `if`, and behind `getline`, it may be either.
-                if head && tokens.last() == Some(&Token::Sign(')')) {
+                if head && tokens.last() == Some(&Token::Symbol(')')) {
                     return None;
                 }
-                tokens.push(Token::Sign('/'));
+                tokens.push(Token::Symbol('/'));
                 rest = after;
             }
             '/' if matches!(tokens.last(), Some(Token::Name(name)) if name == "getline") => return None,
@@ -188,7 +189,7 @@ fn tokens(program: &str) -> Option<Vec<Token>> {
                     ('|', Some('|')) => (Token::Or, 1),
                     ('>', Some('>')) => (Token::Append, 1),
                     ('>', Some('=')) => (Token::Value, 1),
-                    _ => (Token::Sign(c), 0),
+                    _ => (Token::Symbol(c), 0),
                 };
                 if c == '(' {
                     let name = tokens.last();
@@ -199,7 +200,7 @@ fn tokens(program: &str) -> Option<Vec<Token>> {
                     head = open.pop().unwrap_or_default();
                 }
                 // `>=` is no value, and what follows it begins one.
-                tokens.push(if token == Token::Value { Token::Sign('=') } else { token });
+                tokens.push(if token == Token::Value { Token::Symbol('=') } else { token });
                 rest = after.get(length..)?;
             }
         }

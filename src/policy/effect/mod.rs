@@ -19,10 +19,10 @@ mod scratch;
 mod sed;
 mod socket;
 
-use super::archive::{self, Deed};
+use super::archive::{self, Operation};
 use super::files::{self, Touch};
-use super::place::View;
 use super::sql::{self, Functions};
+use super::word_paths::LocalMachine;
 use crate::actions::{Outcome, outcome};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
@@ -36,8 +36,8 @@ pub use reason::Why;
 pub use scratch::is_scratch;
 
 /// The effect of each command of a script, in the order of the text.
-pub fn parts(script: &Script, scratch: &Scratch, view: &dyn View) -> Vec<PartEffect> {
-    let prover = Prover { catalogue: script.catalogue, scratch, view };
+pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> Vec<PartEffect> {
+    let prover = Prover { catalogue: script.catalogue, scratch, machine };
     let mut parts = Vec::new();
     let of = |command: &Command, runs: bool| {
         let (effect, why) = prover.command(command, runs);
@@ -63,7 +63,7 @@ pub fn parts(script: &Script, scratch: &Scratch, view: &dyn View) -> Vec<PartEff
         Node::Unread(text) => parts.push(unread(text.text.clone())),
     });
     if !script.complaints.is_empty() && !parts.iter().any(|part| part.effect == Effect::Unknown) {
-        parts.push(unread(script.complaints.join("; ")));
+        parts.push(unread(script.complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")));
     }
     parts
 }
@@ -180,7 +180,7 @@ fn steers(name: &str, value: &Word) -> bool {
 struct Prover<'a> {
     catalogue: Catalogue,
     scratch: &'a Scratch,
-    view: &'a dyn View,
+    machine: &'a dyn LocalMachine,
 }
 
 impl Prover<'_> {
@@ -206,7 +206,7 @@ impl Prover<'_> {
         let mut accesses = if is_judged || is_quiet {
             files::redirected(command)
         } else {
-            files::accesses(command, !runs, self.catalogue, self.view)
+            files::accesses(command, !runs, self.catalogue, self.machine)
         };
         // What `find` runs is judged by itself, as is `-delete`.
         if matches!(how, Some(How::Find | How::Fd)) {
@@ -220,7 +220,7 @@ impl Prover<'_> {
     }
 
     fn is_scratch(&self, path: &str, command: &Command) -> bool {
-        scratch::is_scratch(path, command, self.scratch, self.view)
+        scratch::is_scratch(path, command, self.scratch, self.machine)
     }
 
     fn words(&self, command: &Command, runs: bool) -> Proof {
@@ -305,7 +305,7 @@ impl Prover<'_> {
 
     /// Whether it is known which files a command writes.
     fn names_a_file(&self, command: &Command) -> bool {
-        let accesses = files::accesses(command, true, self.catalogue, self.view);
+        let accesses = files::accesses(command, true, self.catalogue, self.machine);
         accesses.iter().any(|access| access.touch != Touch::Read)
     }
 
@@ -431,8 +431,8 @@ impl Prover<'_> {
             Check::Socket => socket::effect(command),
             // The files that it writes are looked at elsewhere.
             Check::ArchiveMode => {
-                match archive::deed(base_name(texts.first().copied().unwrap_or_default()), texts) {
-                    Deed::Unclear => (Effect::Unknown, Why::Statement),
+                match archive::operation(base_name(texts.first().copied().unwrap_or_default()), texts) {
+                    Operation::Unclear => (Effect::Unknown, Why::Statement),
                     _ => (Effect::Reads, Why::Stated),
                 }
             }

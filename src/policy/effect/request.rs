@@ -3,30 +3,12 @@
 use super::address::Address;
 use super::proof::Proof;
 use super::reason::Why;
+use crate::actions::request::{DATA, METHOD, UPLOAD};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
 use crate::model::effect::Effect;
 use crate::shell::{Command, Word};
 
-const METHOD: &[&str] = &["-X", "--request", "--method"];
-const DATA: &[&str] = &[
-    "-d",
-    "--data",
-    "--data-ascii",
-    "--data-raw",
-    "--data-binary",
-    "--data-urlencode",
-    "--json",
-    "-F",
-    "--form",
-    "--form-string",
-    "--post-data",
-    "--post-file",
-    "--body-data",
-    "--body-file",
-    "--raw",
-];
-const UPLOAD: &[&str] = &["-T", "--upload-file"];
 const HEADER: &[&str] = &["-H", "--header"];
 
 /// A request as the command line states it.

@@ -2,7 +2,7 @@
 
 use super::proof::Scratch;
 use crate::policy::glob::matches;
-use crate::policy::place::{View, meant_by};
+use crate::policy::word_paths::{LocalMachine, text_paths};
 use crate::shell::Command;
 
 /// Substitutions whose text holds no `/` and no `..`, whatever it is.
@@ -13,7 +13,7 @@ const DEVICES: [&str; 7] =
     ["-", "/dev/null", "/dev/zero", "/dev/full", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
 /// Whether a file that a command writes lies in scratch, as it is written and with links resolved.
-pub fn is_scratch(path: &str, command: &Command, scratch: &Scratch, view: &dyn View) -> bool {
+pub fn is_scratch(path: &str, command: &Command, scratch: &Scratch, machine: &dyn LocalMachine) -> bool {
     if DEVICES.contains(&path) || path.starts_with("/dev/fd/") {
         return true;
     }
@@ -23,7 +23,7 @@ pub fn is_scratch(path: &str, command: &Command, scratch: &Scratch, view: &dyn V
     }
     let path = plain(path);
     let unknown = path.contains(['$', '`']);
-    let meant = meant_by(&path, unknown, command, view);
+    let meant = text_paths(&path, unknown, command, machine);
     let all = |path: &String| scratch.0.iter().any(|glob| matches(glob, path));
     !meant.too_many && meant.end.is_none() && !meant.paths.is_empty() && meant.paths.iter().all(all)
 }

@@ -1,11 +1,11 @@
 //! Which files are guarded: the defaults, and what `hosts.yaml` adds and excepts.
 
 use crate::model::rules::{PathRule, Where};
-use crate::policy::place::View;
+use crate::policy::word_paths::LocalMachine;
 
 /// Where this installation's own files are. All absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places {
+pub struct Locations {
     /// The folder whose `.claude` the client reads.
     pub project: String,
     /// The agent's home.
@@ -26,7 +26,7 @@ pub struct Guarded {
     /// Absolute, or with `**` at its beginning.
     pub glob: String,
     /// Where it holds.
-    pub place: Where,
+    pub scope: Where,
     /// It frees what it names.
     pub excepted: bool,
     /// What to do instead.
@@ -131,15 +131,15 @@ pub const SECRET: &[(&str, Where)] = &[
 ];
 
 /// The files that are not written.
-pub fn protect(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarded> {
-    let roots = &roots(places, view);
+pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
+    let roots = &roots(locations, machine);
     let mut list: Vec<Guarded> = PROTECT
         .iter()
-        .flat_map(|(glob, place, instead)| guarded(glob, *place, instead, places, roots))
+        .flat_map(|(glob, scope, instead)| guarded(glob, *scope, instead, locations, roots))
         .collect();
-    let mut file = |path: &str, instead| list.extend(guarded(path, Where::Local, instead, places, roots));
+    let mut file = |path: &str, instead| list.extend(guarded(path, Where::Local, instead, locations, roots));
     for end in ["", "-wal", "-shm", "-journal"] {
-        file(&format!("{}{end}", places.ledger), STATE);
+        file(&format!("{}{end}", locations.ledger), STATE);
     }
     for name in [
         "cooldown.json",
@@ -148,52 +148,58 @@ pub fn protect(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarde
         "handoff-taken.json",
         "mcp.json",
     ] {
-        file(&format!("{}/{name}", places.state), STATE);
+        file(&format!("{}/{name}", locations.state), STATE);
     }
-    places.hosts.iter().for_each(|path| file(path, POLICY));
-    places.opsctl.iter().for_each(|path| file(path, POLICY));
-    list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.place, PERSON, places, roots)));
+    locations.hosts.iter().for_each(|path| file(path, POLICY));
+    locations.opsctl.iter().for_each(|path| file(path, POLICY));
+    list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, PERSON, locations, roots)));
     list
 }
 
 /// The files that are not read.
-pub fn secret(places: &Places, own: &[PathRule], view: &dyn View) -> Vec<Guarded> {
-    let roots = &roots(places, view);
-    let defaults = SECRET.iter().flat_map(|(glob, place)| guarded(glob, *place, "", places, roots));
-    defaults.chain(own.iter().flat_map(|rule| guarded(&rule.glob, rule.place, "", places, roots))).collect()
+pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
+    let roots = &roots(locations, machine);
+    let defaults = SECRET.iter().flat_map(|(glob, scope)| guarded(glob, *scope, "", locations, roots));
+    defaults
+        .chain(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, "", locations, roots)))
+        .collect()
 }
 
 /// A folder as it is named, and as it really is.
 type Root = (String, String);
 
 /// The folders of this installation that are links, or lie below one.
-fn roots(places: &Places, view: &dyn View) -> Vec<Root> {
-    let ledger = places.ledger.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let named =
-        [places.home.as_deref().unwrap_or_default(), places.project.as_str(), places.state.as_str(), ledger];
+fn roots(locations: &Locations, machine: &dyn LocalMachine) -> Vec<Root> {
+    let ledger = locations.ledger.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let named = [
+        locations.home.as_deref().unwrap_or_default(),
+        locations.project.as_str(),
+        locations.state.as_str(),
+        ledger,
+    ];
     let named = named.into_iter().filter(|folder| folder.len() > 1);
-    let real = |folder: &str| view.canonical(folder).map(|real| (folder.to_owned(), real));
+    let real = |folder: &str| machine.canonical(folder).map(|real| (folder.to_owned(), real));
     named.filter_map(real).filter(|(folder, real)| folder != real).collect()
 }
 
 /// A glob in its absolute forms: as it is written, for other machines, and with links resolved.
 fn guarded(
     written: &str,
-    place: Where,
+    scope: Where,
     instead: &'static str,
-    places: &Places,
+    locations: &Locations,
     roots: &[Root],
 ) -> Vec<Guarded> {
     let (text, excepted) = written.strip_prefix('!').map_or((written, false), |text| (text, true));
     let mut globs = Vec::new();
     if let Some(rest) = text.strip_prefix('~') {
         // `~` of another machine stays as it is.
-        globs.extend(places.home.iter().map(|home| format!("{home}{rest}")));
+        globs.extend(locations.home.iter().map(|home| format!("{home}{rest}")));
         globs.push(text.to_owned());
     } else if text.starts_with('/') || text.starts_with("**") {
         globs.push(text.to_owned());
     } else {
-        globs.push(format!("{}/{text}", places.project));
+        globs.push(format!("{}/{text}", locations.project));
     }
     if let Some(first) = globs.first() {
         let real = roots.iter().find_map(|(folder, real)| {
@@ -202,5 +208,5 @@ fn guarded(
         });
         globs.extend(real);
     }
-    globs.into_iter().map(|glob| Guarded { glob, place, excepted, instead }).collect()
+    globs.into_iter().map(|glob| Guarded { glob, scope, excepted, instead }).collect()
 }

@@ -15,19 +15,19 @@ mod transfer;
 use std::cell::OnceCell;
 
 use super::glob;
-use super::place::{self, Meant, View};
+use super::word_paths::{LocalMachine, WordPaths, text_paths};
 use crate::catalogue::Catalogue;
 use crate::model::rules::Rules;
 use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Mode, Node, Script};
 pub use access::{Access, Touch};
-use guarded::{Guarded, Places};
+use guarded::{Guarded, Locations};
 
 /// Both lists of guarded files, each made when the first file asks for it.
 struct Lists<'a> {
-    places: &'a dyn Fn() -> Places,
+    locations: &'a dyn Fn() -> Locations,
     rules: &'a Rules,
-    view: &'a dyn View,
+    machine: &'a dyn LocalMachine,
     protect: OnceCell<Vec<Guarded>>,
     secret: OnceCell<Vec<Guarded>>,
 }
@@ -36,15 +36,15 @@ struct Lists<'a> {
 pub fn objections(
     script: &Script,
     rules: &Rules,
-    places: &dyn Fn() -> Places,
-    view: &dyn View,
+    locations: &dyn Fn() -> Locations,
+    machine: &dyn LocalMachine,
 ) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
-    let lists = Lists::new(places, rules, view);
+    let lists = Lists::new(locations, rules, machine);
     script.visit(|node| {
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
         let inner = matches!(node, Node::Command(_));
-        for access in accesses(command, inner, script.catalogue, view) {
+        for access in accesses(command, inner, script.catalogue, machine) {
             let found = lists.objection(&access, command);
             reasons.extend(found.filter(|reason| !reasons.contains(reason)));
         }
@@ -57,18 +57,23 @@ pub fn tool_objections(
     accesses: &[Access],
     cwd: Option<&str>,
     rules: &Rules,
-    places: &dyn Fn() -> Places,
-    view: &dyn View,
+    locations: &dyn Fn() -> Locations,
+    machine: &dyn LocalMachine,
 ) -> Vec<Reason> {
     let command = Command { cwd: cwd.map(str::to_owned), ..Command::default() };
-    let lists = Lists::new(places, rules, view);
+    let lists = Lists::new(locations, rules, machine);
     accesses.iter().filter_map(|access| lists.objection(access, &command)).collect()
 }
 
 /// What a command touches. `inner` is false for the words of a wrapper.
-pub fn accesses(command: &Command, inner: bool, catalogue: Catalogue, view: &dyn View) -> Vec<Access> {
+pub fn accesses(
+    command: &Command,
+    inner: bool,
+    catalogue: Catalogue,
+    machine: &dyn LocalMachine,
+) -> Vec<Access> {
     let mut accesses = redirected(command);
-    programs::accesses(command, inner, catalogue, view, &mut accesses);
+    programs::accesses(command, inner, catalogue, machine, &mut accesses);
     accesses
 }
 
@@ -90,21 +95,21 @@ pub fn redirected(command: &Command) -> Vec<Access> {
 }
 
 impl<'a> Lists<'a> {
-    fn new(places: &'a dyn Fn() -> Places, rules: &'a Rules, view: &'a dyn View) -> Self {
-        Self { places, rules, view, protect: OnceCell::new(), secret: OnceCell::new() }
+    fn new(locations: &'a dyn Fn() -> Locations, rules: &'a Rules, machine: &'a dyn LocalMachine) -> Self {
+        Self { locations, rules, machine, protect: OnceCell::new(), secret: OnceCell::new() }
     }
 
     fn protect(&self) -> &[Guarded] {
-        self.protect.get_or_init(|| guarded::protect(&(self.places)(), &self.rules.protect, self.view))
+        self.protect.get_or_init(|| guarded::protect(&(self.locations)(), &self.rules.protect, self.machine))
     }
 
     fn secret(&self) -> &[Guarded] {
-        self.secret.get_or_init(|| guarded::secret(&(self.places)(), &self.rules.secret, self.view))
+        self.secret.get_or_init(|| guarded::secret(&(self.locations)(), &self.rules.secret, self.machine))
     }
 
     fn objection(&self, access: &Access, command: &Command) -> Option<Reason> {
         let remote = command.host().is_some();
-        let meant = place::meant_by(&access.path, access.unknown, command, self.view);
+        let meant = text_paths(&access.path, access.unknown, command, self.machine);
         let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or(&word.text));
         let by = |what: &str| match program {
             Some(program) if !program.contains(char::is_whitespace) => format!(" ({what} by `{program}`)"),
@@ -146,8 +151,13 @@ impl<'a> Lists<'a> {
 }
 
 /// The glob that guards what is meant; of several that name a path, the last one decides.
-fn guarding<'g>(list: &'g [Guarded], access: &Access, meant: &Meant, remote: bool) -> Option<&'g Guarded> {
-    let here = || list.iter().filter(|guarded| guarded.place.holds(remote));
+fn guarding<'g>(
+    list: &'g [Guarded],
+    access: &Access,
+    meant: &WordPaths,
+    remote: bool,
+) -> Option<&'g Guarded> {
+    let here = || list.iter().filter(|guarded| guarded.scope.holds(remote));
     let named = meant.paths.iter().find_map(|path| {
         here().rev().find(|guarded| glob::matches(&guarded.glob, path)).filter(|guarded| !guarded.excepted)
     });

@@ -7,7 +7,7 @@ use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{FileHow, Files, Words};
-use crate::policy::place::View;
+use crate::policy::word_paths::LocalMachine;
 use crate::shell::{Command, Word};
 
 /// Adds what a command touches. `inner` is false for a wrapper, of whose words only its own are looked at.
@@ -15,7 +15,7 @@ pub fn accesses(
     command: &Command,
     inner: bool,
     catalogue: Catalogue,
-    view: &dyn View,
+    machine: &dyn LocalMachine,
     into: &mut Vec<Access>,
 ) {
     let Some(name) = command.words.first() else { return };
@@ -39,7 +39,7 @@ pub fn accesses(
     let program = crate::catalogue::base_name(&name.text);
     match files.how {
         Some(FileHow::Sqlite) => return sqlite::accesses(command, into),
-        Some(FileHow::Copy) => transfer(command, program, &texts, view, into),
+        Some(FileHow::Copy) => transfer(command, program, &texts, machine, into),
         Some(FileHow::Archive) => remove::unpack(command, program, &texts, into),
         Some(FileHow::Dd) => copied_blocks(command, into),
         Some(FileHow::Downloads) => {

@@ -2,7 +2,7 @@
 
 use super::access::{Access, Touch};
 use crate::catalogue::options::{Item, Scanner};
-use crate::policy::archive::{self, Deed};
+use crate::policy::archive::{self, Operation};
 use crate::policy::glob;
 use crate::shell::{Command, Word};
 
@@ -84,16 +84,17 @@ fn may_hit(texts: &[&str]) -> bool {
 
 /// An archive that is unpacked may hold any file.
 pub fn unpack(command: &Command, program: &str, texts: &[&str], into: &mut Vec<Access>) {
-    match archive::deed(program, texts) {
-        Deed::Unpacks => {}
-        Deed::Packs(file) => {
+    match archive::operation(program, texts) {
+        Operation::Unpacks => {}
+        Operation::Packs(file) => {
             let word = command.words.iter().rev().find(|word| word.text.ends_with(file));
             let unknown = word.is_none_or(|word| word.unknown.is_some());
             return into.push(Access { touch: Touch::Write, path: file.to_owned(), unknown });
         }
         // As far as it can be said, it unpacks.
-        Deed::Unclear if texts.get(1).is_some_and(|mode| mode.contains('x') || mode.starts_with("--")) => {}
-        Deed::Looks | Deed::Unclear => return,
+        Operation::Unclear
+            if texts.get(1).is_some_and(|mode| mode.contains('x') || mode.starts_with("--")) => {}
+        Operation::Looks | Operation::Unclear => return,
     }
     let valued: &[&str] = match program {
         "unzip" => &["-d", "-x"],

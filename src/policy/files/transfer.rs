@@ -2,7 +2,7 @@
 
 use super::access::{Access, Touch};
 use crate::catalogue::options::{Item, Scanner};
-use crate::policy::place::{self, View};
+use crate::policy::word_paths::{LocalMachine, word_paths};
 use crate::shell::{Command, Word};
 
 /// `cp`, `mv` and their kin: what is written stands last, or after `-t`.
@@ -10,7 +10,7 @@ pub(super) fn transfer(
     command: &Command,
     program: &str,
     texts: &[&str],
-    view: &dyn View,
+    machine: &dyn LocalMachine,
     into: &mut Vec<Access>,
 ) {
     let valued: &[&str] = match program {
@@ -75,7 +75,7 @@ pub(super) fn transfer(
     let into_folder = is_folder
         || words.len() > 1
         || target.text.ends_with('/')
-        || place::meant(&target, command, view).paths.iter().any(|path| view.is_folder(path));
+        || word_paths(&target, command, machine).paths.iter().any(|path| machine.is_folder(path));
     if !into_folder {
         let touch = if deep { Touch::WriteAll } else { Touch::Write };
         into.push(Access::new(touch, &target));
@@ -93,7 +93,7 @@ pub(super) fn transfer(
         {
             names = vec![".".to_owned()];
         } else if source.text.contains(['*', '?', '[']) {
-            let found = place::meant(source, command, view).paths;
+            let found = word_paths(source, command, machine).paths;
             names.extend(found.iter().filter_map(|path| path.rsplit('/').next()).map(str::to_owned));
         }
         let touch = if deep { Touch::WriteAll } else { Touch::Write };

@@ -9,7 +9,7 @@ pub mod packs;
 pub mod unread;
 
 use super::pattern::{self, Behind, Found, Kind, Pattern};
-use super::place::{self, Nowhere, View};
+use super::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Program;
 use crate::catalogue::{Catalogue, base_name};
@@ -74,7 +74,12 @@ struct Rule<'a> {
 }
 
 /// The objections to what a script would run, the first one of each rule.
-pub fn objections(script: &Script, rules: &Rules, tier: Option<Tier>, view: &dyn View) -> Vec<Reason> {
+pub fn objections(
+    script: &Script,
+    rules: &Rules,
+    tier: Option<Tier>,
+    machine: &dyn LocalMachine,
+) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     let mut add = |reason: Reason| {
         if !reasons.contains(&reason) {
@@ -84,14 +89,14 @@ pub fn objections(script: &Script, rules: &Rules, tier: Option<Tier>, view: &dyn
     script.visit(|node| match node {
         // A wrapper counts with its own words: `sudo` is one.
         Node::Command(command) | Node::Group(Construct::Through(command), _) => {
-            judge(command, (rules, script.catalogue), tier, view, &mut add);
+            judge(command, (rules, script.catalogue), tier, machine, &mut add);
         }
         Node::Unread(unread) => {
             let mut count = 0;
             unread.suspect(
                 |word| has_rule(word, rules, script.catalogue),
                 |command| {
-                    judge(&command, (rules, script.catalogue), tier, view, &mut add);
+                    judge(&command, (rules, script.catalogue), tier, machine, &mut add);
                     count += 1;
                     if count < MOST_SUSPECTED { Suspicion::Dropped } else { Suspicion::Enough }
                 },
@@ -135,11 +140,11 @@ fn judge(
     command: &Command,
     (rules, catalogue): (&Rules, Catalogue),
     tier: Option<Tier>,
-    view: &dyn View,
+    machine: &dyn LocalMachine,
     add: &mut impl FnMut(Reason),
 ) {
     let Some(name) = command.words.first().map(|word| base_name(&word.text)) else { return };
-    let is = |kind, word: &Word| is(kind, word, command, rules, view);
+    let is = |kind, word: &Word| is(kind, word, command, rules, machine);
     let remote = command.host().is_some();
     if let Some(program) = catalogue.find(name) {
         by_default(command, program, (name, 1), (rules, catalogue), &is, add);
@@ -149,7 +154,7 @@ fn judge(
         }
     }
     for rule in &rules.never {
-        if !rule.place.holds(remote)
+        if !rule.scope.holds(remote)
             || !(rule.tiers.is_empty() || tier.is_some_and(|tier| rule.tiers.contains(&tier)))
         {
             continue;
@@ -179,7 +184,7 @@ fn by_default(
     let values = pattern::values(program, catalogue);
     let behind = Behind { name, start, values: &values };
     for rule in
-        defaults().filter(|rule| !is_off(rules, rule.name) && rule.place.holds(command.host().is_some()))
+        defaults().filter(|rule| !is_off(rules, rule.name) && rule.scope.holds(command.host().is_some()))
     {
         let denials = program.never.iter().filter(|denial| denial.rule == rule.name);
         let found = denials
@@ -201,7 +206,7 @@ fn next_program(command: &Command, program: &Program, catalogue: Catalogue) -> O
     catalogue.usage(&texts, &|_| false).filter(|usage| usage.before.is_some())
 }
 
-/// The words of a denial: the rule, the command, its place, and what to do instead.
+/// The words of a denial: the rule, the command, the host and wrappers, and what to do instead.
 fn objection(rule: &Rule<'_>, found: &Found, command: &Command) -> Reason {
     let Found { evidence } = found;
     Reason {
@@ -220,11 +225,11 @@ pub fn denies(rule: &NeverRule, command: &str) -> bool {
     let rules = Rules { never: vec![rule.clone()], ..Rules::default() };
     let named = format!("(rule {})", rule.name);
     let script = crate::shell::read(command, None);
-    let objections = objections(&script, &rules, rule.tiers.first().copied(), &Nowhere);
+    let objections = objections(&script, &rules, rule.tiers.first().copied(), &UnknownMachine);
     objections.iter().any(|reason| reason.text.contains(&named))
 }
 
-fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, view: &dyn View) -> bool {
+fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
     match kind {
         Kind::Unknown => word.known().is_none(),
         Kind::Pids => word.unknown.as_ref().is_some_and(|unknown| {
@@ -236,23 +241,23 @@ fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, view: &dyn View
         Kind::Device => {
             let text = word.text.strip_prefix("of=").unwrap_or(&word.text);
             let read = word.text.starts_with("if=");
-            !read && DEVICES.iter().any(|glob| super::glob::matches(glob, &place::normal(text)))
+            !read && DEVICES.iter().any(|glob| super::glob::matches(glob, &normal(text)))
         }
-        Kind::Data => is_data(word, command, rules, view),
-        Kind::Contents => word.text.ends_with("/*") && is_data(word, command, rules, view),
+        Kind::Data => is_data(word, command, rules, machine),
+        Kind::Contents => word.text.ends_with("/*") && is_data(word, command, rules, machine),
         Kind::Folder => {
-            let meant = place::meant_by(&word.text, word.unknown.is_some(), command, view).paths;
+            let meant = text_paths(&word.text, word.unknown.is_some(), command, machine).paths;
             let is_folder = |path: &String| {
                 // Below most of these a service has a folder of its own.
                 let depth = path.split('/').filter(|part| !part.is_empty()).count();
-                depth <= 2 + usize::from(path.starts_with("/var/")) || view.is_folder(path)
+                depth <= 2 + usize::from(path.starts_with("/var/")) || machine.is_folder(path)
             };
-            is_data(word, command, rules, view) && meant.iter().any(is_folder)
+            is_data(word, command, rules, machine) && meant.iter().any(is_folder)
         }
     }
 }
 
-fn is_data(word: &Word, command: &Command, rules: &Rules, view: &dyn View) -> bool {
+fn is_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
     // `$DIR/` and `$DIR/*` are `/` where the variable is empty; `${DIR:?}` cannot be.
     let suffix = word.suffix();
     if word.unknown.as_ref().is_some_and(|unknown| word.prefix().is_empty() && !unknown.source.contains(":?"))
@@ -269,8 +274,8 @@ fn is_data(word: &Word, command: &Command, rules: &Rules, view: &dyn View) -> bo
         "*" | ".*" => ".",
         text => text,
     };
-    let home = if command.host().is_some() { Some("~".to_owned()) } else { view.variable("HOME") };
-    let meant = place::meant_by(text, word.unknown.is_some(), command, view);
+    let home = if command.host().is_some() { Some("~".to_owned()) } else { machine.variable("HOME") };
+    let meant = text_paths(text, word.unknown.is_some(), command, machine);
     let globs = || DATA.iter().copied().chain(rules.data.iter().map(String::as_str));
     meant.paths.iter().any(|path| {
         // A glob in the path is compared as it stands: `/srv/*/cache` lies in `/srv/**`.
@@ -289,7 +294,10 @@ mod tests {
 
     fn rules_of(text: &str) -> Vec<String> {
         let script = crate::shell::read(text, Some("/app"));
-        objections(&script, &Rules::default(), None, &Nowhere).into_iter().map(|reason| reason.text).collect()
+        objections(&script, &Rules::default(), None, &UnknownMachine)
+            .into_iter()
+            .map(|reason| reason.text)
+            .collect()
     }
 
     #[test]
@@ -347,15 +355,18 @@ mod tests {
     fn a_rule_that_is_switched_off_or_replaced_does_not_hold() {
         let script = crate::shell::read("docker system prune", None);
         let off = Rules { off: vec!["prune".into()], ..Rules::default() };
-        assert_eq!(objections(&script, &off, None, &Nowhere), []);
+        assert_eq!(objections(&script, &off, None, &UnknownMachine), []);
         let own = crate::model::rules::NeverRule {
             name: "prune".into(),
             patterns: vec!["docker volume prune".into()],
             reason: "No.".into(),
-            place: Where::Any,
+            scope: Where::Any,
             tiers: vec![],
         };
-        assert_eq!(objections(&script, &Rules { never: vec![own], ..Rules::default() }, None, &Nowhere), []);
+        assert_eq!(
+            objections(&script, &Rules { never: vec![own], ..Rules::default() }, None, &UnknownMachine),
+            []
+        );
     }
 
     #[test]
@@ -365,12 +376,12 @@ mod tests {
             name: "apply".into(),
             patterns: vec!["terraform apply".into()],
             reason: "No.".into(),
-            place: Where::Any,
+            scope: Where::Any,
             tiers: vec![Tier::Observe],
         };
         let rules = Rules { never: vec![own], ..Rules::default() };
-        assert_eq!(objections(&script, &rules, Some(Tier::Observe), &Nowhere).len(), 1);
-        assert_eq!(objections(&script, &rules, Some(Tier::Full), &Nowhere), []);
-        assert_eq!(objections(&script, &rules, None, &Nowhere), []);
+        assert_eq!(objections(&script, &rules, Some(Tier::Observe), &UnknownMachine).len(), 1);
+        assert_eq!(objections(&script, &rules, Some(Tier::Full), &UnknownMachine), []);
+        assert_eq!(objections(&script, &rules, None, &UnknownMachine), []);
     }
 }

@@ -2,6 +2,7 @@
 
 use brush_parser::ast::{Assignment, AssignmentName, AssignmentValue};
 
+use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::expansion::arithmetic;
 use crate::shell::state::{Shell, Value};
@@ -79,7 +80,7 @@ impl Evaluator {
     fn bounded_array(&mut self, value: Value) -> Value {
         match value {
             Value::Array(items) if items.len() > MOST_ITEMS => {
-                self.complain("an array grows beyond what can be followed");
+                self.complain(Complaint::LongArray);
                 let source = "…".to_owned();
                 Value::Scalar(self.unknowns.mark(Unknown { source, many: true, ..Unknown::default() }))
             }
@@ -93,7 +94,7 @@ impl Evaluator {
         if text.len() <= LONGEST {
             return text;
         }
-        self.complain("a variable grows beyond what can be followed");
+        self.complain(Complaint::LongVariable);
         self.unknowns.plain("…")
     }
 

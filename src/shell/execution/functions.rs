@@ -5,6 +5,7 @@ use std::rc::Rc;
 use brush_parser::ast;
 
 use super::invocation::Invocation;
+use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Construct, Node};
 use crate::shell::state::Shell;
@@ -27,7 +28,7 @@ impl Evaluator {
         let same = self.calls.iter().any(|(called, with)| called == name && *with == args);
         self.call_count += 1;
         if self.call_count == MOST_CALLS {
-            self.complain("it calls more functions than can be followed");
+            self.complain(Complaint::ManyCalls);
         }
         if same || self.calls.len() >= DEEPEST_CALLS || self.call_count > MOST_CALLS {
             self.recursed = true;

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
+use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::grammar::parse::parse;
 use crate::shell::marks::without_marks;
@@ -30,7 +31,7 @@ pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script 
     shell.aliases.enabled = true;
     evaluator.run_text(&mut shell, &text);
     if evaluator.exhausted() {
-        evaluator.complain("it does more than can be followed");
+        evaluator.complain(Complaint::ManySteps);
         evaluator.unread(&shell, &text);
     }
     evaluator.into_script()
@@ -48,7 +49,7 @@ impl Evaluator {
         }
         if self.unknowns.only_mark(text).is_some() {
             let shown = self.unknowns.show(text.trim());
-            self.complain(format!("what `{}` runs is not known", short(&shown)));
+            self.complain(Complaint::Runs(short(&shown)));
             let made_from = self.unknowns.only_mark(text).and_then(|unknown| unknown.made_from.clone());
             if let Some(text) = made_from {
                 self.unread(shell, &text);
@@ -59,7 +60,7 @@ impl Evaluator {
         self.spend(1);
         let admitted = self.admits_text(text.len());
         if self.depth_reached() || !admitted {
-            self.complain("it holds more text than can be followed");
+            self.complain(Complaint::MuchText);
             self.unread(shell, text);
             return (self.unknowns.plain("…"), Flow::On);
         }
@@ -81,7 +82,7 @@ impl Evaluator {
             }
             Err(problem) => {
                 let shown = self.unknowns.show(text);
-                self.complain(format!("cannot read `{}`: {problem}", short(&shown)));
+                self.complain(Complaint::Syntax { text: short(&shown), problem });
                 self.salvage(shell, text);
                 (self.unknowns.plain("…"), Flow::On)
             }

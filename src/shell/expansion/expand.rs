@@ -2,6 +2,7 @@
 
 use super::splitter::{Expansion, Splitter};
 use super::{arithmetic, brace, parameter};
+use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::lift::lift_document;
 use crate::shell::grammar::word::{Piece, Rules, pieces};
@@ -17,8 +18,7 @@ impl Evaluator {
             return vec![Field::literal(raw)];
         }
         if raw.contains('{')
-            && let Ok(words) =
-                brace::expand(raw).inspect_err(|_| self.complain("a brace expansion is too long"))
+            && let Ok(words) = brace::expand(raw).inspect_err(|_| self.complain(Complaint::LongBraces))
             && (words.len() != 1 || words.first().is_some_and(|word| word != raw))
         {
             let mut fields = Vec::new();
@@ -98,7 +98,7 @@ impl Evaluator {
         match lift_document(raw, &mut self.documents) {
             Ok(lifted) => self.join(shell, &lifted, Rules::HereDocument).replace(APART, ""),
             Err(problem) => {
-                self.complain(format!("cannot read a here-document: {problem}"));
+                self.complain(Complaint::HereDocument(problem));
                 self.unread(shell, raw);
                 self.unknowns.plain("…")
             }

@@ -4,8 +4,8 @@ use brush_parser::{ParseError, TokenizerError};
 use thiserror::Error;
 
 /// Why a text has no syntax tree. The texts continue "cannot read `…`: ".
-#[derive(Debug, Error)]
-pub(crate) enum SyntaxError {
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SyntaxError {
     #[error("it nests too deeply")]
     TooDeep,
     #[error("it nests brackets too deeply")]
@@ -24,8 +24,8 @@ pub(crate) enum SyntaxError {
     EndsTooEarly,
     #[error("syntax error at line {line}, column {column}")]
     At { line: usize, column: usize },
-    #[error(transparent)]
-    Tokenizer(#[from] TokenizerError),
+    #[error("{0}")]
+    Tokenizer(String),
     #[error("the parser fails on it")]
     ParserPanic,
 }
@@ -35,7 +35,13 @@ impl From<ParseError> for SyntaxError {
         match error {
             ParseError::ParsingNear(position) => Self::At { line: position.line, column: position.column },
             ParseError::ParsingAtEndOfInput => Self::EndsTooEarly,
-            ParseError::Tokenizing { inner, .. } => Self::Tokenizer(inner),
+            ParseError::Tokenizing { inner, .. } => inner.into(),
         }
+    }
+}
+
+impl From<TokenizerError> for SyntaxError {
+    fn from(error: TokenizerError) -> Self {
+        Self::Tokenizer(error.to_string())
     }
 }

@@ -1,6 +1,6 @@
 //! Turns text into a syntax tree, and the words of the tree into pieces.
 
-mod error;
+pub mod error;
 pub(crate) mod here;
 pub(crate) mod lift;
 pub(crate) mod parse;

@@ -38,11 +38,11 @@ pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, SyntaxError> {
     };
     while let Some(token) = preparation.rest.next() {
         match token {
-            Token::Operator(operator, place) => preparation.operator(operator, place),
-            Token::Word(word, place) if word.contains(APART) => {
-                preparation.word(word.replace(APART, ""), place)?;
+            Token::Operator(operator, location) => preparation.operator(operator, location),
+            Token::Word(word, location) if word.contains(APART) => {
+                preparation.word(word.replace(APART, ""), location)?;
             }
-            Token::Word(word, place) => preparation.word(word, place)?,
+            Token::Word(word, location) => preparation.word(word, location)?,
         }
         if preparation.open.len() > DEEPEST_COMPOUNDS || preparation.coprocesses > DEEPEST_CASES {
             return Err(SyntaxError::TooDeep);
@@ -51,7 +51,7 @@ pub(crate) fn prepare(tokens: Vec<Token>) -> Result<Vec<Token>, SyntaxError> {
     if preparation.open.is_empty() { Ok(preparation.prepared) } else { Err(SyntaxError::NeverClosed) }
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the place in the text")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the position in the text")]
 struct Preparation {
     prepared: Vec<Token>,
     rest: Peekable<IntoIter<Token>>,
@@ -71,19 +71,19 @@ struct Preparation {
 }
 
 impl Preparation {
-    fn operator(&mut self, operator: String, place: TokenLocation) {
-        let apart = !self.in_test && self.follows_apart(&operator, &place);
+    fn operator(&mut self, operator: String, location: TokenLocation) {
+        let apart = !self.in_test && self.follows_apart(&operator, &location);
         match operator.as_str() {
             "(" => {
                 // `( (` is two subshells; the parser would take it for `((`.
                 if apart {
-                    self.prepared.extend((0..2).map(|_| Token::Word("!".to_owned(), place.clone())));
+                    self.prepared.extend((0..2).map(|_| Token::Word("!".to_owned(), location.clone())));
                 }
                 self.open.push(Open::Bracket);
             }
             ")" if self.open.last() == Some(&Open::Bracket) => {
                 if apart {
-                    self.prepared.push(Token::Operator(";".to_owned(), place.clone()));
+                    self.prepared.push(Token::Operator(";".to_owned(), location.clone()));
                 }
                 self.open.pop();
             }
@@ -94,20 +94,20 @@ impl Preparation {
             self.after_case_end = operator.starts_with(";;") || operator == ";&";
         }
         self.command_position = !operator.starts_with(['<', '>']);
-        self.prepared.push(Token::Operator(operator, place));
+        self.prepared.push(Token::Operator(operator, location));
     }
 
     /// True for a bracket that follows an identical bracket and a blank.
-    fn follows_apart(&self, operator: &str, place: &TokenLocation) -> bool {
+    fn follows_apart(&self, operator: &str, location: &TokenLocation) -> bool {
         matches!(self.prepared.last(), Some(Token::Operator(before, left))
-            if before == operator && left.end.index != place.start.index)
+            if before == operator && left.end.index != location.start.index)
     }
 
-    fn word(&mut self, word: String, place: TokenLocation) -> Result<(), SyntaxError> {
+    fn word(&mut self, word: String, location: TokenLocation) -> Result<(), SyntaxError> {
         self.in_test &= word != "]]";
         let is_variable = std::mem::take(&mut self.select);
         let selects = word == "select" && matches!(self.rest.peek(), Some(Token::Word(..)));
-        let mut stays_in_position = self.command_position && self.keyword(&word, selects, &place)?;
+        let mut stays_in_position = self.command_position && self.keyword(&word, selects, &location)?;
         if !self.command_position && word == "in" && self.open.last() == Some(&Open::Case) {
             self.after_in = true;
             stays_in_position = true;
@@ -139,12 +139,12 @@ impl Preparation {
         } else {
             word
         };
-        self.prepared.push(Token::Word(word, place));
+        self.prepared.push(Token::Word(word, location));
         Ok(())
     }
 
     /// Handles a word at the start of a command; true when a command may also start after it.
-    fn keyword(&mut self, word: &str, selects: bool, place: &TokenLocation) -> Result<bool, SyntaxError> {
+    fn keyword(&mut self, word: &str, selects: bool, location: &TokenLocation) -> Result<bool, SyntaxError> {
         match word {
             "case" => {
                 let nested = |kind: &Open| self.open.iter().filter(|o| *o == kind).count();
@@ -174,7 +174,7 @@ impl Preparation {
                 }
                 if !self.after_in && !self.after_case_end {
                     // Without it the parser reads every last case twice, and nested ones exponentially often.
-                    self.prepared.push(Token::Operator(";;".to_owned(), place.clone()));
+                    self.prepared.push(Token::Operator(";;".to_owned(), location.clone()));
                 }
             }
             "coproc" => {
@@ -186,7 +186,7 @@ impl Preparation {
                 };
                 if unnamed {
                     // The parser would take a brace for the name.
-                    self.prepared.push(Token::Word(word.to_owned(), place.clone()));
+                    self.prepared.push(Token::Word(word.to_owned(), location.clone()));
                     self.named_coprocess = true;
                 }
             }

@@ -1,6 +1,7 @@
 //! Programs that run a command for each item that they read or find: `xargs`, `parallel`, `find`.
 
 use crate::catalogue::lookup::Usage;
+use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::host::host_of;
@@ -109,7 +110,7 @@ pub(crate) fn xargs(
                 .collect(),
         };
         if matches!(&items, Items::Known(items) if items.len() > MOST_RUNS && runs.len() == MOST_RUNS) {
-            this.complain("`xargs` runs more often than can be followed");
+            this.complain(Complaint::ManyItems);
             inner.repeats = true;
         }
         let mut printed = String::new();

@@ -2,6 +2,7 @@
 
 use super::interpreter_calls::{Call, Part, find_calls};
 use crate::catalogue::program::Language;
+use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::output;
@@ -70,7 +71,7 @@ pub(crate) fn run(
                     this.run_program(&inner, &one);
                 }
                 Call::Unclear => {
-                    this.complain(format!("what the {program} code runs is not known"));
+                    this.complain(Complaint::Code(program.to_string()));
                     this.unread(&inner, &code);
                 }
             }

@@ -81,7 +81,7 @@ enum Token {
     Text(Vec<Part>),
     /// A string that the language runs in a shell: backquotes, `%x(…)`, `qx(…)`.
     Shell(Vec<Part>),
-    Sign(char),
+    Symbol(char),
 }
 
 /// The calls that start a program or a shell.
@@ -92,7 +92,7 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
         match token {
             Token::Shell(parts) => calls.push(Call::Script(parts.clone())),
             Token::Name(name) if CALLS.contains(&name.as_str()) && starts_something(&tokens, at, name) => {
-                let parens = tokens.get(at + 1) == Some(&Token::Sign('('));
+                let parens = tokens.get(at + 1) == Some(&Token::Symbol('('));
                 // perl, ruby and lua call without brackets, lua with one text only.
                 let bare = matches!(language, Language::Perl | Language::Ruby)
                     && matches!(tokens.get(at + 1), Some(Token::Text(_)));
@@ -109,9 +109,9 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
             Token::Text(parts) if language == Language::Awk => {
                 let before = at.checked_sub(1).and_then(|i| tokens.get(i));
                 let after = (tokens.get(at + 1), tokens.get(at + 2));
-                if matches!(after, (Some(Token::Sign('|')), Some(Token::Name(n))) if n == "getline") {
+                if matches!(after, (Some(Token::Symbol('|')), Some(Token::Name(n))) if n == "getline") {
                     calls.push(Call::Script(parts.clone()));
-                } else if before == Some(&Token::Sign('|')) && !is_filter(parts) {
+                } else if before == Some(&Token::Symbol('|')) && !is_filter(parts) {
                     calls.push(Call::Unclear);
                 }
             }
@@ -143,18 +143,18 @@ fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
     let Some((_, owners)) = OWNERS.iter().find(|(call, _)| *call == name) else {
         // `re.exec(text)` in JavaScript matches a pattern; `child_process.exec` does not.
         let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
-        let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Sign('.'));
+        let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('.'));
         return !(name == "exec"
             && dotted
             && matches!(owner, Some(Token::Name(o)) if o.starts_with("re") && !o.starts_with("req")));
     };
-    let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Sign('.'));
+    let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('.'));
     let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
     match owner {
         _ if !dotted => true,
         Some(Token::Name(owner)) => owners.contains(&owner.as_str()),
         // `require('child_process').spawn(…)`.
-        Some(Token::Sign(')')) => true,
+        Some(Token::Symbol(')')) => true,
         _ => false,
     }
 }
@@ -171,31 +171,33 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
     let mut formats = false;
     for token in tokens.get(from..).unwrap_or_default() {
         match token {
-            Token::Sign(')' | ']' | '}') if depth == 0 && (parens || !matches!(token, Token::Sign(')'))) => {
+            Token::Symbol(')' | ']' | '}')
+                if depth == 0 && (parens || !matches!(token, Token::Symbol(')'))) =>
+            {
                 break;
             }
-            Token::Sign(';' | '\n') if !parens => break,
-            Token::Sign('[') if depth == 0 && !list_done => {
+            Token::Symbol(';' | '\n') if !parens => break,
+            Token::Symbol('[') if depth == 0 && !list_done => {
                 list = true;
                 depth += 1;
             }
-            Token::Sign('(' | '[' | '{') => depth += 1,
-            Token::Sign(']') if list && depth == 1 => {
+            Token::Symbol('(' | '[' | '{') => depth += 1,
+            Token::Symbol(']') if list && depth == 1 => {
                 depth -= 1;
                 list_done = true;
                 if !word.is_empty() {
                     words.push(std::mem::take(&mut word));
                 }
             }
-            Token::Sign(')' | ']' | '}') => depth -= 1,
-            Token::Sign(',') if depth == i32::from(list && !list_done) => {
+            Token::Symbol(')' | ']' | '}') => depth -= 1,
+            Token::Symbol(',') if depth == i32::from(list && !list_done) => {
                 if !word.is_empty() && !keyword {
                     words.push(std::mem::take(&mut word));
                 }
                 word.clear();
                 keyword = false;
             }
-            Token::Sign('=' | ':') if depth == 0 => keyword = true,
+            Token::Symbol('=' | ':') if depth == 0 => keyword = true,
             // Keyword arguments and option objects are not part of the command.
             _ if list_done || keyword => {}
             Token::Text(parts) | Token::Shell(parts) => {
@@ -203,14 +205,14 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
                 joined = true;
             }
             Token::Name(name) if matches!(name.as_str(), "format" | "sprintf") => formats = true,
-            Token::Sign('%') => formats = true,
+            Token::Symbol('%') => formats = true,
             Token::Name(name) if matches!(name.as_str(), "split" | "shlex" | "join" | "quote") => {}
             Token::Name(name) => {
                 if depth == i32::from(list) && !matches!(name.as_str(), "b" | "r" | "u") {
                     word.push(Part::Unknown(name.clone()));
                 }
             }
-            Token::Sign(_) => {}
+            Token::Symbol(_) => {}
         }
     }
     if !word.is_empty() && !keyword {
@@ -319,7 +321,7 @@ fn tokens(code: &str, language: Language) -> Vec<Token> {
             }
             _ => {
                 if !c.is_whitespace() || c == '\n' {
-                    tokens.push(Token::Sign(c));
+                    tokens.push(Token::Symbol(c));
                 }
                 rest = after;
             }
@@ -327,7 +329,7 @@ fn tokens(code: &str, language: Language) -> Vec<Token> {
     }
     // Line breaks end calls only in languages that call without brackets.
     if !matches!(language, Language::Perl | Language::Ruby) {
-        tokens.retain(|token| *token != Token::Sign('\n'));
+        tokens.retain(|token| *token != Token::Symbol('\n'));
     }
     tokens
 }
@@ -395,7 +397,7 @@ fn named_quotes<'a>(
 fn push_words(tokens: &mut Vec<Token>, body: &str) {
     for word in body.split_whitespace() {
         tokens.push(Token::Text(vec![Part::Known(word.to_owned())]));
-        tokens.push(Token::Sign(','));
+        tokens.push(Token::Symbol(','));
     }
 }
 

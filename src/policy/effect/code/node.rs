@@ -271,9 +271,9 @@ pub fn is_harmless(code: &str) -> bool {
     for window in tokens.windows(5) {
         if let [
             Token::Name(name),
-            Token::Sign('='),
+            Token::Symbol('='),
             Token::Name(require),
-            Token::Sign('('),
+            Token::Symbol('('),
             Token::Text(module),
         ] = window
             && require == "require"
@@ -298,7 +298,7 @@ fn is_fine(tokens: &[Token], at: usize, modules: &BTreeMap<&str, &str>, function
     let called = next(1).is_some_and(|token| token.is('('));
     let dotted = before(1).is_some_and(|token| token.is('.'));
     match token {
-        Token::Sign('(') => !before(1).is_some_and(|token| token.is(')') || token.is(']') || token.is('}')),
+        Token::Symbol('(') => !before(1).is_some_and(|token| token.is(')') || token.is(']') || token.is('}')),
         Token::Text(text) => !FORBIDDEN.contains(&text.as_str()) && !text.contains('\u{1}'),
         Token::Name(name) => {
             let name = name.as_str();
@@ -319,7 +319,7 @@ fn is_fine(tokens: &[Token], at: usize, modules: &BTreeMap<&str, &str>, function
                         || (owner == Some("process") && PROCESS.contains(&name))
                 }
                 "require" => match (next(1), next(2), next(3)) {
-                    (Some(Token::Sign('(')), Some(Token::Text(module)), Some(Token::Sign(')'))) => {
+                    (Some(Token::Symbol('(')), Some(Token::Text(module)), Some(Token::Symbol(')'))) => {
                         let bound = before(1).is_some_and(|one| one.is('='))
                             && before(2).and_then(Token::name).is_some();
                         is_data(module)

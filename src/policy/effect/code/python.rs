@@ -497,9 +497,9 @@ pub fn is_harmless(code: &str) -> bool {
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let begins =
-            rest.last().is_none_or(|token: &&Token| matches!(token, Token::Line | Token::Sign(';' | ':')));
+            rest.last().is_none_or(|token: &&Token| matches!(token, Token::Line | Token::Symbol(';' | ':')));
         if begins && matches!(token.name(), Some("import" | "from")) {
-            let ends = |token: &Token| matches!(token, Token::Line | Token::Sign(';'));
+            let ends = |token: &Token| matches!(token, Token::Line | Token::Symbol(';'));
             let line = tokens.get(at..).unwrap_or_default();
             let line = line.get(..line.iter().position(ends).unwrap_or(line.len())).unwrap_or_default();
             if imports.bind(line).is_none() {
@@ -569,7 +569,7 @@ fn dotted(tokens: &[&Token]) -> Option<String> {
     for token in tokens {
         match token {
             Token::Name(part) => name.push_str(part),
-            Token::Sign('.') => name.push('.'),
+            Token::Symbol('.') => name.push('.'),
             _ => return None,
         }
     }
@@ -608,9 +608,9 @@ fn is_fine(
     let next = |count: usize| tokens.get(at + count).copied();
     let called = next(1).is_some_and(|token| token.is('('));
     match token {
-        Token::Sign('@') => false,
+        Token::Symbol('@') => false,
         // The result of a call or of a lookup is called.
-        Token::Sign('(') => {
+        Token::Symbol('(') => {
             !before.is_some_and(|token| token.is(')') || token.is(']') || matches!(token, Token::Text(_)))
         }
         Token::Text(text) => !text.contains("__") || text == "__main__",
@@ -683,13 +683,13 @@ fn opens_to_read(tokens: &[&Token], from: usize, has_path: bool) -> bool {
     let mut argument = usize::from(!has_path);
     for (at, token) in tokens.iter().enumerate().skip(from) {
         match token {
-            Token::Sign('(' | '[' | '{') => depth += 1,
-            Token::Sign(')') if depth == 0 => return true,
-            Token::Sign(')' | ']' | '}') => depth -= 1,
-            Token::Sign(',') if depth == 0 => argument += 1,
+            Token::Symbol('(' | '[' | '{') => depth += 1,
+            Token::Symbol(')') if depth == 0 => return true,
+            Token::Symbol(')' | ']' | '}') => depth -= 1,
+            Token::Symbol(',') if depth == 0 => argument += 1,
             _ if depth > 0 || argument == 0 => {
                 // `open(file='x', mode='w')`, `open(*arguments)`.
-                if depth == 0 && matches!(token, Token::Sign('*' | '=')) {
+                if depth == 0 && matches!(token, Token::Symbol('*' | '=')) {
                     return false;
                 }
             }
@@ -705,8 +705,8 @@ fn opens_to_read(tokens: &[&Token], from: usize, has_path: bool) -> bool {
             {
                 return false;
             }
-            Token::Sign('=') | Token::Name(_) | Token::Line => {}
-            Token::Sign(_) | Token::Value => return false,
+            Token::Symbol('=') | Token::Name(_) | Token::Line => {}
+            Token::Symbol(_) | Token::Value => return false,
         }
     }
     false

@@ -1,4 +1,4 @@
-//! Words, texts and signs of Python and JavaScript.
+//! Words, texts and symbols of Python and JavaScript.
 
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Token {
     /// A number or a pattern.
     Value,
     /// Any other character.
-    Sign(char),
+    Symbol(char),
     /// The end of a line.
     Line,
 }
@@ -21,9 +21,9 @@ impl Token {
         if let Self::Name(name) = self { Some(name) } else { None }
     }
 
-    /// Whether it is this sign.
-    pub fn is(&self, sign: char) -> bool {
-        *self == Self::Sign(sign)
+    /// Whether it is this symbol.
+    pub fn is(&self, symbol: char) -> bool {
+        *self == Self::Symbol(symbol)
     }
 }
 
@@ -90,7 +90,7 @@ pub fn tokens(code: &str, kind: Kind) -> Option<Vec<Token>> {
                 tail
             }
             _ => {
-                tokens.push(Token::Sign(c));
+                tokens.push(Token::Symbol(c));
                 after
             }
         };
@@ -134,7 +134,7 @@ fn ends_value(token: Option<&Token>) -> bool {
                 | "yield"
         ),
         Some(Token::Text(_) | Token::Value) => true,
-        Some(Token::Sign(sign)) => matches!(sign, ')' | ']' | '}'),
+        Some(Token::Symbol(symbol)) => matches!(symbol, ')' | ']' | '}'),
         _ => false,
     }
 }

@@ -52,7 +52,7 @@ pub static RULES: &[DefaultRule] = &[
     DefaultRule {
         name: "local-sudo",
         reason: "This session has the rights that it needs on this machine. On a host, `ssh HOST sudo …` is fine.",
-        place: Where::Local,
+        scope: Where::Local,
         matches: &["sudo docker restart jellyfin", "sudo -i", "bash -c 'sudo ls'"],
         differs: &["ssh ie01 sudo docker restart jellyfin", "echo sudo", "sudo --version"],
     },

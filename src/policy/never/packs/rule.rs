@@ -10,7 +10,7 @@ pub struct DefaultRule {
     /// Why not, and what to do instead.
     pub reason: &'static str,
     /// Where it holds.
-    pub place: Where,
+    pub scope: Where,
     /// Commands that it denies.
     pub matches: &'static [&'static str],
     /// Commands near to these that it does not deny.
@@ -19,4 +19,4 @@ pub struct DefaultRule {
 
 /// Holds everywhere; each row states the rest.
 pub const RULE: DefaultRule =
-    DefaultRule { name: "", reason: "", place: Where::Any, matches: &[], differs: &[] };
+    DefaultRule { name: "", reason: "", scope: Where::Any, matches: &[], differs: &[] };

@@ -4,7 +4,7 @@ use crate::path::fold;
 use crate::shell::{Command, Word};
 
 /// What is known of the machine where the agent runs. The rules ask; they open nothing themselves.
-pub trait View {
+pub trait LocalMachine {
     /// A variable of the agent's shell.
     fn variable(&self, name: &str) -> Option<String>;
     /// The path with links and `..` resolved as far as it exists; `None` when nothing of it can be looked at.
@@ -17,9 +17,9 @@ pub trait View {
 
 /// A machine of which nothing is known, such as a remote one.
 #[derive(Debug, Clone, Copy)]
-pub struct Nowhere;
+pub struct UnknownMachine;
 
-impl View for Nowhere {
+impl LocalMachine for UnknownMachine {
     fn variable(&self, _: &str) -> Option<String> {
         None
     }
@@ -39,7 +39,7 @@ impl View for Nowhere {
 
 /// The files that a word may mean.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Meant {
+pub struct WordPaths {
     /// Absolute paths: as it is written, and with links resolved.
     pub paths: Vec<String>,
     /// The end of a path of which the beginning is not known, from a `/` on.
@@ -49,56 +49,56 @@ pub struct Meant {
 }
 
 /// The files that a word of a command may mean.
-pub fn meant(word: &Word, command: &Command, view: &dyn View) -> Meant {
-    meant_by(&word.text, word.unknown.is_some(), command, view)
+pub fn word_paths(word: &Word, command: &Command, machine: &dyn LocalMachine) -> WordPaths {
+    text_paths(&word.text, word.unknown.is_some(), command, machine)
 }
 
 /// The same for a text, some of which may not be known.
-pub fn meant_by(text: &str, unknown: bool, command: &Command, view: &dyn View) -> Meant {
+pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn LocalMachine) -> WordPaths {
     let remote = command.host().is_some();
     let text = text.strip_prefix("file://").unwrap_or(text);
     let cwd = command.cwd.as_deref().filter(|cwd| cwd.starts_with('/') || (remote && cwd.starts_with('~')));
     let (text, whole) = if unknown || text.starts_with('~') {
-        filled(text, remote, cwd, view)
+        filled(text, remote, cwd, machine)
     } else {
         (text.to_owned(), true)
     };
     if !whole {
-        return Meant { end: known_end(&text), ..Meant::default() };
+        return WordPaths { end: known_end(&text), ..WordPaths::default() };
     }
     let path = match (text.starts_with('/') || (remote && text.starts_with('~')), cwd) {
         (true, _) => text,
         (false, Some(cwd)) => format!("{cwd}/{text}"),
         // Somewhere below a folder that is not known.
-        (false, None) => return Meant { end: Some(normal(&format!("/{text}"))), ..Meant::default() },
+        (false, None) => return WordPaths { end: Some(normal(&format!("/{text}"))), ..WordPaths::default() },
     };
     let mut paths = vec![normal(&path)];
     if !remote {
         if path.contains(['*', '?', '[']) {
-            match view.expand(&path) {
+            match machine.expand(&path) {
                 Some(found) => paths.extend(found),
-                None => return Meant { paths, end: None, too_many: true },
+                None => return WordPaths { paths, end: None, too_many: true },
             }
         }
         for at in 0..paths.len() {
-            let real = paths.get(at).and_then(|path| view.canonical(path));
+            let real = paths.get(at).and_then(|path| machine.canonical(path));
             paths.extend(real);
         }
         // `..` after a link leads elsewhere than its text says.
-        paths.extend(path.contains("..").then(|| view.canonical(&path)).flatten());
+        paths.extend(path.contains("..").then(|| machine.canonical(&path)).flatten());
         paths.dedup();
     }
-    Meant { paths, end: None, too_many: false }
+    WordPaths { paths, end: None, too_many: false }
 }
 
 /// The text with `~` and variables that are known filled in, and whether all of them were.
-fn filled(text: &str, remote: bool, cwd: Option<&str>, view: &dyn View) -> (String, bool) {
-    let home = || if remote { Some("~".to_owned()) } else { view.variable("HOME") };
+fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachine) -> (String, bool) {
+    let home = || if remote { Some("~".to_owned()) } else { machine.variable("HOME") };
     let value = |name: &str| match name {
         "HOME" => home(),
         "PWD" => cwd.map(str::to_owned),
         _ if remote => None,
-        _ => view.variable(name),
+        _ => machine.variable(name),
     };
     let mut out = String::new();
     let mut whole = true;
@@ -157,7 +157,7 @@ mod tests {
 
     struct Home;
 
-    impl View for Home {
+    impl LocalMachine for Home {
         fn variable(&self, name: &str) -> Option<String> {
             (name == "HOME").then(|| "/home/agent".to_owned())
         }
@@ -177,7 +177,7 @@ mod tests {
 
     fn paths(text: &str) -> (Vec<String>, Option<String>) {
         let command = Command { cwd: Some("/app".into()), ..Command::default() };
-        let Meant { paths, end, .. } = meant_by(text, text.contains(['$', '~']), &command, &Home);
+        let WordPaths { paths, end, .. } = text_paths(text, text.contains(['$', '~']), &command, &Home);
         (paths, end)
     }
 

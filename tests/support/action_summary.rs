@@ -14,7 +14,7 @@ const ADDRESSES: [(&str, &str); 4] = [
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Deed {
+pub struct ActionSummary {
     pub kind: String,
     pub verb: String,
     pub service: Option<String>,
@@ -22,7 +22,7 @@ pub struct Deed {
     pub repeats: bool,
 }
 
-impl Deed {
+impl ActionSummary {
     pub fn new(kind: &str, verb: &str, service: Option<&str>, host: Option<&str>) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -45,17 +45,17 @@ impl Deed {
             Target::Playbook(playbook) => playbook.stated.as_deref().or(playbook.guessed.as_deref()),
             Target::Recipients(_) | Target::Unknown | Target::Nothing => None,
         };
-        let deed = Self::new(action.kind.as_str(), action.verb.as_str(), service, action.host.as_deref());
-        Self { repeats: action.repeats, ..deed }
+        let summary = Self::new(action.kind.as_str(), action.verb.as_str(), service, action.host.as_deref());
+        Self { repeats: action.repeats, ..summary }
     }
 
-    /// What is left of the deed when one asks only whether the budget is touched in the same way.
+    /// What is left of the action when one asks only whether the budget is touched in the same way.
     pub fn without_repeats(&self) -> Self {
         Self { repeats: false, ..self.clone() }
     }
 }
 
-impl fmt::Display for Deed {
+impl fmt::Display for ActionSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.kind, self.verb, self.service.as_deref().unwrap_or("?"))?;
         if let Some(host) = &self.host {
@@ -65,12 +65,12 @@ impl fmt::Display for Deed {
     }
 }
 
-/// The deeds, one line each.
-pub fn list(deeds: &[Deed]) -> String {
-    if deeds.is_empty() {
+/// The actions, one line each.
+pub fn list(actions: &[ActionSummary]) -> String {
+    if actions.is_empty() {
         return "nothing".to_owned();
     }
-    deeds.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    actions.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// The name of a host that is written as an address.

@@ -1,0 +1,35 @@
+//! What of a command could not be read.
+
+use super::grammar::error::SyntaxError;
+
+/// A part of a command that the reader cannot follow. Such a command is never taken for one that only reads.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum Complaint {
+    #[error("cannot read `{text}`: {problem}")]
+    Syntax { text: String, problem: SyntaxError },
+    #[error("cannot read a here-document: {0}")]
+    HereDocument(SyntaxError),
+    #[error("what `{0}` runs is not known")]
+    Runs(String),
+    #[error("what the {0} code runs is not known")]
+    Code(String),
+    #[error("which program `{0}` is cannot be determined")]
+    Program(String),
+    #[error("a brace expansion is too long")]
+    LongBraces,
+    #[error("an array grows beyond what can be followed")]
+    LongArray,
+    #[error("a variable grows beyond what can be followed")]
+    LongVariable,
+    #[error("it calls more functions than can be followed")]
+    ManyCalls,
+    #[error("it does more than can be followed")]
+    ManySteps,
+    #[error("it holds more text than can be followed")]
+    MuchText,
+    #[error("it nests too deeply")]
+    Deep,
+    #[error("`xargs` runs more often than can be followed")]
+    ManyItems,
+}
