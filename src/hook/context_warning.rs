@@ -14,8 +14,8 @@ use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
-/// How long to wait until the client has updated its transcript. It was seen to take up to 220 ms.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// The maximum time to wait for the client to update its transcript. Idle machines take up to 220 ms, busy ones more than 500 ms.
+const TRANSCRIPT_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// The pause between two reads of the transcript.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -91,7 +91,7 @@ fn up_to_date(
     };
     let mut may_come = Some(may_come);
     loop {
-        let over = began.elapsed() >= PATIENCE;
+        let over = began.elapsed() >= TRANSCRIPT_TIMEOUT;
         if let Some(look) = usage::look(transcript, awaited) {
             if look.up_to_date || over || !look.usage.as_ref().is_none_or(is_near) {
                 return look.usage.map_or(Found::Nothing, Found::Usage);
