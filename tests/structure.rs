@@ -58,7 +58,10 @@ fn finds_a_parent_and_a_child_that_import_each_other() {
     let cycles = cycles_of(&[
         ("lib.rs", "mod a;"),
         ("a/mod.rs", "mod child; pub use child::Child; pub struct Parent(Child);"),
-        ("a/child.rs", "pub struct Child; impl Child { fn parent(self) -> super::Parent { super::Parent(self) } }"),
+        (
+            "a/child.rs",
+            "pub struct Child; impl Child { fn parent(self) -> super::Parent { super::Parent(self) } }",
+        ),
     ]);
     assert_eq!(cycles, ["a/child.rs -> a/mod.rs: Parent\na/mod.rs -> a/child.rs: Child\n"]);
 }

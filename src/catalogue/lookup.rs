@@ -33,17 +33,21 @@ impl Usage {
         self.form.value.or(self.program.value).unwrap_or(Options::EMPTY)
     }
 
-    /// The host that options before the verb name, as written; the last one wins.
+    /// The host that options before the verb, or before the first word, name, as written; the last one wins.
     pub fn host<'t>(&self, texts: &[&'t str]) -> Option<&'t str> {
         let outer = self.before.map(|(program, end)| (program, 1, end));
+        let has_verb = self.rest > self.start;
+        let end = if has_verb { self.rest } else { texts.len() };
         let mut host = None;
-        for (program, from, end) in outer.into_iter().chain([(self.program, self.start, self.rest)]) {
+        for (program, from, end) in outer.into_iter().chain([(self.program, self.start, end)]) {
             let words = texts.get(..end).unwrap_or_default();
             for item in Scanner::new(words, from, program.value.as_deref().unwrap_or_default()) {
-                if let Item::Option(name, Some(at)) = item
-                    && name.is_any(&program.host)
-                {
-                    host = texts.get(at.index).and_then(|word| word.get(at.offset..));
+                match item {
+                    Item::Option(name, Some(at)) if name.is_any(&program.host) => {
+                        host = texts.get(at.index).and_then(|word| word.get(at.offset..));
+                    }
+                    Item::Positional(_) if !has_verb => break,
+                    _ => {}
                 }
             }
         }

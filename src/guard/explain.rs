@@ -9,7 +9,7 @@ use crate::model::effect::Effect;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 use crate::policy::effect::{PartEffect, strongest};
-use crate::policy::{dry_run, modes};
+use crate::policy::{dry_run, hosts, modes};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
@@ -91,6 +91,14 @@ pub fn explain<'a>(
     if let Some(acting) = &mut acting {
         let policy = &acting.installation.policy;
         acting.objections.extend(modes::objections(&acting.actions, policy, environment.mode));
+        let inventory = &acting.installation.inventory;
+        acting.objections.extend(hosts::objections(
+            &effects,
+            &acting.actions,
+            inventory,
+            policy,
+            acting.tier,
+        ));
         if environment.dry_run {
             acting.objections.extend(dry_run::objections(&acting.actions));
         }

@@ -7,7 +7,7 @@ use crate::model::action::{ActionKind, Verb};
 use crate::model::checks::{Engine, Verifier};
 use crate::model::effect::Effect;
 use crate::model::message::Audience;
-use crate::model::policy::{OnFailure, Unresolved};
+use crate::model::policy::{HostsAllowed, OnFailure, Unresolved};
 use crate::model::rules::Where;
 
 /// Defines enums of words: `WIRE <=> MODEL { Variant = "word", … }` has a word for every variant of the model's enum,
@@ -50,6 +50,7 @@ macro_rules! choices {
 
 choices! {
     UnresolvedWire <=> Unresolved { Budget = "budget", Allow = "allow", Deny = "deny" }
+    HostsWire <=> HostsAllowed { Inventory = "inventory", Any = "any" }
     OnFailureWire <=> OnFailure { Open = "open", Closed = "closed" }
     WhereWire <=> Where { Local = "local", Remote = "remote", Any = "any" }
     EngineWire <=> Engine { Docker = "docker", Podman = "podman" }

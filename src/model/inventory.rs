@@ -142,17 +142,22 @@ impl Inventory {
         own().or_else(part).map_or_else(|| written.to_owned(), |service| service.name.clone())
     }
 
-    /// The name of the host with this name, address or ssh destination; the text itself if no host matches.
-    pub fn host_of<'a>(&'a self, written: &'a str) -> &'a str {
-        self.hosts
-            .iter()
-            .find(|host| host.name == written)
+    /// The host with this name, with or without the inventory's domain, else with this address or ssh destination.
+    pub fn find_host(&self, written: &str) -> Option<&Host> {
+        let domain = self.domain.as_deref().unwrap_or_default();
+        let bare = written.strip_suffix(domain).and_then(|name| name.strip_suffix('.')).unwrap_or(written);
+        self.host(written)
             .or_else(|| {
                 self.hosts.iter().find(|host| {
                     host.address == written || host.ssh.as_deref().map(ssh_host) == Some(written)
                 })
             })
-            .map_or(written, |host| host.name.as_str())
+            .or_else(|| self.host(bare))
+    }
+
+    /// The name of the host that [`Self::find_host`] finds; the text itself if it finds none.
+    pub fn host_of<'a>(&'a self, written: &'a str) -> &'a str {
+        self.find_host(written).map_or(written, |host| host.name.as_str())
     }
 }
 
@@ -179,7 +184,7 @@ mod tests {
             ..Service::default()
         };
         Inventory {
-            domain: None,
+            domain: Some("example.net".into()),
             hosts: vec![
                 Host { name: "ie01".into(), address: "192.0.2.1".into(), ssh: Some("root@ie01.lan".into()) },
                 Host { name: "pie01".into(), address: "192.0.2.2".into(), ssh: None },
@@ -235,7 +240,7 @@ mod tests {
     #[test]
     fn finds_hosts_by_name_address_and_ssh_destination() {
         let inventory = inventory();
-        for written in ["ie01", "192.0.2.1", "ie01.lan"] {
+        for written in ["ie01", "192.0.2.1", "ie01.lan", "ie01.example.net"] {
             assert_eq!(inventory.host_of(written), "ie01");
         }
         assert_eq!(inventory.host_of("elsewhere"), "elsewhere");

@@ -19,6 +19,8 @@ pub struct Policy {
     pub redeployment: Budget,
     /// How actions are handled whose target service cannot be determined.
     pub unresolved: Unresolved,
+    /// Hosts that commands may change.
+    pub hosts: HostsAllowed,
     /// How actions are handled if the ledger cannot be read or written.
     pub on_failure: OnFailure,
     /// The rights of tiers 1, 2 and 3, in this order.
@@ -40,6 +42,7 @@ impl Default for Policy {
             restart: Budget { limit: 2, window: Window::hours(4) },
             redeployment: Budget { limit: 1, window: Window::hours(24) },
             unresolved: Unresolved::Budget,
+            hosts: HostsAllowed::Inventory,
             on_failure: OnFailure::Open,
             tiers: Tier::ALL.map(TierPolicy::default_of),
             verify: Verification::default(),
@@ -89,6 +92,16 @@ pub enum Unresolved {
     Allow,
     /// They are denied.
     Deny,
+}
+
+/// Hosts that commands of a session with a tier may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HostsAllowed {
+    /// Those that the inventory lists; every host if it lists none.
+    #[default]
+    Inventory,
+    /// Every host.
+    Any,
 }
 
 /// How actions are handled if the ledger or the hook fails.

@@ -8,6 +8,7 @@ pub mod effect;
 pub mod file_entry;
 pub mod files;
 pub mod glob;
+pub mod hosts;
 pub mod modes;
 pub mod never;
 pub mod notices;

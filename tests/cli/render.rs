@@ -53,6 +53,9 @@ fn every_event_with_a_handler_calls_opsctl_without_a_shell() {
         let on_failure = hook.get("onFailure").and_then(Value::as_str);
         assert_eq!(on_failure, (event == "PreToolUse").then_some("block"), "{event}");
     }
+    let mcp = &settings["hooks"]["PreToolUse"][1];
+    assert_eq!(mcp["matcher"], "mcp__.*");
+    assert_eq!(mcp["hooks"], settings["hooks"]["PreToolUse"][0]["hooks"]);
 }
 
 #[test]

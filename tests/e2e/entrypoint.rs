@@ -354,7 +354,7 @@ fn the_servers_of_a_repository_are_there_for_the_tiers_that_may_use_them() {
     id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
     case $line in
         *'"initialize"'*) answer='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"lab","version":"1"}}' ;;
-        *'"tools/list"'*) answer='{"tools":[{"name":"look","description":"looks","inputSchema":{"type":"object"}},{"name":"change","description":"changes","inputSchema":{"type":"object"}}]}' ;;
+        *'"tools/list"'*) answer='{"tools":[{"name":"look","description":"looks","inputSchema":{"type":"object"}},{"name":"guess","description":"guesses","inputSchema":{"type":"object"}},{"name":"change","description":"changes","inputSchema":{"type":"object"}}]}' ;;
         *'"tools/call"'*) echo "$line" >> ../calls; answer='{"content":[{"type":"text","text":"seen"}]}' ;;
         *) [ -n "$id" ] || continue; answer='{}' ;;
     esac
@@ -362,12 +362,15 @@ fn the_servers_of_a_repository_are_there_for_the_tiers_that_may_use_them() {
 done"#;
     let workspace = workspace();
     workspace.put_stub("lab-server", server);
-    let hosts = include_str!("hosts.yaml").to_owned() + "  tiers: {1: {tools: [Bash, mcp__lab__look]}}\n";
+    let hosts = include_str!("hosts.yaml").to_owned()
+        + "  tiers: {1: {tools: [Bash, mcp__lab__look, mcp__lab__guess]}}\n  tools: {mcp__lab__look: {effect: reads}}\n";
     workspace.write("hosts.yaml", &hosts);
     let servers = json!({"mcpServers": {"lab": {"command": "lab-server"}}});
     workspace.write("repos/media/.claude-ops/mcp.json", &servers.to_string());
     workspace.write("repos/broken/.claude-ops/mcp.json", "{");
-    let steps = [tool("mcp__lab__look", &json!({})), tool("mcp__lab__change", &json!({})), text("done")];
+    // Tier 1 has two of the tools; the effect of one of them is stated.
+    let steps = ["look", "guess", "change"].map(|name| tool(&format!("mcp__lab__{name}"), &json!({})));
+    let steps = steps.into_iter().chain([text("done")]);
     let ran = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").at_tier(1, steps).run();
 
     assert_ended(&ran, 0);

@@ -25,6 +25,7 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>) -> Checked<Policy> {
         restart: check_budget(wire.restart, defaults.restart)?,
         redeployment: check_budget(wire.redeployment, defaults.redeployment)?,
         unresolved: wire.unresolved.map_or(defaults.unresolved, Into::into),
+        hosts: wire.hosts.map_or(defaults.hosts, Into::into),
         on_failure: wire.on_failure.map_or(defaults.on_failure, Into::into),
         tiers,
         verify: check_verification(wire.verify.unwrap_or_default(), defaults.verify)?,

@@ -8,7 +8,7 @@ use super::checks::VerifyWire;
 use super::contacts::{ContactWire, ModesWire};
 use super::error::{CompiledError, window};
 use super::mirrors::each;
-use crate::inventory::choices::{EffectWire, KindWire, OnFailureWire, UnresolvedWire};
+use crate::inventory::choices::{EffectWire, HostsWire, KindWire, OnFailureWire, UnresolvedWire};
 use crate::model::policy::{Budget, Policy, TierPolicy};
 use crate::model::rules::Rules;
 use crate::model::tier::Tier;
@@ -18,6 +18,7 @@ pub struct PolicyWire {
     restart: BudgetWire,
     redeployment: BudgetWire,
     unresolved: UnresolvedWire,
+    hosts: HostsWire,
     on_failure: OnFailureWire,
     verify: VerifyWire,
     tiers: [TierWire; 3],
@@ -33,6 +34,7 @@ impl From<Policy> for PolicyWire {
             restart: policy.restart.into(),
             redeployment: policy.redeployment.into(),
             unresolved: policy.unresolved.into(),
+            hosts: policy.hosts.into(),
             on_failure: policy.on_failure.into(),
             verify: policy.verify.into(),
             tiers: policy.tiers.map(Into::into),
@@ -49,6 +51,7 @@ impl PolicyWire {
             restart: self.restart.into_budget()?,
             redeployment: self.redeployment.into_budget()?,
             unresolved: self.unresolved.into(),
+            hosts: self.hosts.into(),
             on_failure: self.on_failure.into(),
             tiers: [
                 one.into_tier(Tier::Observe)?,

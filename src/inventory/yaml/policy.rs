@@ -7,7 +7,7 @@ use super::checks::VerifyWire;
 use super::contacts::ModesWire;
 use super::forms::{Entries, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
-use crate::inventory::choices::{EffectWire, KindWire, OnFailureWire, UnresolvedWire};
+use crate::inventory::choices::{EffectWire, HostsWire, KindWire, OnFailureWire, UnresolvedWire};
 
 /// Budgets, tiers and rules. A missing key keeps its default.
 #[derive(Debug, Default, Deserialize)]
@@ -19,6 +19,8 @@ pub struct PolicyWire {
     pub redeployment: Option<BudgetWire>,
     /// An action whose target service cannot be determined is counted against a separate budget (`budget`), allowed (`allow`) or denied (`deny`). Default: `budget`.
     pub unresolved: Option<UnresolvedWire>,
+    /// Hosts that commands of a session with a tier may change: those of `hosts` (`inventory`) or all (`any`). Reading is allowed on every host. Default: `inventory`, and `any` where `hosts` lists none.
+    pub hosts: Option<HostsWire>,
     /// While the ledger, the database of past actions, cannot be used, an action is allowed and reported (`open`) or denied (`closed`). Default: `open`.
     pub on_failure: Option<OnFailureWire>,
     /// Rights of the tiers `1`, `2` and `3`.

@@ -21,6 +21,7 @@ mod socket;
 
 use super::archive::{self, Operation};
 use super::files::{self, Touch};
+use super::hosts;
 use super::sql::{self, Functions};
 use super::word_paths::LocalMachine;
 use crate::actions::{Outcome, outcome};
@@ -41,10 +42,13 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
     let mut parts = Vec::new();
     let of = |command: &Command, runs: bool| {
         let (effect, why) = prover.command(command, runs);
+        let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let usage = script.catalogue.usage(&texts, &|_| false);
         PartEffect {
             text: command.to_string(),
-            form: form(command, script.catalogue),
+            form: form(command, usage.as_ref(), &texts),
             whereabouts: command.whereabouts(),
+            hosts: hosts::named(command, usage.as_ref(), &texts),
             effect,
             why,
         }
@@ -53,6 +57,7 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
         text,
         form: String::new(),
         whereabouts: String::new(),
+        hosts: vec![],
         effect: Effect::Unknown,
         why: Why::Unread,
     };
@@ -69,11 +74,10 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
 }
 
 /// The program and verb of a command; a program that only the run knows is left out.
-fn form(command: &Command, catalogue: Catalogue) -> String {
-    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+fn form(command: &Command, usage: Option<&Usage>, texts: &[&str]) -> String {
     let known = command.words.first().is_some_and(|word| word.known().is_some());
-    match catalogue.usage(&texts, &|_| false) {
-        Some(usage) if known => usage.written(&texts),
+    match usage {
+        Some(usage) if known => usage.written(texts),
         _ if known => texts.first().map_or("", |name| base_name(name)).to_owned(),
         _ => String::new(),
     }

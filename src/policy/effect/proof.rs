@@ -15,6 +15,8 @@ pub struct PartEffect {
     pub form: String,
     /// Where it runs, for a sentence about it; empty for here.
     pub whereabouts: String,
+    /// The hosts that it names or runs on, as written; empty for this machine.
+    pub hosts: Vec<String>,
     /// Its effect.
     pub effect: Effect,
     /// The reason.
