@@ -49,6 +49,17 @@ fn rules_of_hosts_yaml_hold_rendered_or_not() {
 }
 
 #[test]
+fn the_data_of_a_service_cannot_be_removed() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_HOSTS", "hosts.yaml");
+    sandbox.write("hosts.yaml", "services: {photos: {data: [/tank/photos]}}\n");
+    for (id, command) in [("t1", "rm -r /tank/photos/2024"), ("t2", "find /tank/photos -name '*.jpg' -delete")] {
+        let reason = denied(&sandbox.before(id, command));
+        assert!(reason.starts_with("Never allowed (rule remove-data)"), "{reason}");
+    }
+    passes(&sandbox.before("t3", "rm -r /tank/thumbnails"));
+}
+
+#[test]
 fn a_policy_that_is_spoilt_lifts_no_rule() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/opsctl/policy.json", "{\n  \"format\": 1,\n  \"rules\": nonsense");

@@ -39,8 +39,13 @@ pub fn check(file: HostsFileWire) -> Checked<Installation> {
         .transpose()?;
     let hosts =
         entries(file.hosts).map(|(name, host)| check_host(name, host)).collect::<Checked<Vec<_>>>()?;
+    let mut data = vec![];
     let services = entries(file.services)
-        .map(|(name, service)| service::check(name, service.unwrap_or_default(), domain.as_deref(), &hosts))
+        .map(|(name, service)| {
+            let mut service = service.unwrap_or_default();
+            data.append(&mut service.data);
+            service::check(name, service, domain.as_deref(), &hosts)
+        })
         .collect::<Checked<Vec<_>>>()?;
     let (services, parts): (Vec<Service>, Vec<Vec<service::Part>>) = services.into_iter().unzip();
     service::one_owner_per_part(&services, &parts)?;
@@ -48,6 +53,7 @@ pub fn check(file: HostsFileWire) -> Checked<Installation> {
     let (programs, catalogue) = programs::check(file.programs)?;
     let mut policy = policy::check(file.policy.unwrap_or_default(), contacts)?;
     policy.rules.catalogue = catalogue;
+    policy.rules.data.extend(rules::check_data(data)?);
     let hooks = hooks::check(file.hooks)?;
     let context = context::check(file.context.unwrap_or_default())?;
     let roles = context.role_globs().into_iter().map(|glob| PathRule { glob, scope: Where::Local });

@@ -47,12 +47,7 @@ pub fn check(
             rules.never.push(check_never(wire)?);
         }
     }
-    for folder in data.unwrap_or_default() {
-        if !folder.value.starts_with(['/', '~']) {
-            return Err(Mistake::of(&folder, "is not an absolute path", "write one such as `/tank/**`"));
-        }
-        rules.data.push(folder.value);
-    }
+    rules.data = check_data(data.unwrap_or_default())?;
     rules.protect = check_paths(protect, Where::Local)?;
     rules.secret = check_paths(secret, Where::Any)?;
     for (name, wire) in entries(tools) {
@@ -69,6 +64,18 @@ pub fn check(
         }
     }
     Ok(rules)
+}
+
+/// Checks data folders.
+pub fn check_data(folders: Vec<Spanned<String>>) -> Checked<Vec<String>> {
+    let check = |folder: Spanned<String>| {
+        if folder.value.starts_with(['/', '~']) {
+            Ok(folder.value)
+        } else {
+            Err(Mistake::of(&folder, "is not an absolute path", "write one such as `/tank/media`"))
+        }
+    };
+    folders.into_iter().map(check).collect()
 }
 
 fn check_tool_name(name: &Spanned<String>) -> Checked<()> {

@@ -69,6 +69,8 @@ pub struct ServiceWire {
     pub releases: Vec<Spanned<String>>,
     /// File names of the Ansible playbooks that deploy it.
     pub playbooks: Vec<Spanned<String>>,
+    /// Folders with its data, which no command may remove; as in `policy.data`.
+    pub data: Vec<Spanned<String>>,
     /// HTTP health check. Default: `https://SERVICE.DOMAIN/health`, if `domain` is set.
     pub health: Option<HealthWire>,
     /// DNS name that must resolve. Default: SERVICE.DOMAIN, if `domain` is set.

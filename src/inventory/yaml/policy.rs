@@ -29,7 +29,7 @@ pub struct PolicyWire {
     pub verify: Option<VerifyWire>,
     /// Commands that are always denied, in addition to the defaults; see [policy.md](policy.md).
     pub never: Option<Vec<NeverWire>>,
-    /// Globs of data folders that must not be removed, in addition to the defaults.
+    /// Data folders that no command may remove, with everything below them, in addition to the defaults. Globs are allowed.
     pub data: Option<Vec<Spanned<String>>>,
     /// Globs of files that the agent must not write, in addition to the defaults.
     pub protect: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,

@@ -8,6 +8,9 @@ mod disguise;
 pub mod packs;
 pub mod unread;
 
+use std::path::Path;
+
+use super::glob;
 use super::pattern::{self, Behind, Found, Kind, Pattern};
 use super::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
 use crate::catalogue::lookup::Usage;
@@ -241,7 +244,7 @@ fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, machine: &dyn L
         Kind::Device => {
             let text = word.text.strip_prefix("of=").unwrap_or(&word.text);
             let read = word.text.starts_with("if=");
-            !read && DEVICES.iter().any(|glob| super::glob::matches(glob, &normal(text)))
+            !read && DEVICES.iter().any(|glob| glob::matches(glob, &normal(text)))
         }
         Kind::Data => is_data(word, command, rules, machine),
         Kind::Contents => word.text.ends_with("/*") && is_data(word, command, rules, machine),
@@ -276,15 +279,23 @@ fn is_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMac
     };
     let home = if command.host().is_some() { Some("~".to_owned()) } else { machine.variable("HOME") };
     let meant = text_paths(text, word.unknown.is_some(), command, machine);
-    let globs = || DATA.iter().copied().chain(rules.data.iter().map(String::as_str));
+    let absolute = |glob: &str| match (glob.strip_prefix('~'), &home) {
+        (Some(rest), Some(home)) => Some(format!("{home}{rest}")),
+        (Some(_), None) => None,
+        (None, _) => Some(glob.to_owned()),
+    };
     meant.paths.iter().any(|path| {
         // A glob in the path is compared as it stands: `/srv/*/cache` lies in `/srv/**`.
-        globs().any(|glob| match (glob.strip_prefix('~'), &home) {
-            (Some(rest), Some(home)) => super::glob::matches(&format!("{home}{rest}"), path),
-            (Some(_), None) => false,
-            (None, _) => super::glob::matches(glob, path),
-        })
+        DATA.iter().filter_map(|glob| absolute(glob)).any(|glob| glob::matches(&glob, path))
+            || rules.data.iter().filter_map(|glob| absolute(glob)).any(|glob| overlaps(&glob, path))
     })
+}
+
+/// Whether the path is a folder that the glob names, lies below one, or is above one.
+fn overlaps(glob: &str, path: &str) -> bool {
+    let above = path.trim_end_matches('/').to_owned() + "/";
+    glob.starts_with(&above)
+        || Path::new(path).ancestors().filter_map(Path::to_str).any(|folder| glob::matches(glob, folder))
 }
 
 #[cfg(test)]
@@ -383,5 +394,26 @@ mod tests {
         assert_eq!(objections(&script, &rules, Some(Tier::Observe), &UnknownMachine).len(), 1);
         assert_eq!(objections(&script, &rules, Some(Tier::Full), &UnknownMachine), []);
         assert_eq!(objections(&script, &rules, None, &UnknownMachine), []);
+    }
+
+    #[test]
+    fn a_stated_data_folder_covers_what_is_below_it_and_above_it() {
+        let rules = Rules { data: vec!["/tank/media".into(), "/pool/*/db".into()], ..Rules::default() };
+        let is_denied = |text: &str| {
+            let script = crate::shell::read(text, Some("/app"));
+            !objections(&script, &rules, None, &UnknownMachine).is_empty()
+        };
+        for text in [
+            "rm -r /tank/media",
+            "rm -r /tank/media/films/2024",
+            "rm -rf /tank",
+            "mv /tank/media /tmp/x",
+            "ssh nas 'rm -rf /pool/a/db/main'",
+        ] {
+            assert!(is_denied(text), "{text}");
+        }
+        for text in ["rm -r /tank/medialib", "rm -r /pool/a/cache", "ls /tank/media"] {
+            assert!(!is_denied(text), "{text}");
+        }
     }
 }
