@@ -13,6 +13,7 @@
 //! | `{data}` `{contents}` `{folder}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
 //! | `{accounts}` | SQL that changes who may use a database, likewise |
+//! | `{code}` | code of another language that removes a data folder, likewise |
 
 use crate::catalogue::options::{Item, Name, Scanner};
 use crate::catalogue::program::{Options, Program};
@@ -38,10 +39,12 @@ pub enum Kind {
     Pids,
     /// A word that only the run knows.
     Unknown,
+    /// Code that removes such a folder.
+    Code,
 }
 
-/// What patterns say of SQL, wherever it stands.
-const STATEMENTS: [&str; 2] = ["{sql}", "{accounts}"];
+/// What patterns say of SQL and code, wherever it stands.
+const STATEMENTS: [&str; 3] = ["{sql}", "{accounts}", "{code}"];
 
 /// A pattern, ready to be held against commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +76,8 @@ enum Condition<'a> {
     Sql,
     /// SQL that changes accounts.
     Accounts,
+    /// Code that removes data.
+    Code,
 }
 
 /// The part of a command that a pattern was found in.
@@ -109,7 +114,7 @@ pub enum PatternError {
     #[error("has an empty alternative in `{0}`")]
     EmptyAlternative(String),
     #[error(
-        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{device}}`, `{{pids}}`, `{{unknown}}`, `{{sql}}`, `{{accounts}}`"
+        "has `{0}`, which is none of `{{data}}`, `{{contents}}`, `{{folder}}`, `{{device}}`, `{{pids}}`, `{{unknown}}`, `{{sql}}`, `{{accounts}}`, `{{code}}`"
     )]
     Kind(String),
     #[error("has `{0}` among options; each begins with `-`")]
@@ -146,6 +151,7 @@ impl<'a> Pattern<'a> {
                 "$" => pattern.words.push(Token::End),
                 "{sql}" => pattern.conditions.push(Condition::Sql),
                 "{accounts}" => pattern.conditions.push(Condition::Accounts),
+                "{code}" => pattern.conditions.push(Condition::Code),
                 _ if token.starts_with('!') => {
                     let names = token.trim_start_matches('!');
                     options(names)?;
@@ -213,6 +219,10 @@ impl<'a> Pattern<'a> {
                     return None;
                 }
                 Condition::Sql => evidence.push(stated(command, sql::destroys)?.to_owned()),
+                Condition::Code => {
+                    let mut words = command.words.iter().skip(1).chain(&command.stdin);
+                    words.find(|word| is(Kind::Code, word))?;
+                }
                 Condition::Accounts => evidence.push(stated(command, sql::changes_accounts)?.to_owned()),
             }
         }

@@ -65,6 +65,23 @@ const WRITING: &[&str] = &[
     "io.open",
 ];
 
+/// What a call that removes a whole folder looks like.
+const REMOVING_FOLDERS: &[&str] =
+    &["rmtree", "remove_tree", "removedirs", "rm_rf", "rm_r", "rimraf", "recursive: true", "recursive:true"];
+
+/// What a call that removes one file looks like, and one that lists a folder: together they empty it.
+const REMOVING: &[&str] = &["unlink", "remove(", "rmSync", "fs.rm", "File.delete", "os.remove"];
+const LISTING: &[&str] = &["walk(", "glob", "iterdir", "readdir", "listdir", "scandir", "Dir[", "Dir."];
+
+/// The absolute paths that code names where it removes folders or all of their files.
+pub fn removed(code: &str) -> Vec<&str> {
+    let has = |calls: &[&str]| calls.iter().any(|call| code.contains(call));
+    if !(has(REMOVING_FOLDERS) || has(REMOVING) && has(LISTING)) {
+        return vec![];
+    }
+    code.split(['"', '\'', '`']).filter(|part| part.starts_with(['/', '~']) && part.len() < 512).collect()
+}
+
 /// Adds the files that the code of a command names.
 pub fn accesses(command: &Command, into: &mut Vec<Access>) {
     let words = command.words.iter().skip(1).map(|word| word.text.as_str());

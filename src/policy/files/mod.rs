@@ -21,6 +21,7 @@ use crate::model::rules::Rules;
 use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Mode, Node, Script};
 pub use access::{Access, Touch};
+pub use code::removed;
 use guarded::{Guarded, Locations};
 
 /// Both lists of guarded files, each made when the first file asks for it.

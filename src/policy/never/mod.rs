@@ -10,9 +10,9 @@ pub mod unread;
 
 use std::path::Path;
 
-use super::glob;
 use super::pattern::{self, Behind, Found, Kind, Pattern};
 use super::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
+use super::{files, glob};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::Program;
 use crate::catalogue::{Catalogue, base_name};
@@ -247,7 +247,13 @@ fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, machine: &dyn L
             !read && DEVICES.iter().any(|glob| glob::matches(glob, &normal(text)))
         }
         Kind::Data => is_data(word, command, rules, machine),
-        Kind::Contents => word.text.ends_with("/*") && is_data(word, command, rules, machine),
+        Kind::Contents => {
+            (word.text.ends_with("/*") && is_data(word, command, rules, machine))
+                || lists_data(word, command, rules, machine)
+        }
+        Kind::Code => files::removed(&word.text)
+            .into_iter()
+            .any(|path| is_data(&Word::literal(path), command, rules, machine)),
         Kind::Folder => {
             let meant = text_paths(&word.text, word.unknown.is_some(), command, machine).paths;
             let is_folder = |path: &String| {
@@ -289,6 +295,18 @@ fn is_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMac
         DATA.iter().filter_map(|glob| absolute(glob)).any(|glob| glob::matches(&glob, path))
             || rules.data.iter().filter_map(|glob| absolute(glob)).any(|glob| overlaps(&glob, path))
     })
+}
+
+/// Whether a word is the output of a program that lists everything in a data folder: `$(find /srv -type f)`.
+fn lists_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
+    let Some(unknown) = &word.unknown else { return false };
+    let listing = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
+    let mut words = listing.unwrap_or_default().split_whitespace();
+    matches!(base_name(words.next().unwrap_or_default()), "find" | "ls" | "fd" | "fdfind")
+        && !words.clone().any(|word| matches!(word, "-name" | "-iname" | "-path" | "-regex"))
+        && words.any(|word| {
+            word.starts_with(['/', '~']) && is_data(&Word::literal(word), command, rules, machine)
+        })
 }
 
 /// Whether the path is a folder that the glob names, lies below one, or is above one.

@@ -249,7 +249,7 @@ pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invoca
         runs.push((rest.get(..end).unwrap_or_default().to_vec(), each && !batch, word.ends_with("dir")));
         at += end + 1;
     }
-    let source = format!("$({})", texts.first().copied().unwrap_or("find"));
+    let source = format!("$({})", evaluator.unknowns.show(&texts.join(" ")));
     let printed = evaluator.unknowns.mark(Unknown { source, many: true, ..Unknown::default() });
     if runs.is_empty() {
         evaluator.leaf(shell, invocation);
