@@ -68,6 +68,12 @@ struct Keys {
     /// Rules of `policy.never` that apply to the program, by name, with patterns of the words after the program.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     never: BTreeMap<String, Texts>,
+    /// Beginnings of its commands, after the name, that change something in any case. At a tier that may not change anything, the client denies them before the hook does.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    prefixes: Texts,
+    /// Commands that only read, to suggest instead of commands that change something, by the words after the name; `"*"` for all others.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    instead: BTreeMap<String, String>,
     /// Commands that the description must apply to: they carry out an action or run another command; for a program that does neither, they only read. Required in `hosts.yaml`, and checked when the file is read.
     #[serde(skip_serializing)]
     matches: Texts,
@@ -124,10 +130,10 @@ struct Keys {
     /// Target of the action: a kind and a position, such as `service 1`, `container...` or `unit --unit`. Required for most actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
-    /// Options of which one is required for the action to take position.
+    /// Options of which one is required for it to carry out the action.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     needs: Texts,
-    /// Globs of which the first word must match one for the action to take position.
+    /// Globs of which the first word must match one for it to carry out the action.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     first: Texts,
     /// Options with which the action applies to everything at once, which is always denied.
@@ -489,6 +495,8 @@ impl EntryWire {
                     .map(|(rule, patterns)| Denial { rule: text(rule), patterns: texts(patterns) })
                     .collect(),
             ),
+            prefixes: texts(&keys.prefixes),
+            instead: list(keys.instead.iter().map(|(verb, command)| (text(verb), text(command))).collect()),
             form: form(&keys)?,
             verbs: list(verbs),
         })
@@ -529,6 +537,8 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
         ("host_variables", keys.host_variables.is_empty()),
         ("verbs", keys.verbs.is_empty()),
         ("never", keys.never.is_empty()),
+        ("prefixes", keys.prefixes.is_empty()),
+        ("instead", keys.instead.is_empty()),
         ("matches", keys.matches.is_empty()),
         ("differs", keys.differs.is_empty()),
     ];

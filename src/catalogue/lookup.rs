@@ -60,6 +60,42 @@ impl Usage {
         std::iter::once(named(texts)).chain(verb).collect::<Vec<_>>().join(" ")
     }
 
+    /// A command that only reads, to suggest instead of this one.
+    pub fn instead(&self, texts: &[&str]) -> Option<&'static str> {
+        let value = self.program.value.unwrap_or_default();
+        let words: Vec<&str> = Scanner::new(texts, self.start, &value)
+            .filter_map(|item| match item {
+                Item::Positional(index) => texts.get(index).copied(),
+                _ => None,
+            })
+            .take(LONGEST_VERB)
+            .collect();
+        let begins =
+            |verb: &str| verb.split(' ').zip(&words).filter(|(wanted, word)| wanted == *word).count();
+        let is = |verb: &str| verb == "*" || begins(verb) == verb.split(' ').count();
+        let found = self.program.instead.iter().filter(|(verb, _)| is(verb));
+        found.max_by_key(|(verb, _)| if *verb == "*" { 0 } else { verb.len() }).map(|(_, command)| *command)
+    }
+
+    /// The program and its verb for a sentence. A verb that is not listed is the first word, if it is plain.
+    pub fn named(&self, texts: &[&str]) -> String {
+        let written = self.written(texts);
+        if self.rest > self.start || self.program.verbs.is_empty() {
+            return written;
+        }
+        let value = self.program.value.unwrap_or_default();
+        let first = Scanner::new(texts, self.start, &value).find_map(|item| match item {
+            Item::Positional(index) => texts.get(index).copied(),
+            _ => None,
+        });
+        let is_plain =
+            |word: &&str| word.len() <= 20 && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        match first.filter(is_plain) {
+            Some(verb) => format!("{written} {verb}"),
+            None => written,
+        }
+    }
+
     /// Whether options before the verb count as if they stood after it.
     pub fn is_mixed(&self) -> bool {
         self.form.value.is_none()

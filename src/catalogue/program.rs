@@ -84,6 +84,10 @@ pub struct Program {
     pub verbs: List<VerbForm>,
     /// Rules of `policy.never` that hold for it.
     pub never: List<Denial>,
+    /// Beginnings of its commands, after the name, that change something in any case.
+    pub prefixes: List<&'static str>,
+    /// Commands that only read, by the words of the command that they replace; `*` stands for all others.
+    pub instead: List<(&'static str, &'static str)>,
 }
 
 /// A subcommand.

@@ -54,7 +54,15 @@ pub fn effect_objections(
 /// What a tool without a shell does to the world; `None` for one that carries out an action.
 pub fn tool_effect(tool: &ToolCall, header: &PolicyHeader, environment: &Environment) -> Option<PartEffect> {
     let part = |text: String, effect, why| {
-        Some(PartEffect { form: text.clone(), text, whereabouts: String::new(), hosts: vec![], effect, why })
+        Some(PartEffect {
+            form: text.clone(),
+            text,
+            whereabouts: String::new(),
+            hosts: vec![],
+            effect,
+            why,
+            instead: None,
+        })
     };
     if let Some(file) = tool.file.as_ref().filter(|file| file.writes) {
         let command = Command::default();

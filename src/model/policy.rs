@@ -141,6 +141,19 @@ impl TierPolicy {
         }
     }
 
+    /// Prefixes of commands that a tier never runs by default: tier 2 restarts a project, and does not take it down.
+    pub fn default_deny(tier: Tier) -> Vec<String> {
+        const DOWN: [&str; 6] = [
+            "docker compose down",
+            "docker-compose down",
+            "podman compose down",
+            "podman-compose down",
+            "nerdctl compose down",
+            "nerdctl-compose down",
+        ];
+        if tier == Tier::Remediate { DOWN.map(str::to_owned).to_vec() } else { vec![] }
+    }
+
     /// The default rights of a tier.
     pub fn default_of(tier: Tier) -> Self {
         use ActionKind::{Notification, PullRequest, Redeployment, Restart};
@@ -156,7 +169,7 @@ impl TierPolicy {
             tools: looking.iter().chain(changing).map(|tool| (*tool).to_owned()).collect(),
             allow: allow.to_vec(),
             effects: Self::default_effects(tier),
-            deny: vec![],
+            deny: Self::default_deny(tier),
             deadline: Window::minutes(minutes),
             prompt: None,
         }

@@ -1,7 +1,7 @@
 //! A dry run changes nothing: what would be done is denied, and told.
 
 use super::effect::PartEffect;
-use super::tier::{describe, in_words, is_handover};
+use super::tier::{describe, in_words, instead, is_handover};
 use crate::model::action::ActionKind;
 use crate::model::effect::Effect;
 use crate::model::verdict::{Reason, ResolvedAction};
@@ -10,23 +10,23 @@ use crate::model::verdict::{Reason, ResolvedAction};
 pub fn objections(actions: &[ResolvedAction]) -> Vec<Reason> {
     // What nobody may do is denied for its own reason.
     let acting = actions.iter().filter(|action| action.action.kind != ActionKind::Forbidden);
-    acting.map(|action| reason(&format!("{} is not carried out", describe(action)))).collect()
+    acting.map(|action| reason(&format!("{} is not carried out", describe(action)), "")).collect()
 }
 
 /// The objections to parts of a command that are not known to only read.
 pub fn effect_objections(parts: &[PartEffect]) -> Vec<Reason> {
     let more = parts.iter().filter(|part| matches!(part.effect, Effect::Changes | Effect::Unknown));
     let mut reasons: Vec<Reason> =
-        more.filter(|part| !is_handover(part)).map(|part| reason(&in_words(part))).collect();
+        more.filter(|part| !is_handover(part)).map(|part| reason(&in_words(part), &instead(part))).collect();
     reasons.dedup();
     reasons
 }
 
-fn reason(what: &str) -> Reason {
+fn reason(what: &str, instead: &str) -> Reason {
     Reason {
         rule: "dry_run",
         text: format!(
-            "Dry run (CLAUDEOPS_DRY_RUN): {what}. Say in the report what you would have done, and go on."
+            "Dry run (CLAUDEOPS_DRY_RUN): {what}. {instead}Say in the report what you would have done, and go on."
         ),
     }
 }

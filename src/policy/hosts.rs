@@ -41,11 +41,16 @@ pub fn objections(
     policy: &Policy,
     tier: Option<Tier>,
 ) -> Vec<Reason> {
-    if policy.hosts == HostsAllowed::Any || inventory.hosts.is_empty() || tier.is_none() {
+    let Some(rights) = tier.map(|tier| policy.tier(tier)) else { return vec![] };
+    if policy.hosts == HostsAllowed::Any || inventory.hosts.is_empty() {
         return vec![];
     }
-    let changing = parts.iter().filter(|part| part.effect != Effect::Reads).flat_map(|part| &part.hosts);
-    let acting = actions.iter().filter(|action| !action.action.via.iter().any(|via| via == "ansible"));
+    // What the tier denies needs no second reason.
+    let changes = |part: &&PartEffect| part.effect != Effect::Reads && rights.effects.contains(&part.effect);
+    let changing = parts.iter().filter(changes).flat_map(|part| &part.hosts);
+    let acting = actions.iter().filter(|action| {
+        rights.allow.contains(&action.action.kind) && !action.action.via.iter().any(|via| via == "ansible")
+    });
     let mut reasons = Vec::new();
     for host in changing.chain(acting.filter_map(|action| action.host.as_ref())) {
         if is_local(host) || inventory.find_host(host).is_some() {

@@ -4,6 +4,7 @@
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{Does, Form, Program, TargetKind};
 use crate::model::action::ActionKind;
+use crate::model::effect::Effect;
 use crate::model::policy::TierPolicy;
 
 /// The usual forms of commands whose kind of action the tier may not carry out, then what `hosts.yaml` adds.
@@ -24,6 +25,9 @@ pub fn denied(tier: &TierPolicy, catalogue: Catalogue) -> Vec<String> {
             for verb in program.verbs.iter().filter(|verb| is_denied(&verb.form)) {
                 let paths = verb.paths.iter().filter(|path| !path.iter().any(|word| word.contains('*')));
                 paths.for_each(|path| add(format!("{name} {}", path.join(" "))));
+            }
+            if !tier.effects.contains(&Effect::Changes) {
+                program.prefixes.iter().for_each(|prefix| add(format!("{name} {prefix}")));
             }
         }
     }
@@ -57,13 +61,20 @@ mod tests {
     fn a_tier_is_denied_the_usual_forms_of_the_kinds_that_it_may_not_carry_out() {
         let of = |tier| denied(&TierPolicy::default_of(tier), Catalogue::default());
         let [one, two, three] = Tier::ALL.map(of);
-        for prefix in
-            ["docker restart", "podman compose up", "apprise", "gh pr create", "helm3 upgrade", "oc scale"]
-        {
+        for prefix in [
+            "docker restart",
+            "podman compose up",
+            "apprise",
+            "gh pr create",
+            "helm3 upgrade",
+            "oc scale",
+            "git push",
+        ] {
             assert!(one.contains(&prefix.to_owned()), "{prefix}: {one:?}");
         }
         assert!(one.iter().all(|prefix| !prefix.contains('*') && !prefix.starts_with("curl")), "{one:?}");
         assert!(two.contains(&"ansible-playbook".to_owned()) && !two.contains(&"docker restart".to_owned()));
+        assert!(two.contains(&"docker compose down".to_owned()) && !two.contains(&"git push".to_owned()));
         assert_eq!(three, [""; 0]);
     }
 

@@ -1,6 +1,6 @@
 //! Who may do what: the rights of the tier that the session runs at.
 
-use super::effect::PartEffect;
+use super::effect::{PartEffect, Why};
 use super::pattern::{self, Pattern};
 use crate::model::action::ActionKind;
 use crate::model::effect::Effect;
@@ -50,7 +50,13 @@ pub fn effect_objections(
     for part in denied.filter(|part| !is_handover(part)) {
         let higher = std::iter::successors(tier.above(), |tier| tier.above())
             .find(|higher| effects(*higher).contains(&part.effect));
-        let text = format!("Tier {} only reads, and {}. {}", tier.number(), in_words(part), way_out(higher));
+        let text = format!(
+            "Tier {} only reads, and {}. {}{}",
+            tier.number(),
+            in_words(part),
+            instead(part),
+            way_out(higher)
+        );
         let reason = Reason { rule: "effect", text };
         if !reasons.contains(&reason) {
             reasons.push(reason);
@@ -67,7 +73,13 @@ pub fn in_words(part: &PartEffect) -> String {
     let verdict =
         if part.effect == Effect::Changes { "changes something" } else { "is not known to only read" };
     let comma = if part.whereabouts.is_empty() { "" } else { "," };
-    format!("{subject}{}{comma} {verdict}: {}", part.whereabouts, part.why)
+    let why = if part.why == Why::Stated { String::new() } else { format!(": {}", part.why) };
+    format!("{subject}{}{comma} {verdict}{why}", part.whereabouts)
+}
+
+/// The suggestion of a command that only reads; empty if the catalogue has none.
+pub fn instead(part: &PartEffect) -> String {
+    part.instead.map(|command| format!("To look only, use `{command}`. ")).unwrap_or_default()
 }
 
 /// A hand-over in the command itself is how a tier passes on what it may not do.

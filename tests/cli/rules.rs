@@ -283,6 +283,40 @@ fn a_tool_of_an_mcp_server_is_counted_like_a_command() {
 }
 
 #[test]
+fn tier_2_takes_no_compose_project_down() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "2");
+    for command in
+        ["ssh ie01 'docker compose -p media down'", "docker-compose -f x.yml down --remove-orphans"]
+    {
+        let reason = denied(&sandbox.before("t1", command));
+        assert!(reason.contains("down`") && reason.contains("Tier 3 may"), "{reason}");
+    }
+    passes(&sandbox.before("t2", "docker compose -p media restart"));
+    passes(&sandbox.with("CLAUDEOPS_TIER", "3").before("t3", "docker compose -p media down"));
+}
+
+#[test]
+fn a_denial_suggests_the_command_that_only_reads() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "1");
+    for (command, suggested) in [
+        (
+            "kubectl -n media apply -f x.yaml",
+            "`kubectl apply` changes something. To look only, use `kubectl diff -f FILE`.",
+        ),
+        ("sudo terraform -chdir=x apply", "To look only, use `terraform plan`."),
+        ("crontab -r", "To look only, use `crontab -l`."),
+    ] {
+        let reason = denied(&sandbox.before("t1", command));
+        assert!(reason.contains(suggested), "{reason}");
+    }
+    let sandbox = sandbox.with("CLAUDEOPS_DRY_RUN", "true");
+    assert!(
+        denied(&sandbox.before("t2", "git push origin x"))
+            .contains("To look only, use `git log @{u}..`. Say in")
+    );
+}
+
+#[test]
 fn a_tool_is_held_to_its_tier() {
     let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "1").with("CLAUDEOPS_HOSTS", "hosts.yaml");
     sandbox.write("hosts.yaml", TOOLS);

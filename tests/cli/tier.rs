@@ -25,8 +25,17 @@ fn tier_one_has_no_tool_that_writes_and_every_action_is_denied_by_its_beginning(
     assert_eq!(value(&arguments, "--permission-mode").as_deref(), Some("dontAsk"));
     assert_eq!(value(&arguments, "--model").as_deref(), Some("haiku"));
     let denied = value(&arguments, "--disallowedTools").unwrap();
-    for prefix in ["docker restart", "docker compose up", "systemctl restart", "ansible-playbook", "apprise"]
-    {
+    for prefix in [
+        "docker restart",
+        "docker compose up",
+        "docker compose pull",
+        "systemctl restart",
+        "ansible-playbook",
+        "helm upgrade",
+        "git push",
+        "git commit",
+        "apprise",
+    ] {
         assert!(denied.split(',').any(|rule| rule == format!("Bash({prefix}:*)")), "{prefix}: {denied}");
     }
 }
@@ -35,7 +44,14 @@ fn tier_one_has_no_tool_that_writes_and_every_action_is_denied_by_its_beginning(
 fn a_higher_tier_is_denied_only_what_it_may_not_do() {
     let sandbox = Sandbox::new();
     let denied = value(&lines(&sandbox, &["tier", "2", "--args"]), "--disallowedTools").unwrap();
-    assert!(denied.contains("Bash(ansible-playbook:*)") && !denied.contains("docker"), "{denied}");
+    for (prefix, is_denied) in [
+        ("ansible-playbook", true),
+        ("docker compose down", true),
+        ("docker restart", false),
+        ("git push", false),
+    ] {
+        assert_eq!(denied.contains(&format!("Bash({prefix}:*)")), is_denied, "{prefix}: {denied}");
+    }
     assert_eq!(value(&lines(&sandbox, &["tier", "3", "--args"]), "--disallowedTools"), None);
 }
 

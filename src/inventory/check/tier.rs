@@ -24,7 +24,7 @@ pub fn check(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
     if let Some(effects) = wire.effects {
         slot.effects = effects.into_iter().map(Into::into).collect();
     }
-    slot.deny = wire.deny.iter().map(check_prefix).collect::<Checked<_>>()?;
+    slot.deny.extend(wire.deny.iter().map(check_prefix).collect::<Checked<Vec<_>>>()?);
     if let Some(deadline) = wire.deadline {
         slot.deadline = check_duration(&deadline)?;
     }

@@ -18,7 +18,7 @@ const MOST_LINES: usize = 8;
 const END: &str = "\"domain\"";
 
 /// The part of a compiled policy that is enforced on every command, including those without an action.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyHeader {
     /// The tier that the files are rendered for, if any.
     pub tier: Option<Tier>,
@@ -28,6 +28,13 @@ pub struct PolicyHeader {
     pub deny: [Vec<String>; 3],
     /// What commands of tiers 1, 2 and 3 may do where they carry out no action, in this order; `None`: the defaults.
     pub effects: Option<[Vec<Effect>; 3]>,
+}
+
+impl Default for PolicyHeader {
+    fn default() -> Self {
+        let deny = Tier::ALL.map(TierPolicy::default_deny);
+        Self { tier: None, rules: Rules::default(), deny, effects: None }
+    }
 }
 
 impl From<Compiled> for PolicyHeader {

@@ -65,7 +65,7 @@ pub struct TierWire {
     pub allow: Option<Vec<KindWire>>,
     /// What commands may do where they carry out no action: `reads`, `changes` (known to change something), `unknown` (not proved to read). Default: `[reads]` at tier 1, all of them at tiers 2 and 3.
     pub effects: Option<Vec<EffectWire>>,
-    /// Command prefixes that are denied, in addition to those that follow from `allow`.
+    /// Command prefixes that are denied, in addition to those that follow from `allow` and, at tier 2, to `docker compose down` under all its names.
     #[serde(default)]
     pub deny: Vec<Spanned<String>>,
     /// Maximum duration of a session. Defaults of tiers 1, 2 and 3: `30m`, `45m`, `1h`.

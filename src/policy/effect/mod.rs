@@ -51,6 +51,7 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
             hosts: hosts::named(command, usage.as_ref(), &texts),
             effect,
             why,
+            instead: usage.and_then(|usage| usage.instead(&texts)),
         }
     };
     let unread = |text: String| PartEffect {
@@ -60,6 +61,7 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
         hosts: vec![],
         effect: Effect::Unknown,
         why: Why::Unread,
+        instead: None,
     };
     script.visit(|node| match node {
         Node::Command(command) => parts.push(of(command, false)),
@@ -77,7 +79,7 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
 fn form(command: &Command, usage: Option<&Usage>, texts: &[&str]) -> String {
     let known = command.words.first().is_some_and(|word| word.known().is_some());
     match usage {
-        Some(usage) if known => usage.written(texts),
+        Some(usage) if known => usage.named(texts),
         _ if known => texts.first().map_or("", |name| base_name(name)).to_owned(),
         _ => String::new(),
     }

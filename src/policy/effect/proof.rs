@@ -21,6 +21,8 @@ pub struct PartEffect {
     pub effect: Effect,
     /// The reason.
     pub why: Why,
+    /// A command that only reads, to suggest instead.
+    pub instead: Option<&'static str>,
 }
 
 /// Where commands may write without changing anything that matters: globs of absolute paths.

@@ -50,7 +50,7 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stated => f.write_str("the catalogue states it"),
+            Self::Stated => f.write_str("from the catalogue of programs"),
             Self::RunsPart => f.write_str("it runs the command below it"),
             Self::Acts(Some(ActionKind::Forbidden)) => f.write_str("it is always denied"),
             Self::Acts(Some(kind)) => write!(f, "it is a {}", kind.as_str().replace('_', " ")),
