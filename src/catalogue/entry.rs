@@ -350,6 +350,7 @@ enum FilesWire {
     Search,
     Engine,
     WorkingTree,
+    Rights,
     Sqlite,
     InCode,
 }
@@ -846,6 +847,7 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
             FilesWire::Search => FileHow::Search,
             FilesWire::Engine => FileHow::Engine,
             FilesWire::WorkingTree => FileHow::WorkingTree,
+            FilesWire::Rights => FileHow::Rights,
             FilesWire::Sqlite => FileHow::Sqlite,
             FilesWire::InCode => FileHow::InCode,
         }),

@@ -489,6 +489,8 @@ pub enum FileHow {
     Engine,
     /// Everything in the working directory is written.
     WorkingTree,
+    /// Who may use a file, or a folder and with it everything below it.
+    Rights,
     /// A database, by its SQL.
     Sqlite,
     /// The files that the code names.

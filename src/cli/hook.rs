@@ -77,11 +77,11 @@ fn after_defect(event: Option<&str>, on_failure: OnFailure) -> (u8, &'static str
 
 fn serve_stdin(event: Option<&str>) -> u8 {
     let mut stdin = Vec::new();
-    if let Err(error) = std::io::stdin().lock().read_to_end(&mut stdin) {
-        complain(format_args!("hook input cannot be read ({error}); nothing was checked"));
-        return OK;
-    }
-    let answer = hook::serve(&stdin, event, &Environment::of_process(), Utc::now());
+    let environment = Environment::of_process();
+    let answer = match std::io::stdin().lock().read_to_end(&mut stdin) {
+        Ok(_) => hook::serve(&stdin, event, &environment, Utc::now()),
+        Err(error) => hook::unreadable(&error.to_string(), event, &environment, Utc::now()),
+    };
     complain_all(&answer.warnings);
     print(&answer.stdout);
     match answer.denial {

@@ -8,6 +8,7 @@ pub mod hooks;
 mod network;
 mod state;
 
+use crate::model::policy::OnFailure;
 pub use examined::Examined;
 pub use finding::{Condition, Finding};
 pub use guard_files::project_in_force;
@@ -41,13 +42,20 @@ fn policy(examined: &Examined<'_>) -> Finding {
             let (what, remedy) = warning.split_once("; ").unwrap_or((&warning, "run `opsctl render`"));
             Finding::failed("policy", what, remedy)
         }
-        None => Finding::ok(
-            "policy",
-            format!(
-                "{} hosts, {} services",
-                installation.inventory.hosts.len(),
-                installation.inventory.services.len()
-            ),
-        ),
+        None => {
+            let (hosts, services) =
+                (installation.inventory.hosts.len(), installation.inventory.services.len());
+            let what = format!("{hosts} hosts, {services} services");
+            match installation.policy.on_failure {
+                OnFailure::Closed => Finding::ok("policy", what),
+                OnFailure::Open => Finding::warning(
+                    "policy",
+                    format!(
+                        "{what}; on_failure is open, so actions run uncounted while the ledger cannot be used"
+                    ),
+                    "set `policy: {on_failure: closed}` in hosts.yaml, and run `opsctl render`",
+                ),
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::acting::{ActingCall, read};
 use super::{judge, screen};
 use crate::model::effect::Effect;
 use crate::model::event::{HookCall, ToolCall};
+use crate::model::policy::OnFailure;
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::{dry_run, hosts, modes};
@@ -64,7 +65,7 @@ pub fn explain<'a>(
     always: bool,
 ) -> Explanation<'a> {
     let mut warnings = Vec::new();
-    if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() {
+    if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() && !tool.is_unreadable {
         return Explanation {
             script: Script::default(),
             complaints: vec![],
@@ -99,6 +100,12 @@ pub fn explain<'a>(
             policy,
             acting.tier,
         ));
+        if tool.is_unreadable {
+            match policy.on_failure {
+                OnFailure::Open => warnings.push(Warning::UnreadableCommand),
+                OnFailure::Closed => acting.objections.push(judge::unreadable()),
+            }
+        }
         if environment.dry_run {
             acting.objections.extend(dry_run::objections(&acting.actions));
         }

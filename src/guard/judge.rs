@@ -27,6 +27,16 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut 
         return verdict;
     }
     let (file, file_error) = cooldown_file(acting, environment);
+    if let Some(error) = file_error.as_ref().filter(|error| spoils_history(error, acting)) {
+        let verdict = without_ledger(acting, &keys, &file, environment);
+        if verdict != Verdict::Silent {
+            return verdict;
+        }
+        return match usage(&keys, &acting.installation.policy, environment, acting.now) {
+            Ok(_) => fail_closed(acting, error, environment, warnings),
+            Err(error) => fail_closed(acting, &error, environment, warnings),
+        };
+    }
     match with_ledger(acting, &keys, &file, environment, warnings) {
         Ok(verdict) => {
             warnings.extend(file_error.map(Warning::from));
@@ -59,6 +69,11 @@ pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mu
     };
     merge_cooldown_file(&mut snapshot, &keys, &file);
     let verdict = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict;
+    if let Some(error) = file_error.as_ref().filter(|error| spoils_history(error, acting))
+        && verdict == Verdict::Silent
+    {
+        return Verdict::Deny(vec![failed_closed(error, &acting.evidence())]);
+    }
     match error {
         None => {
             // That the file does not exist yet is no problem for an operator who asks.
@@ -186,30 +201,58 @@ fn on_failure(
     environment: &Environment,
     warnings: &mut Vec<Warning>,
 ) -> Verdict {
-    let actions = acting.evidence();
-    let report = |way: &str, verdict, text: &dyn Display| {
-        let decision = UnrecordedDecision { verdict, actions: &actions, services: audit::services(acting) };
-        let message = format!("Guard failed {way}: {text}");
-        failures::report(environment, acting.id.session, &message, Some(decision), acting.now)
-    };
     match acting.installation.policy.on_failure {
         OnFailure::Open => {
-            let warning = Warning::RunsUncounted { error, actions: actions.clone() };
-            let unsent = report("open", "fail-open", &warning);
+            let warning = Warning::RunsUncounted { error, actions: acting.evidence() };
+            let unsent = report(acting, "open", &warning, environment);
             warnings.push(warning);
             warnings.extend(unsent);
             Verdict::Silent
         }
-        OnFailure::Closed => {
-            let reason = failed_closed(&error, &actions);
-            warnings.extend(report("closed", "fail-closed", &reason.text));
-            Verdict::Deny(vec![reason])
-        }
+        OnFailure::Closed => fail_closed(acting, &error, environment, warnings),
     }
 }
 
+/// Denies actions that cannot be counted, and notifies the operators.
+fn fail_closed(
+    acting: &ActingCall<'_>,
+    error: &dyn Display,
+    environment: &Environment,
+    warnings: &mut Vec<Warning>,
+) -> Verdict {
+    let reason = failed_closed(error, &acting.evidence());
+    warnings.extend(report(acting, "closed", &reason.text, environment));
+    Verdict::Deny(vec![reason])
+}
+
+/// Records that the guard failed `open` or `closed`, and notifies the operators.
+fn report(
+    acting: &ActingCall<'_>,
+    way: &str,
+    text: &dyn Display,
+    environment: &Environment,
+) -> Option<Warning> {
+    let (verdict, actions) = (format!("fail-{way}"), acting.evidence());
+    let decision =
+        UnrecordedDecision { verdict: &verdict, actions: &actions, services: audit::services(acting) };
+    let message = format!("Guard failed {way}: {text}");
+    failures::report(environment, acting.id.session, &message, Some(decision), acting.now)
+}
+
+/// Whether a `cooldown.json` that cannot be read stops the actions: `policy.on_failure` is closed, and the file is there.
+fn spoils_history(error: &CooldownFileError, acting: &ActingCall<'_>) -> bool {
+    acting.installation.policy.on_failure == OnFailure::Closed
+        && !matches!(error, CooldownFileError::Missing(_) | CooldownFileError::Empty(_))
+}
+
+/// The denial of a call whose command is not a text.
+pub fn unreadable() -> Reason {
+    let text = "Denied: the command of this call is not a text, so it cannot be checked, and policy.on_failure is closed. Write the command as one string.";
+    Reason { rule: "on_failure", text: text.to_owned() }
+}
+
 /// The denial of actions that cannot be counted.
-fn failed_closed(error: &LedgerError, actions: &str) -> Reason {
+fn failed_closed(error: &dyn Display, actions: &str) -> Reason {
     let text = format!(
         "Denied: {error}, so `{actions}` cannot be counted, and policy.on_failure is closed. Report it; an operator has to check the state folder."
     );

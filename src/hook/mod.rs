@@ -21,19 +21,41 @@ mod wake_up;
 
 use chrono::{DateTime, Utc};
 
+use crate::guard::failures::{self, UnrecordedDecision};
 use crate::model::event::{HookCall, HookEvent};
+use crate::model::policy::OnFailure;
 use crate::model::session::Activity;
+use crate::model::verdict::Reason;
 use crate::runtime::environment::Environment;
+use crate::runtime::installation::in_force;
 use crate::runtime::warning::Warning;
 use answer::Answer;
 
-/// Serves one call. Invalid input is reported on stderr and allowed.
+/// Serves one call. `policy.on_failure` applies to invalid input.
 pub fn serve(stdin: &[u8], event: Option<&str>, environment: &Environment, now: DateTime<Utc>) -> Answer {
     let mut answer = match wire::read(stdin, event, environment.session.as_deref()) {
         Ok(call) => handle(&call, environment, now),
-        Err(error) => Answer::allow(vec![Warning::HookInput(error)]),
+        Err(error) => unreadable(&error.to_string(), event, environment, now),
     };
     answer.warnings.splice(0..0, environment.warnings.iter().cloned().map(Warning::from));
+    answer
+}
+
+/// The answer to input that cannot be read: `policy.on_failure` applies before a tool runs.
+pub fn unreadable(error: &str, event: Option<&str>, environment: &Environment, now: DateTime<Utc>) -> Answer {
+    if event != Some("pre-tool-use")
+        || in_force(environment, &mut vec![]).installation.policy.on_failure == OnFailure::Open
+    {
+        return Answer::allow(vec![Warning::HookInput(error.to_owned())]);
+    }
+    let text = format!(
+        "Denied: invalid hook input ({error}), so the call cannot be checked, and policy.on_failure is closed. An operator has to set up the hooks with `opsctl render`."
+    );
+    let decision = UnrecordedDecision { verdict: "fail-closed", actions: "", services: String::new() };
+    let message = format!("Guard failed closed: {text}");
+    let unsent = failures::report(environment, environment.session.as_deref(), &message, Some(decision), now);
+    let mut answer = Answer::deny(&[Reason { rule: "on_failure", text }]);
+    answer.warnings.extend(unsent);
     answer
 }
 

@@ -30,13 +30,13 @@ struct ServiceTimes {
 #[derive(Debug, thiserror::Error)]
 pub enum CooldownFileError {
     /// It does not exist, as is usual before the first action.
-    #[error("no cooldown.json in {0}; counting from the ledger alone")]
+    #[error("no cooldown.json in {0}")]
     Missing(String),
     /// It is empty.
-    #[error("{0} is empty; counting from the ledger alone")]
+    #[error("{0} is empty")]
     Empty(String),
     /// It is larger than [`MAX_BYTES`].
-    #[error("{path} has {bytes} bytes, more than the 4 MiB that are read; counting from the ledger alone")]
+    #[error("{path} has {bytes} bytes, more than the 4 MiB that are read")]
     TooLarge {
         /// The file.
         path: String,
@@ -44,12 +44,10 @@ pub enum CooldownFileError {
         bytes: u64,
     },
     /// It cannot be read.
-    #[error("{0} cannot be read ({1}); counting from the ledger alone")]
+    #[error("{0} cannot be read ({1})")]
     Unreadable(String, std::io::Error),
     /// Its content is invalid, for example truncated.
-    #[error(
-        "{0} is not a cooldown file ({1}); counting from the ledger alone until it is mended or moved away"
-    )]
+    #[error("{0} is not a cooldown file ({1}); mend it or move it away")]
     Malformed(String, serde_json::Error),
 }
 

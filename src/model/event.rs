@@ -172,7 +172,7 @@ pub struct Subagent {
     pub kind: Option<String>,
 }
 
-/// A tool call: the parts that opsctl judges. All are `None` for a tool that it does not.
+/// A tool call: the parts that opsctl judges. All are `None` for a tool that it does not judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolCall {
     /// The client's id of the call, which links the events before and after it.
@@ -183,6 +183,8 @@ pub struct ToolCall {
     pub file: Option<ToolFile>,
     /// The MCP tool and its arguments.
     pub mcp: Option<McpCall>,
+    /// Whether the input has a form in which no tool of the client is called, such as a command that is a list.
+    pub is_unreadable: bool,
 }
 
 /// A call of an MCP tool.

@@ -21,7 +21,11 @@ pub enum Warning {
     #[error(transparent)]
     Environment(#[from] EnvironmentWarning),
     #[error("invalid hook input ({0}); the call is allowed unchecked: set up the hooks with `opsctl render`")]
-    HookInput(serde_json::Error),
+    HookInput(String),
+    #[error(
+        "the command of this call is not a text; it is allowed unchecked, since policy.on_failure is open"
+    )]
+    UnreadableCommand,
     #[error(transparent)]
     Command(#[from] Complaint),
 
@@ -34,7 +38,7 @@ pub enum Warning {
 
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    #[error(transparent)]
+    #[error("{0}; counting from the ledger alone")]
     CooldownFile(#[from] CooldownFileError),
     #[error(transparent)]
     CooldownEdit(#[from] EditError),

@@ -63,6 +63,13 @@ fn a_field_more_or_less_or_of_another_type_breaks_nothing() {
             for other in [json!(null), json!([1, {}])] {
                 let mut changed = input.clone();
                 changed[&field] = other;
+                if (event.as_str(), field.as_str()) == ("pre-tool-use", "tool_input")
+                    && changed[&field].is_array()
+                {
+                    let run = sandbox.hook(&event, &changed);
+                    assert!(run.code == Some(0) && run.stderr.contains("is not a text"), "{run:?}");
+                    continue;
+                }
                 served(&sandbox.hook(&event, &changed), &format!("{event} with another {field}"));
             }
         }

@@ -323,8 +323,6 @@ fn input_of_another_shape_passes_in_silence() {
     for input in [
         json!({}),
         json!({"tool_input": null}),
-        json!({"tool_input": "docker restart jellyfin"}),
-        json!({"tool_input": {"command": 7}}),
         json!({"tool_input": {"file_path": "/x", "content": "docker restart jellyfin"}}),
         json!({"hook_event_name": "SomethingNew", "tool_input": {"command": "docker restart jellyfin"}}),
     ] {
@@ -333,6 +331,58 @@ fn input_of_another_shape_passes_in_silence() {
         let run = sandbox.opsctl(&event, input.to_string().as_bytes());
         assert_eq!(run, Run { code: Some(0), stdout: String::new(), stderr: String::new() }, "{input}");
     }
+}
+
+#[test]
+fn input_that_cannot_be_read_is_allowed_or_denied_as_on_failure_says() {
+    let open = Sandbox::new();
+    let closed = Sandbox::new().with("CLAUDEOPS_HOSTS", "hosts.yaml");
+    closed.write("hosts.yaml", "policy: {on_failure: closed}\n");
+    for (input, message) in [
+        (r#"{"tool_input": "docker restart jellyfin"}"#, "is not a text"),
+        (r#"{"tool_input": {"command": 7}}"#, "is not a text"),
+        (r#"{"tool_input": {"command": ["docker", "restart", "jellyfin"]}}"#, "is not a text"),
+        (r#"{"tool_input": {"command": {"x": "docker restart jellyfin"}}}"#, "is not a text"),
+        ("docker restart jellyfin", "invalid hook input"),
+        (r#"{"tool_input": {"command": "docker"#, "invalid hook input"),
+        ("", "invalid hook input"),
+        ("[]", "invalid hook input"),
+    ] {
+        let run = open.opsctl(&["hook", "pre-tool-use"], input.as_bytes());
+        assert!(run.code == Some(0) && run.stdout.is_empty(), "{input}: {run:?}");
+        assert!(run.stderr.contains(message) && run.stderr.lines().count() == 1, "{input}: {run:?}");
+        let reason = denied(&closed.opsctl(&["hook", "pre-tool-use"], input.as_bytes()));
+        assert!(
+            reason.contains(message) && reason.contains("policy.on_failure is closed"),
+            "{input}: {reason}"
+        );
+        // After a tool there is nothing left to deny.
+        assert_eq!(closed.opsctl(&["hook", "post-tool-use"], input.as_bytes()).code, Some(0), "{input}");
+    }
+    let input = r#"{"tool_name": "mcp__shell__run", "tool_input": {"command": ["ls"]}}"#;
+    passes(&closed.opsctl(&["hook", "pre-tool-use"], input.as_bytes()));
+    // The next hook that can use the ledger records the failures.
+    passes(&closed.before("t1", "docker restart jellyfin"));
+    passes(&closed.after("t1", "docker restart jellyfin"));
+    let recorded = closed
+        .sql("SELECT count(*) FROM events WHERE message LIKE 'Guard failed closed: %invalid hook input%'");
+    assert_eq!(recorded, "4");
+    let at_tier_1 = Sandbox::new().with("CLAUDEOPS_TIER", "1");
+    let input = r#"{"tool_input": {"command": ["docker", "restart", "jellyfin"]}}"#;
+    let reason = denied(&at_tier_1.opsctl(&["hook", "pre-tool-use"], input.as_bytes()));
+    assert!(reason.starts_with("Tier 1 only reads"), "{reason}");
+}
+
+#[test]
+fn a_cooldown_file_that_cannot_be_read_denies_actions_where_on_failure_is_closed() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_HOSTS", "hosts.yaml");
+    sandbox.write("hosts.yaml", "policy: {on_failure: closed}\n");
+    sandbox.write("cooldown.json", "{\"services\": {");
+    let reason = denied(&sandbox.before("t1", "docker restart jellyfin"));
+    assert!(reason.contains("cooldown.json") && reason.contains("policy.on_failure is closed"), "{reason}");
+    passes(&sandbox.before("t2", "docker ps"));
+    std::fs::remove_file(sandbox.path("cooldown.json")).unwrap();
+    passes(&sandbox.before("t3", "docker restart jellyfin"));
 }
 
 #[test]

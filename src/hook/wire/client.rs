@@ -44,7 +44,9 @@ pub fn read(text: &str, event: Option<&str>) -> Result<HookCall, serde_json::Err
     let name = named.or(wire.hook_event_name.0).unwrap_or_default();
     let file = wire.tool_input.take_file();
     let mcp = wire.tool_name.0.filter(|name| name.starts_with("mcp__")).map(|tool| mcp::call(tool, text));
-    let call = ToolCall { id: wire.tool_use_id.0, command: wire.tool_input.command, file, mcp };
+    let ToolFields { command, is_unreadable, .. } = wire.tool_input;
+    let is_unreadable = is_unreadable && mcp.is_none();
+    let call = ToolCall { id: wire.tool_use_id.0, command, file, mcp, is_unreadable };
     let event = match name.as_str() {
         "PreToolUse" if session_state => session_events::event(&name, text),
         "PreToolUse" => HookEvent::PreToolUse(call),

@@ -19,6 +19,11 @@ pub trait Lenient: Default {
         Self::default()
     }
 
+    /// From a number or a list.
+    fn from_other() -> Self {
+        Self::default()
+    }
+
     /// From an object.
     fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
@@ -53,20 +58,20 @@ impl<'de, T: Lenient> Visitor<'de> for AnyValue<T> {
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<T, E> {
-        Ok(T::default())
+        Ok(T::from_other())
     }
 
     fn visit_u64<E>(self, _: u64) -> Result<T, E> {
-        Ok(T::default())
+        Ok(T::from_other())
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<T, E> {
-        Ok(T::default())
+        Ok(T::from_other())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<T, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(T::default())
+        Ok(T::from_other())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {

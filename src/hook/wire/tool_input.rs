@@ -12,6 +12,8 @@ use crate::model::event::ToolFile;
 pub struct ToolFields {
     /// The shell command.
     pub command: Option<String>,
+    /// Whether the command, or the whole input, has a form that no tool of the client has.
+    pub is_unreadable: bool,
     /// Whether the tool was interrupted.
     pub interrupted: bool,
     /// `file_path` or `notebook_path`: a file that is opened.
@@ -56,12 +58,62 @@ impl ToolFields {
     }
 }
 
+/// A shell command.
+#[derive(Default)]
+enum Command {
+    #[default]
+    Missing,
+    Text(String),
+    Unreadable,
+}
+
+impl Lenient for Command {
+    fn from_text(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+
+    fn from_flag(_: bool) -> Self {
+        Self::Unreadable
+    }
+
+    fn from_other() -> Self {
+        Self::Unreadable
+    }
+
+    fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Self::Unreadable)
+    }
+}
+
+impl<'de> Deserialize<'de> for Command {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        any(deserializer)
+    }
+}
+
 impl Lenient for ToolFields {
+    fn from_text(_: &str) -> Self {
+        Self { is_unreadable: true, ..Self::default() }
+    }
+
+    fn from_flag(_: bool) -> Self {
+        Self { is_unreadable: true, ..Self::default() }
+    }
+
+    fn from_other() -> Self {
+        Self { is_unreadable: true, ..Self::default() }
+    }
+
     fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
         let mut fields = Self::default();
         while let Some(key) = object.next_key()? {
             match key {
-                Key::Command => fields.command = object.next_value::<Text>()?.0,
+                Key::Command => match object.next_value()? {
+                    Command::Missing => {}
+                    Command::Text(command) => fields.command = Some(command),
+                    Command::Unreadable => fields.is_unreadable = true,
+                },
                 Key::Interrupted => fields.interrupted = object.next_value::<Flag>()?.0,
                 Key::FilePath => fields.file = object.next_value::<Text>()?.0,
                 Key::Path => fields.path = object.next_value::<Text>()?.0,

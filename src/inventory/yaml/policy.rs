@@ -21,7 +21,7 @@ pub struct PolicyWire {
     pub unresolved: Option<UnresolvedWire>,
     /// Hosts that commands of a session with a tier may change: those of `hosts` (`inventory`) or all (`any`). Reading is allowed on every host. Default: `inventory`, and `any` where `hosts` lists none.
     pub hosts: Option<HostsWire>,
-    /// While the ledger, the database of past actions, cannot be used, an action is allowed and reported (`open`) or denied (`closed`). Default: `open`.
+    /// While the ledger, the database of past actions, cannot be used, or when a tool call cannot be read, an action is allowed and reported (`open`) or denied (`closed`). Default: `open`, with a warning of `opsctl doctor`.
     pub on_failure: Option<OnFailureWire>,
     /// Rights of the tiers `1`, `2` and `3`.
     pub tiers: Option<Entries<TierWire>>,

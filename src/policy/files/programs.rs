@@ -196,7 +196,7 @@ fn written(
         return;
     }
     let value: Vec<&str> = value.iter().chain(files.outputs.iter()).copied().collect();
-    let (mut needed, mut deep) = (files.writes_with.is_empty(), false);
+    let (mut needed, mut deep) = (files.writes_with.is_empty(), files.how == Some(FileHow::Rights));
     let mut words = Vec::new();
     for item in Scanner::new(texts, rest, &value) {
         match item {
