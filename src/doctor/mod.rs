@@ -37,25 +37,18 @@ pub fn examine(examined: &Examined<'_>) -> Vec<Finding> {
 
 fn policy(examined: &Examined<'_>) -> Finding {
     let installation = &examined.policy.installation;
-    match examined.warnings.first().map(ToString::to_string) {
-        Some(warning) => {
-            let (what, remedy) = warning.split_once("; ").unwrap_or((&warning, "run `opsctl render`"));
-            Finding::failed("policy", what, remedy)
-        }
-        None => {
-            let (hosts, services) =
-                (installation.inventory.hosts.len(), installation.inventory.services.len());
-            let what = format!("{hosts} hosts, {services} services");
-            match installation.policy.on_failure {
-                OnFailure::Closed => Finding::ok("policy", what),
-                OnFailure::Open => Finding::warning(
-                    "policy",
-                    format!(
-                        "{what}; on_failure is open, so actions run uncounted while the ledger cannot be used"
-                    ),
-                    "set `policy: {on_failure: closed}` in hosts.yaml, and run `opsctl render`",
-                ),
-            }
-        }
+    if let Some(warning) = examined.warnings.first().map(ToString::to_string) {
+        let (what, remedy) = warning.split_once("; ").unwrap_or((&warning, "run `opsctl render`"));
+        return Finding::failed("policy", what, remedy);
+    }
+    let (hosts, services) = (installation.inventory.hosts.len(), installation.inventory.services.len());
+    let what = format!("{hosts} hosts, {services} services");
+    match installation.policy.on_failure {
+        OnFailure::Closed => Finding::ok("policy", what),
+        OnFailure::Open => Finding::warning(
+            "policy",
+            format!("{what}; on_failure is open, so actions run uncounted while the ledger cannot be used"),
+            "set `policy: {on_failure: closed}` in hosts.yaml, and run `opsctl render`",
+        ),
     }
 }

@@ -1,5 +1,7 @@
 //! Assignments to variables.
 
+use std::rc::Rc;
+
 use brush_parser::ast::{Assignment, AssignmentName, AssignmentValue};
 
 use crate::shell::Complaint;
@@ -70,6 +72,9 @@ impl Evaluator {
             }
         };
         let value = self.bounded_array(value);
+        if let (true, Value::Array(items)) = (name == "BASH_ALIASES", &value) {
+            Rc::make_mut(&mut shell.aliases.defined).extend(items.iter().cloned());
+        }
         shell.set(name, value, Origin::Assigned);
         if shell.get(name).is_some_and(|variable| variable.exported) {
             self.export(shell, name);

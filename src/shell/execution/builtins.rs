@@ -13,10 +13,53 @@ use crate::shell::text::{Field, Origin, Unknown, is_known, join};
 /// Builtins whose arguments are assignments.
 pub(crate) const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
+/// Builtins that evaluate the subscripts of array elements in their words, and run the substitutions in these: `let 'a[$(x)]'`.
+const EVALUATING: &[&str] = &[
+    "let",
+    "printf",
+    "test",
+    "[",
+    "read",
+    "unset",
+    "mapfile",
+    "readarray",
+    "wait",
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+];
+
+fn evaluate_subscripts(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
+    // These three evaluate only the name after `-v`.
+    let only_named = matches!(invocation.word(0), Some("printf" | "test" | "["));
+    for (before, field) in invocation.fields.iter().zip(invocation.fields.iter().skip(1)) {
+        let subscript = field.text.split_once('[').map_or("", |(_, rest)| rest);
+        if (subscript.contains("$(") || subscript.contains('`')) && (!only_named || before.text == "-v") {
+            evaluator.here_document(&mut shell.clone(), subscript);
+        }
+    }
+}
+
+/// `compgen` runs functions, commands and the substitutions in a list of words.
+fn complete(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
+    for (option, value) in invocation.fields.iter().zip(invocation.fields.iter().skip(1)) {
+        match option.text.as_str() {
+            "-F" | "-C" => drop(evaluator.run_text(&mut shell.clone(), &value.text)),
+            "-W" => drop(evaluator.here_document(&mut shell.clone(), &value.text)),
+            _ => {}
+        }
+    }
+}
+
 /// Runs a builtin; `None` for any other command.
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -> Option<Ran> {
     let name = invocation.word(0)?;
     let quiet = Some((String::new(), Flow::On));
+    if EVALUATING.contains(&name) {
+        evaluate_subscripts(evaluator, shell, invocation);
+    }
     match name {
         "cd" | "pushd" => change_directory(evaluator, shell, invocation),
         "popd" => shell.cwd = None,
@@ -70,6 +113,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
             *shell = inner;
             return Some((printed, flow));
         }
+        "compgen" => complete(evaluator, shell, invocation),
         "source" | "." => return Some(source(evaluator, shell, invocation)),
         "trap" => trap(evaluator, shell, invocation),
         "exit" | "return" | "break" | "continue" => {

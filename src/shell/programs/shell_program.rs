@@ -19,6 +19,8 @@ pub(crate) fn run(
     let mut command = false;
     let mut from_stdin = false;
     let mut quiet = false;
+    let mut interactive = false;
+    let mut startup_file = None;
     while let Some(word) = invocation.word(at) {
         if word == "--" || word == "-" {
             at += 1;
@@ -26,10 +28,15 @@ pub(crate) fn run(
         }
         if let Some(long) = word.strip_prefix("--") {
             quiet |= matches!(long, "help" | "version");
-            at += if matches!(long, "rcfile" | "init-file") { 2 } else { 1 };
+            if matches!(long, "rcfile" | "init-file") {
+                startup_file = invocation.word(at + 1).map(str::to_owned);
+                at += 1;
+            }
+            at += 1;
         } else if let Some(letters) = word.strip_prefix(['-', '+']) {
             command |= letters.contains('c');
             from_stdin |= letters.contains('s');
+            interactive |= letters.contains('i') && word.starts_with('-');
             // `-n` reads without running.
             quiet |= letters.contains('n') && word.starts_with('-');
             at += if letters.ends_with(['o', 'O']) { 2 } else { 1 };
@@ -40,10 +47,14 @@ pub(crate) fn run(
     let mut inner = shell.child().through(program);
     inner.outlives_exec = fields.iter().take(at).any(|field| field.text == "execfail");
     inner.stdin.clone_from(&invocation.stdin);
+    inner.aliases.enabled |= interactive;
     let label = if command { format!("{program} -c") } else { program.to_owned() };
     if quiet {
         evaluator.leaf(shell, invocation);
         return String::new();
+    }
+    if let Some(script) = startup_file.and_then(|file| evaluator.file_content(shell, &file)) {
+        evaluator.through(shell, invocation, label.clone(), |this| this.run_text(&mut inner, &script));
     }
     let rest = fields.get(at..).unwrap_or_default();
     if command {
