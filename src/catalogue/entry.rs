@@ -346,6 +346,7 @@ enum FilesWire {
     WorkingTree,
     Sqlite,
     InCode,
+    Environment,
 }
 
 /// Recipients of a message.
@@ -838,6 +839,7 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
             FilesWire::WorkingTree => FileHow::WorkingTree,
             FilesWire::Sqlite => FileHow::Sqlite,
             FilesWire::InCode => FileHow::InCode,
+            FilesWire::Environment => FileHow::Environment,
         }),
     };
     // All words read, as stated by `reads: word...`, is more than nothing stated.

@@ -489,6 +489,8 @@ pub enum FileHow {
     Sqlite,
     /// The files that the code names.
     InCode,
+    /// Variables of the environment, which it prints.
+    Environment,
 }
 
 /// A rule of `policy.never` and the words after the program that it denies.

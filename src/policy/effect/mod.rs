@@ -214,7 +214,7 @@ impl Prover<'_> {
         }
         accesses
             .into_iter()
-            .filter(|access| access.touch != Touch::Read)
+            .filter(|access| access.touch.writes())
             .find(|access| !self.is_scratch(&access.path, command))
             .map(|access| access.path)
     }
@@ -306,7 +306,7 @@ impl Prover<'_> {
     /// Whether it is known which files a command writes.
     fn names_a_file(&self, command: &Command) -> bool {
         let accesses = files::accesses(command, true, self.catalogue, self.machine);
-        accesses.iter().any(|access| access.touch != Touch::Read)
+        accesses.iter().any(|access| access.touch.writes())
     }
 
     /// Code of another language on the command line.

@@ -6,6 +6,7 @@
 
 mod access;
 mod code;
+mod environment;
 pub mod guarded;
 mod programs;
 mod remove;
@@ -19,7 +20,7 @@ use super::word_paths::{LocalMachine, WordPaths, text_paths};
 use crate::catalogue::Catalogue;
 use crate::model::rules::Rules;
 use crate::model::verdict::Reason;
-use crate::shell::{Command, Construct, Mode, Node, Script};
+use crate::shell::{Command, Construct, Mode, Node, Script, Word};
 pub use access::{Access, Touch};
 use guarded::{Guarded, Locations};
 
@@ -107,7 +108,34 @@ impl<'a> Lists<'a> {
         self.secret.get_or_init(|| guarded::secret(&(self.locations)(), &self.rules.secret, self.machine))
     }
 
+    /// The objection to printing a variable, or with an empty name to printing all of them.
+    fn printed(&self, name: &str, command: &Command) -> Option<Reason> {
+        let text = if name.is_empty() {
+            let environment = Access::new(Touch::Read, &Word::literal("/proc/self/environ"));
+            let meant = text_paths(&environment.path, false, command, self.machine);
+            guarding(self.secret(), &environment, &meant, false)?;
+            "Secret: the whole environment is not printed, because it holds keys. Print one harmless variable: \
+             `printenv NAME`."
+                .to_owned()
+        } else {
+            let name = format!("${name}");
+            let guards =
+                |guarded: &&Guarded| guarded.scope.holds(false) && glob::matches(&guarded.glob, &name);
+            let found = self.secret().iter().rev().find(guards).filter(|guarded| !guarded.excepted)?;
+            format!(
+                "Secret: the variable `{name}` is not printed (`{}`). Programs may use it: `curl -H \"Authorization: \
+                 Bearer {name}\"`. Whether it is set is shown by `echo ${{{}:+set}}`.",
+                found.glob,
+                name.trim_start_matches('$')
+            )
+        };
+        Some(Reason { rule: "secret", text })
+    }
+
     fn objection(&self, access: &Access, command: &Command) -> Option<Reason> {
+        if access.touch == Touch::Print {
+            return self.printed(&access.path, command);
+        }
         let remote = command.host().is_some();
         let meant = text_paths(&access.path, access.unknown, command, self.machine);
         let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or(&word.text));

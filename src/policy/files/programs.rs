@@ -2,7 +2,7 @@
 
 use super::access::{Access, Touch};
 use super::transfer::{engine, transfer};
-use super::{code, remove, sqlite};
+use super::{code, environment, remove, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
@@ -49,6 +49,7 @@ pub fn accesses(
         Some(FileHow::WorkingTree) => {
             into.push(Access { touch: Touch::WriteAll, path: ".".to_owned(), unknown: false });
         }
+        Some(FileHow::Environment) => environment::accesses(command, program, &texts, value, into),
         _ => {}
     }
     written(command, &files, (rest, value), &texts, into);
@@ -58,7 +59,7 @@ pub fn accesses(
         let mut at = 0;
         into.retain(|access| {
             at += 1;
-            at <= before || access.touch == Touch::Read
+            at <= before || !access.touch.writes()
         });
     }
     if !has(&files.keeps) {
