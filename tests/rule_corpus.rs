@@ -223,6 +223,15 @@ impl LocalMachine for Container {
         Some(vec![])
     }
 
+    fn below(&self, folder: &str, _: bool) -> Option<Vec<String>> {
+        let files: &[&str] = match folder {
+            "/app" => &["/app/README.md", "/app/.env"],
+            "/" => &["/etc/shadow", "/app/.env"],
+            _ => &[],
+        };
+        Some(files.iter().map(|file| (*file).to_owned()).collect())
+    }
+
     fn is_folder(&self, path: &str) -> bool {
         matches!(path, "/app" | "/app/.claude" | "/app/.claude/hooks" | "/state" | "/tmp")
     }

@@ -189,6 +189,10 @@ impl Prover<'_> {
         let own = self.words(command, runs);
         match self.written(command, runs, &own) {
             Some(path) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
+            _ if own.0 == Effect::Reads => {
+                let searched = files::open_search(command, !runs, self.catalogue, self.machine);
+                searched.map_or(own, |folder| (Effect::Unknown, Why::Searches(folder)))
+            }
             _ => own,
         }
     }
@@ -327,9 +331,10 @@ impl Prover<'_> {
         if let Some(proof) = before_verb(usage, texts) {
             return proof;
         }
-        let outputs =
-            usage.form.files.or(usage.program.form.files).map(|files| files.outputs).unwrap_or_default();
-        let valued: Vec<&str> = value.iter().chain(outputs.iter()).copied().collect();
+        let files = usage.form.files.or(usage.program.form.files);
+        let outputs = files.map(|files| files.outputs).unwrap_or_default();
+        let inputs = files.map(|files| files.inputs).unwrap_or_default();
+        let valued: Vec<&str> = value.iter().chain(outputs.iter()).chain(inputs.iter()).copied().collect();
         // Many programs take the options of a verb before it, too.
         let before = texts.get(..usage.rest).unwrap_or_default();
         for item in Scanner::new(before, usage.start, &usage.program.value.unwrap_or_default()) {

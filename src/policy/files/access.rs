@@ -11,6 +11,11 @@ pub enum Touch {
     Write,
     /// The same for everything below it.
     WriteAll,
+    /// It is read if a search finds it: `FOLDER/NAME`, where the name may be a glob, in the folder or anywhere below it.
+    Search {
+        /// Whether files below the folder are found, too.
+        deep: bool,
+    },
     /// It is a variable of the environment that is printed; without a name, all of them.
     Print,
 }

@@ -10,6 +10,7 @@ mod environment;
 pub mod guarded;
 mod programs;
 mod remove;
+mod search;
 mod sqlite;
 mod transfer;
 
@@ -108,6 +109,39 @@ impl<'a> Lists<'a> {
         self.secret.get_or_init(|| guarded::secret(&(self.locations)(), &self.rules.secret, self.machine))
     }
 
+    /// The objection to reading what a search finds.
+    fn found(&self, access: &Access, deep: bool, command: &Command) -> Option<Reason> {
+        let remote = command.host().is_some();
+        let (base, name) = search::parts(access);
+        let folder = text_paths(base, access.unknown, command, self.machine);
+        let guards = |path: &str| {
+            let here = |guarded: &&Guarded| guarded.scope.holds(remote) && glob::matches(&guarded.glob, path);
+            self.secret().iter().rev().find(here).filter(|guarded| !guarded.excepted)
+        };
+        let base = folder.paths.first().map_or("", String::as_str);
+        let asked = names(self.secret()).filter(|secret| search::asks_for(name, secret));
+        let asked =
+            asked.filter(|_| !name.contains(['*', '?']) || guards(&format!("{base}/{name}")).is_none());
+        let mut paths: Vec<String> = asked.map(|secret| format!("{base}/{secret}")).collect();
+        if !name.contains(['*', '?', '[']) {
+            paths = vec![format!("{base}/{name}")];
+        } else if !command.is_elsewhere {
+            let found = folder.paths.iter().filter_map(|path| self.machine.below(path, deep)).flatten();
+            paths.extend(
+                found.filter(|path| glob::matches(name, path.rsplit('/').next().unwrap_or_default())),
+            );
+        }
+        let (path, found) = paths.iter().find_map(|path| Some((path, guards(path)?)))?;
+        let text = format!(
+            "Secret: `{path}`{} is among the files that are read, and is not read (`{}`). What it holds must not \
+             enter this session. Name the files that you need, or leave it out (`grep --exclude='.env*'`, `find ! \
+             -name '.env*'`); `grep -l` lists names only.",
+            command.whereabouts(),
+            found.glob
+        );
+        Some(Reason { rule: "secret", text })
+    }
+
     /// The objection to printing a variable, or with an empty name to printing all of them.
     fn printed(&self, name: &str, command: &Command) -> Option<Reason> {
         let text = if name.is_empty() {
@@ -133,8 +167,10 @@ impl<'a> Lists<'a> {
     }
 
     fn objection(&self, access: &Access, command: &Command) -> Option<Reason> {
-        if access.touch == Touch::Print {
-            return self.printed(&access.path, command);
+        match access.touch {
+            Touch::Print => return self.printed(&access.path, command),
+            Touch::Search { deep } => return self.found(access, deep, command),
+            _ => {}
         }
         let remote = command.host().is_some();
         let meant = text_paths(&access.path, access.unknown, command, self.machine);
@@ -176,6 +212,40 @@ impl<'a> Lists<'a> {
             ),
         })
     }
+}
+
+/// The names of secret files that may be in any folder, as a search may find them.
+fn names(secret: &[Guarded]) -> impl Iterator<Item = String> {
+    let anywhere = secret
+        .iter()
+        .filter(|guarded| !guarded.excepted)
+        .filter_map(|guarded| guarded.glob.strip_prefix("**/"));
+    anywhere.filter(|name| !name.contains('/')).map(|name| name.replace(['*', '?'], ""))
+}
+
+/// The folder of a search that may read secrets, where that cannot be looked at.
+pub fn open_search(
+    command: &Command,
+    inner: bool,
+    catalogue: Catalogue,
+    machine: &dyn LocalMachine,
+) -> Option<String> {
+    let secret: Vec<String> = guarded::SECRET
+        .iter()
+        .filter_map(|(glob, _)| glob.strip_prefix("**/"))
+        .map(|name| name.replace('*', ""))
+        .collect();
+    let secret: Vec<&str> = secret.iter().map(String::as_str).collect();
+    accesses(command, inner, catalogue, machine).into_iter().find_map(|access| {
+        let Touch::Search { deep } = access.touch else { return None };
+        let base = search::parts(&access).0;
+        let folder = text_paths(base, access.unknown, command, machine);
+        let is_seen = !command.is_elsewhere
+            && !folder.paths.is_empty()
+            && folder.paths.iter().all(|path| machine.below(path, deep).is_some());
+        let resolved = folder.paths.first().map_or(base, String::as_str);
+        (!is_seen && !search::is_harmless(&access, resolved, &secret)).then(|| base.to_owned())
+    })
 }
 
 /// The glob that guards what is meant; of several that name a path, the last one decides.

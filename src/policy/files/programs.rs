@@ -2,11 +2,12 @@
 
 use super::access::{Access, Touch};
 use super::transfer::{engine, transfer};
-use super::{code, environment, remove, sqlite};
+use super::{code, environment, remove, search, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{FileHow, Files, Words};
+use crate::catalogue::program::{Check, FileHow, Files, Words};
+use crate::policy::archive::{self, Operation};
 use crate::policy::word_paths::LocalMachine;
 use crate::shell::{Command, Word};
 
@@ -32,15 +33,22 @@ pub fn accesses(
     let rest = usage.as_ref().map_or(1, |usage| usage.rest);
     let value = usage.as_ref().map(Usage::value);
     let value = value.as_deref().unwrap_or_default();
+    named(command, (&files.inputs, Touch::Read), (rest, value), &texts, !inner, into);
     if !inner {
-        return outputs(command, &files, (rest, value), &texts, true, into);
+        return named(command, (&files.outputs, Touch::Write), (rest, value), &texts, true, into);
     }
     let before = into.len();
     let program = crate::catalogue::base_name(&name.text);
     match files.how {
         Some(FileHow::Sqlite) => return sqlite::accesses(command, into),
         Some(FileHow::Copy) => transfer(command, program, &texts, machine, into),
-        Some(FileHow::Archive) => remove::unpack(command, program, &texts, into),
+        Some(FileHow::Archive) => {
+            remove::unpack(command, program, &texts, into);
+            if archive::operation(program, &texts) == Operation::Looks {
+                search::packed(command, &texts, into);
+            }
+        }
+        Some(FileHow::TextSearch) => search::texts_search(&texts, false, into),
         Some(FileHow::Dd) => copied_blocks(command, into),
         Some(FileHow::Downloads) => {
             let value = usage.as_ref().map(crate::catalogue::lookup::Usage::value).unwrap_or_default();
@@ -51,6 +59,10 @@ pub fn accesses(
         }
         Some(FileHow::Environment) => environment::accesses(command, program, &texts, value, into),
         _ => {}
+    }
+    let checks_sql = usage.as_ref().and_then(|usage| usage.form.effect).and_then(|terms| terms.check);
+    if matches!(checks_sql, Some(Check::Sql | Check::SqlWords)) {
+        command.words.iter().skip(rest).chain(&command.stdin).for_each(|word| sqlite::named(word, into));
     }
     written(command, &files, (rest, value), &texts, into);
     let has = |options: &[&str]| usage.as_ref().is_some_and(|usage| has_any(usage, &texts, options));
@@ -63,7 +75,7 @@ pub fn accesses(
         });
     }
     if !has(&files.keeps) {
-        outputs(command, &files, (rest, value), &texts, false, into);
+        named(command, (&files.outputs, Touch::Write), (rest, value), &texts, false, into);
     }
     read(command, &files, rest, &texts, into);
 }
@@ -153,31 +165,33 @@ fn chosen<T>(words: Words, items: &[T]) -> &[T] {
     }
 }
 
-/// The files that options name to be written. The options of a wrapper end where its command begins.
-fn outputs(
+/// The files that these options name. The options of a wrapper end where its command begins.
+fn named(
     command: &Command,
-    files: &Files,
+    (options, touch): (&[&str], Touch),
     (rest, value): (usize, &[&str]),
     texts: &[&str],
     is_wrapper: bool,
     into: &mut Vec<Access>,
 ) {
+    if options.is_empty() {
+        return;
+    }
     // `--archive=` has its file in the same word alone.
-    let is_output = |name: Name<'_>| {
-        name.is_any(&files.outputs)
-            || files
-                .outputs
-                .iter()
-                .filter_map(|option| option.strip_suffix('='))
-                .any(|option| name.is(option))
+    let is_named = |name: Name<'_>| {
+        let attached = options.iter().filter_map(|option| option.strip_suffix('='));
+        name.is_any(options) || attached.into_iter().any(|option| name.is(option))
     };
-    let outputs = files.outputs.iter().filter(|option| !option.ends_with('='));
-    let value: Vec<&str> = value.iter().chain(outputs).copied().collect();
+    let valued = options.iter().filter(|option| !option.ends_with('='));
+    let value: Vec<&str> = value.iter().chain(valued).copied().collect();
     for item in Scanner::new(texts, rest, &value) {
         match item {
-            Item::Option(name, Some(at)) if is_output(name) => {
-                let word = command.words.get(at.index);
-                into.extend(word.map(|word| Access::new(Touch::Write, &word.tail(at.offset))));
+            Item::Option(name, Some(at)) if is_named(name) => {
+                let word = command.words.get(at.index).map(|word| word.tail(at.offset));
+                into.extend(word.map(|word| match touch {
+                    Touch::Read => read_of(&word),
+                    touch => Access::new(touch, &word),
+                }));
             }
             Item::Positional(_) if is_wrapper => return,
             _ => {}
@@ -239,7 +253,10 @@ fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mu
         if text.starts_with('-') && text.len() > 1 {
             skip_next = files.keys.contains(&text);
             let is_key = text.split_once('=').is_some_and(|(name, _)| files.keys.contains(&name));
-            if let Some(equals) = text.find('=').filter(|_| !is_key) {
+            // What a search leaves out is not read.
+            let is_name =
+                ["--exclude", "--include", "--glob", "--ignore"].iter().any(|one| text.starts_with(one));
+            if let Some(equals) = text.find('=').filter(|_| !is_key && !is_name) {
                 into.push(read_of(&word.tail(equals + 1)));
             }
             continue;
@@ -248,6 +265,9 @@ fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mu
     }
     let meant = if first_is_file(files, texts) { &words } else { chosen(files.reads, &words) };
     into.extend(meant.iter().map(|word| read_of(word)));
+    for word in meant {
+        search::printed(word, into);
+    }
 }
 
 /// The file in `x`, `@x`, `name=@x`.
