@@ -331,10 +331,9 @@ impl Prover<'_> {
         if let Some(proof) = before_verb(usage, texts) {
             return proof;
         }
-        let files = usage.form.files.or(usage.program.form.files);
-        let outputs = files.map(|files| files.outputs).unwrap_or_default();
-        let inputs = files.map(|files| files.inputs).unwrap_or_default();
-        let valued: Vec<&str> = value.iter().chain(outputs.iter()).chain(inputs.iter()).copied().collect();
+        let outputs =
+            usage.form.files.or(usage.program.form.files).map(|files| files.outputs).unwrap_or_default();
+        let valued: Vec<&str> = value.iter().chain(outputs.iter()).copied().collect();
         // Many programs take the options of a verb before it, too.
         let before = texts.get(..usage.rest).unwrap_or_default();
         for item in Scanner::new(before, usage.start, &usage.program.value.unwrap_or_default()) {

@@ -42,6 +42,7 @@ pub fn accesses(command: &Command, program: &str, texts: &[&str], value: &[&str]
                 // An empty environment, and what the command adds to it.
                 "env" if letters.contains(&'i') || texts.contains(&"--ignore-environment") => return,
                 "env" => names.clear(),
+                "caddy" if texts.get(1) == Some(&"environ") => names.clear(),
                 "set" if texts.len() > 1 => return,
                 // They declare something, or print functions or arrays.
                 "declare" | "typeset" | "export" if !letters.iter().all(|letter| "pxg".contains(*letter)) => {

@@ -6,7 +6,7 @@ use super::{code, environment, remove, search, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{Check, FileHow, Files, Words};
+use crate::catalogue::program::{Check, FileHow, Files, How, Words};
 use crate::policy::archive::{self, Operation};
 use crate::policy::word_paths::LocalMachine;
 use crate::shell::{Command, Word};
@@ -24,16 +24,19 @@ pub fn accesses(
     let usage = catalogue.usage(&texts, &|_| false);
     let files = usage.as_ref().and_then(|usage| usage.form.files.or(usage.program.form.files));
     let files = files.map_or(Files::PLAIN, |files| *files);
+    let rest = usage.as_ref().map_or(1, |usage| usage.rest);
+    let value = usage.as_ref().map(Usage::value);
+    let value = value.as_deref().unwrap_or_default();
+    // The words of `ansible` are hosts.
+    let how = usage.as_ref().and_then(|usage| usage.form.runs).map(|runs| runs.how);
+    let is_wrapper = !inner && how != Some(How::Ansible);
+    named(command, (&files.inputs, Touch::Read), (rest, value), &texts, is_wrapper, into);
     match files.how {
         Some(FileHow::Search) => return remove::find(command, &texts, into),
         Some(FileHow::Engine) => return engine(command, &texts, into),
         Some(FileHow::InCode) => code::accesses(command, into),
         _ => {}
     }
-    let rest = usage.as_ref().map_or(1, |usage| usage.rest);
-    let value = usage.as_ref().map(Usage::value);
-    let value = value.as_deref().unwrap_or_default();
-    named(command, (&files.inputs, Touch::Read), (rest, value), &texts, !inner, into);
     if !inner {
         return named(command, (&files.outputs, Touch::Write), (rest, value), &texts, true, into);
     }
@@ -188,10 +191,10 @@ fn named(
         match item {
             Item::Option(name, Some(at)) if is_named(name) => {
                 let word = command.words.get(at.index).map(|word| word.tail(at.offset));
-                into.extend(word.map(|word| match touch {
-                    Touch::Read => read_of(&word),
-                    touch => Access::new(touch, &word),
-                }));
+                match (word, touch) {
+                    (Some(word), Touch::Read) => into.extend(held(&word)),
+                    (word, touch) => into.extend(word.map(|word| Access::new(touch, &word))),
+                }
             }
             Item::Positional(_) if is_wrapper => return,
             _ => {}
@@ -257,27 +260,46 @@ fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mu
             let is_name =
                 ["--exclude", "--include", "--glob", "--ignore"].iter().any(|one| text.starts_with(one));
             if let Some(equals) = text.find('=').filter(|_| !is_key && !is_name) {
-                into.push(read_of(&word.tail(equals + 1)));
+                into.extend(read_of(&word.tail(equals + 1)));
+            } else if !text.starts_with("--")
+                && !is_key
+                && !files.keys.iter().any(|key| text.starts_with(key))
+            {
+                // `-d@FILE`, `-fFILE`.
+                into.extend(read_of(&word.tail(2)).filter(|access| access.path.contains(['/', '.'])));
             }
             continue;
         }
         words.push(word);
     }
     let meant = if first_is_file(files, texts) { &words } else { chosen(files.reads, &words) };
-    into.extend(meant.iter().map(|word| read_of(word)));
+    into.extend(meant.iter().flat_map(|word| read_of(word)));
     for word in meant {
         search::printed(word, into);
     }
 }
 
-/// The file in `x`, `@x`, `name=@x`.
-fn read_of(word: &Word) -> Access {
+/// The file in `x`, `@x`, `name=@x`, and `x` in `HEAD:x`, `file:x`, `host:x`.
+fn read_of(word: &Word) -> impl Iterator<Item = Access> {
     let at = word
         .text
         .find('@')
         .filter(|at| *at == 0 || word.text.get(..*at).is_some_and(|head| head.ends_with('=')));
-    match at {
-        Some(at) => Access::new(Touch::Read, &word.tail(at + 1)),
-        None => Access::new(Touch::Read, word),
+    let colon = word.known().and_then(|text| text.rfind(':')).filter(|colon| at.is_none_or(|at| at < *colon));
+    let starts = std::iter::once(at.map_or(0, |at| at + 1)).chain(colon.map(|colon| colon + 1));
+    starts
+        .map(|start| Access::new(Touch::Read, &word.tail(start)))
+        .filter(|access| !access.path.is_empty())
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// The files in the value of an option, which may hold several: `src=x dest=y`, `lookup('file', 'x')`.
+fn held(value: &Word) -> Vec<Access> {
+    let mut found: Vec<Access> = read_of(value).collect();
+    for part in value.text.split_whitespace().filter_map(|part| part.split_once('=')) {
+        found.push(Access { touch: Touch::Read, path: part.1.to_owned(), unknown: part.1.contains('$') });
     }
+    sqlite::named(value, &mut found);
+    found
 }
