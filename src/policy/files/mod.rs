@@ -230,12 +230,6 @@ pub fn open_search(
     catalogue: Catalogue,
     machine: &dyn LocalMachine,
 ) -> Option<String> {
-    let secret: Vec<String> = guarded::SECRET
-        .iter()
-        .filter_map(|(glob, _)| glob.strip_prefix("**/"))
-        .map(|name| name.replace('*', ""))
-        .collect();
-    let secret: Vec<&str> = secret.iter().map(String::as_str).collect();
     accesses(command, inner, catalogue, machine).into_iter().find_map(|access| {
         let Touch::Search { deep } = access.touch else { return None };
         let base = search::parts(&access).0;
@@ -244,7 +238,9 @@ pub fn open_search(
             && !folder.paths.is_empty()
             && folder.paths.iter().all(|path| machine.below(path, deep).is_some());
         let resolved = folder.paths.first().map_or(base, String::as_str);
-        (!is_seen && !search::is_harmless(&access, resolved, &secret)).then(|| base.to_owned())
+        let secret =
+            guarded::SECRET.iter().map(|(glob, _)| *glob).filter(|glob| !glob.starts_with(['!', '$']));
+        (!is_seen && !search::is_harmless(&access, resolved, secret)).then(|| base.to_owned())
     })
 }
 

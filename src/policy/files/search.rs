@@ -16,8 +16,10 @@ const HARMLESS: &[&str] = &[
     "/dev/**",
     "/etc/*/**",
     "/lib*/**",
-    "/proc/**",
-    "/run/**",
+    "/proc/net/**",
+    "/proc/sys/**",
+    "/run/log/**",
+    "/run/systemd/**",
     "/sbin/**",
     "/sys/**",
     "/tmp/**",
@@ -31,12 +33,16 @@ const HARMLESS: &[&str] = &[
     "/var/tmp/**",
 ];
 
-/// Whether no secrets are expected among the files that a search finds.
-///
-/// `base` is the folder in full.
-pub fn is_harmless(access: &Access, base: &str, names: &[&str]) -> bool {
+/// Whether no secrets are expected among the files that a search finds. `base` is the folder in full, `secret` are globs.
+pub fn is_harmless<'a>(access: &Access, base: &str, mut secret: impl Iterator<Item = &'a str>) -> bool {
     let name = parts(access).1;
-    HARMLESS.iter().any(|one| glob::matches(one, base)) || !names.iter().any(|secret| fits(name, secret))
+    let is_expected = HARMLESS.iter().any(|one| glob::matches(one, base));
+    !secret.any(|secret| {
+        let (folder, last) = secret.rsplit_once('/').unwrap_or(("", secret));
+        let folder = if folder == "**" { "" } else { folder };
+        let is_below = folder.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        fits(name, &last.replace('*', "")) && (is_below || (folder.is_empty() && !is_expected))
+    })
 }
 
 /// The folder and the names that a search is limited to.
@@ -65,13 +71,24 @@ pub fn printed(word: &Word, into: &mut Vec<Access>) {
         words.filter(|word| !word.is_empty()).collect()
     });
     let Some(texts) = stages.next() else { return };
+    let before = into.len();
+    found(&texts, into);
     if stages.any(|stage| leaves_out(&stage)) {
-        return;
+        // What is left of a search for any name; the folder may be secret as a whole.
+        for access in into.iter_mut().skip(before) {
+            if matches!(access.touch, Touch::Search { .. }) && parts(access).1 == "*" {
+                *access = read(parts(access).0);
+            }
+        }
     }
+}
+
+/// Adds the files whose names a command prints.
+fn found(texts: &[&str], into: &mut Vec<Access>) {
     match base_name(texts.first().copied().unwrap_or_default()) {
-        "find" | "gfind" | "bfs" => find(&texts, into),
+        "find" | "gfind" | "bfs" => find(texts, into),
         "fd" | "fdfind" => {
-            let words = positionals(&texts);
+            let words = positionals(texts);
             let hidden =
                 texts.iter().any(|text| matches!(*text, "-H" | "-u" | "--hidden" | "--unrestricted"));
             let name = words
@@ -80,10 +97,10 @@ pub fn printed(word: &Word, into: &mut Vec<Access>) {
             into.extend(hidden.then(|| search(words.get(1).copied().unwrap_or("."), &name, true)));
         }
         "locate" | "plocate" | "mlocate" => {
-            into.extend(positionals(&texts).iter().map(|name| search("/", &format!("*{name}*"), true)));
+            into.extend(positionals(texts).iter().map(|name| search("/", &format!("*{name}*"), true)));
         }
         "ls" => {
-            let words = positionals(&texts);
+            let words = positionals(texts);
             let all = texts.iter().any(|text| {
                 matches!(*text, "--all" | "--almost-all")
                     || (text.starts_with('-') && !text.starts_with("--") && text.contains(['a', 'A']))
@@ -94,8 +111,8 @@ pub fn printed(word: &Word, into: &mut Vec<Access>) {
             into.extend(words.iter().filter(|_| all).map(|word| search(word, "*", false)));
             into.extend(words.iter().map(|word| read(word)));
         }
-        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "git" => texts_search(&texts, true, into),
-        _ => into.extend(positionals(&texts).iter().map(|word| read(word))),
+        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "git" => texts_search(texts, true, into),
+        _ => into.extend(positionals(texts).iter().map(|word| read(word))),
     }
 }
 
@@ -112,13 +129,14 @@ fn positionals<'a>(texts: &[&'a str]) -> Vec<&'a str> {
 fn leaves_out(texts: &[&str]) -> bool {
     let Some(pattern) = positionals(texts).first().copied() else { return false };
     let core = pattern.replace('\\', "");
+    let is_end = core.ends_with('$');
     let core = core.trim_matches(['^', '$']);
     let is_plain = core.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
     let inverts = texts.iter().any(|text| text.starts_with('-') && text.contains('v'));
     texts.first() == Some(&"grep")
         && is_plain
         && TYPICAL.contains(core) == inverts
-        && (inverts || core.starts_with('.'))
+        && (inverts || (is_end && core.starts_with('.')))
 }
 
 /// The files that `find` finds.
