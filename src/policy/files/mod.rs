@@ -133,9 +133,9 @@ impl<'a> Lists<'a> {
         }
         let (path, found) = paths.iter().find_map(|path| Some((path, guards(path)?)))?;
         let text = format!(
-            "Secret: `{path}`{} is among the files that are read, and is not read (`{}`). What it holds must not \
-             enter this session. Name the files that you need, or leave it out (`grep --exclude='.env*'`, `find ! \
-             -name '.env*'`); `grep -l` lists names only.",
+            "Secret: this search finds `{path}`{}, which is not read (`{}`). What it holds must not enter this \
+             session. Name the files that you need, or leave it out (`grep --exclude='.env*'`, `find ! -name \
+             '.env*'`); `grep -l` lists names only.",
             command.whereabouts(),
             found.glob
         );
