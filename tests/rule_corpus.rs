@@ -223,6 +223,15 @@ impl LocalMachine for Container {
         Some(vec![])
     }
 
+    fn below(&self, folder: &str, _: bool) -> Option<Vec<String>> {
+        let files: &[&str] = match folder {
+            "/app" => &["/app/README.md", "/app/.env"],
+            "/" => &["/etc/shadow", "/app/.env"],
+            _ => &[],
+        };
+        Some(files.iter().map(|file| (*file).to_owned()).collect())
+    }
+
     fn is_folder(&self, path: &str) -> bool {
         matches!(path, "/app" | "/app/.claude" | "/app/.claude/hooks" | "/state" | "/tmp")
     }
@@ -272,10 +281,11 @@ fn what_agents_look_up_touches_no_guarded_file() {
     for row in corpus::rows() {
         if row.family.starts_with("lookups") || row.family.starts_with("mentions") {
             let found = touched(&row.command);
-            // Two of them do write.
-            let writes = row.command.ends_with("mv /tmp/c.json /state/cooldown.json")
-                || row.command.starts_with("tee /etc/systemd/system/r.service");
-            if found.is_empty() == writes {
+            // Two of them write, and one prints the environment.
+            let is_guarded = row.command.ends_with("mv /tmp/c.json /state/cooldown.json")
+                || row.command.starts_with("tee /etc/systemd/system/r.service")
+                || row.command.starts_with("env |");
+            if found.is_empty() == is_guarded {
                 wrong.push(format!("{}: {found:?}", row.command));
             }
         }

@@ -217,6 +217,9 @@ struct Keys {
     /// Options whose value is a file that it writes. With `=` at its end, such as `--archive=`, an option has the file in the same word only.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     outputs: Texts,
+    /// Options whose value is a file that it reads and may print.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    inputs: Texts,
     /// Options whose value is a key file that it uses and does not print.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     #[serde(rename = "keys")]
@@ -353,6 +356,8 @@ enum FilesWire {
     Rights,
     Sqlite,
     InCode,
+    Environment,
+    TextSearch,
 }
 
 /// Recipients of a message.
@@ -834,6 +839,7 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
         reads: file_words(&keys.reads, Words::From(0))?,
         writes: file_words(&keys.writes, Words::Nowhere)?,
         outputs: options(&keys.outputs)?,
+        inputs: options(&keys.inputs)?,
         keys: options(&keys.secrets)?,
         writes_with: options(&keys.writes_with)?,
         keeps: options(&keys.keeps)?,
@@ -850,6 +856,8 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
             FilesWire::Rights => FileHow::Rights,
             FilesWire::Sqlite => FileHow::Sqlite,
             FilesWire::InCode => FileHow::InCode,
+            FilesWire::Environment => FileHow::Environment,
+            FilesWire::TextSearch => FileHow::TextSearch,
         }),
     };
     // All words read, as stated by `reads: word...`, is more than nothing stated.

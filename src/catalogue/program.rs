@@ -443,6 +443,8 @@ pub struct Files {
     pub writes: Words,
     /// Options whose value is written.
     pub outputs: Options,
+    /// Options whose value is read and may be shown.
+    pub inputs: Options,
     /// Options whose value is a key that the program uses and does not show.
     pub keys: Options,
     /// Options of which one must be given for words to be written: `sed -i`.
@@ -463,6 +465,7 @@ impl Files {
         reads: Words::From(0),
         writes: Words::Nowhere,
         outputs: List::EMPTY,
+        inputs: List::EMPTY,
         keys: List::EMPTY,
         writes_with: List::EMPTY,
         keeps: List::EMPTY,
@@ -495,6 +498,10 @@ pub enum FileHow {
     Sqlite,
     /// The files that the code names.
     InCode,
+    /// Variables of the environment, which it prints.
+    Environment,
+    /// Files below folders, with `-r` or the like.
+    TextSearch,
 }
 
 /// A rule of `policy.never` and the words after the program that it denies.

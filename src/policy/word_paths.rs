@@ -11,6 +11,8 @@ pub trait LocalMachine {
     fn canonical(&self, path: &str) -> Option<String>;
     /// The files that a glob means now; `None` when there are more than can be looked at.
     fn expand(&self, glob: &str) -> Option<Vec<String>>;
+    /// The files below a folder, as far as they can be looked at; `None` when nothing of it can.
+    fn below(&self, folder: &str, deep: bool) -> Option<Vec<String>>;
     /// Whether there is a folder.
     fn is_folder(&self, path: &str) -> bool;
 }
@@ -30,6 +32,10 @@ impl LocalMachine for UnknownMachine {
 
     fn expand(&self, _: &str) -> Option<Vec<String>> {
         Some(vec![])
+    }
+
+    fn below(&self, _: &str, _: bool) -> Option<Vec<String>> {
+        None
     }
 
     fn is_folder(&self, _: &str) -> bool {
@@ -168,6 +174,10 @@ mod tests {
 
         fn expand(&self, glob: &str) -> Option<Vec<String>> {
             Some(if glob == "/app/*.env" { vec!["/app/x.env".to_owned()] } else { vec![] })
+        }
+
+        fn below(&self, _: &str, _: bool) -> Option<Vec<String>> {
+            None
         }
 
         fn is_folder(&self, _: &str) -> bool {

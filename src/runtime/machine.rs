@@ -1,6 +1,7 @@
 //! The file system and environment of this machine, for the rules.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use crate::policy::word_paths::{LocalMachine, normal};
@@ -47,6 +48,23 @@ impl LocalMachine for Machine {
             missing.push(left.file_name()?.to_str()?);
             left = left.parent()?;
         }
+    }
+
+    fn below(&self, folder: &str, deep: bool) -> Option<Vec<String>> {
+        let mut files = Vec::new();
+        // The nearest ones first: in a large tree, these are the ones that can be looked at.
+        let mut folders = VecDeque::from([PathBuf::from(folder)]);
+        while let Some(folder) = folders.pop_front() {
+            for entry in folder.read_dir().into_iter().flatten().flatten() {
+                let Some(left) = self.left.get().checked_sub(1) else { return Some(files) };
+                self.left.set(left);
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && deep => folders.push_back(entry.path()),
+                    _ => files.extend(entry.path().to_str().map(str::to_owned)),
+                }
+            }
+        }
+        Some(files)
     }
 
     fn is_folder(&self, path: &str) -> bool {

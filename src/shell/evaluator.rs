@@ -126,6 +126,7 @@ impl Evaluator {
             via: Arc::clone(&shell.via),
             cwd: shell.cwd.clone(),
             env: Arc::clone(&shell.env),
+            is_elsewhere: shell.is_elsewhere,
             repeats: shell.repeats,
             ..Command::default()
         }

@@ -121,6 +121,8 @@ pub struct Command {
     pub redirections: Vec<Redirection>,
     /// Its standard input, when that is part of the text or the output of a listing program.
     pub stdin: Option<Word>,
+    /// True on another machine or in a container, where the environment is another one.
+    pub is_elsewhere: bool,
     /// True where it may run any number of times.
     pub repeats: bool,
     /// For a wrapper: its label in the tree, such as `ssh ie01`. Empty for other commands.

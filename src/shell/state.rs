@@ -53,6 +53,7 @@ pub(crate) struct Aliases {
 
 /// The state of one shell. Cheap to clone: subshells and branches are clones.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub(crate) struct Shell {
     pub variables: Rc<BTreeMap<String, Variable>>,
     pub functions: Rc<BTreeMap<String, Rc<ast::FunctionBody>>>,
@@ -71,6 +72,8 @@ pub(crate) struct Shell {
     pub old_cwd: Option<String>,
     pub hosts: Arc<Vec<String>>,
     pub via: Arc<Vec<String>>,
+    /// It runs on another machine or in a container: nothing of this machine's environment is there.
+    pub is_elsewhere: bool,
     pub repeats: bool,
     /// `execfail`: the script continues when `exec` fails.
     pub outlives_exec: bool,
@@ -144,6 +147,7 @@ impl Shell {
             via: Arc::clone(&self.via),
             repeats: self.repeats,
             stdin: self.stdin.clone(),
+            is_elsewhere: true,
             ..Self::default()
         }
     }

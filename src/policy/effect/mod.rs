@@ -195,6 +195,10 @@ impl Prover<'_> {
         let own = self.words(command, runs);
         match self.written(command, runs, &own) {
             Some(path) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
+            _ if own.0 == Effect::Reads => {
+                let searched = files::open_search(command, !runs, self.catalogue, self.machine);
+                searched.map_or(own, |folder| (Effect::Unknown, Why::Searches(folder)))
+            }
             _ => own,
         }
     }
@@ -220,7 +224,7 @@ impl Prover<'_> {
         }
         accesses
             .into_iter()
-            .filter(|access| access.touch != Touch::Read)
+            .filter(|access| access.touch.writes())
             .find(|access| !self.is_scratch(&access.path, command))
             .map(|access| access.path)
     }
@@ -312,7 +316,7 @@ impl Prover<'_> {
     /// Whether it is known which files a command writes.
     fn names_a_file(&self, command: &Command) -> bool {
         let accesses = files::accesses(command, true, self.catalogue, self.machine);
-        accesses.iter().any(|access| access.touch != Touch::Read)
+        accesses.iter().any(|access| access.touch.writes())
     }
 
     /// Code of another language on the command line.

@@ -15,6 +15,8 @@ pub enum Why {
     Acts(Option<ActionKind>),
     /// It writes this file.
     Writes(String),
+    /// It reads whatever it finds in this folder.
+    Searches(String),
     /// Which program it is, only the run knows.
     UnknownProgram,
     /// The program is not in the catalogue.
@@ -56,6 +58,11 @@ impl fmt::Display for Why {
             Self::Acts(Some(kind)) => write!(f, "it is a {}", kind.as_str().replace('_', " ")),
             Self::Acts(None) => f.write_str("it is an action"),
             Self::Writes(path) => write!(f, "it writes `{path}`"),
+            Self::Searches(folder) => write!(
+                f,
+                "it reads every file that it finds in `{folder}`, secret ones too; name the files, or leave `.env*` out \
+                 (`--exclude='.env*'`, `find ! -name '.env*'`)"
+            ),
             Self::UnknownProgram => f.write_str("its program is known only when it runs"),
             Self::NotListed(program) => write!(f, "`{program}` is not in the catalogue of programs"),
             Self::UnknownVerb(program) => write!(f, "the verb of `{program}` is known only when it runs"),

@@ -11,6 +11,20 @@ pub enum Touch {
     Write,
     /// The same for everything below it.
     WriteAll,
+    /// It is read if a search finds it: `FOLDER/NAME`, where the name may be a glob, in the folder or anywhere below it.
+    Search {
+        /// Whether files below the folder are found, too.
+        deep: bool,
+    },
+    /// It is a variable of the environment that is printed; without a name, all of them.
+    Print,
+}
+
+impl Touch {
+    /// Whether it changes the file.
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::WriteAll)
+    }
 }
 
 /// A file that something touches.
@@ -18,7 +32,7 @@ pub enum Touch {
 pub struct Access {
     /// How.
     pub touch: Touch,
-    /// The path as it is written.
+    /// The path as it is written, or the name of the variable.
     pub path: String,
     /// Some of it is not known.
     pub unknown: bool,

@@ -3,6 +3,7 @@
 //! Code is not understood. A file that it names is taken for written where anything in it writes.
 
 use super::access::{Access, Touch};
+use super::environment;
 use crate::shell::Command;
 
 /// What a call that writes looks like, in any of the languages.
@@ -86,7 +87,11 @@ pub fn removed(code: &str) -> Vec<&str> {
 pub fn accesses(command: &Command, into: &mut Vec<Access>) {
     let words = command.words.iter().skip(1).map(|word| word.text.as_str());
     let codes = words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str()));
-    for code in codes.filter(|code| code.contains(['(', '"', '\'', '{', '`'])) {
+    for code in codes {
+        environment::in_code(code, command, into);
+        if !code.contains(['(', '"', '\'', '{', '`']) {
+            continue;
+        }
         let touch = if WRITING.iter().any(|call| code.contains(call)) { Touch::Write } else { Touch::Read };
         // Everything between quotes, whatever opens and closes it.
         let parts = code.split(['"', '\'', '`']).filter(|part| !part.is_empty() && part.len() < 512);

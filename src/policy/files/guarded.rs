@@ -23,7 +23,7 @@ pub struct Locations {
 /// A glob and what to say about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarded {
-    /// Absolute, or with `**` at its beginning.
+    /// Absolute, with `**` at its beginning, or with `$` for names of variables.
     pub glob: String,
     /// Where it holds.
     pub scope: Where,
@@ -95,7 +95,7 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     ("/dev/disk/**", Where::Any, DISK),
 ];
 
-/// Files that are not read by default.
+/// Files that are not read by default, and with `$` variables that are not printed.
 pub const SECRET: &[(&str, Where)] = &[
     ("~/.ssh/**", Where::Any),
     ("!~/.ssh/*.pub", Where::Any),
@@ -128,6 +128,22 @@ pub const SECRET: &[(&str, Where)] = &[
     ("/run/secrets/**", Where::Any),
     ("/proc/*/environ", Where::Any),
     ("**/.vault_pass*", Where::Any),
+    ("$*TOKEN*", Where::Local),
+    ("!$*_TOKENS", Where::Local),
+    ("$*SECRET*", Where::Local),
+    ("$*PASSWORD*", Where::Local),
+    ("$*PASSWD*", Where::Local),
+    ("$*PASSPHRASE*", Where::Local),
+    ("$*_PASS", Where::Local),
+    ("$*_KEY", Where::Local),
+    ("$*CREDENTIALS*", Where::Local),
+    ("$*WEBHOOK_URL", Where::Local),
+    ("$*APPRISE_URL*", Where::Local),
+    ("$DATABASE_URL", Where::Local),
+    ("$ANTHROPIC_*", Where::Local),
+    ("!$ANTHROPIC_*MODEL*", Where::Local),
+    ("!$ANTHROPIC_BASE_URL", Where::Local),
+    ("!$*_FILE", Where::Local),
 ];
 
 /// The files that are not written.
@@ -196,7 +212,7 @@ fn guarded(
         // `~` of another machine stays as it is.
         globs.extend(locations.home.iter().map(|home| format!("{home}{rest}")));
         globs.push(text.to_owned());
-    } else if text.starts_with('/') || text.starts_with("**") {
+    } else if text.starts_with(['/', '$']) || text.starts_with("**") {
         globs.push(text.to_owned());
     } else {
         globs.push(format!("{}/{text}", locations.project));

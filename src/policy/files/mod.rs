@@ -6,9 +6,11 @@
 
 mod access;
 mod code;
+mod environment;
 pub mod guarded;
 mod programs;
 mod remove;
+mod search;
 mod sqlite;
 mod transfer;
 
@@ -19,7 +21,7 @@ use super::word_paths::{LocalMachine, WordPaths, text_paths};
 use crate::catalogue::Catalogue;
 use crate::model::rules::Rules;
 use crate::model::verdict::Reason;
-use crate::shell::{Command, Construct, Mode, Node, Script};
+use crate::shell::{Command, Construct, Mode, Node, Script, Word};
 pub use access::{Access, Touch};
 pub use code::removed;
 use guarded::{Guarded, Locations};
@@ -108,7 +110,69 @@ impl<'a> Lists<'a> {
         self.secret.get_or_init(|| guarded::secret(&(self.locations)(), &self.rules.secret, self.machine))
     }
 
+    /// The objection to reading what a search finds.
+    fn found(&self, access: &Access, deep: bool, command: &Command) -> Option<Reason> {
+        let remote = command.host().is_some();
+        let (base, name) = search::parts(access);
+        let folder = text_paths(base, access.unknown, command, self.machine);
+        let guards = |path: &str| {
+            let here = |guarded: &&Guarded| guarded.scope.holds(remote) && glob::matches(&guarded.glob, path);
+            self.secret().iter().rev().find(here).filter(|guarded| !guarded.excepted)
+        };
+        let base = folder.paths.first().map_or("", String::as_str);
+        let asked = names(self.secret()).filter(|secret| search::asks_for(name, secret));
+        let asked =
+            asked.filter(|_| !name.contains(['*', '?']) || guards(&format!("{base}/{name}")).is_none());
+        let mut paths: Vec<String> = asked.map(|secret| format!("{base}/{secret}")).collect();
+        if !name.contains(['*', '?', '[']) {
+            paths = vec![format!("{base}/{name}")];
+        } else if !command.is_elsewhere {
+            let found = folder.paths.iter().filter_map(|path| self.machine.below(path, deep)).flatten();
+            paths.extend(
+                found.filter(|path| glob::matches(name, path.rsplit('/').next().unwrap_or_default())),
+            );
+        }
+        let (path, found) = paths.iter().find_map(|path| Some((path, guards(path)?)))?;
+        let text = format!(
+            "Secret: this search finds `{path}`{}, which is not read (`{}`). What it holds must not enter this \
+             session. Name the files that you need, or leave it out (`grep --exclude='.env*'`, `find ! -name \
+             '.env*'`); `grep -l` lists names only.",
+            command.whereabouts(),
+            found.glob
+        );
+        Some(Reason { rule: "secret", text })
+    }
+
+    /// The objection to printing a variable, or with an empty name to printing all of them.
+    fn printed(&self, name: &str, command: &Command) -> Option<Reason> {
+        let text = if name.is_empty() {
+            let environment = Access::new(Touch::Read, &Word::literal("/proc/self/environ"));
+            let meant = text_paths(&environment.path, false, command, self.machine);
+            guarding(self.secret(), &environment, &meant, false)?;
+            "Secret: the whole environment is not printed, because it holds keys. Print one harmless variable: \
+             `printenv NAME`."
+                .to_owned()
+        } else {
+            let name = format!("${name}");
+            let guards =
+                |guarded: &&Guarded| guarded.scope.holds(false) && glob::matches(&guarded.glob, &name);
+            let found = self.secret().iter().rev().find(guards).filter(|guarded| !guarded.excepted)?;
+            format!(
+                "Secret: the variable `{name}` is not printed (`{}`). Programs may use it: `curl -H \"Authorization: \
+                 Bearer {name}\"`. Whether it is set is shown by `echo ${{{}:+set}}`.",
+                found.glob,
+                name.trim_start_matches('$')
+            )
+        };
+        Some(Reason { rule: "secret", text })
+    }
+
     fn objection(&self, access: &Access, command: &Command) -> Option<Reason> {
+        match access.touch {
+            Touch::Print => return self.printed(&access.path, command),
+            Touch::Search { deep } => return self.found(access, deep, command),
+            _ => {}
+        }
         let remote = command.host().is_some();
         let meant = text_paths(&access.path, access.unknown, command, self.machine);
         let program = command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or(&word.text));
@@ -149,6 +213,36 @@ impl<'a> Lists<'a> {
             ),
         })
     }
+}
+
+/// The names of secret files that may be in any folder, as a search may find them.
+fn names(secret: &[Guarded]) -> impl Iterator<Item = String> {
+    let anywhere = secret
+        .iter()
+        .filter(|guarded| !guarded.excepted)
+        .filter_map(|guarded| guarded.glob.strip_prefix("**/"));
+    anywhere.filter(|name| !name.contains('/')).map(|name| name.replace(['*', '?'], ""))
+}
+
+/// The folder of a search that may read secrets, where that cannot be looked at.
+pub fn open_search(
+    command: &Command,
+    inner: bool,
+    catalogue: Catalogue,
+    machine: &dyn LocalMachine,
+) -> Option<String> {
+    accesses(command, inner, catalogue, machine).into_iter().find_map(|access| {
+        let Touch::Search { deep } = access.touch else { return None };
+        let base = search::parts(&access).0;
+        let folder = text_paths(base, access.unknown, command, machine);
+        let is_seen = !command.is_elsewhere
+            && !folder.paths.is_empty()
+            && folder.paths.iter().all(|path| machine.below(path, deep).is_some());
+        let resolved = folder.paths.first().map_or(base, String::as_str);
+        let secret =
+            guarded::SECRET.iter().map(|(glob, _)| *glob).filter(|glob| !glob.starts_with(['!', '$']));
+        (!is_seen && !search::is_harmless(&access, resolved, secret)).then(|| base.to_owned())
+    })
 }
 
 /// The glob that guards what is meant; of several that name a path, the last one decides.

@@ -2,11 +2,12 @@
 
 use super::access::{Access, Touch};
 use super::transfer::{engine, transfer};
-use super::{code, remove, sqlite};
+use super::{code, environment, remove, search, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{FileHow, Files, Words};
+use crate::catalogue::program::{Check, FileHow, Files, How, Words};
+use crate::policy::archive::{self, Operation};
 use crate::policy::word_paths::LocalMachine;
 use crate::shell::{Command, Word};
 
@@ -23,24 +24,34 @@ pub fn accesses(
     let usage = catalogue.usage(&texts, &|_| false);
     let files = usage.as_ref().and_then(|usage| usage.form.files.or(usage.program.form.files));
     let files = files.map_or(Files::PLAIN, |files| *files);
+    let rest = usage.as_ref().map_or(1, |usage| usage.rest);
+    let value = usage.as_ref().map(Usage::value);
+    let value = value.as_deref().unwrap_or_default();
+    // The words of `ansible` are hosts.
+    let how = usage.as_ref().and_then(|usage| usage.form.runs).map(|runs| runs.how);
+    let is_wrapper = !inner && how != Some(How::Ansible);
+    named(command, (&files.inputs, Touch::Read), (rest, value), &texts, is_wrapper, into);
     match files.how {
         Some(FileHow::Search) => return remove::find(command, &texts, into),
         Some(FileHow::Engine) => return engine(command, &texts, into),
         Some(FileHow::InCode) => code::accesses(command, into),
         _ => {}
     }
-    let rest = usage.as_ref().map_or(1, |usage| usage.rest);
-    let value = usage.as_ref().map(Usage::value);
-    let value = value.as_deref().unwrap_or_default();
     if !inner {
-        return outputs(command, &files, (rest, value), &texts, true, into);
+        return named(command, (&files.outputs, Touch::Write), (rest, value), &texts, true, into);
     }
     let before = into.len();
     let program = crate::catalogue::base_name(&name.text);
     match files.how {
         Some(FileHow::Sqlite) => return sqlite::accesses(command, into),
         Some(FileHow::Copy) => transfer(command, program, &texts, machine, into),
-        Some(FileHow::Archive) => remove::unpack(command, program, &texts, into),
+        Some(FileHow::Archive) => {
+            remove::unpack(command, program, &texts, into);
+            if archive::operation(program, &texts) == Operation::Looks {
+                search::packed(command, &texts, into);
+            }
+        }
+        Some(FileHow::TextSearch) => search::texts_search(&texts, false, into),
         Some(FileHow::Dd) => copied_blocks(command, into),
         Some(FileHow::Downloads) => {
             let value = usage.as_ref().map(crate::catalogue::lookup::Usage::value).unwrap_or_default();
@@ -49,7 +60,12 @@ pub fn accesses(
         Some(FileHow::WorkingTree) => {
             into.push(Access { touch: Touch::WriteAll, path: ".".to_owned(), unknown: false });
         }
+        Some(FileHow::Environment) => environment::accesses(command, program, &texts, value, into),
         _ => {}
+    }
+    let checks_sql = usage.as_ref().and_then(|usage| usage.form.effect).and_then(|terms| terms.check);
+    if matches!(checks_sql, Some(Check::Sql | Check::SqlWords)) {
+        command.words.iter().skip(rest).chain(&command.stdin).for_each(|word| sqlite::named(word, into));
     }
     written(command, &files, (rest, value), &texts, into);
     let has = |options: &[&str]| usage.as_ref().is_some_and(|usage| has_any(usage, &texts, options));
@@ -58,11 +74,11 @@ pub fn accesses(
         let mut at = 0;
         into.retain(|access| {
             at += 1;
-            at <= before || access.touch == Touch::Read
+            at <= before || !access.touch.writes()
         });
     }
     if !has(&files.keeps) {
-        outputs(command, &files, (rest, value), &texts, false, into);
+        named(command, (&files.outputs, Touch::Write), (rest, value), &texts, false, into);
     }
     read(command, &files, rest, &texts, into);
 }
@@ -152,31 +168,33 @@ fn chosen<T>(words: Words, items: &[T]) -> &[T] {
     }
 }
 
-/// The files that options name to be written. The options of a wrapper end where its command begins.
-fn outputs(
+/// The files that these options name. The options of a wrapper end where its command begins.
+fn named(
     command: &Command,
-    files: &Files,
+    (options, touch): (&[&str], Touch),
     (rest, value): (usize, &[&str]),
     texts: &[&str],
     is_wrapper: bool,
     into: &mut Vec<Access>,
 ) {
+    if options.is_empty() {
+        return;
+    }
     // `--archive=` has its file in the same word alone.
-    let is_output = |name: Name<'_>| {
-        name.is_any(&files.outputs)
-            || files
-                .outputs
-                .iter()
-                .filter_map(|option| option.strip_suffix('='))
-                .any(|option| name.is(option))
+    let is_named = |name: Name<'_>| {
+        let attached = options.iter().filter_map(|option| option.strip_suffix('='));
+        name.is_any(options) || attached.into_iter().any(|option| name.is(option))
     };
-    let outputs = files.outputs.iter().filter(|option| !option.ends_with('='));
-    let value: Vec<&str> = value.iter().chain(outputs).copied().collect();
+    let valued = options.iter().filter(|option| !option.ends_with('='));
+    let value: Vec<&str> = value.iter().chain(valued).copied().collect();
     for item in Scanner::new(texts, rest, &value) {
         match item {
-            Item::Option(name, Some(at)) if is_output(name) => {
-                let word = command.words.get(at.index);
-                into.extend(word.map(|word| Access::new(Touch::Write, &word.tail(at.offset))));
+            Item::Option(name, Some(at)) if is_named(name) => {
+                let word = command.words.get(at.index).map(|word| word.tail(at.offset));
+                match (word, touch) {
+                    (Some(word), Touch::Read) => into.extend(held(&word)),
+                    (word, touch) => into.extend(word.map(|word| Access::new(touch, &word))),
+                }
             }
             Item::Positional(_) if is_wrapper => return,
             _ => {}
@@ -238,25 +256,50 @@ fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mu
         if text.starts_with('-') && text.len() > 1 {
             skip_next = files.keys.contains(&text);
             let is_key = text.split_once('=').is_some_and(|(name, _)| files.keys.contains(&name));
-            if let Some(equals) = text.find('=').filter(|_| !is_key) {
-                into.push(read_of(&word.tail(equals + 1)));
+            // What a search leaves out is not read.
+            let is_name =
+                ["--exclude", "--include", "--glob", "--ignore"].iter().any(|one| text.starts_with(one));
+            if let Some(equals) = text.find('=').filter(|_| !is_key && !is_name) {
+                into.extend(read_of(&word.tail(equals + 1)));
+            } else if !text.starts_with("--")
+                && !is_key
+                && !files.keys.iter().any(|key| text.starts_with(key))
+            {
+                // `-d@FILE`, `-fFILE`.
+                into.extend(read_of(&word.tail(2)).filter(|access| access.path.contains(['/', '.'])));
             }
             continue;
         }
         words.push(word);
     }
     let meant = if first_is_file(files, texts) { &words } else { chosen(files.reads, &words) };
-    into.extend(meant.iter().map(|word| read_of(word)));
+    into.extend(meant.iter().flat_map(|word| read_of(word)));
+    for word in meant {
+        search::printed(word, into);
+    }
 }
 
-/// The file in `x`, `@x`, `name=@x`.
-fn read_of(word: &Word) -> Access {
+/// The file in `x`, `@x`, `name=@x`, and `x` in `HEAD:x`, `file:x`, `host:x`.
+fn read_of(word: &Word) -> impl Iterator<Item = Access> {
     let at = word
         .text
         .find('@')
         .filter(|at| *at == 0 || word.text.get(..*at).is_some_and(|head| head.ends_with('=')));
-    match at {
-        Some(at) => Access::new(Touch::Read, &word.tail(at + 1)),
-        None => Access::new(Touch::Read, word),
+    let colon = word.known().and_then(|text| text.rfind(':')).filter(|colon| at.is_none_or(|at| at < *colon));
+    let starts = std::iter::once(at.map_or(0, |at| at + 1)).chain(colon.map(|colon| colon + 1));
+    starts
+        .map(|start| Access::new(Touch::Read, &word.tail(start)))
+        .filter(|access| !access.path.is_empty())
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// The files in the value of an option, which may hold several: `src=x dest=y`, `lookup('file', 'x')`.
+fn held(value: &Word) -> Vec<Access> {
+    let mut found: Vec<Access> = read_of(value).collect();
+    for part in value.text.split_whitespace().filter_map(|part| part.split_once('=')) {
+        found.push(Access { touch: Touch::Read, path: part.1.to_owned(), unknown: part.1.contains('$') });
     }
+    sqlite::named(value, &mut found);
+    found
 }

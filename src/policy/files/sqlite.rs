@@ -55,6 +55,9 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
     let written = written.filter(|_| !from_elsewhere);
     let reads = written.is_some();
     into.push(Access::new(if reads || read_only { Touch::Read } else { Touch::Write }, &file));
+    for word in &all {
+        named(word, into);
+    }
     if let Some(files) = written {
         into.extend(files.into_iter().flatten().map(|path| Access {
             touch: Touch::Write,
@@ -74,4 +77,14 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
             unknown: path.contains('$'),
         }));
     }
+}
+
+/// Adds the files that SQL names in quotes: `readfile('/app/.env')`.
+pub fn named(statement: &Word, into: &mut Vec<Access>) {
+    let parts = statement.text.split(['\'', '"']).skip(1).step_by(2).filter(|part| part.contains(['/', '.']));
+    into.extend(parts.map(|part| Access {
+        touch: Touch::Read,
+        path: part.to_owned(),
+        unknown: part.contains('$'),
+    }));
 }

@@ -115,7 +115,8 @@ pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) 
         let words = positionals(command, texts, &valued, verb + 1);
         if let [source, target] = words.as_slice() {
             let inside = |word: &Word| word.text.split('/').next().is_some_and(|head| head.contains(':'));
-            into.extend((!inside(source)).then(|| Access::new(Touch::Read, source)));
+            let path = source.text.find(':').filter(|_| inside(source)).map_or(0, |colon| colon + 1);
+            into.push(Access::new(Touch::Read, &source.tail(path)));
             // An archive on the standard output touches no file.
             let target = if target.text == "-" { &Word::literal("/dev/stdout") } else { *target };
             into.extend((!inside(target)).then(|| Access::new(Touch::WriteAll, target)));

@@ -236,10 +236,14 @@ fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, machine: &dyn L
     match kind {
         Kind::Unknown => word.known().is_none(),
         Kind::Pids => word.unknown.as_ref().is_some_and(|unknown| {
-            let inside = unknown.source.trim_start_matches(['$', '(', '`', ' ']);
-            let program = inside.split_whitespace().next().unwrap_or_default();
-            let program = program.rsplit('/').next().unwrap_or(program);
-            matches!(program, "lsof" | "pgrep" | "pidof" | "fuser" | "ps" | "ss" | "netstat" | "grep" | "awk")
+            unknown.source.split('|').any(|stage| {
+                let inside = stage.trim_start_matches(['$', '(', '`', ' ']);
+                let program = base_name(inside.split_whitespace().next().unwrap_or_default());
+                matches!(
+                    program,
+                    "lsof" | "pgrep" | "pidof" | "fuser" | "ps" | "ss" | "netstat" | "grep" | "awk"
+                )
+            })
         }),
         Kind::Device => {
             let text = word.text.strip_prefix("of=").unwrap_or(&word.text);

@@ -68,6 +68,28 @@ fn statement(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
     }
 }
 
+/// Functions that return the content of a file.
+const READS_FILE: &[&str] = &[
+    "readfile",
+    "fileio_read",
+    "load_file",
+    "pg_read_file",
+    "pg_read_binary_file",
+    "read_text",
+    "read_blob",
+    "read_csv",
+    "read_csv_auto",
+    "read_json",
+    "read_json_auto",
+    "read_parquet",
+];
+
+/// Whether a text stands here that nothing is added to.
+fn is_literal(tokens: &[Token], at: usize) -> bool {
+    matches!(tokens.get(at), Some(Token::Quoted(_)))
+        && matches!(tokens.get(at + 1), Some(Token::Symbol(')' | ',')))
+}
+
 /// A query without words that change something and without functions that may.
 fn query(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
     let mut files = Vec::new();
@@ -90,6 +112,10 @@ fn query(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
                 }
                 let is_alias = before.is_some_and(|token| token.word() == "as");
                 let after_dot = before.is_some_and(|token| token.word().ends_with('.'));
+                // A file whose name is computed may be any.
+                if calls && READS_FILE.contains(&word.as_str()) && !is_literal(tokens, at + 2) {
+                    return None;
+                }
                 if calls && !is_alias && (after_dot || !functions.reads(word)) {
                     return None;
                 }

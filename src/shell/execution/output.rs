@@ -8,6 +8,9 @@ use crate::shell::marks::without_marks;
 use crate::shell::state::Shell;
 use crate::shell::text::{Stretch, Unknown, is_known, stretches};
 
+/// Maximum length in bytes of the commands of a pipeline that are shown before the last one.
+const LONGEST_SOURCE: usize = 512;
+
 /// The standard output of a program, with marks for unknown stretches.
 pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> String {
     let texts = invocation.texts();
@@ -83,6 +86,13 @@ fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], p
             });
     }
     let source = evaluator.unknowns.show(&texts.join(" "));
+    // The commands before it in a pipeline say where its output comes from.
+    let before = invocation.stdin.as_deref().and_then(|text| evaluator.unknowns.only_mark(text));
+    let before = before.and_then(|unknown| unknown.source.strip_prefix("$(")?.strip_suffix(')'));
+    let source = match before.filter(|before| before.len() < LONGEST_SOURCE) {
+        Some(before) => format!("{before} | {source}"),
+        None => source,
+    };
     evaluator.unknowns.mark(Unknown {
         source: format!("$({source})"),
         listing,

@@ -249,15 +249,18 @@ pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invoca
         runs.push((rest.get(..end).unwrap_or_default().to_vec(), each && !batch, word.ends_with("dir")));
         at += end + 1;
     }
-    let source = format!("$({})", evaluator.unknowns.show(&texts.join(" ")));
-    let printed = evaluator.unknowns.mark(Unknown { source, many: true, ..Unknown::default() });
+    let own = texts.iter().position(|text| text.starts_with("-exec") || text.starts_with("-ok"));
+    let own = texts.get(..own.unwrap_or(texts.len())).unwrap_or_default().join(" ");
+    let source = format!("$({})", evaluator.unknowns.show(&own));
+    let found = Unknown { source, many: true, ..Unknown::default() };
+    let printed = evaluator.unknowns.mark(found.clone());
     if runs.is_empty() {
         evaluator.leaf(shell, invocation);
         return printed;
     }
     evaluator.through(shell, invocation, "find".to_owned(), |this| {
         for (fields, each, elsewhere) in runs {
-            let found = unknown_item(this);
+            let found = this.unknowns.mark(found.clone());
             let mut inner = shell.clone().through("find");
             inner.repeats |= each;
             if elsewhere {

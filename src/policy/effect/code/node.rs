@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::source::{Code, known};
-use super::tokens::{Kind, Token, tokens};
+use super::tokens::{Kind, Token, opens_any, tokens};
 use crate::shell::Command;
 
 /// The code of a command line.
@@ -266,6 +266,14 @@ fn is_data(module: &str) -> bool {
 pub fn is_harmless(code: &str) -> bool {
     let Some(tokens) = tokens(code, Kind::Script) else { return false };
     let tokens: Vec<Token> = tokens.into_iter().filter(|token| *token != Token::Line).collect();
+    let lists_folders = tokens.iter().any(|token| token.name() == Some("readdirSync"));
+    let opens_any_file = tokens.windows(2).enumerate().any(|(at, pair)| {
+        matches!(pair, [Token::Name(name), Token::Symbol('(')] if name == "readFileSync")
+            && opens_any(tokens.get(at + 2..).unwrap_or_default().iter(), lists_folders)
+    });
+    if opens_any_file {
+        return false;
+    }
     // `const fs = require('fs')`.
     let mut modules: BTreeMap<&str, &str> = BTreeMap::new();
     for window in tokens.windows(5) {
@@ -371,6 +379,8 @@ mod tests {
         }
         for code in [
             "require('fs').writeFileSync('/x', '')",
+            "const fs = require('fs'); for (const f of fs.readdirSync('/app')) console.log(fs.readFileSync(f))",
+            "console.log(require('fs').readFileSync('/app/' + '.env', 'utf8'))",
             "const fs = require('fs'); fs.rmSync('/x')",
             "const f = require('fs')['rmSync']; f('x')",
             "const {rmSync} = require('fs'); rmSync('x')",

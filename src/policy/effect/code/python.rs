@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{Code, known};
-use super::tokens::{Kind, Token, tokens};
+use super::tokens::{Kind, Token, opens_any, tokens};
 use crate::shell::Command;
 
 /// The code of a command line.
@@ -511,6 +511,9 @@ pub fn is_harmless(code: &str) -> bool {
         rest.push(token);
         at += 1;
     }
+    if opens_any_file(&rest) {
+        return false;
+    }
     let local = local_functions(&rest);
     // `Path.replace` renames a file, `ElementTree.write` writes one.
     let uses = |module: &str| {
@@ -522,6 +525,21 @@ pub fn is_harmless(code: &str) -> bool {
         _ => &[],
     };
     (0..rest.len()).all(|at| is_fine(&rest, at, &imports, &local, risky))
+}
+
+/// Whether code reads a file whose name cannot be told from it: it may be a secret one.
+fn opens_any_file(tokens: &[&Token]) -> bool {
+    let walks = ["walk", "listdir", "scandir", "iterdir", "rglob"];
+    let lists_folders = tokens.iter().filter_map(|token| token.name()).any(|name| walks.contains(&name));
+    tokens.windows(2).enumerate().any(|(at, pair)| {
+        let [token, bracket] = pair else { return false };
+        let argument = tokens.get(at + 2..).unwrap_or_default().iter().copied();
+        match token.name().filter(|_| bracket.is('(')) {
+            Some("open") => opens_any(argument, lists_folders),
+            Some("read_text" | "read_bytes") => lists_folders,
+            _ => false,
+        }
+    })
 }
 
 impl Imports {
@@ -734,6 +752,11 @@ mod tests {
             "import xml.etree.ElementTree as E; print(E.parse('x').getroot().findtext('a'))",
             "import socket; s=socket.create_connection(('h', 80), 3); print('open'); s.close()",
             "from pathlib import Path; print(Path('/etc/hosts').read_text())",
+            "p = '/var/log/x'\nfor l in open(p): print(l)",
+            "import glob\nfor f in glob.glob('/etc/nginx/*.conf'): print(open(f).read())",
+            "import os\nfor d, _, fs in os.walk('/srv'): print(d, len(fs))",
+            "import sys; print(open(sys.argv[1]).read())",
+            "for p in (1, 2): print(open(f'/proc/{p}/stat').read())",
             "print('os.system(1)') # os.system('x')",
         ] {
             assert!(is_harmless(code), "{code}");
@@ -747,6 +770,11 @@ mod tests {
             "__import__('os').system('x')",
             "eval('1')",
             "f = eval; f('1')",
+            "import os; [print(open(os.path.join(d,f)).read()) for d,_,fs in os.walk('/app') for f in fs]",
+            "import os\nfor f in os.listdir('/app'):\n  print(open(f).read())",
+            "from pathlib import Path\nfor p in Path('/app').rglob('*'): print(p.read_text())",
+            "print(open('/app/.e' + 'nv').read())",
+            "import os; [print(open(f'{d}/{f}').read()) for d,_,fs in os.walk('/app') for f in fs]",
             "open('x', 'w')",
             "open('x', mode='a').write('y')",
             "open('x', m)",

@@ -27,6 +27,28 @@ impl Token {
     }
 }
 
+/// Whether the file that is opened cannot be told from the code: its name is computed, or comes from a folder that the
+/// code lists. `argument` is what follows the opening bracket.
+pub fn opens_any<'a>(argument: impl Iterator<Item = &'a Token>, lists_folders: bool) -> bool {
+    let ends = |token: &&Token| !token.is(')') && !token.is(',');
+    let argument: Vec<&Token> = argument.take_while(ends).collect();
+    match argument.as_slice() {
+        [] | [Token::Value] => false,
+        // What stands in braces is computed.
+        [Token::Text(path)] => path.contains(['{', '\u{1}']) && !is_of_kernel(path),
+        [Token::Name(_)] => lists_folders,
+        [Token::Text(path), ..] => !is_of_kernel(path),
+        // `sys.argv[1]` is a word of the command.
+        [Token::Name(_), Token::Symbol('.'), Token::Name(list), ..] => list != "argv" && list != "stdin",
+        _ => true,
+    }
+}
+
+/// Whether a path is that of a file about processes and devices.
+fn is_of_kernel(path: &str) -> bool {
+    ["/proc/", "/sys/"].iter().any(|folder| path.starts_with(folder))
+}
+
 /// The differences between the two languages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

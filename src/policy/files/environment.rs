@@ -1,0 +1,166 @@
+//! Which variables of the environment a command prints.
+//!
+//! Only the environment of the agent counts: that of another machine or of a container holds none of its keys.
+
+use super::access::{Access, Touch};
+use crate::catalogue::options::{Item, Scanner};
+use crate::shell::{Command, Word};
+
+/// Adds the variables that a program prints.
+pub fn accesses(command: &Command, program: &str, texts: &[&str], value: &[&str], into: &mut Vec<Access>) {
+    if program == "ps" {
+        return processes(texts, value, into);
+    }
+    if command.is_elsewhere {
+        return;
+    }
+    match program {
+        "echo" | "printf" => into.extend(command.words.iter().skip(1).flat_map(expanded)),
+        "jq" | "gojq" | "jaq" => {
+            let words = Scanner::new(texts, 1, value).filter_map(|item| match item {
+                Item::Positional(index) => texts.get(index).map(|text| (index, *text)),
+                _ => None,
+            });
+            // `--arg NAME VALUE` has two values.
+            let is_value = |index: usize| {
+                let option = index.checked_sub(2).and_then(|at| texts.get(at));
+                option.is_some_and(|option| value.contains(option) && option.starts_with("--"))
+            };
+            words.filter(|(index, _)| !is_value(*index)).take(1).for_each(|(_, text)| filter(text, into));
+        }
+        _ => {
+            let (mut names, mut letters) = (Vec::new(), Vec::new());
+            for item in Scanner::new(texts, 1, value) {
+                match item {
+                    Item::Positional(index) => names.extend(texts.get(index).copied()),
+                    Item::Option(crate::catalogue::options::Name::Short(letter), _) => letters.push(letter),
+                    Item::Option(..) | Item::Dashes(_) => {}
+                }
+            }
+            match program {
+                "printenv" => into.extend(names.iter().map(|name| printed(name))),
+                // An empty environment, and what the command adds to it.
+                "env" if letters.contains(&'i') || texts.contains(&"--ignore-environment") => return,
+                "env" => names.clear(),
+                "caddy" if texts.get(1) == Some(&"environ") => names.clear(),
+                "set" if texts.len() > 1 => return,
+                // They declare something, or print functions or arrays.
+                "declare" | "typeset" | "export" if !letters.iter().all(|letter| "pxg".contains(*letter)) => {
+                    return;
+                }
+                "declare" | "typeset" | "export" if letters.contains(&'p') => {
+                    into.extend(names.iter().map(|name| printed(name)));
+                }
+                _ => {}
+            }
+            into.extend(names.is_empty().then(|| printed("")));
+        }
+    }
+}
+
+/// A variable that is printed; without a name, all of them.
+fn printed(name: &str) -> Access {
+    Access { touch: Touch::Print, path: name.to_owned(), unknown: false }
+}
+
+/// `ps auxe` prints the environment of processes: of any machine, and those of services.
+fn processes(texts: &[&str], value: &[&str], into: &mut Vec<Access>) {
+    let letters = |text: &str| text.contains('e') && text.chars().all(|c| c.is_ascii_alphabetic());
+    let mut items = Scanner::new(texts, 1, value);
+    if items.any(
+        |item| matches!(item, Item::Positional(index) if texts.get(index).is_some_and(|text| letters(text))),
+    ) {
+        into.push(Access::new(Touch::Read, &Word::literal("/proc/self/environ")));
+    }
+}
+
+/// The variables whose values a word holds: `$NAME`, `${NAME:-x}`, not `${#NAME}`.
+fn expanded(word: &Word) -> Vec<Access> {
+    let Some(_) = word.unknown else { return vec![] };
+    let parts = word.text.split('$').skip(1).map(|part| part.strip_prefix('{').unwrap_or(part));
+    parts.map(|part| name(part).0).filter(|name| !name.is_empty()).map(printed).collect()
+}
+
+/// The name at the beginning of a text, and what follows it.
+fn name(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c| !is_name(c)).unwrap_or(text.len()))
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// `$ENV`, `$ENV.NAME`, `env` and `env.NAME` of jq; `.env` is a field.
+fn filter(text: &str, into: &mut Vec<Access>) {
+    for (at, word) in text.match_indices("env").chain(text.match_indices("$ENV")) {
+        let before = text.get(..at).and_then(|before| before.chars().last());
+        let rest = text.get(at + word.len()..).unwrap_or_default();
+        let is_part = before.is_some_and(|c| is_name(c) || ".$\"/-".contains(c))
+            || rest.starts_with(|c: char| is_name(c) || "\"/:-".contains(c));
+        if !is_part {
+            into.push(printed(named(rest).unwrap_or_default()));
+        }
+    }
+}
+
+/// How languages call the environment.
+const CALLED: &[&str] = &["environ", "process.env", "Deno.env", "ENVIRON", "ENV", "$_ENV", "getenv()"];
+
+/// What stands before it where it is handed on, or only its names are used.
+const HANDED_ON: &[&str] =
+    &["**", "...", "import", " in", "env=", "env:", "keys", "keys(", "len(", "sorted("];
+
+/// What stands before a variable that is printed.
+const PRINTING: &[&str] = &["", "print(", "print", "puts", "log(", "echo", "say", "p"];
+
+/// Adds the variables that code prints.
+///
+/// All of them, where it takes the environment as a whole; one, where it is printed directly.
+pub fn in_code(code: &str, command: &Command, into: &mut Vec<Access>) {
+    if command.is_elsewhere {
+        return;
+    }
+    for called in CALLED {
+        for (at, _) in code.match_indices(called) {
+            let before = code.get(..at).unwrap_or_default();
+            let rest = code.get(at + called.len()..).unwrap_or_default();
+            if before.ends_with(is_name) || rest.starts_with(is_name) {
+                continue;
+            }
+            let before = before.trim_end_matches("os.").trim_end_matches(['$', '%']).trim_end();
+            let before = before.strip_suffix("dict(").unwrap_or(before);
+            let compact: String = before.chars().rev().filter(|c| *c != ' ').take(8).collect();
+            let compact: String = compact.chars().rev().collect();
+            match (named(rest), rest.split('(').next()) {
+                (Some(name), _) => {
+                    let ends =
+                        |call: &&str| before.ends_with(*call) && (!call.is_empty() || before.is_empty());
+                    into.extend(PRINTING.iter().any(ends).then(|| printed(name)));
+                }
+                (None, Some(".copy" | ".update" | ".setdefault" | ".pop" | ".keys" | ".key?" | ".has")) => {}
+                _ if HANDED_ON.iter().any(|one| before.ends_with(one) || compact.ends_with(one)) => {}
+                _ => into.push(printed("")),
+            }
+        }
+    }
+}
+
+/// The variable that is taken from the environment: `["NAME"]`, `.get("NAME")`, `{NAME}`, `.NAME`.
+fn named(rest: &str) -> Option<&str> {
+    let rest =
+        ["[", ".get(", ".fetch(", "{"].iter().find_map(|open| rest.strip_prefix(open)).or_else(|| {
+            // Methods of the whole.
+            let whole = ["items(", "values(", "copy(", "update(", "setdefault(", "pop(", "keys("];
+            let member = rest.strip_prefix('.')?;
+            let is_variable = member.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+            (is_variable && !whole.iter().any(|call| member.starts_with(call))).then_some(member)
+        })?;
+    let (name, _) = name(rest.trim_start_matches(['"', '\'', '`']));
+    (!name.is_empty() && !rest.starts_with('$') && (rest.starts_with(['"', '\'', '`']) || is_constant(name)))
+        .then_some(name)
+}
+
+/// Whether a bare name is that of a variable of the environment, and not one of the code.
+fn is_constant(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}

@@ -1,0 +1,284 @@
+//! Files that a command reads because a search finds them: their names are known only when it runs.
+
+use super::access::{Access, Touch};
+use crate::catalogue::base_name;
+use crate::catalogue::options::{Item, Scanner};
+use crate::policy::glob;
+use crate::shell::{Command, Word, glob as fits};
+
+/// A name that a search must leave out to be free of secrets.
+const TYPICAL: &str = ".env";
+
+/// Folders in which no secrets are expected, on any machine.
+const HARMLESS: &[&str] = &[
+    "/bin/**",
+    "/boot/**",
+    "/dev/**",
+    "/etc/*/**",
+    "/lib*/**",
+    "/proc/net/**",
+    "/proc/sys/**",
+    "/run/log/**",
+    "/run/systemd/**",
+    "/sbin/**",
+    "/sys/**",
+    "/tmp/**",
+    "/usr/**",
+    "/var/cache/**",
+    "/var/lib/apt/**",
+    "/var/lib/dpkg/**",
+    "/var/lib/systemd/**",
+    "/var/log/**",
+    "/var/spool/**",
+    "/var/tmp/**",
+];
+
+/// Whether no secrets are expected among the files that a search finds. `base` is the folder in full, `secret` are globs.
+pub fn is_harmless<'a>(access: &Access, base: &str, mut secret: impl Iterator<Item = &'a str>) -> bool {
+    let name = parts(access).1;
+    let is_expected = HARMLESS.iter().any(|one| glob::matches(one, base));
+    !secret.any(|secret| {
+        let (folder, last) = secret.rsplit_once('/').unwrap_or(("", secret));
+        let folder = if folder == "**" { "" } else { folder };
+        let is_below = folder.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        fits(name, &last.replace('*', "")) && (is_below || (folder.is_empty() && !is_expected))
+    })
+}
+
+/// The folder and the names that a search is limited to.
+pub fn parts(access: &Access) -> (&str, &str) {
+    let (base, name) = access.path.rsplit_once('/').unwrap_or((".", &access.path));
+    (if base.is_empty() { "/" } else { base }, name)
+}
+
+/// Whether a search for names like this looks for a secret one, such as `.env*` for `.env`.
+pub fn asks_for(name: &str, secret: &str) -> bool {
+    let core = name.trim_matches(['*', '?']);
+    core.len() > 2 && secret.starts_with(core) && fits(name, secret)
+}
+
+fn search(base: &str, name: &str, deep: bool) -> Access {
+    let path = format!("{}/{name}", base.trim_end_matches('/'));
+    Access { touch: Touch::Search { deep }, unknown: base.contains(['$', '`']), path }
+}
+
+/// Adds what the program reads whose words are the output of a search: `cat $(find …)`, `find … | xargs cat`.
+pub fn printed(word: &Word, into: &mut Vec<Access>) {
+    let Some((_, source)) = word.text.split_once("$(").filter(|_| word.unknown.is_some()) else { return };
+    let source = source.rsplit_once(')').map_or(source, |(source, _)| source);
+    let mut stages = source.split('|').map(|stage| -> Vec<&str> {
+        let words = stage.split_whitespace().map(|word| word.trim_matches(['\'', '"', '(', ')']));
+        words.filter(|word| !word.is_empty()).collect()
+    });
+    let Some(texts) = stages.next() else { return };
+    let before = into.len();
+    found(&texts, into);
+    if stages.any(|stage| leaves_out(&stage)) {
+        // What is left of a search for any name; the folder may be secret as a whole.
+        for access in into.iter_mut().skip(before) {
+            if matches!(access.touch, Touch::Search { .. }) && parts(access).1 == "*" {
+                *access = read(parts(access).0);
+            }
+        }
+    }
+}
+
+/// Adds the files whose names a command prints.
+fn found(texts: &[&str], into: &mut Vec<Access>) {
+    match base_name(texts.first().copied().unwrap_or_default()) {
+        "find" | "gfind" | "bfs" => find(texts, into),
+        "fd" | "fdfind" => {
+            let words = positionals(texts);
+            let hidden =
+                texts.iter().any(|text| matches!(*text, "-H" | "-u" | "--hidden" | "--unrestricted"));
+            let name = words
+                .first()
+                .map_or("*".to_owned(), |name| format!("*{}*", name.trim_matches(['^', '$', '\\'])));
+            into.extend(hidden.then(|| search(words.get(1).copied().unwrap_or("."), &name, true)));
+        }
+        "locate" | "plocate" | "mlocate" => {
+            into.extend(positionals(texts).iter().map(|name| search("/", &format!("*{name}*"), true)));
+        }
+        "ls" => {
+            let words = positionals(texts);
+            let all = texts.iter().any(|text| {
+                matches!(*text, "--all" | "--almost-all")
+                    || (text.starts_with('-') && !text.starts_with("--") && text.contains(['a', 'A']))
+            });
+            if all && words.is_empty() {
+                into.push(search(".", "*", false));
+            }
+            into.extend(words.iter().filter(|_| all).map(|word| search(word, "*", false)));
+            into.extend(words.iter().map(|word| read(word)));
+        }
+        "grep" | "egrep" | "fgrep" | "rg" | "ag" | "git" => texts_search(texts, true, into),
+        _ => into.extend(positionals(texts).iter().map(|word| read(word))),
+    }
+}
+
+fn read(path: &str) -> Access {
+    Access { touch: Touch::Read, path: path.to_owned(), unknown: path.contains(['$', '`']) }
+}
+
+/// The words that are no options.
+fn positionals<'a>(texts: &[&'a str]) -> Vec<&'a str> {
+    texts.iter().skip(1).filter(|text| !text.starts_with('-')).copied().collect()
+}
+
+/// Whether a filter leaves secret names out: `grep '\.yml$'`, `grep -v '\.env'`.
+fn leaves_out(texts: &[&str]) -> bool {
+    let Some(pattern) = positionals(texts).first().copied() else { return false };
+    let core = pattern.replace('\\', "");
+    let is_end = core.ends_with('$');
+    let core = core.trim_matches(['^', '$']);
+    let is_plain = core.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    let inverts = texts.iter().any(|text| text.starts_with('-') && text.contains('v'));
+    texts.first() == Some(&"grep")
+        && is_plain
+        && TYPICAL.contains(core) == inverts
+        && (inverts || (is_end && core.starts_with('.')))
+}
+
+/// The files that `find` finds.
+fn find(texts: &[&str], into: &mut Vec<Access>) {
+    let mut words =
+        texts.iter().skip(1).copied().skip_while(|text| matches!(*text, "-L" | "-H" | "-P")).peekable();
+    let mut places = Vec::new();
+    while let Some(place) = words.next_if(|text| !text.starts_with(['-', '(', '!', '\\'])) {
+        places.push(place);
+    }
+    if places.is_empty() {
+        places.push(".");
+    }
+    let rest: Vec<&str> = words.collect();
+    let mut names = Vec::new();
+    for (at, pair) in rest.windows(2).enumerate() {
+        let [test, value] = pair else { continue };
+        let negated = at
+            .checked_sub(1)
+            .and_then(|at| rest.get(at))
+            .is_some_and(|text| matches!(*text, "!" | "-not" | "\\!"));
+        let name = value.rsplit('/').next().unwrap_or(value);
+        match *test {
+            "-type" if *value == "d" => return,
+            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" if negated && fits(name, TYPICAL) => {
+                return;
+            }
+            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" if !negated => names.push(name),
+            _ => {}
+        }
+    }
+    if names.is_empty() {
+        names.push("*");
+    }
+    into.extend(places.iter().flat_map(|place| names.iter().map(|name| search(place, name, true))));
+}
+
+/// Options of programs that search texts which take a value.
+const VALUED: &[&str] = &[
+    "-e",
+    "--regexp",
+    "-f",
+    "--file",
+    "-m",
+    "--max-count",
+    "-A",
+    "-B",
+    "-C",
+    "--context",
+    "--after-context",
+    "--before-context",
+    "-d",
+    "--directories",
+    "-D",
+    "-g",
+    "--glob",
+    "--iglob",
+    "-t",
+    "--type",
+    "--include",
+    "--exclude",
+    "--exclude-dir",
+    "-j",
+    "--threads",
+    "-M",
+    "--max-columns",
+    "--color",
+    "--colour",
+    "--sort",
+];
+
+/// The files that `grep -r` and its kin search; `lists` where the names that they print are read.
+pub fn texts_search(texts: &[&str], lists: bool, into: &mut Vec<Access>) {
+    let program = base_name(texts.first().copied().unwrap_or_default());
+    let skips_hidden = matches!(program, "rg" | "ag" | "ack" | "ugrep" | "ug" | "rga");
+    let (mut deep, mut prints, mut has_pattern) = (program == "rgrep", true, false);
+    let (mut words, mut names) = (Vec::new(), Vec::new());
+    // `git grep` has a verb.
+    let first = if program == "git" { 2 } else { 1 };
+    for item in Scanner::new(texts, first, VALUED) {
+        let (name, value) = match item {
+            Item::Positional(index) => {
+                words.extend(texts.get(index).copied());
+                continue;
+            }
+            Item::Option(name, at) => (name, at.and_then(|at| texts.get(at.index)?.get(at.offset..))),
+            Item::Dashes(_) => continue,
+        };
+        has_pattern |= name.is_any(&["-e", "-f", "--regexp", "--file"]);
+        prints &= !name.is_any(&[
+            "-l",
+            "-L",
+            "-c",
+            "-q",
+            "--files-with-matches",
+            "--files-without-match",
+            "--count",
+            "--quiet",
+            "--silent",
+            "--files",
+        ]);
+        deep |= match program {
+            "git" => name.is("--no-index"),
+            _ if skips_hidden => name.is_any(&["-u", "-.", "--hidden", "--unrestricted"]),
+            _ => {
+                name.is_any(&["-r", "-R", "--recursive", "--dereference-recursive"])
+                    || value == Some("recurse")
+            }
+        };
+        match value {
+            Some(value) if name.is("--exclude") && fits(value, TYPICAL) => return,
+            Some(value) if name.is_any(&["--include", "-g", "--glob", "--iglob"]) => {
+                match value.strip_prefix('!') {
+                    Some(left_out) if fits(left_out, TYPICAL) => return,
+                    Some(_) => {}
+                    None => names.push(value.to_owned()),
+                }
+            }
+            Some(value) if skips_hidden && name.is_any(&["-t", "--type"]) => names.push(format!("*.{value}")),
+            _ => {}
+        }
+    }
+    if !deep || prints == lists {
+        return;
+    }
+    let mut places = words.get(usize::from(!has_pattern)..).unwrap_or_default().to_vec();
+    if places.is_empty() {
+        places.push(".");
+    }
+    if names.is_empty() {
+        names.push("*".to_owned());
+    }
+    into.extend(places.iter().flat_map(|place| names.iter().map(|name| search(place, name, true))));
+}
+
+/// The files below the folders that an archiver packs to its standard output.
+pub fn packed(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
+    let packs = texts.iter().skip(1).take(1).any(|mode| mode.contains('c')) || texts.contains(&"--create");
+    if packs
+        && !texts.iter().any(|text| text.strip_prefix("--exclude=").is_some_and(|value| fits(value, TYPICAL)))
+    {
+        let words = command.words.iter().skip(2).map(|word| word.text.as_str());
+        into.extend(words.filter(|text| !text.starts_with('-')).map(|text| search(text, "*", true)));
+    }
+}
