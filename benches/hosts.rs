@@ -2,7 +2,7 @@
 //! Fails when a host is missed, or when `opsctl` is not the faster one.
 //!
 //! `fping` sends a packet every 10 ms as it comes, and every millisecond at the least for an ordinary user. With
-//! `-i 0` root makes it send all at once, as nobody should on a real network: that time is only shown.
+//! `-i 0` root makes it send all at once, which is not suitable for a real network: this time is only shown.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

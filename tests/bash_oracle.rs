@@ -48,10 +48,10 @@ fn fail_on(what: &str, of: usize, mut differences: Vec<Difference>) {
     panic!("{report}");
 }
 
-/// The actions that ran and that no reported action accounts for: what a guard would have let through unseen.
+/// The actions that ran and that no reported action accounts for: a guard would have missed them.
 ///
 /// A reported action accounts for one that is equal to it; for any number of them where it repeats, where its
-/// service cannot be told, or where it is forbidden altogether.
+/// service cannot be determined, or that is forbidden.
 fn unreported(ran: &[ActionSummary], reported: &[ActionSummary]) -> Vec<ActionSummary> {
     let mut left: Vec<&ActionSummary> = reported.iter().collect();
     ran.iter()
@@ -105,7 +105,7 @@ fn corpus_cases() -> (Vec<corpus::Row>, Vec<Case>) {
 }
 
 #[test]
-fn whatever_a_corpus_command_runs_the_corpus_and_the_reader_both_know_of() {
+fn every_action_that_a_corpus_command_runs_is_in_the_corpus_and_reported() {
     let (rows, cases) = corpus_cases();
     let outcomes = sandbox::run(&cases, 1);
     let (mut corpus_misses, mut reader_misses) = (Vec::new(), Vec::new());
@@ -141,7 +141,7 @@ fn whatever_a_corpus_command_runs_the_corpus_and_the_reader_both_know_of() {
     fail_on("rows of which the reader reports less than what runs", rows.len(), reader_misses);
 }
 
-/// A row states a verb only where it matters; elsewhere that of the run holds.
+/// A row states a verb only if it matters; otherwise, the verb of the run applies.
 fn expected_action(expected: &corpus::Expected, ran: &[ActionSummary]) -> ActionSummary {
     let host = expected.host.value();
     let alike = ran.iter().find(|action| action.kind == expected.kind && action.service == expected.service);
@@ -158,7 +158,7 @@ fn cases_for(scripts: &[scripts::Script]) -> Vec<Case> {
 }
 
 #[test]
-fn a_generated_script_all_of_which_runs_is_read_to_the_letter() {
+fn a_generated_script_that_runs_completely_is_read_exactly() {
     let scripts: Vec<_> = (0..2000).map(scripts::steady).collect();
     let outcomes = sandbox::run(&cases_for(&scripts), 20);
     let mut differences = Vec::new();
@@ -178,7 +178,7 @@ fn a_generated_script_all_of_which_runs_is_read_to_the_letter() {
 }
 
 #[test]
-fn whatever_a_generated_script_with_unknown_branches_runs_is_reported() {
+fn every_action_that_a_generated_script_runs_is_reported() {
     let scripts: Vec<_> = (0..1000).map(scripts::wild).collect();
     let outcomes = sandbox::run(&cases_for(&scripts), 3);
     let mut differences = Vec::new();

@@ -1,4 +1,4 @@
-//! The reader's work is bounded by the size of its input, whatever the input is.
+//! The work of the reader is bounded by the size of its input, for any input.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use opsctl::actions::{CommandReading, read_command};
 
-/// The stack of a thread that nobody has asked for more.
+/// The default stack size of a thread.
 const USUAL_STACK: usize = 2 * 1024 * 1024;
 /// Far more than any reading takes; a hang ends here instead of stopping the whole run.
 const PATIENCE: Duration = Duration::from_mins(1);

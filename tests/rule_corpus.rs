@@ -59,7 +59,7 @@ fn every_row_breaks_the_rule_that_it_names_and_no_other() {
 }
 
 #[test]
-fn a_wrapper_hides_no_rule() {
+fn every_rule_applies_inside_every_wrapper() {
     let wrappers = [
         "ssh root@ie01 ",
         "bash -c ",
@@ -92,7 +92,7 @@ fn quoted(text: &str) -> String {
 }
 
 #[test]
-fn what_agents_look_up_breaks_no_rule() {
+fn lookups_of_agents_break_no_rule() {
     for row in corpus::rows() {
         if row.family.starts_with("lookups") || row.family.starts_with("mentions") {
             let found: Vec<String> =
@@ -144,7 +144,7 @@ policy:
   webhooks: [https://n8n.stump.rocks/webhook/]
 ";
 
-/// What a session of a mode is told about a command, one line for each message; empty: it may run.
+/// The denials of a command in a mode, one line for each message; empty if it is allowed.
 fn told(mode: Mode, command: &str) -> String {
     let installation = load::parse(CONTACTS).expect("the contacts are valid");
     let mut reading = read_command(command, Some(Path::new("/app")));
@@ -168,7 +168,7 @@ fn messages() -> Vec<Message> {
 }
 
 #[test]
-fn a_message_goes_to_whom_its_row_says() {
+fn recipients_of_messages_are_those_of_the_row() {
     let mut wrong = Vec::new();
     for Message { command, says } in messages() {
         let told = told(Mode::Interactive, &command);
@@ -181,7 +181,7 @@ fn a_message_goes_to_whom_its_row_says() {
 }
 
 #[test]
-fn by_itself_a_session_writes_to_nobody_and_no_wrapper_hides_it() {
+fn denies_messages_of_unattended_sessions_inside_every_wrapper() {
     let wrappers =
         ["", "bash -c ", "env A=b sh -c ", "timeout 30 bash -c ", "eval ", "ssh root@ie01 ", "sudo bash -c "];
     for Message { command, says } in messages() {
@@ -192,7 +192,7 @@ fn by_itself_a_session_writes_to_nobody_and_no_wrapper_hides_it() {
             for mode in [Mode::Mission, Mode::Background] {
                 let told = told(mode, &text);
                 let begins =
-                    format!("In {} mode no command writes to people: not a notification (`", mode.as_str());
+                    format!("In {} mode, commands may not send messages: a notification (`", mode.as_str());
                 assert!(told.starts_with(&begins), "{text}: {told:?}");
             }
         }
@@ -202,7 +202,7 @@ fn by_itself_a_session_writes_to_nobody_and_no_wrapper_hides_it() {
     }
 }
 
-/// A container of Claude Ops: no files of this machine are looked at.
+/// A container of Claude Ops; no files of this machine are read.
 struct Container;
 
 impl LocalMachine for Container {
@@ -267,7 +267,7 @@ fn every_file_is_guarded_as_its_row_says() {
 }
 
 #[test]
-fn what_agents_look_up_touches_no_guarded_file() {
+fn lookups_of_agents_touch_no_guarded_file() {
     let mut wrong = Vec::new();
     for row in corpus::rows() {
         if row.family.starts_with("lookups") || row.family.starts_with("mentions") {

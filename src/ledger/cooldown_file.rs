@@ -48,7 +48,7 @@ pub enum CooldownFileError {
     Unreadable(String, std::io::Error),
     /// Its content is invalid, for example truncated.
     #[error(
-        "{0} is not a cooldown file ({1}); counting from the ledger alone until it is mended or moved away"
+        "{0} is not a cooldown file ({1}); counting from the ledger alone until you fix it or move it away"
     )]
     Malformed(String, serde_json::Error),
 }

@@ -71,7 +71,7 @@ fn a_session_is_given_the_files_of_everybody_of_its_tier_and_of_its_role_in_this
 }
 
 #[test]
-fn nothing_listed_is_nothing_told() {
+fn without_listed_files_the_context_has_no_file_section() {
     let sandbox = project("{}", &[("a.md", "text")]);
     assert!(!start(&sandbox).stdout.contains("Context Files"));
 }
@@ -105,7 +105,7 @@ fn variables_are_filled_in_and_one_that_is_not_set_is_named() {
         not_included(&sandbox),
         [
             "${NOT_SET}/x.md: the variable NOT_SET is not set",
-            "${NOTES_TOKEN}/x: the variable NOTES_TOKEN may hold a secret, and no path is made of it",
+            "${NOTES_TOKEN}/x: the variable NOTES_TOKEN may contain a secret and is not expanded",
         ]
     );
     assert!(!told.contains("hunter2"), "{told}");
@@ -154,7 +154,7 @@ fn a_file_that_may_not_be_read_is_named() {
 }
 
 #[test]
-fn secrets_are_given_to_nobody() {
+fn secret_files_are_not_included() {
     let context =
         "{files: ['*', '.env', keys/one.pem, link.md, '**/id_ed25519']}\npolicy: {secret: [keys/**]}";
     let files =
@@ -172,7 +172,7 @@ fn secrets_are_given_to_nobody() {
 }
 
 #[test]
-fn links_lead_nowhere_that_is_not_listed() {
+fn links_out_of_the_listed_folders_are_not_followed() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("x.md"), "from elsewhere").unwrap();
     let there = elsewhere.path().to_str().unwrap();
@@ -245,7 +245,7 @@ fn a_role_file_may_be_missing_plain_or_broken() {
 }
 
 #[test]
-fn what_does_not_fit_is_cut_and_said_where_to_read_on() {
+fn long_files_are_cut_and_the_context_names_where_to_read_on() {
     let big = "A line of the runbook.\n".repeat(4_000);
     let sandbox =
         project("{files: [big.md, small.md, 'many/*']}", &[("big.md", &big), ("small.md", "small")]);

@@ -1,10 +1,10 @@
-//! How full the context is: told once for each level, and where it can be of use.
+//! Context window warnings: one for each level, at the events where the agent can act on them.
 
 use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox, passes};
 
-/// An answer as the client records it, with so many tokens in the context.
+/// An answer in the client's record, with this number of tokens in the context.
 fn answer(model: &str, tokens: u64) -> String {
     json!({"type": "assistant", "isSidechain": false, "message": {"model": model, "content": [],
         "usage": {"input_tokens": 2, "cache_read_input_tokens": tokens - 10, "cache_creation_input_tokens": 3, "output_tokens": 5}}})
@@ -48,7 +48,7 @@ fn after_tools(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn each_level_is_told_once() {
+fn each_level_is_reported_once() {
     let sandbox = Sandbox::new();
     let mut told = Vec::new();
     for percent in [10, 59, 60, 61, 79, 80, 85, 90, 94, 95, 99, 100] {
@@ -70,7 +70,7 @@ fn each_level_is_told_once() {
 }
 
 #[test]
-fn a_jump_is_told_as_the_highest_level_and_says_what_to_do() {
+fn a_jump_is_reported_as_the_highest_level_with_advice() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 100_000);
     assert_eq!(after_tools(&sandbox), "");
@@ -86,7 +86,7 @@ fn a_jump_is_told_as_the_highest_level_and_says_what_to_do() {
 }
 
 #[test]
-fn a_prompt_hears_of_it_as_a_batch_of_tools_does_and_neither_twice() {
+fn a_prompt_and_a_batch_of_tools_each_report_a_level_once() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 130_000);
     let told = told_at(&sandbox, "user-prompt-submit", &json!({}));
@@ -102,7 +102,7 @@ fn a_prompt_hears_of_it_as_a_batch_of_tools_does_and_neither_twice() {
 }
 
 #[test]
-fn at_its_end_a_session_is_sent_on_for_what_matters_and_not_again() {
+fn at_its_end_a_session_is_blocked_once_for_high_levels() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 130_000);
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": false})));
@@ -114,7 +114,7 @@ fn at_its_end_a_session_is_sent_on_for_what_matters_and_not_again() {
 }
 
 #[test]
-fn a_session_that_is_sent_on_anyhow_hears_of_its_context_too() {
+fn a_stop_that_is_blocked_anyway_includes_the_context_warning() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "hosts.yaml",
@@ -162,7 +162,7 @@ fn an_emptied_context_fills_again() {
 }
 
 #[test]
-fn a_subagents_tools_say_nothing_of_the_sessions_context() {
+fn tools_of_a_subagent_cause_no_context_warning() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 185_000);
     assert_eq!(told_at(&sandbox, "post-tool-batch", &json!({"agent_id": "a1", "agent_type": "Explore"})), "");
@@ -204,7 +204,7 @@ fn the_window_is_the_models() {
 }
 
 #[test]
-fn at_tier_three_there_is_nobody_to_hand_over_to() {
+fn tier_3_has_no_tier_to_hand_over_to() {
     let rendered = Sandbox::new();
     rendered.write("hosts.yaml", "services: {jellyfin: {}}\n");
     assert_eq!(rendered.opsctl(&["render", "--tier", "3"], b"").code, Some(0));
@@ -216,7 +216,7 @@ fn at_tier_three_there_is_nobody_to_hand_over_to() {
 }
 
 #[test]
-fn without_a_record_that_can_be_read_nothing_is_told() {
+fn without_a_readable_record_no_warning_is_given() {
     let sandbox = Sandbox::new();
     for path in ["/does/not/exist", "/dev/zero", "/", "", "a\u{0}b"] {
         assert_eq!(told_at(&sandbox, "post-tool-batch", &json!({"transcript_path": path})), "");
@@ -233,7 +233,7 @@ fn without_a_record_that_can_be_read_nothing_is_told() {
 }
 
 #[test]
-fn what_cannot_be_remembered_is_told_and_complained_about() {
+fn warnings_are_given_with_a_complaint_if_they_cannot_be_recorded() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
     fill(&sandbox, 165_000);
@@ -245,12 +245,13 @@ fn what_cannot_be_remembered_is_told_and_complained_about() {
 }
 
 #[test]
-fn a_session_in_the_background_is_asked_once_to_report() {
+fn a_background_session_is_asked_once_to_report() {
     let sandbox = Sandbox::new().with("CLAUDE_SESSION_MODE", "background");
     let run = hook(&sandbox, "stop", &json!({"last_assistant_message": "All is well."}));
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(
-        run.stderr.starts_with("This session runs in the background") && run.stderr.contains("[EVENT:info]"),
+        run.stderr.starts_with("This session runs unattended in the background")
+            && run.stderr.contains("[EVENT:info]"),
         "{run:?}"
     );
     assert!(run.stderr.contains("`opsctl handoff write`"), "{run:?}");
@@ -261,7 +262,7 @@ fn a_session_in_the_background_is_asked_once_to_report() {
 }
 
 #[test]
-fn who_has_reported_is_not_asked() {
+fn a_session_that_has_reported_is_not_asked() {
     let background = || Sandbox::new().with("CLAUDE_SESSION_MODE", "background");
     let not_asked =
         |sandbox: &Sandbox| passes(&hook(sandbox, "stop", &json!({"last_assistant_message": "done"})));
@@ -302,7 +303,7 @@ fn who_has_reported_is_not_asked() {
 }
 
 #[test]
-fn a_session_that_somebody_follows_is_not_asked_to_report() {
+fn only_background_sessions_are_asked_to_report() {
     passes(&hook(&Sandbox::new(), "stop", &json!({})));
     for mode in ["interactive", "mission"] {
         passes(&hook(&Sandbox::new().with("CLAUDE_SESSION_MODE", mode), "stop", &json!({})));

@@ -77,7 +77,7 @@ fn hooks_that_call_a_program_that_is_gone_are_found() {
 }
 
 #[test]
-fn an_installation_without_hooks_is_no_guard() {
+fn an_installation_without_hooks_fails() {
     let sandbox = installation();
     sandbox.write(".claude/settings.json", "{}");
     assert_failed(&quick(&sandbox), "program", "no hook calls opsctl", "run `opsctl render`");
@@ -87,11 +87,11 @@ fn an_installation_without_hooks_is_no_guard() {
 fn a_policy_that_cannot_be_used_is_found() {
     let sandbox = installation();
     sandbox.write(".claude/opsctl/policy.json", "{");
-    assert_failed(&quick(&sandbox), "policy", "policy.json: not a compiled policy", "render it anew");
+    assert_failed(&quick(&sandbox), "policy", "policy.json: not a compiled policy", "render it again");
 }
 
 #[test]
-fn a_ledger_that_is_none_is_found() {
+fn a_file_that_is_not_a_ledger_is_found() {
     let sandbox = installation();
     sandbox.write(
         "claudeops.db",
@@ -267,7 +267,7 @@ fn hooks_that_are_switched_off_or_lost_are_found() {
 }
 
 #[test]
-fn what_the_command_line_adds_is_told_only_to_the_list() {
+fn sources_of_the_command_line_are_only_in_the_list() {
     let sandbox = installation();
     sandbox.write("more.json", THEIRS);
     let run = sandbox.opsctl(&["doctor", "--hooks", "--json", "--settings", "more.json"], b"");

@@ -1,4 +1,4 @@
-//! What the client tells its hooks, as recorded from it: each input is served, also when a release of the client adds a
+//! Recorded inputs of the client's hooks: each input is served, also when a release of the client adds a
 //! field or leaves one out.
 
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `opsctl handoff`: from one session to the next, whatever a model writes.
+//! `opsctl handoff`: hand-overs between sessions, with valid and invalid content.
 
 use std::os::unix::fs::symlink;
 
@@ -83,7 +83,7 @@ fn what_cannot_be_followed_is_not_put_down() {
 }
 
 #[test]
-fn one_that_leads_nowhere_is_removed_and_told() {
+fn an_invalid_hand_over_is_removed_and_reported() {
     let mut nobody = good(2);
     nobody["services_affected"] = json!([]);
     for (content, why) in [
@@ -109,7 +109,7 @@ fn a_hundred_megabytes_are_not_read() {
 }
 
 #[test]
-fn what_is_no_file_is_removed_and_its_target_stays() {
+fn a_hand_over_that_is_not_a_file_is_removed_and_its_target_stays() {
     let linked = sandbox();
     let target = linked.write("elsewhere.json", &good(2).to_string());
     symlink(&target, linked.path("handoff.json")).unwrap();

@@ -10,7 +10,7 @@ fn ago(minutes: i64) -> String {
 }
 
 #[test]
-fn the_third_restart_is_denied_in_the_words_that_people_know() {
+fn denies_third_restart_with_the_documented_message() {
     let sandbox = Sandbox::new();
     for id in ["t1", "t2"] {
         passes(&sandbox.before(id, "docker restart jellyfin"));
@@ -157,7 +157,7 @@ fn a_failed_restart_is_an_attempt_and_critical() {
 }
 
 #[test]
-fn a_call_is_settled_once_however_often_it_is_told() {
+fn a_call_is_settled_once_however_often_it_is_reported() {
     let sandbox = Sandbox::new();
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     for _ in 0..3 {
@@ -192,7 +192,7 @@ fn a_stop_and_its_start_are_one_action() {
 }
 
 #[test]
-fn events_are_told_in_the_words_of_the_dashboard() {
+fn events_have_the_texts_that_the_dashboard_expects() {
     let sandbox = Sandbox::new();
     for (n, (command, expected)) in [
         ("docker restart jellyfin", "warning|jellyfin|Container restarted: docker restart jellyfin"),
@@ -293,7 +293,7 @@ fn a_tool_is_judged_by_its_input_and_not_by_its_name() {
 }
 
 #[test]
-fn malformed_input_is_said_in_one_line_and_objected_to_by_nobody() {
+fn invalid_hook_input_is_reported_in_one_line_and_allowed() {
     let sandbox = Sandbox::new();
     let deep = "[".repeat(100_000);
     for input in [
@@ -343,7 +343,7 @@ fn a_typo_in_a_hooks_arguments_is_a_usage_error_and_not_a_denial() {
 }
 
 #[test]
-fn a_ledger_that_fails_is_what_the_policy_says() {
+fn on_failure_applies_when_the_ledger_fails() {
     for (on_failure, code) in [("open", 0), ("closed", 2)] {
         let sandbox = Sandbox::new();
         std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
@@ -362,7 +362,7 @@ fn a_ledger_that_fails_is_what_the_policy_says() {
 }
 
 #[test]
-fn a_failure_of_the_guard_is_told_once_the_ledger_can_be_used_again() {
+fn a_failure_of_the_guard_is_recorded_once_the_ledger_works_again() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
     assert_eq!(sandbox.before("t1", "docker restart jellyfin").code, Some(0));
@@ -373,11 +373,11 @@ fn a_failure_of_the_guard_is_told_once_the_ledger_can_be_used_again() {
     let told = sandbox.sql("SELECT session_id, message FROM events WHERE level = 'critical'");
     assert!(told.starts_with("sess-abc-123|Guard failed open: the ledger "), "{told}");
     assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains("`docker restart jellyfin` runs uncounted"), "{told}");
+    assert!(told.contains("`docker restart jellyfin` runs without being counted"), "{told}");
 }
 
 #[test]
-fn a_file_that_is_no_database_is_never_written_to() {
+fn a_file_that_is_not_a_database_is_never_written() {
     let sandbox = Sandbox::new();
     let text = "this is a letter, not a database\n".repeat(100);
     sandbox.write("claudeops.db", &text);
@@ -413,7 +413,7 @@ fn the_rendered_policy_wins_over_hosts_yaml() {
 }
 
 #[test]
-fn a_mistake_in_hosts_yaml_never_lifts_the_limits() {
+fn a_mistake_in_hosts_yaml_does_not_lift_limits() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "policy: {restart: {limit: 100, windoe: 4h}}\n");
     let run = sandbox.before("t1", "docker restart jellyfin");

@@ -1,4 +1,4 @@
-//! Which project a person's verb looks at, when `hosts.yaml` is no longer the one that was rendered.
+//! The project that verbs for operators use when the rendered policy is out of date with `hosts.yaml`.
 
 use crate::sandbox::{Run, Sandbox};
 

@@ -56,7 +56,7 @@ fn every_event_with_a_handler_calls_opsctl_without_a_shell() {
 }
 
 #[test]
-fn the_prompt_stands_inline_word_for_word_as_in_its_file() {
+fn the_inline_prompt_is_identical_to_its_file() {
     let sandbox = rendered(EXAMPLE);
     let hook = &settings(&sandbox)["hooks"]["Stop"][0]["hooks"][0];
     assert_eq!(hook["type"], "agent");
@@ -158,7 +158,7 @@ fn a_tier_rendered_in_holds_where_the_session_names_none() {
     assert_eq!(sandbox.before("t2", "docker restart jellyfin").code, Some(0));
 }
 
-/// The managed settings beside the project's, as JSON.
+/// The managed settings as JSON, rendered in addition to the project's.
 fn managed(sandbox: &Sandbox) -> (Value, Value) {
     let run = sandbox.opsctl(&["render", "--managed", "etc/managed-settings.json"], b"");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");

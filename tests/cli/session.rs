@@ -71,7 +71,7 @@ fn log_path(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn the_client_is_told_its_tier_its_session_and_its_prompt() {
+fn the_client_gets_its_tier_session_and_prompt() {
     let sandbox = with_client(
         "printf '%s\\n' \"$CLAUDEOPS_TIER\" \"$CLAUDE_SESSION_ID\" \"$*\" > told; cat > prompt; pwd > where; echo '{\"type\": \"result\"}'",
     );
@@ -134,7 +134,7 @@ fn no_secret_reaches_the_log_the_terminal_or_the_ledger() {
 }
 
 #[test]
-fn whatever_the_client_does_has_its_outcome_and_the_words_for_it() {
+fn every_end_of_the_client_has_an_outcome_and_a_text() {
     for (behaviour, outcome, exit_code, words) in [
         ("exit 3", "failed", "3", "exit status: 3 and without a result"),
         ("kill -SEGV $$", "failed", "", "signal: 11"),
@@ -265,7 +265,7 @@ fn a_signal_reaches_the_client_and_ends_the_session() {
 }
 
 #[test]
-fn what_the_client_leaves_running_holds_nothing_up() {
+fn processes_that_the_client_leaves_running_do_not_block_the_end() {
     // It keeps the pipe open for five minutes, in a group of its own.
     let sandbox =
         with_client("cat >/dev/null; setsid sleep 300 & echo $! > left; echo '{\"type\": \"result\"}'");

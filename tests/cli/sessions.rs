@@ -79,7 +79,7 @@ fn a_session_is_followed_from_its_start_to_its_end() {
 }
 
 #[test]
-fn a_word_that_comes_late_moves_no_state() {
+fn a_late_report_does_not_change_the_state() {
     let sandbox = Sandbox::new();
     begins(&sandbox);
     tools_done(&sandbox, &["t1"]);
@@ -128,7 +128,7 @@ fn a_status_needs_a_session_and_words() {
 }
 
 #[test]
-fn a_prompt_with_the_marker_is_told_what_happened_since() {
+fn a_prompt_with_the_marker_gets_the_latest_events() {
     let sandbox = Sandbox::new();
     begins(&sandbox);
     passes(&tell(&sandbox, "stop", &json!({})));
@@ -184,7 +184,7 @@ fn a_registry_that_cannot_be_written_is_noted_once_and_stops_nothing() {
 }
 
 #[test]
-fn a_ledger_that_is_held_by_others_delays_no_prompt() {
+fn a_locked_ledger_does_not_delay_prompts() {
     let sandbox = Sandbox::new();
     begins(&sandbox);
     let mut holder = std::process::Command::new("sqlite3")

@@ -108,7 +108,7 @@ fn on_a_terminal_no_line_is_wider_than_it_and_budgets_are_whole() {
 }
 
 #[test]
-fn of_a_hundred_services_and_hosts_what_is_in_order_is_counted() {
+fn healthy_entries_of_a_hundred_services_and_hosts_are_counted() {
     let sandbox = Sandbox::new();
     let hosts: String = (1..=100).map(|n| format!("  h{n}: {{address: 127.0.0.{n}}}\n")).collect();
     let services: String = (1..=100).map(|n| format!("  s{n}: {{}}\n")).collect();

@@ -33,7 +33,7 @@ fn a_session_leaves_no_process_behind() {
 }
 
 #[test]
-fn what_the_operators_are_told_by_the_real_apprise_arrives() {
+fn notifications_arrive_through_the_real_apprise() {
     let finished = Session::new()
         .operators_listen()
         .step(bash("apprise -t 'jellyfin is down' -b 'the disk is full' \"$CLAUDEOPS_APPRISE_URLS\""))

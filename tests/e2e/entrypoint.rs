@@ -124,7 +124,7 @@ fn a_round_climbs_as_far_as_it_is_handed_over() {
     for (prompt, from_below) in
         prompts.iter().zip([None, Some("found on the way to tier 2"), Some("found on the way to tier 3")])
     {
-        assert_eq!(prompt.contains("## Handed over by the tier below"), from_below.is_some());
+        assert_eq!(prompt.contains("## Hand-over of the lower tier"), from_below.is_some());
         assert!(from_below.is_none_or(|words| prompt.contains(words)));
     }
     assert!(
@@ -139,7 +139,7 @@ fn a_round_climbs_as_far_as_it_is_handed_over() {
 }
 
 #[test]
-fn a_hand_over_that_leads_nowhere_ends_the_round_and_is_told() {
+fn an_invalid_hand_over_ends_the_round_and_is_reported() {
     for (written, why) in [
         (
             json!({"schema_version": 1, "recommended_tier": 9, "services_affected": ["jellyfin"]})
@@ -266,7 +266,7 @@ fn a_client_that_crashes_does_not_end_the_loop() {
 }
 
 #[test]
-fn one_round_that_fails_says_so_in_its_exit_code() {
+fn a_failed_round_is_reported_in_the_exit_code() {
     let workspace = workspace();
     let ran = Program::entrypoint(&workspace)
         .env("CLAUDEOPS_ONCE", "true")

@@ -1,4 +1,4 @@
-//! A session whose context fills: what the model is told of it, in which of its requests, once.
+//! Context window warnings in the requests to the model, each once.
 
 use crate::guard::guarded;
 use crate::support::{Finished, Session, bash, client, earlier_client, text, together, too_long, tool};
@@ -7,7 +7,7 @@ use serde_json::json;
 /// A model with a window of 200,000 tokens.
 const MODEL: [&str; 2] = ["--model", "claude-sonnet-4-5"];
 
-/// The percent of its window after which each request was told, and what.
+/// The warnings: the number of the request, and the level in percent.
 fn told(finished: &Finished) -> Vec<(usize, String)> {
     let requests = finished.agent_requests();
     let mut seen = 0;
@@ -30,7 +30,7 @@ fn expected(rows: &[(usize, &str)]) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn each_level_is_told_once_in_the_next_request_to_the_model() {
+fn each_level_is_reported_once_in_the_next_request() {
     let finished = guarded()
         .client_arguments(MODEL)
         .step(bash("echo 1").filling(100_000))
@@ -54,7 +54,7 @@ fn each_level_is_told_once_in_the_next_request_to_the_model() {
 }
 
 #[test]
-fn a_jump_is_told_as_one_level_and_an_answer_that_fills_the_context_gets_one_more_turn() {
+fn a_jump_is_reported_as_one_level_and_a_final_jump_gets_one_more_turn() {
     let jump =
         guarded().client_arguments(MODEL).step(bash("echo 1").filling(184_000)).step(text("done")).run();
     assert_eq!(told(&jump), expected(&[(1, "90")]));
@@ -78,7 +78,7 @@ fn a_jump_is_told_as_one_level_and_an_answer_that_fills_the_context_gets_one_mor
 }
 
 #[test]
-fn a_compacted_session_is_told_anew_and_not_of_what_is_gone() {
+fn a_compacted_session_is_warned_again_by_its_new_usage() {
     let full = guarded()
         .client_arguments(MODEL)
         .step(bash("echo 1").filling(170_000))
@@ -103,7 +103,7 @@ fn a_compacted_session_is_told_anew_and_not_of_what_is_gone() {
 }
 
 #[test]
-fn a_session_that_the_client_compacts_by_itself_is_told_anew() {
+fn an_automatically_compacted_session_is_warned_again() {
     let finished = guarded()
         .client_arguments(MODEL)
         .step(bash("seq 1 3000").filling(150_000))
@@ -126,7 +126,7 @@ fn a_session_that_the_client_compacts_by_itself_is_told_anew() {
 }
 
 #[test]
-fn a_model_with_a_large_window_is_told_later() {
+fn a_model_with_a_large_window_is_warned_later() {
     for model in ["claude-sonnet-4-5[1m]", "haiku"] {
         let finished = guarded()
             .client_arguments(["--model", model])
@@ -140,7 +140,7 @@ fn a_model_with_a_large_window_is_told_later() {
 }
 
 #[test]
-fn a_subagent_hears_nothing_of_the_sessions_context() {
+fn a_subagent_gets_no_context_warning() {
     let brief = json!({"description": "look", "prompt": "count the containers",
                        "subagent_type": "general-purpose", "run_in_background": false});
     let finished = guarded()
@@ -166,7 +166,7 @@ fn a_subagent_hears_nothing_of_the_sessions_context() {
 }
 
 #[test]
-fn a_session_in_the_background_is_sent_on_once_to_report() {
+fn a_background_session_is_blocked_once_to_report() {
     let silent = guarded()
         .env("CLAUDE_SESSION_MODE", "background")
         .step(text("All is well."))
@@ -174,7 +174,7 @@ fn a_session_in_the_background_is_sent_on_once_to_report() {
         .run();
     let requests = silent.agent_requests();
     assert_eq!(requests.len(), 2, "{}", silent.shown_at_end());
-    assert!(requests[1].conversation().contains("This session runs in the background: nobody looks at it"));
+    assert!(requests[1].conversation().contains("This session runs unattended in the background"));
     assert_eq!(silent.result(), "[EVENT:info] All is well.");
     let stubborn = guarded()
         .env("CLAUDE_SESSION_MODE", "background")
@@ -194,7 +194,7 @@ fn a_session_in_the_background_is_sent_on_once_to_report() {
 }
 
 #[test]
-fn earlier_releases_of_the_client_tell_the_model_just_the_same() {
+fn earlier_client_releases_pass_warnings_to_the_model() {
     for client in [client(), earlier_client("OLD_CLIENT_VERSION"), earlier_client("MIDDLE_CLIENT_VERSION")] {
         let finished = guarded()
             .client(&client)

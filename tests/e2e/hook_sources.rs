@@ -175,7 +175,7 @@ fn managed_settings_may_let_only_managed_hooks_run() {
 }
 
 #[test]
-fn a_switch_that_disables_all_hooks_disables_those_below_it_and_managed_ones_all() {
+fn disable_all_hooks_applies_to_lower_sources_and_in_managed_settings_to_all() {
     for place in [LOCAL, PROJECT, USER, COMMAND_LINE] {
         assert_runs(place, Case::everywhere().set(place, &["disableAllHooks"], json!(true)), &["managed"]);
     }
@@ -268,7 +268,7 @@ fn what_plugins_and_the_folder_of_the_user_say_is_respected() {
 }
 
 #[test]
-fn a_hook_of_others_may_replace_what_the_guard_has_read_and_the_doctor_warns_of_it() {
+fn the_doctor_warns_of_foreign_hooks_that_may_replace_a_command() {
     let other = r#"echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "docker restart sonarr"}}}'"#;
     let session = Session::new()
         .hosts_yaml("services: {sonarr: {}}\npolicy: {verify: {mode: agent}}\n")

@@ -1,7 +1,7 @@
 //! Tiers × commands and tools × wrappers: every cell is judged by what really ran.
 //!
 //! One session of the real client for each tier, with the arguments of `opsctl tier N --args` and the rendered
-//! hooks. Every row acts on a service of its own, so that no budget ends, and its name tells what ran.
+//! hooks. Every row acts on a separate service, so that no budget is used up, and the name identifies what ran.
 
 use crate::guard::guarded;
 use crate::support::{Finished, Step, bash, text, tool};
@@ -125,22 +125,22 @@ fn assert_column(tier: u8) -> usize {
 }
 
 #[test]
-fn tier_one_looks_and_does_nothing() {
+fn tier_1_only_observes() {
     assert!(assert_column(1) * 3 >= 60);
 }
 
 #[test]
-fn tier_two_restarts_proposes_and_tells() {
+fn tier_2_may_restart_propose_and_notify() {
     assert_column(2);
 }
 
 #[test]
-fn tier_three_redeploys_too() {
+fn tier_3_may_also_redeploy() {
     assert_column(3);
 }
 
 #[test]
-fn monitor_and_other_tools_that_run_commands_are_held_to_the_tier() {
+fn the_limits_of_a_tier_apply_to_monitor_and_other_command_tools() {
     let monitor = json!({"command": "docker restart jellyfin", "description": "x", "timeout_ms": 2000, "persistent": false});
     let finished = guarded()
         .tools("Bash,Read,Monitor")

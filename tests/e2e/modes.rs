@@ -79,22 +79,22 @@ fn assert_column(at: usize, mode: Option<&str>) {
 }
 
 #[test]
-fn without_a_mode_a_session_writes_to_whom_it_likes() {
+fn without_a_mode_a_session_may_write_to_anyone() {
     assert_column(0, None);
 }
 
 #[test]
-fn an_interactive_session_writes_to_contacts_that_are_tagged_for_it() {
+fn an_interactive_session_may_write_to_tagged_contacts() {
     assert_column(1, Some("interactive"));
 }
 
 #[test]
-fn a_mission_writes_to_nobody() {
+fn denies_messages_in_a_mission() {
     assert_column(2, Some("mission"));
 }
 
 #[test]
-fn nobody_is_written_to_from_the_background_or_in_a_mode_that_is_not_known() {
+fn denies_messages_in_background_and_unknown_modes() {
     assert_column(3, Some("background"));
     assert_column(3, Some("bakground"));
 }

@@ -1,4 +1,4 @@
-//! Hooks that an operator adds in `hosts.yaml`: the client honours each type, beside ours.
+//! Hooks that an operator adds in `hosts.yaml`: the client runs each type, in addition to those of opsctl.
 
 use crate::support::{Program, Session, bash, text};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ fn an_operators_hook_may_refuse_and_ours_still_does() {
 }
 
 #[test]
-fn a_hook_that_fails_blocks_where_it_says_so() {
+fn a_failing_hook_blocks_if_on_failure_is_block() {
     let inventory = "hooks: {PreToolUse: [{matcher: Bash, command: own, args: [], onFailure: block}]}\n";
     let finished = Session::new().hosts_yaml(inventory).stub("own", "exit 1").step(bash("docker ps")).run();
     finished.tool_result(0).assert_refused("");

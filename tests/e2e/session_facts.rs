@@ -30,7 +30,7 @@ fn what_is_said_at_a_prompt_and_after_a_batch_reaches_the_model() {
 }
 
 #[test]
-fn nobody_waits_for_an_asynchronous_hook_and_the_end_of_the_session_ends_it() {
+fn the_client_does_not_wait_for_asynchronous_hooks_and_ends_them_with_the_session() {
     let finished = Session::new()
         .stub(
             "hook",

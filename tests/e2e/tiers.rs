@@ -5,7 +5,7 @@ use crate::support::{bash, tool};
 use serde_json::json;
 
 #[test]
-fn at_tier_one_there_is_no_tool_that_writes() {
+fn tier_1_has_no_tool_that_writes_files() {
     let write = json!({"file_path": "/tmp/x", "content": "x"});
     let finished = guarded().run_at_tier(1).step(tool("Write", &write)).step(bash("uptime")).run();
     finished.tool_result(0).assert_refused("No such tool available: Write");
@@ -30,7 +30,7 @@ fn without_a_hook_the_denied_beginnings_still_hold() {
 }
 
 #[test]
-fn a_playbook_waits_for_tier_three() {
+fn only_tier_3_may_run_a_playbook() {
     for (tier, ran) in [(2, 0), (3, 1)] {
         let finished = guarded().run_at_tier(tier).step(bash("ansible-playbook redeploy-jellyfin.yml")).run();
         assert_eq!(finished.marks("ansible-playbook").len(), ran, "tier {tier}");

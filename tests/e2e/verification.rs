@@ -1,4 +1,4 @@
-//! The Stop hook: a session that has repaired something does not end before somebody looked.
+//! The Stop hook: a session that acted on services does not end before they are verified.
 
 use crate::guard::guarded;
 use crate::support::{Finished, Program, Session, Workspace, bash, text, tool, verdict};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const RESTART: &str = "docker restart jellyfin";
 
-/// A session whose services are containers, of which the stub `docker` says what stands in the file `STATUS`.
+/// A session whose services are containers, for which the stub `docker` prints the content of the file `STATUS`.
 /// Verified by the command alone, and with no patience.
 fn verified(status: &str) -> Session {
     Session::new()
@@ -36,7 +36,7 @@ fn times_blocked(finished: &Finished) -> usize {
 }
 
 #[test]
-fn a_session_that_repaired_nothing_ends_without_a_word() {
+fn a_session_without_actions_ends_silently() {
     let finished = verified("Exited (1)").commands(["docker logs jellyfin"]).step(text("all is well")).run();
     assert_eq!(finished.result(), "all is well");
     assert_eq!(finished.marks("docker"), ["logs jellyfin"], "nothing is looked at");
@@ -44,7 +44,7 @@ fn a_session_that_repaired_nothing_ends_without_a_word() {
 }
 
 #[test]
-fn a_session_whose_services_are_healthy_ends_and_that_is_written_down() {
+fn a_session_with_healthy_services_ends_and_is_recorded() {
     let finished = verified("Up 2 seconds").step(bash(RESTART)).step(text("all is well")).run();
     assert_eq!((finished.result().as_str(), times_blocked(&finished)), ("all is well", 0));
     assert_eq!(events(&finished, "info"), ["jellyfin: Verified healthy after remediation"]);
@@ -52,7 +52,7 @@ fn a_session_whose_services_are_healthy_ends_and_that_is_written_down() {
 }
 
 #[test]
-fn a_session_is_sent_on_with_what_failed_and_ends_once_it_is_repaired() {
+fn a_stop_is_blocked_with_the_failed_checks_until_they_are_repaired() {
     let finished = verified("Exited (1) 3 seconds ago")
         .step(bash(RESTART))
         .step(text("done"))
@@ -72,7 +72,7 @@ fn a_session_is_sent_on_with_what_failed_and_ends_once_it_is_repaired() {
 }
 
 #[test]
-fn after_three_attempts_the_session_is_let_go_and_a_person_is_told() {
+fn after_three_attempts_the_session_ends_and_operators_are_notified() {
     let ill = verified("Exited (1)").operators_listen().step(bash(RESTART));
     let finished = ["one", "two", "three", "four", "five"]
         .into_iter()
@@ -113,7 +113,7 @@ fn a_service_that_is_restarted_again_is_verified_again() {
 
 /// The attempts are counted in the ledger: another process, another session of the client with the same name.
 #[test]
-fn a_success_gives_a_later_remedy_its_attempts_back() {
+fn a_healthy_verification_resets_the_attempts() {
     let stop = |workspace: &Workspace| {
         let input = json!({"session_id": "s", "hook_event_name": "Stop", "stop_hook_active": true});
         Program::opsctl(workspace).args(["hook", "stop"]).stdin(&input.to_string()).run()
@@ -163,7 +163,7 @@ fn a_success_gives_a_later_remedy_its_attempts_back() {
 }
 
 #[test]
-fn a_ledger_that_cannot_be_read_holds_no_session_up() {
+fn a_ledger_that_cannot_be_read_does_not_block_the_stop() {
     let workspace = verified("Exited (1)").run().into_workspace();
     workspace.write("state/claudeops.db", &"no database".repeat(100));
     let ran = Program::opsctl(&workspace).args(["hook", "stop"]).stdin("{\"session_id\": \"s\"}").run();
@@ -255,7 +255,7 @@ fn a_check_that_hangs_ends_before_the_client_gives_up() {
 }
 
 #[test]
-fn the_verifier_is_asked_with_the_rendered_prompt_and_sends_the_session_on() {
+fn the_verifier_gets_the_rendered_prompt_and_blocks_the_stop() {
     let finished = guarded()
         .step(bash("docker restart jellyfin"))
         .step(text("all is well"))

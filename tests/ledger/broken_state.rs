@@ -46,7 +46,7 @@ const TROUBLES: [Trouble; 13] = [
     },
 ];
 
-/// A folder `state` in which so many restarts of jellyfin have been written down.
+/// A folder `state` with this number of recorded restarts of jellyfin.
 fn with_ledger(used: Option<usize>, on_failure: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", &format!("policy: {{on_failure: {on_failure}}}\n"));
@@ -117,7 +117,7 @@ fn give_away(file: &Path) {
     }
 }
 
-/// A ledger that can be read and not written: what it says holds, whatever the policy says of failures.
+/// A ledger that can be read and not written: its usage applies with any `policy.on_failure`.
 #[test]
 fn a_used_up_budget_holds_where_nothing_can_be_written() {
     for prepare in ["FULL", "READ_ONLY", "chmod 0555 $state; chmod 0444 $state/*"] {
@@ -156,7 +156,7 @@ fn when_the_trouble_is_over_the_ledger_goes_on() {
     denied(&sandbox.before("t3", "docker restart jellyfin"));
 }
 
-/// A process that was stopped in the middle of its change keeps nobody waiting for ever.
+/// A process that was stopped within its transaction does not block other processes for ever.
 #[test]
 fn a_lock_that_is_never_given_back_is_a_failure_after_some_seconds() {
     let sandbox = with_ledger(Some(1), "closed");

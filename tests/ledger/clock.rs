@@ -76,7 +76,7 @@ impl Clock {
         told(&self.tell("session-end", None, "", &Value::Null));
     }
 
-    /// How many actions of a service the ledger holds for good.
+    /// The number of recorded actions of a service in the ledger.
     pub fn settled(&self, service: &str) -> usize {
         self.sandbox
             .sql(&format!("SELECT count(*) FROM cooldown_actions WHERE service = '{service}'"))

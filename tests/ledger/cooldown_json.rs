@@ -15,7 +15,7 @@ fn ago(minutes: i64) -> String {
     (Utc::now() - TimeDelta::minutes(minutes)).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// What stands at a path, whatever it is.
+/// The kind and content of any file at a path.
 fn state_of(path: &Path) -> String {
     match path.symlink_metadata() {
         Err(_) => "nothing".to_owned(),
@@ -69,7 +69,7 @@ const CASES: [Case; 11] = [
 ];
 
 #[test]
-fn whatever_the_file_is_the_ledger_holds_the_budget() {
+fn the_ledger_enforces_the_budget_with_any_cooldown_json() {
     for Case { make, said, mended } in CASES {
         let sandbox = Sandbox::new();
         let path = sandbox.path("cooldown.json");

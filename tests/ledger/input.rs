@@ -85,7 +85,7 @@ fn input(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// What the client's own schema of a denial takes, and nothing beside it.
+/// The client's schema of a denial, without other keys.
 fn is_a_denial(stdout: &str) -> bool {
     let Ok(Value::Object(json)) = serde_json::from_str(stdout) else { return false };
     let Some(Value::Object(output)) = json.get("hookSpecificOutput") else { return false };
@@ -107,7 +107,7 @@ fn holds_an_action(command: &str) -> bool {
     !opsctl::actions::read_command(command, None).actions.is_empty()
 }
 
-/// Everything that has to hold of an answer, however it was come by.
+/// Checks the contract of every answer.
 fn check(input: &[u8], event: Option<&str>, answer: &Answer) {
     let shown = String::from_utf8_lossy(input);
     if answer.denial.is_none() && answer.stdout.contains("opsctl sessions status") {

@@ -11,7 +11,7 @@ use crate::sandbox::{Run, Sandbox, call, migrations};
 
 const ROUNDS: usize = 500;
 
-/// Starts a run and kills it after `delay`; true when it had ended by itself before.
+/// Starts a run and kills it after `delay`; returns true if it had ended before.
 fn killed(sandbox: &Sandbox, arguments: &[&str], input: &Value, delay: Duration) -> bool {
     let started = Instant::now();
     let mut child = sandbox
@@ -75,7 +75,7 @@ fn quiet(run: &Run) {
 /// Each round is a service of its own, restarted once; its hooks are killed at random, and the word after it is
 /// told again. What ran is known to the test, and the ledger has to know it, too, once.
 #[test]
-fn five_hundred_kills_lose_nothing_and_double_nothing() {
+fn five_hundred_kills_lose_no_action_and_count_none_twice() {
     let sandbox = Sandbox::new();
     let [mut before, mut after, mut end, mut by_hand] = [1, 2, 3, 4].map(Delays::new);
     let mut recorded = 0;

@@ -7,7 +7,7 @@ use crate::clock::{Clock, is_used_up};
 const RESTART: &str = "docker restart jellyfin";
 
 #[test]
-fn a_reservation_without_a_word_is_given_back_after_ten_minutes() {
+fn a_reservation_without_a_report_expires_after_ten_minutes() {
     let mut clock = Clock::new();
     for id in ["t1", "t2"] {
         assert_eq!(clock.ask(id, RESTART), None);
@@ -20,7 +20,7 @@ fn a_reservation_without_a_word_is_given_back_after_ten_minutes() {
 }
 
 #[test]
-fn what_ran_counts_however_late_it_is_told() {
+fn an_action_counts_however_late_it_is_reported() {
     // After its reservation has expired, and after its session has ended.
     let mut clock = Clock::new();
     assert_eq!(clock.ask("t1", RESTART), None);
@@ -73,7 +73,7 @@ fn above_the_limit_the_limit_th_most_recent_action_says_when() {
 }
 
 #[test]
-fn a_clock_set_back_opens_no_budget() {
+fn setting_the_clock_back_frees_no_budget() {
     let mut clock = Clock::new();
     clock.run("t1", RESTART);
     clock.run("t2", RESTART);
@@ -87,7 +87,7 @@ fn a_clock_set_back_opens_no_budget() {
 }
 
 #[test]
-fn a_date_out_of_the_blue_closes_nothing_for_good() {
+fn a_bogus_timestamp_does_not_block_a_budget_for_ever() {
     let clock = Clock::new();
     clock.run("t1", RESTART);
     clock.sandbox.sql(
@@ -181,7 +181,7 @@ fn several_services_in_one_command_each_draw_on_their_own_budget_or_none_does() 
     assert_eq!(clock.ask("t5", "systemctl restart postgres"), None);
     assert!(clock.ask("t6", "systemctl restart postgres").is_some());
     let denial = clock.ask("t7", "docker restart a; docker restart a; docker restart a").unwrap();
-    assert!(denial.contains("The command exceeds the limit by itself."), "{denial}");
+    assert!(denial.contains("The command alone exceeds the limit."), "{denial}");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn calls_without_an_id_settle_one_reservation_each() {
 }
 
 #[test]
-fn a_call_that_only_says_something_is_told_once() {
+fn a_pull_request_or_a_notification_is_recorded_once() {
     let clock = Clock::new();
     for command in ["gh pr create --title Mend", "apprise -b hello mailto://x"] {
         // The same id with another command is another call: an id is worth no more than its writer's care.
@@ -266,7 +266,7 @@ fn a_call_that_only_says_something_is_told_once() {
 }
 
 #[test]
-fn sessions_with_the_same_call_id_are_told_apart() {
+fn distinguishes_sessions_with_equal_call_ids() {
     let mut clock = Clock::new();
     for session in ["s1", "s2"] {
         clock.session = session;

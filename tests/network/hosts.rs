@@ -75,7 +75,7 @@ const OF_EVERY_KIND: [(&str, &str); 10] = [
 ];
 
 #[test]
-fn hosts_that_answer_drop_reject_or_are_not_there_are_told_apart_over_datagram_sockets() {
+fn distinguishes_answering_dropping_rejecting_and_missing_hosts_over_datagram_sockets() {
     lan(|lan| {
         lan.permit_pings();
         let ran = hosts_of_every_kind(lan);
@@ -86,9 +86,9 @@ fn hosts_that_answer_drop_reject_or_are_not_there_are_told_apart_over_datagram_s
     });
 }
 
-/// A raw socket is told what routers and firewalls say, too. None of that is an answer of the host.
+/// A raw socket also receives the messages of routers and firewalls. None of them is an answer of the host.
 #[test]
-fn hosts_that_answer_drop_reject_or_are_not_there_are_told_apart_over_raw_sockets() {
+fn distinguishes_answering_dropping_rejecting_and_missing_hosts_over_raw_sockets() {
     lan(|lan| assert_states(&hosts_of_every_kind(lan), &OF_EVERY_KIND));
 }
 
@@ -165,7 +165,7 @@ fn a_name_is_reachable_if_one_of_its_addresses_answers() {
 }
 
 #[test]
-fn a_name_server_that_hangs_costs_the_names_and_nobody_else() {
+fn a_hanging_name_server_affects_only_names() {
     lan(|lan| {
         lan.permit_pings();
         lan.peer(1, "");
@@ -345,7 +345,7 @@ fn peak_kib(process: u32) -> Option<u64> {
 
 /// One after the other they would take eight seconds.
 #[test]
-fn dead_hosts_hold_the_start_of_a_session_up_for_one_deadline_together() {
+fn dead_hosts_delay_the_start_of_a_session_by_one_deadline_in_total() {
     lan(|lan| {
         dead_hosts(lan);
         let hosts: String = (1..=4).map(|n| format!("  h{n}: {{address: 10.99.0.{n}}}\n")).collect();

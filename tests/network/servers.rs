@@ -87,7 +87,7 @@ impl Authority {
     }
 }
 
-/// A certificate that nobody but itself has signed.
+/// A self-signed certificate.
 pub fn self_signed(name: &str) -> Presented {
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();

@@ -82,7 +82,7 @@ fn redirects_are_followed_to_their_end_or_to_a_named_failure() {
 }
 
 #[test]
-fn what_is_no_answer_has_a_name_within_the_deadline() {
+fn answers_that_are_not_http_have_a_state_within_the_deadline() {
     lan(|lan| {
         let started = Instant::now();
         assert_eq!(http(lan, silent()), "timeout");
@@ -237,7 +237,7 @@ fn a_check_that_this_machine_cannot_make_says_nothing_about_the_service() {
         assert_eq!(ran.exit_code, Some(0));
         assert_eq!(
             ran.stdout,
-            "x: not checked, it cannot be looked at from here\n  container web: unavailable, podman is not installed here\n"
+            "x: not checked, it cannot be checked from this machine\n  container web: unavailable, podman is not installed here\n"
         );
     });
 }

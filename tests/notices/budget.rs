@@ -16,7 +16,7 @@ fn use_up(sandbox: &Sandbox, command: &str, times: usize) {
 }
 
 #[test]
-fn it_is_told_once_for_each_service_and_kind() {
+fn a_used_up_budget_is_reported_once_per_service_and_kind() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "docker restart jellyfin", 2);
@@ -47,7 +47,7 @@ fn it_is_told_once_for_each_service_and_kind() {
 }
 
 #[test]
-fn it_is_told_again_when_it_was_open_in_between() {
+fn a_used_up_budget_is_reported_again_after_a_free_place() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "docker restart jellyfin", 2);
@@ -61,7 +61,7 @@ fn it_is_told_again_when_it_was_open_in_between() {
 }
 
 #[test]
-fn twenty_hooks_at_once_tell_it_once() {
+fn twenty_concurrent_hooks_report_it_once() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "docker restart jellyfin", 2);
@@ -83,7 +83,7 @@ fn twenty_hooks_at_once_tell_it_once() {
 }
 
 #[test]
-fn a_command_that_wants_more_than_is_left_is_no_used_up_budget() {
+fn a_command_over_the_remaining_budget_does_not_use_it_up() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "docker restart jellyfin", 1);
@@ -92,7 +92,7 @@ fn a_command_that_wants_more_than_is_left_is_no_used_up_budget() {
 }
 
 #[test]
-fn no_secret_of_a_command_line_is_told() {
+fn secrets_of_a_command_line_are_not_shown() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "ansible-playbook redeploy-plex.yml", 1);

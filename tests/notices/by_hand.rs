@@ -11,7 +11,7 @@ fn test(sandbox: &Sandbox) -> Run {
 }
 
 #[test]
-fn a_test_that_arrives_is_said_to() {
+fn a_delivered_test_notification_is_reported() {
     let target = Target::new(Manner::Takes);
     let run = test(&listening(&target));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The process that delivers: nobody waits for it, and nothing is sent twice.
+//! The process that delivers notifications: no hook waits for it, and nothing is sent twice.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
@@ -83,7 +83,7 @@ fn a_target_that_never_takes_it_is_left_alone_after_three_attempts_until_the_nex
     let run = sandbox.opsctl(&["notify", "--flush"], b"");
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (Some(1), "opsctl: 1 not delivered; `opsctl notify` says why\n")
+        (Some(1), "opsctl: 1 not delivered; `opsctl notify` shows why\n")
     );
     target.now(Manner::Takes);
     let run = sandbox.opsctl(&["notify", "--flush"], b"");
@@ -128,7 +128,7 @@ fn a_claim_holds_while_its_process_may_live_and_no_longer() {
 }
 
 #[test]
-fn yesterdays_news_is_not_flushed() {
+fn notices_older_than_a_day_are_not_flushed() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");

@@ -1,4 +1,4 @@
-//! What the operators hear: the real `apprise`, targets that answer, refuse and keep silent, and the outbox as
+//! Notifications: the real `apprise`, targets that answer, refuse and stay silent, and the outbox as
 //! sqlite3 shows it.
 #![cfg(test)]
 

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// No answer takes so long, on a busy machine neither.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// How a page is looked at.
+/// The display settings of a browser.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
     pub name: &'static str,
@@ -110,7 +110,7 @@ impl Browser {
         }
     }
 
-    /// Opens a page as somebody looks at it, and waits until it is there.
+    /// Opens a page with these display settings, and waits until it is loaded.
     pub fn open(&mut self, page: &Path, look: Look) {
         self.media("", look.scheme);
         let phone = look.width < 600;
@@ -143,7 +143,7 @@ impl Browser {
         self.evaluate("document.body.innerText").as_str().unwrap().to_owned()
     }
 
-    /// A key is pressed and let go.
+    /// Presses and releases a key.
     pub fn press(&mut self, key: &str, code: u32, text: &str) {
         let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
         for kind in [down, "keyUp"] {

@@ -1,4 +1,5 @@
-//! The report in a real browser: what is seen, by whom, and what never happens. The pictures are in `target/tmp/report`.
+//! The report in a real browser: its content, its accessibility, and that it loads nothing. The pictures are in
+//! `target/tmp/report`.
 #![cfg(test)]
 
 mod browser;
@@ -163,7 +164,7 @@ fn what_happened_can_be_seen_in_light_and_dark_on_a_screen_and_a_phone() {
 }
 
 #[test]
-fn the_page_names_no_place_to_fetch_anything_from() {
+fn the_page_references_no_external_resource() {
     let sandbox = incident();
     let page = std::fs::read_to_string(report(&sandbox, "7d")).unwrap();
     for hint in
@@ -175,7 +176,7 @@ fn the_page_names_no_place_to_fetch_anything_from() {
 }
 
 #[test]
-fn what_the_ledger_holds_never_becomes_markup() {
+fn ledger_content_is_escaped_in_the_page() {
     let sandbox = Sandbox::new();
     let evil = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">'\"></style></title>{{ 7 * 7 }}&lt;";
     sandbox.write("hosts.yaml", "policy: {}\n");

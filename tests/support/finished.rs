@@ -38,7 +38,7 @@ impl ToolResult {
         assert!(!self.is_error, "{} {} did not run well: {}", self.tool, self.input, self.shown);
     }
 
-    /// It was refused, and the model was told this.
+    /// It was refused, with this text for the model.
     #[track_caller]
     pub fn assert_refused(&self, telling: &str) {
         assert!(self.is_error, "{} {} was not refused: {}", self.tool, self.input, self.shown);
@@ -98,12 +98,12 @@ impl Finished {
         self.tool_results.get(nth).unwrap_or_else(|| panic!("no tool result {nth}: the model saw {seen}"))
     }
 
-    /// What the operators were told, if they listened: objects with `title`, `message` and `type`.
+    /// The notifications that the operators received: objects with `title`, `message` and `type`.
     pub fn notifications(&self) -> &[Value] {
         &self.notifications
     }
 
-    /// The client's name for this session, which hooks are told.
+    /// The client's id of this session, which hooks get.
     pub fn session_id(&self) -> &str {
         let id = self.stream.iter().find_map(|line| line["session_id"].as_str());
         id.expect("the client named no session")
@@ -156,7 +156,7 @@ impl Drop for Finished {
     }
 }
 
-/// Every request repeats the conversation so far, so results are told apart by the call's id.
+/// Every request repeats the conversation so far, so results are identified by the id of the call.
 fn tool_results<'a>(requests: impl Iterator<Item = &'a Request>) -> Vec<ToolResult> {
     let mut calls = BTreeMap::new();
     let mut results = Vec::new();

@@ -144,7 +144,7 @@ impl Lan {
         ));
     }
 
-    /// Does something on a peer, in a thread of its own that nobody waits for.
+    /// Runs a function on a peer, in a detached thread.
     pub fn on_peer(&self, n: u8, work: impl FnOnce() + Send + 'static) {
         let pid = fs::read_to_string(self.path(&format!("peer{n}.pid"))).unwrap();
         let network = fs::File::open(format!("/proc/{}/ns/net", pid.trim())).unwrap();

@@ -47,9 +47,9 @@ pub struct Ran {
     pub stdout: String,
     pub stderr: String,
     pub elapsed: Duration,
-    /// How long it took to heed the signal of [`Program::ended_when`]; `None`: it was sent none.
+    /// The time from the signal of [`Program::ended_when`] to the end; `None` if no signal was sent.
     pub ended_after: Option<Duration>,
-    /// What the operators were told, if they listened.
+    /// The notifications that the operators received.
     pub notifications: Vec<Value>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// It is asked to end, by SIGTERM, as soon as this holds.
+    /// Sends SIGTERM as soon as this condition is met.
     pub fn ended_when(mut self, holds: impl Fn(&Workspace) -> bool + Send + Sync + 'static) -> Self {
         self.ended_when = Some(Box::new(holds));
         self
@@ -136,7 +136,7 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// The operators can be told: the real `apprise` is there, with one URL that leads to [`Ran::notifications`].
+    /// Configures notifications: the real `apprise`, with one URL that leads to [`Ran::notifications`].
     pub fn operators_listen(mut self) -> Self {
         self.workspace.put_program("apprise", &installed::apprise());
         self.operators_listen = true;
@@ -244,7 +244,7 @@ impl<'a> Program<'a> {
 pub struct Asked(Arc<Mutex<Script>>);
 
 impl Asked {
-    /// The first message of each session of an agent, in order: its prompt, with whatever was put before it.
+    /// The first message of each session of an agent, in order: its prompt, with any text before it.
     pub fn prompts(&self) -> Vec<String> {
         let script = self.0.lock().unwrap();
         let mut prompts: Vec<String> = Vec::new();

@@ -14,7 +14,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// So many tokens stand in the model's context with this answer.
+    /// The number of tokens in the model's context with this answer.
     pub fn filling(self, tokens: u64) -> Self {
         Self { read: tokens - WRITTEN, ..self }
     }
@@ -34,7 +34,7 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-/// The API refuses with this HTTP status and kind of error, whatever is asked.
+/// The API answers every request with this HTTP status and kind of error.
 pub fn api_error(status: u16, kind: &str) -> Step {
     let failure = Failure { status, kind: kind.to_owned(), message: format!("a scripted {kind}") };
     Step { blocks: vec![], failure: Some(failure), read: READ }

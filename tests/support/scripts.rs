@@ -16,7 +16,7 @@ const HOSTS: [&str; 4] = ["ie01", "pie01", "pie02", "int01"];
 #[derive(Debug, Clone)]
 pub struct Script {
     pub text: String,
-    /// Nothing runs beside anything else: the order of the actions can be told.
+    /// Whether nothing runs concurrently, so that the order of the actions is defined.
     pub in_order: bool,
 }
 
@@ -25,7 +25,7 @@ pub fn steady(seed: u64) -> Script {
     write(seed, false)
 }
 
-/// A script some of which may not run, or more often than can be told.
+/// A script with parts that may not run, or may run an unknown number of times.
 pub fn wild(seed: u64) -> Script {
     write(seed, true)
 }
@@ -44,7 +44,7 @@ struct Writer {
     names: usize,
     wild: bool,
     in_order: bool,
-    /// Bash 5.2 prints a substitution anew before it runs it, and prints `time { … }` over several lines,
+    /// Bash 5.2 prints a substitution again before it runs it, and prints `time { … }` over several lines,
     /// `coproc …; wait` and a substitution in a here-document wrongly: a difference that is bash's own.
     in_substitution: bool,
 }
@@ -197,7 +197,7 @@ impl Writer {
         self.join(&before)
     }
 
-    /// Compose that is told the project by the folder it works in.
+    /// Compose, which takes the project from its working directory.
     fn in_a_folder(&mut self) -> String {
         let project = self.pick(&["jellyfin", "sonarr"]);
         let verb = self.pick(&["up -d", "restart", "down", "stop"]);

@@ -29,7 +29,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session in a workspace of its own. It holds no guard until settings are given.
+    /// A session in a separate workspace, without a guard until settings are given.
     pub fn new() -> Self {
         Self::continuing(Workspace::new())
     }
@@ -107,7 +107,7 @@ impl Session {
         self.tier(tier)
     }
 
-    /// The tier that the guard is told.
+    /// The tier of the session.
     pub fn tier(self, tier: u8) -> Self {
         self.env("CLAUDEOPS_TIER", &tier.to_string())
     }
@@ -128,7 +128,7 @@ impl Session {
         self
     }
 
-    /// The operators can be told: the real `apprise` is there, with one URL that leads to [`Finished::notifications`].
+    /// Configures notifications: the real `apprise`, with one URL that leads to [`Finished::notifications`].
     pub fn operators_listen(mut self) -> Self {
         self.operators_listen = true;
         self

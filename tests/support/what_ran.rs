@@ -1,4 +1,4 @@
-//! What the words that a stand-in wrote down amount to. Written without a look at the reader: the words are
+//! The actions of the words that a stand-in recorded. Written independently of the reader: the words are
 //! already split and expanded, so that a few tables are enough, and a mistake is not made twice.
 
 use std::path::{Component, Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::action_summary::ActionSummary;
 use crate::sandbox::Ran;
 
-/// Words told apart by the options that take a value.
+/// Words, split by the options that take a value.
 struct Words<'a> {
     options: Vec<(&'a str, Option<&'a str>)>,
     operands: Vec<&'a str>,
@@ -55,7 +55,7 @@ impl<'a> Words<'a> {
         words
     }
 
-    /// Whether one of these options stands there: letters without a dash, names with two.
+    /// Whether one of these options is given: letters without a dash, names with two.
     fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|(name, _)| names.contains(name))
     }

@@ -31,7 +31,7 @@ const ALWAYS_STUBS: &[&str] = &[
     "tea",
 ];
 
-/// Between the words of a mark, and after its last one: bytes that no argument of a test holds.
+/// Between the words of a mark, and after its last one: bytes that no argument of a test contains.
 const WORD_END: char = '\u{1f}';
 const MARK_END: char = '\u{1e}';
 
