@@ -121,8 +121,8 @@ fn every_action_that_a_corpus_command_runs_is_in_the_corpus_and_reported() {
                 told: list(&expected),
             });
         }
-        // The stand-ins of the guard and of the client only answer: what they would loosen is not in this world, and
-        // neither are the interpreters of other languages.
+        // The stand-ins of opsctl and of the client only answer: the limits that they would weaken do not exist here,
+        // and neither are the interpreters of other languages.
         if !row.expect.is_empty() && !matches!(row.family.as_str(), "guard" | "interpreters") {
             acting += 1;
             seen_to_act += u32::from(!ran.is_empty());

@@ -161,7 +161,7 @@ fn no_name_belongs_to_two_programs() {
 }
 
 #[test]
-fn what_a_form_hands_its_words_to_is_a_program() {
+fn every_program_in_then_is_in_the_catalogue() {
     for (program, path, form) in forms() {
         let Some(next) = form.then else { continue };
         let found = Catalogue::default().find(next);

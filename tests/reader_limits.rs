@@ -149,7 +149,7 @@ fn a_script_nested_a_thousand_deep_ends_with_a_complaint() {
 }
 
 #[test]
-fn what_a_deep_nest_hides_is_still_suspected() {
+fn deeply_nested_text_is_still_suspected() {
     for text in
         [nested(1000, "( ", "docker restart jellyfin", " )"), nested(1000, "$(", "docker stop sonarr", ")")]
     {
@@ -172,7 +172,7 @@ fn functions_that_double(depth: usize) -> String {
 }
 
 #[test]
-fn a_text_that_unfolds_into_more_than_can_be_read_ends() {
+fn the_reading_of_an_expansion_bomb_ends() {
     let bombs = [
         ":(){ :|:& };:".to_owned(),
         "f() { f; f; }; f".to_owned(),

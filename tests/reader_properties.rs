@@ -164,7 +164,7 @@ proptest! {
     })]
 
     #[test]
-    fn a_chain_of_wrappers_hides_nothing_and_invents_nothing(
+    fn a_chain_of_wrappers_does_not_change_the_actions(
         row in plain_row(),
         chain in vec(select(&BEFORE_WORDS[..]), 1..5),
     ) {
@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn a_command_that_is_only_said_is_quiet(row in select(ROWS.clone()), form in 0..8_u8) {
+    fn printed_commands_are_not_actions(row in select(ROWS.clone()), form in 0..8_u8) {
         let word = quoted(&row.command);
         let text = match form {
             0 => format!("echo {word}"),

@@ -49,7 +49,7 @@ fn not_included(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn a_session_is_given_the_files_of_everybody_of_its_tier_and_of_its_role_in_this_order() {
+fn a_session_gets_the_common_files_then_those_of_its_tier_and_role() {
     let context = "{files: [z.md, a.md], tiers: {2: [two.md], 3: [three.md]}, roles: {chief: {files: [last.md, a.md]}}}";
     let role = "---\nauto_include: [declared.md, z.md]\n---\nYou are the chief.\n";
     let texts: Vec<(&str, &str)> =
@@ -77,7 +77,7 @@ fn without_listed_files_the_context_has_no_file_section() {
 }
 
 #[test]
-fn what_is_rendered_holds_without_hosts_yaml() {
+fn rendered_files_work_without_hosts_yaml() {
     let sandbox = project("{files: [\"docs/**/*.md\"]}", &[("docs/b.md", "B"), ("docs/deep/a.md", "A")]);
     assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
     std::fs::remove_file(sandbox.path("hosts.yaml")).unwrap();
@@ -109,13 +109,13 @@ fn variables_are_filled_in_and_one_that_is_not_set_is_named() {
         ]
     );
     assert!(!told.contains("hunter2"), "{told}");
-    // Where nobody says otherwise the project at work is the project.
+    // By default, `PROJECT_PATH` is the project.
     let sandbox = project(r#"{files: ["${PROJECT_PATH}/a.md"]}"#, &[("a.md", "here")]);
     assert_eq!(names(&sandbox), ["a.md"]);
 }
 
 #[test]
-fn what_cannot_be_given_is_named_with_the_reason_and_the_rest_is_given() {
+fn unusable_files_are_named_with_the_reason_and_the_others_are_included() {
     let list =
         "[missing.md, folder, binary, latin1, empty.md, pipe, /dev/zero, 'none/*.md', good.md, hidden.md]";
     let sandbox = project(
@@ -139,7 +139,7 @@ fn what_cannot_be_given_is_named_with_the_reason_and_the_rest_is_given() {
             "none/*.md: it matches no file",
         ]
     );
-    assert!(began.elapsed() < Duration::from_secs(20), "a pipe keeps nobody waiting");
+    assert!(began.elapsed() < Duration::from_secs(20), "a pipe does not block");
     assert_eq!(names(&sandbox), ["good.md", "hidden.md"]);
 }
 
@@ -224,7 +224,7 @@ fn a_role_file_may_be_missing_plain_or_broken() {
             guarded(Sandbox::new().with("CLAUDE_SESSION_ROLE", "chief"), "{files: [a.md]}", &[("a.md", "A")]);
         text.map(|text| sandbox.write(".claude/roles/chief.md", text));
         let told = files(&sandbox);
-        assert!(told.contains("--- a.md ---\nA\n"), "what is not the role's is given anyhow: {told}");
+        assert!(told.contains("--- a.md ---\nA\n"), "files of other lists are included: {told}");
         (told, not_included(&sandbox))
     };
     assert_eq!(of(None).1, [".claude/roles/chief.md: no such file"]);
@@ -312,7 +312,7 @@ fn the_verb_shows_what_any_session_would_get() {
 }
 
 #[test]
-fn the_agent_writes_no_role_file_wherever_it_lies() {
+fn the_agent_may_not_write_role_files_in_any_folder() {
     let context = "{role_folder: roles, roles: {chief: {file: desk/CHIEF.md}, far: {file: '${FAR}/x.md'}}}";
     let excepting = format!("{context}\npolicy: {{protect: ['!desk/CHIEF.md']}}");
     let write = |sandbox: &Sandbox, file: &str| {

@@ -74,7 +74,11 @@ fn a_jump_is_reported_as_the_highest_level_with_advice() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 100_000);
     assert_eq!(after_tools(&sandbox), "");
-    assert_eq!(sandbox.sql("SELECT count(*) FROM session_reminders"), "0", "without news nothing is told");
+    assert_eq!(
+        sandbox.sql("SELECT count(*) FROM session_reminders"),
+        "0",
+        "nothing is recorded without a warning"
+    );
     fill(&sandbox, 184_000);
     let told = after_tools(&sandbox);
     assert!(
@@ -106,7 +110,7 @@ fn at_its_end_a_session_is_blocked_once_for_high_levels() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 130_000);
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": false})));
-    assert!(after_tools(&sandbox).starts_with("Context above 60%"), "the next to come is told");
+    assert!(after_tools(&sandbox).starts_with("Context above 60%"), "the next event gets the warning");
     fill(&sandbox, 165_000);
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": true})));
     assert!(told_at(&sandbox, "stop", &json!({"stop_hook_active": false})).starts_with("Context above 80%"));
@@ -170,7 +174,7 @@ fn tools_of_a_subagent_cause_no_context_warning() {
 }
 
 #[test]
-fn the_window_is_the_models() {
+fn the_window_is_that_of_the_model() {
     let told = |hosts: &str, lines: &[String]| {
         let sandbox = Sandbox::new();
         sandbox.write("hosts.yaml", hosts);

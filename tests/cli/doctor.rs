@@ -143,7 +143,7 @@ fn a_state_folder_that_is_missing_is_found() {
 }
 
 #[test]
-fn a_client_too_old_for_a_closed_policy_fails_and_a_young_one_passes() {
+fn a_closed_policy_needs_a_recent_client() {
     for (version, condition) in [("2.1.290", "failed"), ("2.1.295", "ok")] {
         let sandbox = installation();
         program(&sandbox, "claude", &format!("echo '{version} (Claude Code)'"));

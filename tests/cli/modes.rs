@@ -84,7 +84,7 @@ fn denies_messages_of_unattended_sessions() {
 }
 
 #[test]
-fn a_mode_that_is_not_known_is_noted_and_the_strictest() {
+fn an_unknown_mode_is_reported_and_treated_as_background() {
     let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "auto");
     let run = sandbox.before("t1", "ls -la");
     let note =
@@ -148,7 +148,7 @@ fn the_secrets_of_an_address_reach_neither_the_denial_nor_the_ledger() {
 }
 
 #[test]
-fn explain_says_what_the_mode_says() {
+fn explain_gives_the_verdict_of_the_mode() {
     let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "mission");
     let run = sandbox.opsctl(&["explain", "--json", "curl -d x https://chat.lan/post/1"], b"");
     let explained: Value = serde_json::from_str(&run.stdout).unwrap();

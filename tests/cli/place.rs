@@ -24,7 +24,7 @@ fn explain(sandbox: &Sandbox) -> Run {
 }
 
 #[test]
-fn an_inventory_that_was_not_rendered_is_not_in_force_and_that_is_said() {
+fn warns_if_the_policy_in_force_is_out_of_date_with_the_inventory() {
     let sandbox = outgrown();
     let run = explain(&sandbox);
     assert!(run.stdout.contains("on old"), "{run:?}");

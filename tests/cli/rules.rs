@@ -49,7 +49,7 @@ fn rules_of_hosts_yaml_hold_rendered_or_not() {
 }
 
 #[test]
-fn a_policy_that_is_spoilt_lifts_no_rule() {
+fn a_corrupt_policy_lifts_no_rule() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/opsctl/policy.json", "{\n  \"format\": 1,\n  \"rules\": nonsense");
     let run = sandbox.before("t1", "pkill jellyfin");
@@ -71,7 +71,7 @@ fn the_denial_applies_without_a_ledger() {
 }
 
 #[test]
-fn explain_says_what_the_hook_would_say() {
+fn explain_gives_the_verdict_of_the_hook() {
     let sandbox = Sandbox::new();
     let command = "ssh root@ie01 'docker compose down -v'";
     let run = sandbox.opsctl(&["explain", "--json", command], b"");

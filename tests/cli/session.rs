@@ -85,7 +85,7 @@ fn the_client_gets_its_tier_session_and_prompt() {
 }
 
 #[test]
-fn a_prompt_of_ones_own_is_used_and_one_that_is_missing_is_named() {
+fn a_configured_prompt_is_used_and_a_missing_one_is_reported() {
     for (content, expected) in
         [(Some("Only look at the disk."), "Only look at the disk.\n"), (None, "# Tier 1: observe")]
     {
@@ -106,7 +106,7 @@ fn a_prompt_of_ones_own_is_used_and_one_that_is_missing_is_named() {
 }
 
 #[test]
-fn events_in_the_agents_words_are_written_down_as_its_own() {
+fn events_in_the_agents_text_are_recorded_with_the_source_llm() {
     let said =
         "All looked at.\n[EVENT:warning:adguardhome] slow answers\n[EVENT:info] token=abcdef123456 seen";
     let sandbox = saying(&[text(said), result(false)]);
@@ -170,7 +170,7 @@ fn a_client_that_is_not_there_is_a_critical_event() {
 }
 
 #[test]
-fn a_line_without_end_is_left_out_in_little_memory() {
+fn an_endless_line_is_left_out_with_bounded_memory() {
     let sandbox = with_client("head -c 52428800 /dev/zero | tr '\\0' x; echo; echo '{\"type\": \"result\"}'");
     let mut command = sandbox.command(&["session", "--tier", "1"]);
     // An address space well below what keeping the line would take.
@@ -248,7 +248,7 @@ fn a_signal_reaches_the_client_and_ends_the_session() {
     for (signal, trap) in [
         (Signal::TERM, "trap 'echo bye > bye; exit 0' TERM"),
         (Signal::INT, "trap 'echo bye > bye; exit 0' TERM"),
-        // A client that does not heed it.
+        // A client that ignores it.
         (Signal::TERM, "trap '' TERM; echo bye > bye"),
     ] {
         let sandbox =

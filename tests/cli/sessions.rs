@@ -88,7 +88,7 @@ fn a_late_report_does_not_change_the_state() {
     assert_eq!(sandbox.sql("SELECT count(*) FROM hook_calls"), "0", "and nothing is left of it");
     tool_begins(&sandbox, "t2");
     passes(&tell(&sandbox, "stop", &json!({})));
-    assert_eq!(state(&sandbox), "idle", "a tool of which no end was told ends with the turn");
+    assert_eq!(state(&sandbox), "idle", "a tool without a reported end ends with the turn");
 }
 
 #[test]
@@ -156,7 +156,11 @@ fn a_session_whose_process_is_gone_is_stale() {
     begins(&sandbox);
     assert_eq!(listed(&sandbox, &["--stale"]), [Value::Null; 0], "its process is this test's");
     sandbox.sql("UPDATE hook_sessions SET process = replace(process, ' ', ' 1')");
-    assert_eq!(listed(&sandbox, &["--stale"]), [Value::Null; 0], "another boot of the machine tells nothing");
+    assert_eq!(
+        listed(&sandbox, &["--stale"]),
+        [Value::Null; 0],
+        "after a reboot, the state of the process is unknown"
+    );
     begins(&sandbox);
     sandbox.sql("UPDATE hook_sessions SET process = '1' || process");
     assert_eq!(listed(&sandbox, &["--stale"])[0]["stale"], "gone");

@@ -37,7 +37,7 @@ fn status(sandbox: &Sandbox, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn hosts_sessions_and_failures_are_in_one_look() {
+fn status_shows_hosts_sessions_and_failures() {
     let sandbox = homelab();
     let text = status(&sandbox, &[]);
     for line in [
@@ -56,7 +56,7 @@ fn hosts_sessions_and_failures_are_in_one_look() {
 }
 
 #[test]
-fn json_holds_the_same() {
+fn json_contains_the_same_data() {
     let sandbox = homelab();
     let json: Value = serde_json::from_str(&status(&sandbox, &["--json"])).unwrap();
     assert_eq!(json["hosts"][0]["state"], "reachable");

@@ -17,7 +17,7 @@ fn value(arguments: &[String], option: &str) -> Option<String> {
 }
 
 #[test]
-fn tier_one_has_no_tool_that_writes_and_every_action_is_denied_by_its_beginning() {
+fn tier_1_has_no_tool_that_writes_and_denies_every_action_by_prefix() {
     let sandbox = Sandbox::new();
     let arguments = lines(&sandbox, &["tier", "1", "--args"]);
     assert_eq!(value(&arguments, "--tools").as_deref(), Some("Bash,Read,Grep,Glob,Task"));

@@ -184,7 +184,7 @@ fn hooks_see_every_way_to_run_a_command_and_how_it_ended() {
     let mut ended = calls("PostToolUse");
     ended.extend(calls("PostToolUseFailure"));
     assert_eq!(ended.len(), 4);
-    assert!(ended.is_subset(&calls("PreToolUse")), "a call keeps its id, so that its end can be told");
+    assert!(ended.is_subset(&calls("PreToolUse")), "a call keeps its id, so that its end can be reported");
     assert!(inputs.iter().all(|input| input["session_id"] == finished.session_id()));
     finished.tool_result(2).assert_refused("ermission");
 }

@@ -88,7 +88,7 @@ fn a_healthy_round_is_one_session_of_tier_one() {
 }
 
 #[test]
-fn a_round_climbs_as_far_as_it_is_handed_over() {
+fn a_round_follows_hand_overs_to_higher_tiers() {
     let workspace = workspace();
     let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").operators_listen();
     let asked = program.asked();
@@ -171,7 +171,7 @@ fn an_invalid_hand_over_ends_the_round_and_is_reported() {
 }
 
 #[test]
-fn the_highest_tier_and_a_dry_run_hold_a_hand_over_back() {
+fn the_highest_tier_and_a_dry_run_block_a_hand_over() {
     for (name, value, level) in
         [("CLAUDEOPS_MAX_TIER", "1", "critical"), ("CLAUDEOPS_DRY_RUN", "true", "info")]
     {
@@ -209,7 +209,7 @@ fn assert_ended_in_time(ran: &Ran) {
 }
 
 #[test]
-fn asked_to_end_while_the_client_runs_it_ends_the_client_first() {
+fn sigterm_ends_the_client_before_it() {
     let workspace = workspace();
     let ran = busy(&workspace).ended_when(|workspace| !workspace.marks("docker").is_empty()).run();
     assert_ended_in_time(&ran);
@@ -218,7 +218,7 @@ fn asked_to_end_while_the_client_runs_it_ends_the_client_first() {
 }
 
 #[test]
-fn asked_to_end_while_it_sleeps_it_ends_at_once() {
+fn sigterm_ends_it_at_once_while_it_sleeps() {
     let workspace = workspace();
     workspace.put_stub("sleep", "exec /bin/sleep \"$@\"");
     let program = Program::entrypoint(&workspace).at_tier(1, [text("all is well")]);
@@ -227,7 +227,7 @@ fn asked_to_end_while_it_sleeps_it_ends_at_once() {
 }
 
 #[test]
-fn asked_to_end_while_it_renders_or_tidies_it_ends_too() {
+fn sigterm_ends_it_while_an_opsctl_command_runs() {
     for slow in ["render", "mcp", "handoff", "notify"] {
         let workspace = workspace();
         let opsctl = env!("CARGO_BIN_EXE_opsctl");
@@ -287,7 +287,7 @@ fn a_mistake_in_hosts_yaml_stops_the_start_with_its_place() {
 }
 
 #[test]
-fn each_round_mends_what_was_tampered_with_in_between() {
+fn each_round_reverts_tampering() {
     let workspace = workspace();
     let ran = Program::entrypoint(&workspace)
         .env("CLAUDEOPS_INTERVAL", "1")

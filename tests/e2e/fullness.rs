@@ -68,7 +68,7 @@ fn a_jump_is_reported_as_one_level_and_a_final_jump_gets_one_more_turn() {
     assert_eq!(last.result(), "nothing is left");
     let early = guarded().client_arguments(MODEL).step(text("a report").filling(130_000)).run();
     assert_eq!(early.agent_requests().len(), 1, "that is no reason for a turn");
-    // The next prompt is told, as it is where the session goes on.
+    // The next prompt gets the warning, as in a session that continues.
     let next = Session::continuing(early.into_workspace())
         .client_arguments(MODEL)
         .client_arguments(["--continue"])
@@ -190,7 +190,7 @@ fn a_background_session_is_blocked_once_to_report() {
         .run();
     reported.tool_result(0).assert_ran();
     assert_eq!(reported.agent_requests().len(), 2, "{}", reported.shown_at_end());
-    assert_eq!(guarded().step(text("All is well.")).run().agent_requests().len(), 1, "somebody looks at it");
+    assert_eq!(guarded().step(text("All is well.")).run().agent_requests().len(), 1, "an attended session");
 }
 
 #[test]

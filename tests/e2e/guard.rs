@@ -76,7 +76,7 @@ fn the_budget_outlives_the_session() {
 }
 
 #[test]
-fn what_an_agent_wrote_down_before_counts() {
+fn entries_of_an_existing_cooldown_json_count() {
     let first = (Utc::now() - TimeDelta::hours(3)).format("%Y-%m-%dT%H:%M:%SZ").to_string();
     let second = (Utc::now() - TimeDelta::hours(1)).format("%Y-%m-%dT%H:%M:%SZ").to_string();
     let cooldown = json!({"services": {"jellyfin": {"restart_timestamps": [first, second]}}});

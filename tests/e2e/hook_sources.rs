@@ -248,7 +248,7 @@ fn the_same_hook_runs_once_for_all_settings_and_once_for_each_plugin() {
 }
 
 #[test]
-fn what_plugins_and_the_folder_of_the_user_say_is_respected() {
+fn settings_of_plugins_and_of_the_user_folder_are_respected() {
     let case = Case::everywhere().set(PROJECT, &["enabledPlugins"], json!({"installed@market": false}));
     assert_runs("a project switches a plugin off", case, &all_but(&["installed"]));
     let case = Case::everywhere().set("loaded/.claude-plugin/plugin.json", &["hooks"], hook("manifest"));

@@ -54,7 +54,7 @@ const ROWS: &[Row] = &[
     Row("bash -c 'ansible-playbook redeploy-SVC.yml'", AT_THREE),
     Row("ssh root@ie01 'cd /opt && ansible-playbook redeploy-SVC.yml'", AT_THREE),
     Row("helm upgrade SVC ./chart", AT_THREE),
-    // What nobody may.
+    // Always denied.
     Row("docker system prune -f --filter label=SVC", AT_NONE),
     Row("ssh root@ie01 'docker volume rm SVC'", AT_NONE),
     Row("bash -c 'docker compose -p SVC down -v'", AT_NONE),

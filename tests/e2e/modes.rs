@@ -24,12 +24,12 @@ const ONLY_WITHOUT: Modes = [true, false, false, false];
 struct Row(&'static str, Modes);
 
 const ROWS: &[Row] = &[
-    // What tells nobody anything.
+    // Commands that send no message.
     Row("mail -H ROW", ALWAYS),
     Row("curl https://example.org/ROW", ALWAYS),
     Row("docker logs ROW # mail anna@example.net", ALWAYS),
     Row("apprise --version ROW", ALWAYS),
-    // To somebody who is tagged for it, through everything that hides it.
+    // To a tagged contact, inside wrappers.
     Row("mail -s ROW anna@example.net < /dev/null", TO_CONTACTS),
     Row("bash -c 'mail -s ROW anna@example.net < /dev/null'", TO_CONTACTS),
     Row("echo anna@example.net | xargs mail -s ROW", TO_CONTACTS),
@@ -37,7 +37,7 @@ const ROWS: &[Row] = &[
     Row("python3 -c \"import os; os.system('mail -s ROW anna@example.net < /dev/null')\"", TO_CONTACTS),
     Row("curl -d ROW https://hooks.slack.com/services/T0/B0/x", TO_CONTACTS),
     Row("apprise -b ROW \"$FAMILY_URL\"", TO_CONTACTS),
-    // To somebody else, or nobody knows to whom.
+    // To another recipient, or an unknown one.
     Row("mail -s ROW mallory@evil.org < /dev/null", ONLY_WITHOUT),
     Row("mail -s ROW bob@example.net < /dev/null", ONLY_WITHOUT),
     Row("mail -s ROW -b mallory@evil.org anna@example.net < /dev/null", ONLY_WITHOUT),

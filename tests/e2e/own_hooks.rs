@@ -102,7 +102,7 @@ fn a_failing_hook_blocks_if_on_failure_is_block() {
 }
 
 #[test]
-fn the_hooks_stand_in_managed_settings_too() {
+fn the_hooks_of_hosts_yaml_are_rendered_into_managed_settings() {
     let inventory = "hooks: {PreToolUse: [{matcher: Bash, command: own, args: [managed]}]}\n";
     let session = Session::new().hosts_yaml(inventory).stub("own", "exit 0");
     let rendered = session.rendered();
@@ -126,8 +126,7 @@ fn with_unknown_type(event: &str) -> Session {
 }
 
 #[test]
-fn a_type_that_the_client_does_not_know_spoils_the_file_where_it_would_guard_and_is_not_rendered_beside_ours()
-{
+fn an_unknown_hook_type_before_tool_calls_disables_the_file_and_is_not_rendered() {
     let finished = with_unknown_type("PostToolUse").commands(["docker restart jellyfin"; 3]).run();
     finished.tool_result(2).assert_refused("Cooldown limit exceeded for jellyfin: 2/2");
 

@@ -11,7 +11,7 @@ fn hook(event: &str, more: &Value) -> Value {
 }
 
 #[test]
-fn what_is_said_at_a_prompt_and_after_a_batch_reaches_the_model() {
+fn context_at_a_prompt_and_after_a_batch_reaches_the_model() {
     let finished = Session::new()
         .stub(
             "hook",

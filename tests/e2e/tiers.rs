@@ -17,8 +17,8 @@ fn tier_1_has_no_tool_that_writes_files() {
 }
 
 #[test]
-fn without_a_hook_the_denied_beginnings_still_hold() {
-    // No settings are rendered: only the arguments stand in the way.
+fn denied_prefixes_apply_without_a_hook() {
+    // No settings are rendered: only the arguments limit the session.
     let finished = crate::support::Session::new()
         .run_at_tier(1)
         .commands(["docker restart jellyfin", "cd /tmp && docker  compose up -d", "docker ps"])
@@ -38,7 +38,7 @@ fn only_tier_3_may_run_a_playbook() {
 }
 
 #[test]
-fn settings_that_an_agent_leaves_in_its_home_are_not_read() {
+fn settings_in_the_home_of_the_agent_are_not_read() {
     let finished = guarded()
         .file("home/.claude/settings.json", r#"{"disableAllHooks": true}"#)
         .file("project/.claude/settings.local.json", r#"{"disableAllHooks": true}"#)

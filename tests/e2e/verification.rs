@@ -39,7 +39,7 @@ fn times_blocked(finished: &Finished) -> usize {
 fn a_session_without_actions_ends_silently() {
     let finished = verified("Exited (1)").commands(["docker logs jellyfin"]).step(text("all is well")).run();
     assert_eq!(finished.result(), "all is well");
-    assert_eq!(finished.marks("docker"), ["logs jellyfin"], "nothing is looked at");
+    assert_eq!(finished.marks("docker"), ["logs jellyfin"], "nothing is checked");
     assert_eq!(finished.rows("SELECT * FROM events"), [Value::Null; 0]);
 }
 
@@ -156,7 +156,7 @@ fn a_healthy_verification_resets_the_attempts() {
     assert_eq!((ran.exit_code, ran.stdout.as_str()), (Some(0), ""), "given up");
     assert!(ran.stderr.contains("verification given up after 3 attempts: jellyfin"), "{ran:?}");
     let ran = stop(&workspace);
-    assert_eq!((ran.exit_code, ran.stderr.as_str()), (Some(0), ""), "told once");
+    assert_eq!((ran.exit_code, ran.stderr.as_str()), (Some(0), ""), "reported once");
     restart(&workspace, "t3");
     assert_eq!(stop(&workspace).exit_code, Some(0), "without a success there are no new attempts");
     assert_eq!(workspace.rows("SELECT id FROM events WHERE level = 'critical'").len(), 2);
@@ -233,7 +233,7 @@ fn who_verifies_follows_from_the_mode_and_the_tier() {
     assert_eq!(render("{}", &["--tier", "1"]), (true, Some(90), None));
     assert_eq!(render("{}", &["--tier", "2"]), (true, Some(90), Some(120)));
     assert_eq!(render("{mode: both, deadline: 5m}", &["--tier", "1"]), (true, Some(330), Some(360)));
-    // The hook stands there for what else an agent hears before it ends; it verifies nothing then.
+    // The hook is rendered for its other purposes at the end of a turn; it verifies nothing then.
     assert_eq!(render("{mode: agent}", &["--tier", "3"]), (true, Some(90), Some(120)));
     assert_eq!(render("{mode: command}", &["--tier", "3"]), (true, Some(90), None));
 }

@@ -119,7 +119,7 @@ fn give_away(file: &Path) {
 
 /// A ledger that can be read and not written: its usage applies with any `policy.on_failure`.
 #[test]
-fn a_used_up_budget_holds_where_nothing_can_be_written() {
+fn a_used_up_budget_is_enforced_without_write_access() {
     for prepare in ["FULL", "READ_ONLY", "chmod 0555 $state; chmod 0444 $state/*"] {
         let sandbox = with_ledger(Some(2), "open");
         let (run, ..) = hook_in(prepare, &sandbox, "pre-tool-use");
@@ -128,7 +128,7 @@ fn a_used_up_budget_holds_where_nothing_can_be_written() {
 }
 
 #[test]
-fn the_other_hooks_pass_and_say_what_was_not_written_down() {
+fn other_hooks_pass_and_report_what_was_not_recorded() {
     for trouble in TROUBLES {
         for event in ["post-tool-use", "session-end", "session-start"] {
             let sandbox = with_ledger(trouble.used, "closed");
@@ -148,7 +148,7 @@ fn the_other_hooks_pass_and_say_what_was_not_written_down() {
 }
 
 #[test]
-fn when_the_trouble_is_over_the_ledger_goes_on() {
+fn the_ledger_works_again_after_a_failure() {
     let sandbox = with_ledger(Some(1), "open");
     let (run, ..) = hook_in("chmod 0444 $state/claudeops.db; chmod 0555 $state", &sandbox, "pre-tool-use");
     assert!(run.stderr.contains("readonly"), "{run:?}");
@@ -158,7 +158,7 @@ fn when_the_trouble_is_over_the_ledger_goes_on() {
 
 /// A process that was stopped within its transaction does not block other processes for ever.
 #[test]
-fn a_lock_that_is_never_given_back_is_a_failure_after_some_seconds() {
+fn a_lock_that_is_never_released_fails_after_a_timeout() {
     let sandbox = with_ledger(Some(1), "closed");
     let database = sandbox.path("state/claudeops.db");
     let mut holder = std::process::Command::new("sqlite3");

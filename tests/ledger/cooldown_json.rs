@@ -125,7 +125,7 @@ fn a_file_that_may_not_be_read_or_written_is_left_alone() {
 fn both_shapes_in_one_file_count_and_grow_each_in_its_own() {
     let sandbox = Sandbox::new();
     let text = "{\n  \"note\": \"ours\", // by hand\n  \"services\": {}\n}\n";
-    // A comment is no JSON: nobody else could read the file, so it is not one.
+    // A comment is not valid JSON: other readers could not read the file either.
     sandbox.write("cooldown.json", text);
     assert!(sandbox.after("t0", "docker restart sonarr").stderr.contains("is not a cooldown file"));
 
@@ -165,7 +165,7 @@ fn a_link_stays_a_link_and_its_file_is_written() {
 }
 
 #[test]
-fn twenty_who_write_at_once_lose_nothing() {
+fn twenty_concurrent_writers_lose_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("cooldown.json", "{\"mine\": true, \"services\": {}}");
     let writers: Vec<_> = (0..20)

@@ -82,7 +82,7 @@ fn five_hundred_kills_lose_no_action_and_count_none_twice() {
     for round in 1..=ROUNDS / 4 {
         let (service, id) = (format!("s{round}"), format!("t{round}"));
         let input = call(&id, &format!("docker restart {service}"));
-        // Before: whatever the kill cuts off, the client runs the command of a hook that died.
+        // Before: the client runs the command of a hook that was killed at any point.
         let rows_of = |table: &str| {
             sandbox.sql(&format!("SELECT count(*) FROM {table} WHERE service = '{service}'")).parse::<usize>()
         };
@@ -90,7 +90,7 @@ fn five_hundred_kills_lose_no_action_and_count_none_twice() {
         let known = if round == 1 { 0 } else { rows_of("hook_actions").unwrap() };
         assert!(known == 0 || counted(&sandbox, &service) == 1, "{service}: reserved and does not count");
 
-        // After: killed, and told again. From the first word that reached the ledger on, it counts.
+        // After: killed, and reported again. It counts from the first report that reached the ledger.
         after.kill(&sandbox, &["hook", "post-tool-use"], &input);
         assert!(known == 0 || counted(&sandbox, &service) == 1, "{service}: ran and does not count");
         quiet(&sandbox.hook("post-tool-use", &input));
@@ -136,7 +136,7 @@ fn five_hundred_kills_lose_no_action_and_count_none_twice() {
 
 /// The first run of all creates the database: killed at any moment of it, the next finds a ledger or none.
 #[test]
-fn a_kill_while_the_ledger_is_created_leaves_a_whole_one_or_none() {
+fn a_kill_during_creation_leaves_a_complete_ledger_or_none() {
     let mut delays = Delays::new(7);
     let mut none = 0;
     for _ in 0..100 {

@@ -39,7 +39,7 @@ fn an_action_counts_however_late_it_is_reported() {
 }
 
 #[test]
-fn the_end_of_a_session_takes_back_nothing_that_ran() {
+fn the_end_of_a_session_releases_no_action_that_ran() {
     let clock = Clock::new();
     clock.run("t1", RESTART);
     clock.run("t2", RESTART);
@@ -48,7 +48,7 @@ fn the_end_of_a_session_takes_back_nothing_that_ran() {
 }
 
 #[test]
-fn a_budget_slides_and_says_when_the_next_action_fits() {
+fn a_budget_slides_and_states_when_the_next_action_fits() {
     let mut clock = Clock::new();
     clock.run("t1", RESTART);
     clock.minutes(60);
@@ -139,7 +139,7 @@ fn a_start_is_free_until_it_has_brought_the_service_up() {
 }
 
 #[test]
-fn a_stop_opens_the_cycle_over_sessions_failures_and_lost_words() {
+fn a_stop_opens_the_cycle_across_sessions_failures_and_lost_reports() {
     let [stop, start] = ["docker stop jellyfin", "docker start jellyfin"];
     for lost in ["expired", "released", "failed", "done"] {
         let mut clock = Clock::new();
@@ -185,7 +185,7 @@ fn several_services_in_one_command_each_draw_on_their_own_budget_or_none_does() 
 }
 
 #[test]
-fn what_repeats_without_end_is_denied_and_takes_nothing() {
+fn an_action_in_an_endless_loop_is_denied_and_reserves_nothing() {
     let clock = Clock::new();
     let denial = clock.ask("t1", "while sleep 5; do docker restart jellyfin; done").unwrap();
     assert!(denial.contains("loop of unknown length"), "{denial}");

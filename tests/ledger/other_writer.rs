@@ -51,7 +51,7 @@ impl Writer {
 }
 
 #[test]
-fn both_writers_go_on_undisturbed() {
+fn both_writers_continue_undisturbed() {
     for journal_mode in ["WAL", "DELETE"] {
         let clock = owned_by_the_session_manager(journal_mode);
         let writer = Writer::start(&clock);

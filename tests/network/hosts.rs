@@ -278,7 +278,7 @@ fn on_a_terminal(lan: &Lan, inventory: &str) -> String {
 }
 
 #[test]
-fn a_person_sees_aligned_columns() {
+fn columns_are_aligned_on_a_terminal() {
     lan(|lan| {
         let shown =
             on_a_terminal(lan, "hosts: {a: {address: 127.0.0.1}, longer-name: {address: lost.invalid}}\n");
@@ -294,14 +294,14 @@ fn a_person_sees_aligned_columns() {
 }
 
 #[test]
-fn a_person_who_waits_for_many_hosts_sees_how_far_it_is() {
+fn many_hosts_show_a_progress_bar_on_a_terminal() {
     lan(|lan| {
         dead_hosts(lan);
         let inventory: String = (1..=50).map(|n| format!("  h{n}: {{address: 10.99.0.{n}}}\n")).collect();
         let shown = on_a_terminal(lan, &format!("hosts:\n  here: {{address: 127.0.0.1}}\n{inventory}"));
         assert!(shown.contains("1/51 hosts"), "{shown:?}");
         let lan_piped = lan.opsctl(&["hosts"]);
-        assert_eq!(lan_piped.stderr, "", "no bar where nobody looks");
+        assert_eq!(lan_piped.stderr, "", "no progress bar without a terminal");
         assert_eq!(lan_piped.stdout.lines().count(), 51);
     });
 }
@@ -313,7 +313,7 @@ fn dead_hosts(lan: &Lan) {
 }
 
 #[test]
-fn a_thousand_dead_hosts_cost_one_deadline_and_little_memory() {
+fn a_thousand_silent_hosts_take_one_deadline_and_little_memory() {
     lan(|lan| {
         lan.permit_pings();
         dead_hosts(lan);

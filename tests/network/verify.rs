@@ -96,7 +96,7 @@ fn answers_that_are_not_http_have_a_state_within_the_deadline() {
 }
 
 #[test]
-fn a_body_that_never_ends_is_named_whether_it_pours_or_drips() {
+fn an_endless_body_is_detected_whether_fast_or_slow() {
     lan(|lan| {
         let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
         let endless = |pause: Duration| {
@@ -229,7 +229,7 @@ fn a_container_is_what_its_engine_says() {
 }
 
 #[test]
-fn a_check_that_this_machine_cannot_make_says_nothing_about_the_service() {
+fn an_unavailable_check_does_not_count_as_unhealthy() {
     lan(|lan| {
         lan.write("hosts.yaml", "services: {x: {containers: [web], engine: podman}}");
         let mut command = lan.command(&["verify", "x"]);
@@ -281,7 +281,7 @@ fn containers_and_units_are_asked_for_through_ssh() {
             asked,
             "docker ps --all --filter name=^web$ --format {{.Status}}\nsystemctl is-active nginx\n"
         );
-        // A host whose key is not known is not entered, and nobody is asked.
+        // A host with an unknown key is not entered, and ssh does not prompt.
         lan.sh("rm ssh/known_hosts");
         let ran = verify();
         let check = &ran.json()["services"][0]["checks"][0];
@@ -291,7 +291,7 @@ fn containers_and_units_are_asked_for_through_ssh() {
 }
 
 #[test]
-fn a_service_that_comes_back_within_its_grace_is_healthy_and_not_waited_for_longer() {
+fn a_service_that_recovers_within_its_grace_is_healthy_at_once() {
     lan(|lan| {
         let ready = Instant::now() + Duration::from_secs(2);
         let port = serve(move |mut stream| {
@@ -389,7 +389,7 @@ fn a_session_is_verified_by_what_it_did() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_in_one_line() {
+fn invalid_arguments_are_refused_in_one_line() {
     lan(|lan| {
         lan.write("hosts.yaml", "services: {jellyfin: {}}");
         for (arguments, complaint) in [

@@ -39,7 +39,7 @@ fn each_source_is_enough_and_both_report_once() {
         let sandbox = listening(&target);
         way(&sandbox);
         wait_until("it is written down", || sandbox.path("claudeops.db").exists());
-        wait_until("the operators hear", || !target.titles().is_empty());
+        wait_until("the operators are notified", || !target.titles().is_empty());
         assert_eq!(settled(&sandbox), "delivered");
         // Whoever comes second changes nothing.
         session_end(&sandbox);

@@ -22,7 +22,7 @@ fn a_used_up_budget_is_reported_once_per_service_and_kind() {
     use_up(&sandbox, "docker restart jellyfin", 2);
     use_up(&sandbox, "docker restart sonarr", 2);
     use_up(&sandbox, "ansible-playbook redeploy-jellyfin.yml", 1);
-    assert_eq!(settled(&sandbox), "", "nothing is told as long as there is something left");
+    assert_eq!(settled(&sandbox), "", "no notice while the budget has a free place");
     for n in 0..3 {
         denied(&sandbox.before(&format!("a{n}"), "docker restart jellyfin"));
         denied(&sandbox.before(&format!("b{n}"), "docker restart sonarr jellyfin"));

@@ -23,7 +23,7 @@ fn a_delivered_test_notification_is_reported() {
 }
 
 #[test]
-fn a_test_that_does_not_arrive_says_why_and_what_to_do() {
+fn an_undelivered_test_notification_states_cause_and_remedy() {
     let refuses = Target::new(Manner::Refuses(403));
     let silent = Target::new(Manner::IsSilent);
     let takes = Target::new(Manner::Takes);

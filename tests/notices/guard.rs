@@ -30,5 +30,5 @@ fn a_missing_state_folder_is_reported() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target).with("CLAUDEOPS_STATE_DIR", "/proc/no-such-folder");
     passes(&sandbox.before("t1", "docker restart jellyfin"));
-    wait_until("the operators hear", || !target.titles().is_empty());
+    wait_until("the operators are notified", || !target.titles().is_empty());
 }

@@ -96,7 +96,7 @@ const OUTSIDE: &str = "[...document.querySelectorAll('body *')].filter(it => it.
      && (it.getBoundingClientRect().right > innerWidth + 1 || it.getBoundingClientRect().left < -1)).map(it => it.outerHTML.slice(0, 100))";
 
 #[test]
-fn what_happened_can_be_seen_in_light_and_dark_on_a_screen_and_a_phone() {
+fn the_page_is_readable_in_light_and_dark_mode_on_screens_and_phones() {
     let sandbox = incident();
     let page = report(&sandbox, "7d");
     let mut browser = Browser::start();
@@ -138,7 +138,7 @@ fn what_happened_can_be_seen_in_light_and_dark_on_a_screen_and_a_phone() {
         );
         let dark = browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 27)";
         assert_eq!(dark, look.scheme == "dark", "{place}");
-        // Each mark has a size and stands in its lane; what is later stands further to the right.
+        // Each mark has a size and is in its lane; later marks are further to the right.
         let marks = browser.evaluate(
             "[...document.querySelectorAll('details .track')].map(track => { const of = track.getBoundingClientRect(); \
              return [...track.querySelectorAll('.mark.done use')].map(mark => mark.getBoundingClientRect()) \
@@ -212,7 +212,7 @@ fn ledger_content_is_escaped_in_the_page() {
 }
 
 #[test]
-fn the_timeline_reads_without_a_pointer_and_without_eyes() {
+fn the_timeline_is_accessible_by_keyboard_and_screen_reader() {
     let sandbox = incident();
     let page = report(&sandbox, "7d");
     let mut browser = Browser::start();

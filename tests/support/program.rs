@@ -178,7 +178,7 @@ impl<'a> Program<'a> {
             }
             let api = messages_api::router(Arc::clone(&self.script));
             tokio::spawn(async move { axum::serve(listener, api).await });
-            // Where a hook of type `http` reaches it, which cannot be told another address.
+            // The address for hooks of type `http`, which cannot be configured.
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, HOOKS_PORT)).await.unwrap();
             let api = messages_api::router(Arc::clone(&self.script));
             tokio::spawn(async move { axum::serve(listener, api).await });

@@ -645,7 +645,7 @@ impl Writer {
         }
     }
 
-    // ---- what nobody can know --------------------------------------------------------------------------
+    // ---- what cannot be known --------------------------------------------------------------------------
 
     fn unsure(&mut self, depth: usize) -> String {
         let text = self.script(depth);

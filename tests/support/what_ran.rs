@@ -336,7 +336,7 @@ fn workloads(ran: &Ran) -> Vec<ActionSummary> {
         [_, names @ ..] => names.to_vec(),
         [] => Vec::new(),
     };
-    // Without a name behind the slash there is nothing that could be told.
+    // Without a name after the slash, there is no target.
     names
         .iter()
         .map(|name| ActionSummary::new("restart", verb, Some(*name).filter(|name| !name.is_empty()), host))
