@@ -71,8 +71,8 @@ fn timed(folder: &Path, program: &str, arguments: &[&str], alive: &str) -> Durat
         Command::new(program).args(arguments).current_dir(folder).env("CLAUDE_PROJECT_DIR", folder).output();
     let output = output.unwrap_or_else(|error| panic!("`{program}`: {error}; run tests/setup"));
     let elapsed = started.elapsed();
-    let told = String::from_utf8(output.stdout).unwrap();
-    let found = told.lines().filter(|line| line.contains(alive)).count();
+    let reported = String::from_utf8(output.stdout).unwrap();
+    let found = reported.lines().filter(|line| line.contains(alive)).count();
     assert_eq!(
         found,
         HOSTS,

@@ -32,7 +32,7 @@ const SHOWN: usize = 1000;
 struct Difference {
     text: String,
     ran: Vec<ActionSummary>,
-    told: String,
+    shown: String,
 }
 
 fn fail_on(what: &str, of: usize, mut differences: Vec<Difference>) {
@@ -41,9 +41,9 @@ fn fail_on(what: &str, of: usize, mut differences: Vec<Difference>) {
     }
     differences.sort_by_key(|difference| difference.text.len());
     let mut report = format!("{what}: {} of {of}\n", differences.len());
-    for Difference { text, ran, told } in differences.iter().take(SHOWN) {
+    for Difference { text, ran, shown } in differences.iter().take(SHOWN) {
         let ran = list(ran);
-        write!(report, "\n{text}\n    ran:  {ran}\n    told: {told}\n").expect("writes to a string");
+        write!(report, "\n{text}\n    ran:      {ran}\n    reported: {shown}\n").expect("writes to a string");
     }
     panic!("{report}");
 }
@@ -56,11 +56,11 @@ fn unreported(ran: &[ActionSummary], reported: &[ActionSummary]) -> Vec<ActionSu
     let mut left: Vec<&ActionSummary> = reported.iter().collect();
     ran.iter()
         .filter(|action| {
-            let equal = left.iter().position(|told| {
-                told.kind == action.kind
-                    && told.verb == action.verb
-                    && told.service == action.service
-                    && told.host == action.host
+            let equal = left.iter().position(|shown| {
+                shown.kind == action.kind
+                    && shown.verb == action.verb
+                    && shown.service == action.service
+                    && shown.host == action.host
             });
             match equal {
                 Some(place) => {
@@ -69,10 +69,12 @@ fn unreported(ran: &[ActionSummary], reported: &[ActionSummary]) -> Vec<ActionSu
                     }
                     false
                 }
-                None => !reported.iter().any(|told| {
-                    told.host == action.host
-                        && (told.kind == "forbidden"
-                            || told.service.is_none() && told.kind == action.kind && told.verb == action.verb)
+                None => !reported.iter().any(|shown| {
+                    shown.host == action.host
+                        && (shown.kind == "forbidden"
+                            || shown.service.is_none()
+                                && shown.kind == action.kind
+                                && shown.verb == action.verb)
                 }),
             }
         })
@@ -118,7 +120,7 @@ fn every_action_that_a_corpus_command_runs_is_in_the_corpus_and_reported() {
             corpus_misses.push(Difference {
                 text: row.command.clone(),
                 ran: ran.clone(),
-                told: list(&expected),
+                shown: list(&expected),
             });
         }
         // The stand-ins of opsctl and of the client only answer: the limits that they would weaken do not exist here,
@@ -127,9 +129,9 @@ fn every_action_that_a_corpus_command_runs_is_in_the_corpus_and_reported() {
             acting += 1;
             seen_to_act += u32::from(!ran.is_empty());
         }
-        let (told, _) = told_of(&row.command, &row.cwd);
-        if !unreported(&ran, &told).is_empty() {
-            reader_misses.push(Difference { text: row.command.clone(), ran, told: list(&told) });
+        let (shown, _) = told_of(&row.command, &row.cwd);
+        if !unreported(&ran, &shown).is_empty() {
+            reader_misses.push(Difference { text: row.command.clone(), ran, shown: list(&shown) });
         }
     }
     // Bash refuses broken syntax; nearly everything else has to act.
@@ -163,15 +165,15 @@ fn a_generated_script_that_runs_completely_is_read_exactly() {
     let outcomes = sandbox::run(&cases_for(&scripts), 20);
     let mut differences = Vec::new();
     for (script, outcome) in scripts.iter().zip(&outcomes) {
-        let (mut ran, (told, complaints)) = (actions_of(outcome), told_of(&script.text, HERE));
-        let mut told: Vec<ActionSummary> = told.iter().map(ActionSummary::without_repeats).collect();
+        let (mut ran, (shown, complaints)) = (actions_of(outcome), told_of(&script.text, HERE));
+        let mut shown: Vec<ActionSummary> = shown.iter().map(ActionSummary::without_repeats).collect();
         if !script.in_order {
             ran.sort();
-            told.sort();
+            shown.sort();
         }
-        if told != ran || !complaints.is_empty() {
-            let told = format!("{} {complaints:?} (bash: {})", list(&told), outcome.complaint.trim());
-            differences.push(Difference { text: script.text.clone(), ran, told });
+        if shown != ran || !complaints.is_empty() {
+            let shown = format!("{} {complaints:?} (bash: {})", list(&shown), outcome.complaint.trim());
+            differences.push(Difference { text: script.text.clone(), ran, shown });
         }
     }
     fail_on("scripts that are read otherwise than they run", scripts.len(), differences);
@@ -183,9 +185,9 @@ fn every_action_that_a_generated_script_runs_is_reported() {
     let outcomes = sandbox::run(&cases_for(&scripts), 3);
     let mut differences = Vec::new();
     for (script, outcome) in scripts.iter().zip(&outcomes) {
-        let (ran, (told, _)) = (actions_of(outcome), told_of(&script.text, HERE));
-        if !unreported(&ran, &told).is_empty() {
-            differences.push(Difference { text: script.text.clone(), ran, told: list(&told) });
+        let (ran, (shown, _)) = (actions_of(outcome), told_of(&script.text, HERE));
+        if !unreported(&ran, &shown).is_empty() {
+            differences.push(Difference { text: script.text.clone(), ran, shown: list(&shown) });
         }
     }
     fail_on("scripts that do more than was reported", scripts.len(), differences);

@@ -145,7 +145,7 @@ policy:
 ";
 
 /// The denials of a command in a mode, one line for each message; empty if it is allowed.
-fn told(mode: Mode, command: &str) -> String {
+fn shown(mode: Mode, command: &str) -> String {
     let installation = load::parse(CONTACTS).expect("the contacts are valid");
     let mut reading = read_command(command, Some(Path::new("/app")));
     message::listed(&reading.script, &installation.policy.rules.webhooks, &mut reading.actions);
@@ -171,10 +171,10 @@ fn messages() -> Vec<Message> {
 fn recipients_of_messages_are_those_of_the_row() {
     let mut wrong = Vec::new();
     for Message { command, says } in messages() {
-        let told = told(Mode::Interactive, &command);
-        let agrees = says.as_ref().map_or(told.is_empty(), |part| told.contains(part.as_str()));
-        if !agrees || told.contains("secret") {
-            wrong.push(format!("{command}\n  expected {says:?}\n  told {told:?}"));
+        let shown = shown(Mode::Interactive, &command);
+        let agrees = says.as_ref().map_or(shown.is_empty(), |part| shown.contains(part.as_str()));
+        if !agrees || shown.contains("secret") {
+            wrong.push(format!("{command}\n  expected {says:?}\n  found {shown:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -190,15 +190,15 @@ fn denies_messages_of_unattended_sessions_inside_every_wrapper() {
             let text =
                 if wrapper.is_empty() { command.clone() } else { format!("{wrapper}{}", quoted(&command)) };
             for mode in [Mode::Mission, Mode::Background] {
-                let told = told(mode, &text);
+                let shown = shown(mode, &text);
                 let begins =
                     format!("In {} mode, commands may not send messages: a notification (`", mode.as_str());
-                assert!(told.starts_with(&begins), "{text}: {told:?}");
+                assert!(shown.starts_with(&begins), "{text}: {shown:?}");
             }
         }
     }
     for quiet in ["grep mail log", "mail -H", "curl https://example.org", "docker restart jellyfin"] {
-        assert_eq!(told(Mode::Background, quiet), "");
+        assert_eq!(shown(Mode::Background, quiet), "");
     }
 }
 

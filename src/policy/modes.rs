@@ -14,7 +14,7 @@ pub fn objections(actions: &[ResolvedAction], policy: &Policy, mode: Option<Mode
     for action in actions.iter().filter(|action| action.action.kind == ActionKind::Notification) {
         let text = match policy.modes.of(mode) {
             Audience::Anyone => None,
-            Audience::Nobody => Some(nobody(action, mode)),
+            Audience::Nobody => Some(no_recipients(action, mode)),
             Audience::Contacts => contacts_only(action, &policy.contacts, mode),
         };
         let reason = text.map(|text| Reason { rule: "mode", text });
@@ -23,7 +23,7 @@ pub fn objections(actions: &[ResolvedAction], policy: &Policy, mode: Option<Mode
     reasons
 }
 
-fn nobody(action: &ResolvedAction, mode: Mode) -> String {
+fn no_recipients(action: &ResolvedAction, mode: Mode) -> String {
     format!(
         "In {} mode, commands may not send messages: {} is denied. opsctl itself notifies the operators of used-up budgets, failures and unhealthy services; put everything else in your report and on event lines.",
         mode.as_str(),
@@ -43,9 +43,9 @@ fn contacts_only(action: &ResolvedAction, contacts: &[Contact], mode: Mode) -> O
     recipients.iter().find_map(|recipient| {
         let name = match recipient {
             Recipient::Operators => return None,
-            Recipient::Unread(why) => return Some(untold(mode, &what, why)),
+            Recipient::Unread(why) => return Some(undetermined(mode, &what, why)),
             Recipient::Written(name) if action.host.is_some() && !name.contains(['@', ':']) => {
-                return Some(untold(mode, &what, "a name can mean another recipient on another host"));
+                return Some(undetermined(mode, &what, "a name can mean another recipient on another host"));
             }
             Recipient::Written(name) => shown(name),
             Recipient::Variable(name) => format!("${name}"),
@@ -66,7 +66,7 @@ fn contacts_only(action: &ResolvedAction, contacts: &[Contact], mode: Mode) -> O
     })
 }
 
-fn untold(mode: &str, what: &str, why: &str) -> String {
+fn undetermined(mode: &str, what: &str, why: &str) -> String {
     format!(
         "In {mode} mode, messages may only go to contacts of hosts.yaml with the tag `claude_direct`, and the recipients of {what} cannot be determined: {why}. Write the address in the command, or the `$VARIABLE` that a contact lists."
     )

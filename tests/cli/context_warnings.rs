@@ -50,12 +50,12 @@ fn after_tools(sandbox: &Sandbox) -> String {
 #[test]
 fn each_level_is_reported_once() {
     let sandbox = Sandbox::new();
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     for percent in [10, 59, 60, 61, 79, 80, 85, 90, 94, 95, 99, 100] {
         fill(&sandbox, percent * 2_000);
         for _ in 0..2 {
             let words = after_tools(&sandbox);
-            told.extend(
+            shown.extend(
                 words
                     .split(':')
                     .next()
@@ -65,7 +65,7 @@ fn each_level_is_reported_once() {
         }
     }
     let expected = [60, 80, 90, 95].map(|level| (level, format!("Context above {level}%")));
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
     assert_eq!(sandbox.sql("SELECT session_id, context_level FROM session_reminders"), "s|95");
 }
 
@@ -80,12 +80,13 @@ fn a_jump_is_reported_as_the_highest_level_with_advice() {
         "nothing is recorded without a warning"
     );
     fill(&sandbox, 184_000);
-    let told = after_tools(&sandbox);
+    let shown = after_tools(&sandbox);
     assert!(
-        told.starts_with("Context above 90%: 184,000 of 200,000 tokens (92%) of this session are used. STOP"),
-        "{told}"
+        shown
+            .starts_with("Context above 90%: 184,000 of 200,000 tokens (92%) of this session are used. STOP"),
+        "{shown}"
     );
-    assert!(told.contains("handoff.json") && told.contains("`opsctl handoff write`"), "{told}");
+    assert!(shown.contains("handoff.json") && shown.contains("`opsctl handoff write`"), "{shown}");
     assert_eq!(after_tools(&sandbox), "");
 }
 
@@ -93,8 +94,8 @@ fn a_jump_is_reported_as_the_highest_level_with_advice() {
 fn a_prompt_and_a_batch_of_tools_each_report_a_level_once() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 130_000);
-    let told = told_at(&sandbox, "user-prompt-submit", &json!({}));
-    assert!(told.starts_with("Context above 60%: 130,000 of 200,000 tokens (65%)"), "{told}");
+    let shown = told_at(&sandbox, "user-prompt-submit", &json!({}));
+    assert!(shown.starts_with("Context above 60%: 130,000 of 200,000 tokens (65%)"), "{shown}");
     assert_eq!(after_tools(&sandbox), "");
     fill(&sandbox, 165_000);
     assert!(after_tools(&sandbox).starts_with("Context above 80%"));
@@ -175,7 +176,7 @@ fn tools_of_a_subagent_cause_no_context_warning() {
 
 #[test]
 fn the_window_is_that_of_the_model() {
-    let told = |hosts: &str, lines: &[String]| {
+    let shown = |hosts: &str, lines: &[String]| {
         let sandbox = Sandbox::new();
         sandbox.write("hosts.yaml", hosts);
         sandbox.write("record.jsonl", &lines.join("\n"));
@@ -189,20 +190,20 @@ fn the_window_is_that_of_the_model() {
         unrendered.split(" of this").next().unwrap().to_owned()
     };
     let identity = json!({"type": "attachment", "attachment": {"type": "model", "identity": {"modelId": "claude-sonnet-4-5[1m]"}}});
-    assert_eq!(told("", &[answer("claude-opus-5-5", 190_000)]), "");
+    assert_eq!(shown("", &[answer("claude-opus-5-5", 190_000)]), "");
     assert_eq!(
-        told("", &[answer("claude-opus-5-5", 650_000)]),
+        shown("", &[answer("claude-opus-5-5", 650_000)]),
         "Context above 60%: 650,000 of 1,000,000 tokens (65%)"
     );
-    assert_eq!(told("", &[identity.to_string(), answer("claude-sonnet-4-5", 190_000)]), "");
-    assert_eq!(told("", &[answer("claude-sonnet-4-5", 300_000)]), "", "it must have a larger one");
+    assert_eq!(shown("", &[identity.to_string(), answer("claude-sonnet-4-5", 190_000)]), "");
+    assert_eq!(shown("", &[answer("claude-sonnet-4-5", 300_000)]), "", "it must have a larger one");
     let stated = "context: {windows: {local: 32768, claude-opus-5: 300000}}\n";
     assert_eq!(
-        told(stated, &[answer("local-7", 30_000)]),
+        shown(stated, &[answer("local-7", 30_000)]),
         "Context above 90%: 30,000 of 32,768 tokens (91%)"
     );
     assert_eq!(
-        told(stated, &[answer("claude-opus-5-5", 190_000)]),
+        shown(stated, &[answer("claude-opus-5-5", 190_000)]),
         "Context above 60%: 190,000 of 300,000 tokens (63%)"
     );
 }
@@ -214,8 +215,8 @@ fn tier_3_has_no_tier_to_hand_over_to() {
     assert_eq!(rendered.opsctl(&["render", "--tier", "3"], b"").code, Some(0));
     for sandbox in [Sandbox::new().with("CLAUDEOPS_TIER", "3"), rendered] {
         fill(&sandbox, 165_000);
-        let told = after_tools(&sandbox);
-        assert!(told.contains("[EVENT:warning:SERVICE]") && !told.contains("handoff"), "{told}");
+        let shown = after_tools(&sandbox);
+        assert!(shown.contains("[EVENT:warning:SERVICE]") && !shown.contains("handoff"), "{shown}");
     }
 }
 
@@ -232,7 +233,7 @@ fn without_a_readable_record_no_warning_is_given() {
     assert_eq!(
         told_at(&sandbox, "post-tool-batch", &json!({"session_id": ""})),
         "",
-        "nobody to remember it for"
+        "no session to record it for"
     );
 }
 
@@ -337,7 +338,7 @@ fn a_record_that_is_not_there_is_waited_for_once() {
     // It is written a little later than the hook is called.
     let call = json!({"type": "assistant", "message": {"model": "claude-sonnet-4-5",
         "content": [{"type": "tool_use", "id": "toolu_1"}], "usage": {"input_tokens": 165_000}}});
-    let told = std::thread::scope(|scope| {
+    let shown = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(std::time::Duration::from_millis(100));
             sandbox.write("record.jsonl", &format!("{call}\n"));
@@ -348,5 +349,5 @@ fn a_record_that_is_not_there_is_waited_for_once() {
             &json!({"session_id": "t", "tool_calls": [{"tool_use_id": "toolu_1"}]}),
         )
     });
-    assert!(told.starts_with("Context above 80%"), "{told}");
+    assert!(shown.starts_with("Context above 80%"), "{shown}");
 }

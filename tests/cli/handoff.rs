@@ -84,12 +84,12 @@ fn an_invalid_hand_over_is_not_written() {
 
 #[test]
 fn an_invalid_hand_over_is_removed_and_reported() {
-    let mut nobody = good(2);
-    nobody["services_affected"] = json!([]);
+    let mut no_service = good(2);
+    no_service["services_affected"] = json!([]);
     for (content, why) in [
         ("{ half a".to_owned(), "not a hand-over"),
         (good(9).to_string(), "recommends tier 9"),
-        (nobody.to_string(), "names no service"),
+        (no_service.to_string(), "names no service"),
         (String::new(), "not a hand-over"),
     ] {
         let sandbox = sandbox();

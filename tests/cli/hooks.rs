@@ -370,10 +370,10 @@ fn a_failure_of_the_guard_is_recorded_once_the_ledger_works_again() {
     for id in ["t2", "t3"] {
         passes(&sandbox.after(id, "docker restart sonarr"));
     }
-    let told = sandbox.sql("SELECT session_id, message FROM events WHERE level = 'critical'");
-    assert!(told.starts_with("sess-abc-123|Guard failed open: the ledger "), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains("`docker restart jellyfin` runs without being counted"), "{told}");
+    let shown = sandbox.sql("SELECT session_id, message FROM events WHERE level = 'critical'");
+    assert!(shown.starts_with("sess-abc-123|Guard failed open: the ledger "), "{shown}");
+    assert_eq!(shown.lines().count(), 1, "{shown}");
+    assert!(shown.contains("`docker restart jellyfin` runs without being counted"), "{shown}");
 }
 
 #[test]

@@ -76,8 +76,8 @@ fn the_client_gets_its_tier_session_and_prompt() {
         "printf '%s\\n' \"$CLAUDEOPS_TIER\" \"$CLAUDE_SESSION_ID\" \"$*\" > told; cat > prompt; pwd > where; echo '{\"type\": \"result\"}'",
     );
     assert_eq!(session(&sandbox).code, Some(0));
-    let told = sandbox.read("told");
-    let [tier, id, arguments] = told.lines().collect::<Vec<_>>().try_into().unwrap();
+    let shown = sandbox.read("told");
+    let [tier, id, arguments] = shown.lines().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!((tier, id), ("1", row(&sandbox, "session_id").as_str()));
     assert!(arguments.contains(&format!("--session-id {id} --tools Bash,Read")), "{arguments}");
     assert!(arguments.starts_with("-p --output-format stream-json --verbose "), "{arguments}");

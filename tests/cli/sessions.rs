@@ -142,12 +142,12 @@ fn a_prompt_with_the_marker_gets_the_latest_events() {
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     passes(&sandbox.after("t1", "docker restart jellyfin"));
     crate::sandbox::denied(&sandbox.before("t2", "docker restart $(docker ps -q)"));
-    let told = wake_up();
+    let shown = wake_up();
     assert!(
-        told.contains("| sess-abc-123 | warning | jellyfin | Container restarted: docker restart jellyfin"),
-        "{told}"
+        shown.contains("| sess-abc-123 | warning | jellyfin | Container restarted: docker restart jellyfin"),
+        "{shown}"
     );
-    assert!(told.contains("Denied (1):") && told.contains("docker restart $(docker ps)"), "{told}");
+    assert!(shown.contains("Denied (1):") && shown.contains("docker restart $(docker ps)"), "{shown}");
 }
 
 #[test]

@@ -102,8 +102,8 @@ fn on_a_terminal_no_line_is_wider_than_it_and_budgets_are_whole() {
     }
     let narrow = look(60);
     assert!(narrow.contains('…') && narrow.contains("\n      "), "{narrow}");
-    let told = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("(24h); next restart 20") && told.contains("(in 3h59m)"), "{narrow}");
+    let shown = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("(24h); next restart 20") && shown.contains("(in 3h59m)"), "{narrow}");
     assert!(!look(200).contains('…'));
 }
 

@@ -39,8 +39,8 @@ fn notifications_arrive_through_the_real_apprise() {
         .step(bash("apprise -t 'jellyfin is down' -b 'the disk is full' \"$CLAUDEOPS_APPRISE_URLS\""))
         .run();
     finished.tool_result(0).assert_ran();
-    let told = finished.notifications();
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0]["title"], "jellyfin is down");
-    assert_eq!(told[0]["message"], "the disk is full");
+    let output = finished.notifications();
+    assert_eq!(output.len(), 1);
+    assert_eq!(output[0]["title"], "jellyfin is down");
+    assert_eq!(output[0]["message"], "the disk is full");
 }

@@ -115,10 +115,10 @@ fn a_round_follows_hand_overs_to_higher_tiers() {
     assert_eq!(actions, [restarted.clone(), restarted, json!({"action_type": "redeployment", "tier": 3})]);
     assert!(ran.stdout.contains("    denied: ") && ran.stdout.contains("Tier 1 may not carry out a restart"));
 
-    let told = workspace.rows("SELECT message FROM events WHERE source IN ('opsctl', 'llm') ORDER BY id");
+    let shown = workspace.rows("SELECT message FROM events WHERE source IN ('opsctl', 'llm') ORDER BY id");
     let expected =
         ["Tier 1 handed over to tier 2: jellyfin", "Tier 2 handed over to tier 3: jellyfin", "redeployed"];
-    assert_eq!(told, expected.map(|message| json!({"message": message})));
+    assert_eq!(shown, expected.map(|message| json!({"message": message})));
     let prompts = asked.prompts();
     assert_eq!(prompts.len(), 3, "a session for each tier");
     for (prompt, from_below) in
@@ -134,7 +134,7 @@ fn a_round_follows_hand_overs_to_higher_tiers() {
     let titles: Vec<&str> = ran.notifications.iter().filter_map(|notice| notice["title"].as_str()).collect();
     assert!(
         titles.iter().any(|title| title.contains("jellyfin")),
-        "the exhausted budget is told: {titles:?}"
+        "the exhausted budget is reported: {titles:?}"
     );
 }
 
@@ -257,12 +257,7 @@ fn a_client_that_crashes_does_not_end_the_loop() {
     assert_ended_in_time(&ran);
     let failed = workspace.rows("SELECT outcome FROM client_runs WHERE outcome = 'failed'");
     assert!(!failed.is_empty(), "{ran:?}");
-    assert_eq!(
-        ran.notifications.len(),
-        1,
-        "two rounds that fail alike are told once: {:?}",
-        ran.notifications
-    );
+    assert_eq!(ran.notifications.len(), 1, "two equal failures are reported once: {:?}", ran.notifications);
 }
 
 #[test]

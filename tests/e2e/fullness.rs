@@ -8,21 +8,21 @@ use serde_json::json;
 const MODEL: [&str; 2] = ["--model", "claude-sonnet-4-5"];
 
 /// The warnings: the number of the request, and the level in percent.
-fn told(finished: &Finished) -> Vec<(usize, String)> {
+fn warned(finished: &Finished) -> Vec<(usize, String)> {
     let requests = finished.agent_requests();
     let mut seen = 0;
-    let mut told = Vec::new();
+    let mut warned = Vec::new();
     for (at, request) in requests.iter().enumerate() {
         let conversation = request.conversation();
         let warnings: Vec<&str> = conversation.matches("Context above ").collect();
         if warnings.len() > seen {
             let last = conversation.rsplit("Context above ").next().unwrap();
-            told.push((at, last.split('%').next().unwrap().to_owned()));
+            warned.push((at, last.split('%').next().unwrap().to_owned()));
         }
         assert!(warnings.len() - seen <= 1, "one at a time: {conversation}");
         seen = warnings.len();
     }
-    told
+    warned
 }
 
 fn expected(rows: &[(usize, &str)]) -> Vec<(usize, String)> {
@@ -43,7 +43,7 @@ fn each_level_is_reported_once_in_the_next_request() {
         .step(text("The end.").filling(196_000))
         .run();
     // The request after the answer that filled it so far.
-    assert_eq!(told(&finished), expected(&[(2, "60"), (4, "80"), (5, "90"), (6, "95")]));
+    assert_eq!(warned(&finished), expected(&[(2, "60"), (4, "80"), (5, "90"), (6, "95")]));
     let shown = finished.shown_at_end();
     assert!(
         shown.contains("Context above 80%: 161,000 of 200,000 tokens (80%) of this session are used."),
@@ -57,14 +57,14 @@ fn each_level_is_reported_once_in_the_next_request() {
 fn a_jump_is_reported_as_one_level_and_a_final_jump_gets_one_more_turn() {
     let jump =
         guarded().client_arguments(MODEL).step(bash("echo 1").filling(184_000)).step(text("done")).run();
-    assert_eq!(told(&jump), expected(&[(1, "90")]));
+    assert_eq!(warned(&jump), expected(&[(1, "90")]));
     // The last answer itself: without that turn nothing of it could be handed over.
     let last = guarded()
         .client_arguments(MODEL)
         .step(text("a long report").filling(165_000))
         .step(text("nothing is left").filling(166_000))
         .run();
-    assert_eq!(told(&last), expected(&[(1, "80")]));
+    assert_eq!(warned(&last), expected(&[(1, "80")]));
     assert_eq!(last.result(), "nothing is left");
     let early = guarded().client_arguments(MODEL).step(text("a report").filling(130_000)).run();
     assert_eq!(early.agent_requests().len(), 1, "that is no reason for a turn");
@@ -74,7 +74,7 @@ fn a_jump_is_reported_as_one_level_and_a_final_jump_gets_one_more_turn() {
         .client_arguments(["--continue"])
         .step(text("well"))
         .run();
-    assert_eq!(told(&next), expected(&[(0, "60")]));
+    assert_eq!(warned(&next), expected(&[(0, "60")]));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_compacted_session_is_warned_again_by_its_new_usage() {
         .step(bash("echo 1").filling(170_000))
         .step(text("done").filling(171_000))
         .run();
-    assert_eq!(told(&full), expected(&[(1, "80")]));
+    assert_eq!(warned(&full), expected(&[(1, "80")]));
     let next = |workspace, prompt: &str| {
         Session::continuing(workspace).prompt(prompt).client_arguments(MODEL).client_arguments(["--continue"])
     };
@@ -135,7 +135,7 @@ fn a_model_with_a_large_window_is_warned_later() {
             .step(bash("echo 3").filling(610_000))
             .step(text("done").filling(620_000))
             .run();
-        assert_eq!(told(&finished), expected(&[(3, "60")]), "{model}");
+        assert_eq!(warned(&finished), expected(&[(3, "60")]), "{model}");
     }
 }
 
@@ -159,8 +159,8 @@ fn a_subagent_gets_no_context_warning() {
         .run();
     for request in finished.agent_requests() {
         let of_the_subagent = request.opening().contains("count the containers");
-        let told = request.conversation().contains("Context above");
-        assert!(!told || !of_the_subagent, "{}", request.conversation());
+        let warned = request.conversation().contains("Context above");
+        assert!(!warned || !of_the_subagent, "{}", request.conversation());
     }
     assert!(finished.shown_at_end().contains("Context above 80%"), "{}", finished.shown_at_end());
 }
@@ -204,7 +204,7 @@ fn earlier_client_releases_pass_warnings_to_the_model() {
             .step(text("a report").filling(165_000))
             .step(text("nothing is left").filling(166_000))
             .run();
-        let seen = told(&finished);
+        let seen = warned(&finished);
         assert_eq!(seen, expected(&[(1, "60"), (3, "80")]), "{}", client.display());
     }
 }

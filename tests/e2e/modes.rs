@@ -73,9 +73,10 @@ fn assert_column(at: usize, mode: Option<&str>) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let told = finished.rows("SELECT count(*) AS n FROM events WHERE message LIKE 'Notification sent via %'");
+    let shown =
+        finished.rows("SELECT count(*) AS n FROM events WHERE message LIKE 'Notification sent via %'");
     let messages = ROWS.iter().filter(|row| row.1 != ALWAYS && row.1[at]).count();
-    assert_eq!(told, [json!({"n": messages})], "{mode:?}: each message that was sent is an event");
+    assert_eq!(shown, [json!({"n": messages})], "{mode:?}: each message that was sent is an event");
 }
 
 #[test]

@@ -28,9 +28,9 @@ fn operators_are_notified_once_of_a_used_up_budget() {
         .commands(["ssh root@ie01 'docker restart jellyfin'"])
         .run();
     assert_eq!(finished.marks("docker").len(), 2);
-    let [told] = finished.notifications() else { panic!("{:?}", finished.notifications()) };
-    assert_eq!((&told["title"], &told["type"]), (&json!("jellyfin: no restart left"), &json!("warning")));
-    let message = told["message"].as_str().unwrap();
+    let [shown] = finished.notifications() else { panic!("{:?}", finished.notifications()) };
+    assert_eq!((&shown["title"], &shown["type"]), (&json!("jellyfin: no restart left"), &json!("warning")));
+    let message = shown["message"].as_str().unwrap();
     assert!(
         message.starts_with("**jellyfin** has used up its budget: 2/2 restarts in last 4h. "),
         "{message}"
@@ -54,10 +54,10 @@ fn operators_are_notified_why_a_model_request_failed() {
             .env("CLAUDE_CODE_MAX_RETRIES", "1")
             .answering(move |_| Some(api_error(status, kind)))
             .run();
-        let told = finished.notifications();
-        assert_eq!(told.len(), 1, "{status}: {told:?}");
-        assert_eq!(told[0]["title"], format!("The agent stopped: {}", error.replace('_', " ")));
-        assert!(told[0]["message"].as_str().unwrap().contains(&format!("a scripted {kind}")), "{told:?}");
+        let shown = finished.notifications();
+        assert_eq!(shown.len(), 1, "{status}: {shown:?}");
+        assert_eq!(shown[0]["title"], format!("The agent stopped: {}", error.replace('_', " ")));
+        assert!(shown[0]["message"].as_str().unwrap().contains(&format!("a scripted {kind}")), "{shown:?}");
         let event = json!({"level": level, "session_id": finished.session_id(),
                            "message": format!("Session stopped: a request to the model failed ({error})")});
         assert_eq!(finished.rows("SELECT level, session_id, message FROM events"), [event]);

@@ -42,9 +42,9 @@ fn the_client_does_not_wait_for_asynchronous_hooks_and_ends_them_with_the_sessio
         .commands(["docker ps", "docker images"])
         .run();
     let log = finished.read("home/log");
-    let told: Vec<&str> = log.lines().collect();
+    let shown: Vec<&str> = log.lines().collect();
     assert_eq!(
-        told,
+        shown,
         [
             "before begins",
             "docker ps",

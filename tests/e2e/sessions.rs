@@ -47,9 +47,9 @@ fn a_session_is_in_the_registry_with_every_state_that_it_had() {
         .subagent("count the containers", [bash(&seen("general-purpose1", of_subagents)), text("counted")])
         .step(bash(&seen("general-purpose0", of_subagents)))
         .run();
-    let told: Vec<&str> = finished.tool_results().iter().map(|result| result.shown.as_str()).collect();
+    let output: Vec<&str> = finished.tool_results().iter().map(|result| result.shown.as_str()).collect();
     for expected in ["it is tool_active", "it is 1", "it is general-purpose1", "it is general-purpose0"] {
-        assert!(told.iter().any(|shown| shown.contains(expected)), "{expected}: {told:?}");
+        assert!(output.iter().any(|shown| shown.contains(expected)), "{expected}: {output:?}");
     }
     let row = row(&finished);
     for (column, value) in [

@@ -93,7 +93,7 @@ fn after_three_attempts_the_session_ends_and_operators_are_notified() {
     );
     let delivered = finished.notifications();
     assert!(
-        delivered.iter().any(|told| told["title"].as_str().unwrap().contains("needs human attention")),
+        delivered.iter().any(|output| output["title"].as_str().unwrap().contains("needs human attention")),
         "{delivered:?}"
     );
 }

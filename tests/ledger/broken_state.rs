@@ -38,12 +38,8 @@ const TROUBLES: [Trouble; 13] = [
         used: None,
         prepare: "yes dear | head -c 9000 > $state/claudeops.db",
     },
-    Trouble { name: "a ledger of somebody else", used: Some(1), prepare: "chmod 0555 $state" },
-    Trouble {
-        name: "a ledger that nobody may read",
-        used: Some(1),
-        prepare: "chmod 0000 $state/claudeops.db*",
-    },
+    Trouble { name: "a ledger of another user", used: Some(1), prepare: "chmod 0555 $state" },
+    Trouble { name: "an unreadable ledger", used: Some(1), prepare: "chmod 0000 $state/claudeops.db*" },
 ];
 
 /// A folder `state` with this number of recorded restarts of jellyfin.
@@ -92,7 +88,7 @@ fn the_policy_answers_in_one_line_and_nothing_is_left_behind() {
     for trouble in TROUBLES {
         for on_failure in ["open", "closed"] {
             let sandbox = with_ledger(trouble.used, on_failure);
-            if trouble.name == "a ledger of somebody else" {
+            if trouble.name == "a ledger of another user" {
                 give_away(&sandbox.path("state/claudeops.db"));
             }
             let (run, before, after) = hook_in(trouble.prepare, &sandbox, "pre-tool-use");
@@ -136,7 +132,7 @@ fn other_hooks_pass_and_report_what_was_not_recorded() {
             let context = format!("{}, {event}: {run:?}", trouble.name);
             assert_eq!(run.code, Some(0), "{context}");
             assert!(run.stderr.lines().count() <= 2, "{context}");
-            if event == "post-tool-use" && trouble.name != "a ledger of somebody else" {
+            if event == "post-tool-use" && trouble.name != "a ledger of another user" {
                 assert!(
                     run.stderr.contains("`docker restart jellyfin` has run and is not recorded"),
                     "{context}"

@@ -58,12 +58,12 @@ impl Clock {
     }
 
     pub fn done(&self, id: &str, command: &str) {
-        told(&self.tell("post-tool-use", Some(id), command, &Value::Null));
+        accepted(&self.tell("post-tool-use", Some(id), command, &Value::Null));
     }
 
     pub fn failed(&self, id: &str, command: &str) {
         let why = json!({"error": "Exit code 1"});
-        told(&self.tell("post-tool-use-failure", Some(id), command, &why));
+        accepted(&self.tell("post-tool-use-failure", Some(id), command, &why));
     }
 
     /// Asked, allowed, and run.
@@ -73,7 +73,7 @@ impl Clock {
     }
 
     pub fn end_session(&self) {
-        told(&self.tell("session-end", None, "", &Value::Null));
+        accepted(&self.tell("session-end", None, "", &Value::Null));
     }
 
     /// The number of recorded actions of a service in the ledger.
@@ -85,7 +85,7 @@ impl Clock {
     }
 }
 
-fn told(answer: &Answer) {
+fn accepted(answer: &Answer) {
     assert_eq!(answer.denial, None);
     assert!(answer.warnings.iter().all(|warning| !warning.to_string().contains("cannot be")), "{answer:?}");
 }

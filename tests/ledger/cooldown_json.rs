@@ -83,9 +83,9 @@ fn the_ledger_enforces_the_budget_with_any_cooldown_json() {
                 assert!(asked.stderr.contains(said), "{said}: {asked:?}");
                 assert_eq!(state_of(&path), before, "{said}: nothing is written before the command has run");
             }
-            let told = sandbox.after(id, RESTART);
-            passes(&told);
-            assert_eq!(told.stderr.lines().count(), usize::from(!mended), "{said}: {told:?}");
+            let shown = sandbox.after(id, RESTART);
+            passes(&shown);
+            assert_eq!(shown.stderr.lines().count(), usize::from(!mended), "{said}: {shown:?}");
         }
         denied(&sandbox.before("t3", RESTART));
         assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "2", "{said}");

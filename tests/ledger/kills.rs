@@ -72,8 +72,8 @@ fn quiet(run: &Run) {
     assert!(!run.stderr.contains("claudeops.db"), "{run:?}");
 }
 
-/// Each round is a service of its own, restarted once; its hooks are killed at random, and the word after it is
-/// told again. What ran is known to the test, and the ledger has to know it, too, once.
+/// Each round restarts a separate service once. Its hooks are killed at random, and the report after it is repeated. The
+/// ledger must contain every action that ran, once.
 #[test]
 fn five_hundred_kills_lose_no_action_and_count_none_twice() {
     let sandbox = Sandbox::new();

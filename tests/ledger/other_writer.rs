@@ -57,11 +57,11 @@ fn both_writers_continue_undisturbed() {
         let writer = Writer::start(&clock);
         for n in 0..16 {
             let command = format!("docker restart s{}", n / 2);
-            let (asked, told) = (
+            let (asked, settled) = (
                 clock.sandbox.before(&format!("t{n}"), &command),
                 clock.sandbox.after(&format!("t{n}"), &command),
             );
-            for run in [asked, told] {
+            for run in [asked, settled] {
                 assert_eq!(run.code, Some(0), "{journal_mode}: {run:?}");
                 assert!(!run.stderr.contains("claudeops.db"), "{journal_mode}: {run:?}");
             }

@@ -36,14 +36,14 @@ fn a_used_up_budget_is_reported_once_per_service_and_kind() {
         ["jellyfin: no redeployment left", "jellyfin: no restart left", "sonarr: no restart left"]
     );
     let received = target.received();
-    let told = received.iter().find(|told| told["title"] == "sonarr: no restart left").unwrap();
+    let shown = received.iter().find(|shown| shown["title"] == "sonarr: no restart left").unwrap();
     let next = sandbox.sql("SELECT quiet_until FROM notices WHERE key = 'budget/restart/sonarr'");
-    let message = told["message"].as_str().unwrap();
+    let message = shown["message"].as_str().unwrap();
     assert!(
         message.contains(&format!("2/2 restarts in last 4h. The next one is allowed at {next}.")),
         "{message}"
     );
-    assert_eq!(told["type"], "warning");
+    assert_eq!(shown["type"], "warning");
 }
 
 #[test]

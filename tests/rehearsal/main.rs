@@ -129,8 +129,8 @@ fn managed_settings_that_lead_to_a_real_model_stop_the_rehearsal() {
     let settings = json!({"env": {"ANTHROPIC_BASE_URL": "https://api.example"}});
     let ran = rehearse(&workspace, &client()).managed_settings(&settings).run();
     assert_eq!(ran.exit_code, Some(1));
-    let told = "opsctl: /etc/claude-code/managed-settings.json sets `env.ANTHROPIC_BASE_URL`";
-    assert!(ran.stderr.starts_with(told), "{}", ran.stderr);
+    let shown = "opsctl: /etc/claude-code/managed-settings.json sets `env.ANTHROPIC_BASE_URL`";
+    assert!(ran.stderr.starts_with(shown), "{}", ran.stderr);
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
 }
 

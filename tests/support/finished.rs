@@ -42,7 +42,7 @@ impl ToolResult {
     #[track_caller]
     pub fn assert_refused(&self, telling: &str) {
         assert!(self.is_error, "{} {} was not refused: {}", self.tool, self.input, self.shown);
-        assert!(self.shown.contains(telling), "the model was told `{}`, which lacks `{telling}`", self.shown);
+        assert!(self.shown.contains(telling), "the model got `{}`, which lacks `{telling}`", self.shown);
     }
 }
 

@@ -45,9 +45,9 @@ pub fn lan<T: Send>(test: impl FnOnce(&Lan) -> T + Send) -> T {
             let rest = KillTheRest;
             let lan =
                 Lan { folder: TempDir::with_prefix("opsctl-lan-").unwrap(), started: RefCell::default() };
-            let told = test(&lan);
+            let shown = test(&lan);
             drop(rest);
-            told
+            shown
         };
         scope.spawn(inside).join()
     });

@@ -1,9 +1,8 @@
 //! Scripts from a small grammar over everything that the reader claims to understand, the same ones for the
 //! same seed.
 //!
-//! All of what a `steady` script holds runs, each thing once, so that the reading must agree with the run to
-//! the letter. A `wild` one has branches that are not taken, loops without a known end and words that nobody
-//! can know: there, what ran must be among what was reported.
+//! Everything in a `steady` script runs once, so the reading must agree exactly with the run. A `wild` script has
+//! branches that are not taken, loops without a known end and unknown words: everything that ran must have been reported.
 
 use std::fmt::Write as _;
 

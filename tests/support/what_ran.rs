@@ -426,11 +426,11 @@ fn playbooks(ran: &Ran) -> Vec<ActionSummary> {
         return Vec::new();
     }
     let extra = words.options.iter().filter(|(name, _)| ["e", "--extra-vars"].contains(name));
-    let told = extra.filter_map(|(_, value)| service_in(value.as_ref()?)).next_back();
+    let stated = extra.filter_map(|(_, value)| service_in(value.as_ref()?)).next_back();
     let tag = words.value(&["t", "--tags"]).filter(|tags| !tags.contains(','));
     let service = |file: &str| {
         let stem = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        told.clone().or_else(|| stem_without_verbs(&stem)).or_else(|| tag.map(str::to_owned))
+        stated.clone().or_else(|| stem_without_verbs(&stem)).or_else(|| tag.map(str::to_owned))
     };
     let host = ran.host.as_deref();
     words
