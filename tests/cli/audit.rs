@@ -1,4 +1,4 @@
-//! `opsctl audit` and `stats`: what was decided, and how long it took.
+//! `opsctl audit` and `stats`: decisions, and durations of hooks.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The files that a session is given at its start.
+//! The files in the context of a session.
 
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox, denied, passes};
 
-/// A project with these files, and this under `context:`.
+/// A project with these files, and this value of `context:`.
 fn project(context: &str, files: &[(&str, &str)]) -> Sandbox {
     guarded(Sandbox::new(), context, files)
 }
@@ -27,7 +27,7 @@ fn start(sandbox: &Sandbox) -> Run {
     run
 }
 
-/// The part with the files.
+/// The section of the context with the files.
 fn files(sandbox: &Sandbox) -> String {
     let output = start(sandbox).stdout;
     let at = output.find("=== Claude Ops Context Files").unwrap_or(output.len());
@@ -35,7 +35,7 @@ fn files(sandbox: &Sandbox) -> String {
     output[at..].to_owned()
 }
 
-/// The names of the files, in their order.
+/// The names of the files, in order.
 fn names(sandbox: &Sandbox) -> Vec<String> {
     let run = sandbox.opsctl(&["context", "--json"], b"");
     let json: Value = serde_json::from_str(&run.stdout).unwrap();

@@ -11,7 +11,7 @@ fn answer(model: &str, tokens: u64) -> String {
     .to_string()
 }
 
-/// The session has filled its context so far.
+/// Fills the context of the session up to this number of tokens.
 fn fill(sandbox: &Sandbox, tokens: u64) {
     let earlier = answer("claude-sonnet-4-5", 50_000);
     let result = json!({"type": "user", "message": {"content": "x".repeat(1000)}});
@@ -26,7 +26,7 @@ fn hook(sandbox: &Sandbox, event: &str, more: &Value) -> Run {
     sandbox.hook(event, &input)
 }
 
-/// The words that become context at this event; empty for none.
+/// The text that becomes context at this event; empty for none.
 fn told_at(sandbox: &Sandbox, event: &str, more: &Value) -> String {
     let run = hook(sandbox, event, more);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");

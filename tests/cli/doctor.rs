@@ -1,4 +1,4 @@
-//! `opsctl doctor`: what is wrong with an installation is found, and each finding has a remedy.
+//! `opsctl doctor`: problems of an installation are found, and each finding has a remedy.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::sandbox::{Run, Sandbox};
 
-/// An installation as it should be, all on this machine.
+/// A correct installation on this machine.
 fn installation() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "hosts: {here: {address: 127.0.0.1}}\npolicy: {on_failure: closed}\n");
@@ -21,7 +21,7 @@ fn program(sandbox: &Sandbox, name: &str, script: &str) {
     std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }
 
-/// What was found of one thing, as (condition, what, remedy).
+/// A finding as (condition, what, remedy).
 fn finding(run: &Run, check: &str) -> (String, String, Option<String>) {
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     let findings = report["findings"].as_array().unwrap();
@@ -206,7 +206,7 @@ fn services_are_looked_at_as_hosts_yaml_says() {
     assert!(finding(&sick, "services").1.contains("refused"), "{}", sick.stdout);
 }
 
-/// Settings with a hook before a tool that is not ours.
+/// Settings with a hook of others before a tool call.
 const THEIRS: &str = r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint", "args": ["two words"]}]}]}}"#;
 
 fn hooks(sandbox: &Sandbox) -> Run {

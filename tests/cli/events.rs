@@ -23,7 +23,7 @@ fn recorded() -> Vec<(String, Value)> {
     inputs
 }
 
-/// A place where nothing is missing that a hook would remark on.
+/// A sandbox in which no hook prints a warning.
 fn complete() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "services: {jellyfin: {}}\n");

@@ -26,7 +26,7 @@ fn results(sandbox: &Sandbox) -> Vec<String> {
     names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Asserts that what lies there leads nowhere, is gone, and that an event says why.
+/// Asserts that the hand-over is refused and removed, and that an event states the reason.
 #[track_caller]
 fn refused(sandbox: &Sandbox, why: &str) {
     let run = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");

@@ -1,4 +1,4 @@
-//! The hooks of tool calls: budgets, events, and what they do when something is wrong.
+//! The hooks of tool calls: budgets, events and failures.
 
 use chrono::{SecondsFormat, TimeDelta, Utc};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Whom a session may write to, by its mode.
+//! The recipients that a session may write to, by its mode.
 
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use crate::sandbox::{Run, Sandbox};
 const BUILT_IN: &str = "hosts: {old: {address: 127.0.0.1}}\n";
 const MOUNTED: &str = "hosts: {new: {address: 127.0.0.1}}\n";
 
-/// A project that was rendered from another hosts.yaml than lies there now.
+/// A project that was rendered from an earlier hosts.yaml.
 fn outgrown() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", BUILT_IN);

@@ -1,4 +1,4 @@
-//! `opsctl render`: what it writes, what it keeps, and when it writes nothing.
+//! `opsctl render`: the files that it writes and keeps, and when it writes nothing.
 
 use serde_json::{Value, json};
 

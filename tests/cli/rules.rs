@@ -1,4 +1,4 @@
-//! The rules about commands: denied before they run, from the rendered policy, from `hosts.yaml`, or from nothing.
+//! The rules about commands and files, with a rendered policy, with `hosts.yaml`, and with the defaults.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `opsctl session` with clients that misbehave; what a good one does is in `tests/e2e`.
+//! `opsctl session` with clients that misbehave; `tests/e2e` tests the real client.
 
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox};
 
-/// A sandbox whose client does this piece of sh.
+/// A sandbox whose client runs this shell script.
 fn with_client(behaviour: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let client = sandbox.write("bin/claude", &format!("#!/bin/sh\n{behaviour}\n"));
@@ -19,7 +19,7 @@ fn with_client(behaviour: &str) -> Sandbox {
     sandbox.with("CLAUDEOPS_CLIENT", client.to_str().unwrap()).with("CLAUDEOPS_RESULTS_DIR", &results)
 }
 
-/// A client that says this, a line of JSON each, and ends.
+/// A client that prints these lines of JSON, and ends.
 fn saying(lines: &[Value]) -> Sandbox {
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
     with_client(&format!("cat >/dev/null; cat <<'END'\n{lines}END"))
@@ -207,7 +207,7 @@ fn a_ledger_that_cannot_be_used_stops_no_session() {
     );
 }
 
-/// A session in the background.
+/// A background session.
 fn begin(sandbox: &Sandbox) -> Child {
     let mut command = sandbox.command(&["session", "--tier", "1"]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -223,7 +223,7 @@ fn wait_for(what: &str, there: impl Fn() -> bool) {
     }
 }
 
-/// Running, and not only waiting for its parent to ask how it ended.
+/// Whether the process runs, and is not a zombie.
 fn is_running(sandbox: &Sandbox, file: &str) -> bool {
     let stat =
         std::fs::read_to_string(format!("/proc/{}/stat", sandbox.read(file).trim())).unwrap_or_default();

@@ -155,7 +155,7 @@ fn recent_problems_that_need_attention_are_in_the_context() {
     );
 }
 
-/// A new network namespace permits no unprivileged ICMP, and without the capability none at all.
+/// A new network namespace does not permit unprivileged ICMP; without the capability, no ICMP is permitted.
 #[test]
 fn a_host_is_unknown_where_icmp_is_not_permitted() {
     let sandbox = Sandbox::new();

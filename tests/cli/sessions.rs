@@ -1,4 +1,4 @@
-//! `opsctl sessions`, and the hooks that keep the registry behind it.
+//! `opsctl sessions`, and the hooks that record sessions.
 
 use serde_json::{Value, json};
 

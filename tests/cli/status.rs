@@ -29,7 +29,7 @@ fn homelab() -> Sandbox {
     sandbox
 }
 
-/// In a network with nothing but loopback in it.
+/// Runs in a network with loopback only.
 fn status(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let run = sandbox.in_own_network("true", &[&["status"], arguments].concat(), "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");

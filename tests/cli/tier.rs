@@ -1,4 +1,4 @@
-//! `opsctl tier`: layers 1 and 2 as the client takes them.
+//! `opsctl tier`: layers 1 and 2 as arguments of the client.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn lines(sandbox: &Sandbox, arguments: &[&str]) -> Vec<String> {
     run.stdout.lines().map(str::to_owned).collect()
 }
 
-/// The value of an option of the client's.
+/// The value of an option of the client.
 fn value(arguments: &[String], option: &str) -> Option<String> {
     let place = arguments.iter().position(|argument| argument == option)?;
     arguments.get(place + 1).cloned()

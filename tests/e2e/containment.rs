@@ -1,4 +1,4 @@
-//! What keeps the sessions of the tests in: they run commands that would do harm on a real machine.
+//! The containment of the test sessions, which run commands that would do harm on a real machine.
 
 use crate::support::{Session, bash};
 use std::fs;

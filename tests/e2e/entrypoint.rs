@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, Ran, Workspace, bash, text, tool};
 
-/// What a container is given before it gets SIGKILL.
+/// The time that a container has before SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
 
 fn workspace() -> Workspace {

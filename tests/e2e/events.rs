@@ -5,7 +5,7 @@ use opsctl::model::event::EVENT_NAMES;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// A hook for every event, which writes its input down and hands it to the guard, whose answer it gives.
+/// A hook for every event, which records its input, passes it to opsctl, and returns the answer.
 fn recording() -> Session {
     let hook = |event: &str| json!([{"hooks": [{"type": "command", "command": "record", "args": [event]}]}]);
     // The hook of WorktreeCreate has to create the worktree: no answer to it is right.

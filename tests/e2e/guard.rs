@@ -11,7 +11,7 @@ pub fn guarded() -> Session {
     Session::new().hosts_yaml(include_str!("hosts.yaml"))
 }
 
-/// Asserts the refusal that the contract words, and returns the time that it names.
+/// Asserts the documented denial, and returns the next allowed time.
 #[track_caller]
 pub fn assert_over_budget(result: &ToolResult, used_up: &str) -> DateTime<Utc> {
     let opening = format!("Cooldown limit exceeded for {used_up}. Next allowed at ");
@@ -30,7 +30,7 @@ fn assert_soon(time: DateTime<Utc>, after: DateTime<Utc>) {
     );
 }
 
-/// What counts against the budgets, as other programs read it.
+/// The recorded actions, as other programs read them.
 fn counted(workspace: &Workspace) -> Vec<serde_json::Value> {
     workspace.rows("SELECT service, action_type, success FROM cooldown_actions ORDER BY id")
 }
@@ -262,6 +262,6 @@ fn an_agent_cannot_clear_its_own_counters() {
         .run();
     finished.tool_result(2).assert_ran();
     finished.tool_result(3).assert_refused("Cooldown limit exceeded for jellyfin: 2/2 restarts");
-    finished.tool_result(4).assert_refused("would loosen the guard");
+    finished.tool_result(4).assert_refused("would weaken the limits");
     assert_eq!(finished.marks("docker").len(), 2);
 }

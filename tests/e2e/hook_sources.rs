@@ -1,4 +1,4 @@
-//! Hooks from every source that the client has: what ran is what `opsctl doctor --hooks` says.
+//! Hooks from every source of the client: those that ran are those that `opsctl doctor --hooks` lists as in force.
 
 use crate::support::{Finished, Program, Session, bash, client};
 use serde_json::{Value, json};
@@ -130,7 +130,7 @@ impl Case {
     }
 }
 
-/// What ran is what the doctor says, and is this.
+/// Asserts that these hooks ran, and that the doctor lists them.
 #[track_caller]
 fn assert_runs(what: &str, case: Case, expected: &[&str]) {
     assert_runs_with(what, case, &[], expected);

@@ -1,4 +1,4 @@
-//! Tiers × commands and tools × wrappers: every cell is judged by what really ran.
+//! Tiers × commands and tools × wrappers: every cell is checked against the commands that ran.
 //!
 //! One session of the real client for each tier, with the arguments of `opsctl tier N --args` and the rendered
 //! hooks. Every row acts on a separate service, so that no budget is used up, and the name identifies what ran.
@@ -7,7 +7,7 @@ use crate::guard::guarded;
 use crate::support::{Finished, Step, bash, text, tool};
 use serde_json::json;
 
-/// At which of the tiers 1, 2 and 3 something runs.
+/// Whether something runs at tiers 1, 2 and 3.
 type Tiers = [bool; 3];
 
 const AT_ALL: Tiers = [true, true, true];
@@ -15,7 +15,7 @@ const FROM_TWO: Tiers = [false, true, true];
 const AT_THREE: Tiers = [false, false, true];
 const AT_NONE: Tiers = [false, false, false];
 
-/// A command in which `SVC` is the row's own service.
+/// A command in which `SVC` is the service of the row.
 struct Row(&'static str, Tiers);
 
 const ROWS: &[Row] = &[
@@ -73,7 +73,7 @@ fn service(row: usize) -> String {
     format!("svc{row:02}x")
 }
 
-/// The tools of the client that act without a command of their own, behind the rows.
+/// The tools of the client that act without a command, after the rows.
 fn tools(session: crate::support::Session) -> crate::support::Session {
     let brief = json!({"description": "a job", "prompt": "the job of subagent-x", "subagent_type": "general-purpose"});
     let file = session.workspace().path("project/written-x.txt");

@@ -1,4 +1,4 @@
-//! Modes × messages, through what hides them: every cell is judged by what really ran in a session of the client.
+//! Modes × messages × wrappers: every cell is checked against the commands that ran in a session of the client.
 
 use crate::support::{Session, bash};
 use serde_json::json;
@@ -20,7 +20,7 @@ const ALWAYS: Modes = [true; 4];
 const TO_CONTACTS: Modes = [true, true, false, false];
 const ONLY_WITHOUT: Modes = [true, false, false, false];
 
-/// A command in which `ROW` is the row's own mark.
+/// A command in which `ROW` is the mark of the row.
 struct Row(&'static str, Modes);
 
 const ROWS: &[Row] = &[

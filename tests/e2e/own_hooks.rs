@@ -22,7 +22,7 @@ hooks:
     - {command: own, args: [end]}
 "#;
 
-/// A server of one tool, which writes down what it is called with.
+/// An MCP server with one tool, which records its arguments.
 const MCP_SERVER: &str = r#"
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')

@@ -1,9 +1,10 @@
-//! The registry of sessions, kept by the real client.
+//! The records of sessions, with the real client.
 
 use crate::support::{Finished, Session, bash, text, together, tool};
 use serde_json::{Value, json};
 
-/// Asks the registry from within a session until it says what is expected, as the hook that writes it is not waited for.
+/// Queries the records from within a session until they are as expected, because the client does not wait for the hook
+/// that writes them.
 fn seen(state: &str, query: &str) -> String {
     format!(
         "for _ in $(seq 100); do [ \"$(sqlite3 -cmd '.timeout 9000' \"$CLAUDEOPS_STATE_DIR/claudeops.db\" \"{query}\")\" = '{state}' ] \

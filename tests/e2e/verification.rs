@@ -9,7 +9,7 @@ use std::time::Duration;
 const RESTART: &str = "docker restart jellyfin";
 
 /// A session whose services are containers, for which the stub `docker` prints the content of the file `STATUS`.
-/// Verified by the command alone, and with no patience.
+/// A session that is verified by the hook only, without a grace period.
 fn verified(status: &str) -> Session {
     Session::new()
         .hosts_yaml(
@@ -30,7 +30,7 @@ fn events(finished: &Finished, level: &str) -> Vec<String> {
     finished.rows(&query).iter().map(|row| row["event"].as_str().unwrap().to_owned()).collect()
 }
 
-/// How often the model was asked to go on.
+/// The number of times that the model was asked to continue.
 fn times_blocked(finished: &Finished) -> usize {
     finished.shown_at_end().matches("Stop hook feedback:\nVerification failed (attempt ").count()
 }

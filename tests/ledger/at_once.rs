@@ -1,4 +1,4 @@
-//! Processes that ask in the same moment.
+//! Concurrent processes.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Stdio};
@@ -7,7 +7,7 @@ use crate::sandbox::{Sandbox, call};
 
 const PROCESSES: usize = 200;
 
-/// Starts all processes before any of them is answered: each waits for its input, which comes last.
+/// Starts all processes before any of them gets its input, so that they run concurrently.
 fn ask_at_once(sandbox: &Sandbox, service_of: impl Fn(usize) -> String) -> BTreeMap<String, usize> {
     let children: Vec<Child> = (0..PROCESSES)
         .map(|_| {

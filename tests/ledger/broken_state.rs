@@ -1,4 +1,4 @@
-//! State folders in which nothing can be written down: the policy answers, in one line, and nothing is left behind.
+//! State folders that cannot be written: `policy.on_failure` applies, one line is printed, and no file is left behind.
 
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::sandbox::{Run, Sandbox, call, denied};
 
-/// What is wrong, as shell in a mount namespace of its own, with the state folder as `$state`. `used` says how
-/// many restarts an existing ledger holds; without one there is no ledger.
+/// A fault, as a shell script in a separate mount namespace, with the state folder as `$state`. `used` is the number of
+/// restarts in an existing ledger; `None` for no ledger.
 struct Trouble {
     name: &'static str,
     used: Option<usize>,
@@ -59,7 +59,7 @@ fn with_ledger(used: Option<usize>, on_failure: &str) -> Sandbox {
     sandbox
 }
 
-/// The hook in that trouble, without root's privilege to pass by permissions; the files of the state folder
+/// Runs the hook with this fault, without root's privilege to ignore permissions. Returns the files of the state folder
 /// before and after it.
 fn hook_in(trouble: &str, sandbox: &Sandbox, event: &str) -> (Run, String, String) {
     let trouble = trouble
@@ -76,7 +76,7 @@ fn hook_in(trouble: &str, sandbox: &Sandbox, event: &str) -> (Run, String, Strin
     (run, sandbox.read("before"), sandbox.read("after"))
 }
 
-/// The files of a listing, without the whole lines that tell a person later what went wrong.
+/// The files of a listing, without the file of kept failures unless it is empty.
 fn names(listing: &str) -> Vec<&str> {
     let columns = |line| str::split_whitespace(line).collect::<Vec<_>>();
     let files = listing.lines().map(columns).filter(|columns| columns.len() == 9);

@@ -52,7 +52,7 @@ impl Clock {
         hook::serve(input.to_string().as_bytes(), Some(event), &environment(&self.sandbox), self.now)
     }
 
-    /// The denial, if the command is denied.
+    /// The denial; `None` if the command is allowed.
     pub fn ask(&self, id: &str, command: &str) -> Option<String> {
         self.tell("pre-tool-use", Some(id), command, &Value::Null).denial
     }
@@ -66,7 +66,7 @@ impl Clock {
         accepted(&self.tell("post-tool-use-failure", Some(id), command, &why));
     }
 
-    /// Asked, allowed, and run.
+    /// Runs the hooks before and after an allowed command.
     pub fn run(&self, id: &str, command: &str) {
         assert_eq!(self.ask(id, command), None, "{command}");
         self.done(id, command);
@@ -90,7 +90,7 @@ fn accepted(answer: &Answer) {
     assert!(answer.warnings.iter().all(|warning| !warning.to_string().contains("cannot be")), "{answer:?}");
 }
 
-/// What is said of a used-up budget of two restarts.
+/// Asserts that the denial states a used-up budget of two restarts, and the next allowed time.
 pub fn is_used_up(denial: Option<String>, next: &str) {
     let denial = denial.expect("the budget is used up and the command was let through");
     assert!(denial.contains("2/2 restarts in last 4h. Next allowed at "), "{denial}");

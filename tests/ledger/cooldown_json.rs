@@ -1,4 +1,4 @@
-//! Every state that `cooldown.json` can be in, what the hooks count then, and what becomes of the file.
+//! Every state of `cooldown.json`: the usage that hooks read from it, and the file afterwards.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -26,8 +26,8 @@ fn state_of(path: &Path) -> String {
     }
 }
 
-/// A file that gives no history: how it comes about, what is said of it, and whether a settled action is
-/// written into it.
+/// A file without usable history: how it is created, the warning about it, and whether a settled action is written to
+/// it.
 struct Case {
     make: fn(&Path),
     said: &'static str,

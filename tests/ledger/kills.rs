@@ -31,8 +31,8 @@ fn killed(sandbox: &Sandbox, arguments: &[&str], input: &Value, delay: Duration)
     ended
 }
 
-/// Delays spread over the time that a run really takes here and now: they grow while runs are cut short, and
-/// shrink while runs end before they are killed.
+/// Delays that are spread over the measured duration of a run: they grow while runs are killed early, and shrink while
+/// runs end before they are killed.
 struct Delays {
     random: Random,
     middle: Duration,
@@ -53,7 +53,7 @@ impl Delays {
         ended
     }
 
-    /// The kills have to have hit: otherwise nothing was shown.
+    /// Asserts that enough runs were killed; otherwise, the test proves nothing.
     fn assert_spread(&self, what: &str) {
         let Self { cut_short, ended, middle, .. } = self;
         println!("{what}: {cut_short} cut short, {ended} ended before, half of the delays under {middle:?}");
@@ -134,7 +134,7 @@ fn five_hundred_kills_lose_no_action_and_count_none_twice() {
     }
 }
 
-/// The first run of all creates the database: killed at any moment of it, the next finds a ledger or none.
+/// The first run creates the database. If it is killed at any moment, the next run finds a complete ledger or none.
 #[test]
 fn a_kill_during_creation_leaves_a_complete_ledger_or_none() {
     let mut delays = Delays::new(7);

@@ -1,4 +1,4 @@
-//! What becomes of a reservation, and what counts, minute by minute.
+//! The states of a reservation, and the actions that count, over time.
 
 use serde_json::{Value, json};
 

@@ -17,8 +17,8 @@ fn owned_by_the_session_manager(journal_mode: &str) -> Clock {
     Clock::in_sandbox(sandbox)
 }
 
-/// Writes events and cooldown rows as fast as it can, in transactions of its own, with its foreign keys on
-/// and without our lock on the folder.
+/// Writes events and cooldown rows as fast as it can, in its own transactions, with foreign keys on and without
+/// opsctl's lock on the folder.
 struct Writer(Child);
 
 impl Writer {
@@ -99,7 +99,7 @@ fn a_text_session_id_fits_their_integer_column() {
     assert!(run.stdout.contains("Container restarted: docker restart jellyfin"), "{run:?}");
 }
 
-/// A table without any index is read as it is; neither an index nor anything else is added to it.
+/// A table without an index is read unchanged; opsctl adds no index and no column to it.
 #[test]
 fn tables_without_indexes_stay_without() {
     let sandbox = Sandbox::new();

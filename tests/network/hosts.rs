@@ -8,7 +8,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// What a peer does that swallows every packet.
+/// The setup of a peer that drops every packet.
 const DROPS: &str =
     "nft add table inet f; nft \"add chain inet f i { type filter hook input priority 0; policy drop; }\"";
 
@@ -33,7 +33,7 @@ fn assert_states(ran: &Outcome, expected: &[(&str, &str)]) {
     assert_eq!(found, expected, "{ran:?}");
 }
 
-/// The kinds of host that there are, over either kind of socket.
+/// All kinds of hosts, over both kinds of sockets.
 fn hosts_of_every_kind(lan: &Lan) -> Outcome {
     lan.peer(1, "");
     lan.peer(2, DROPS);
@@ -267,7 +267,7 @@ fn named_hosts_are_asked_and_no_others() {
     });
 }
 
-/// What `opsctl hosts` shows to a person: on a terminal, which `script` makes.
+/// The output of `opsctl hosts` on a terminal, which `script` provides.
 fn on_a_terminal(lan: &Lan, inventory: &str) -> String {
     lan.permit_pings();
     lan.write("hosts.yaml", inventory);
@@ -337,7 +337,7 @@ fn a_thousand_silent_hosts_take_one_deadline_and_little_memory() {
     });
 }
 
-/// The most memory that a process has had, in KiB.
+/// The peak memory of a process, in KiB.
 fn peak_kib(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()

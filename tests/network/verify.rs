@@ -1,4 +1,4 @@
-//! `opsctl verify` against services that are well, and ill in every way that has a name.
+//! `opsctl verify` against healthy services, and services in every unhealthy state.
 
 use crate::servers::{Authority, HEALTHY, answering, https, read_request, self_signed, serve, silent};
 use crate::support::{Lan, Outcome, lan};
@@ -193,7 +193,7 @@ fn names_resolve_by_the_system_or_at_a_server_and_to_what_they_should() {
     });
 }
 
-/// A program on PATH that does this piece of sh.
+/// A program on PATH that runs this shell script.
 fn put_program(lan: &Lan, name: &str, behaviour: &str) {
     lan.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{behaviour}\n"));
     lan.sh(&format!("chmod +x bin/{name}"));
@@ -258,7 +258,7 @@ fn a_unit_is_what_systemd_says() {
     });
 }
 
-/// The real ssh and sshd, with keys of their own.
+/// The real ssh and sshd, with their own keys.
 #[test]
 fn containers_and_units_are_asked_for_through_ssh() {
     lan(|lan| {

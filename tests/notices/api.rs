@@ -1,4 +1,4 @@
-//! A model that cannot be asked, by the two ways in which it is heard of.
+//! Notices of failed requests to the model, from both sources.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! A budget that is used up.
+//! Notices of used-up budgets.
 
 use std::process::Stdio;
 

@@ -15,7 +15,7 @@ fn notify(sandbox: &Sandbox, title: &str) {
     assert_eq!(run.stderr, "");
 }
 
-/// A notice that was written down and never handed over.
+/// Inserts a notice that was recorded and not delivered.
 fn left_behind(sandbox: &Sandbox, title: &str, state: &str, claimed_until: &str) {
     sandbox.sql(&format!(
         "INSERT INTO notices (key, created_at, level, title, body, format, tags, state, attempts, claimed_until)

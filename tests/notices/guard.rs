@@ -1,4 +1,4 @@
-//! A guard that fails.
+//! Notices of failures of the guard.
 
 use crate::sandbox::passes;
 use crate::target::{Manner, Target};

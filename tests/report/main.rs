@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use browser::{Browser, LOOKS};
 use sandbox::{Sandbox, denied, passes};
 
-/// The page of a sandbox, written in a network without a way out.
+/// The page of a sandbox, written in an isolated network.
 fn report(sandbox: &Sandbox, since: &str) -> PathBuf {
     let run = sandbox.in_own_network("true", &["report", "--html", "report.html", "--since", since], "");
     assert_eq!(
@@ -46,7 +46,7 @@ fn incident() -> Sandbox {
     sandbox
 }
 
-/// Sessions of a week, verifications, a failure of the guard and a call for a person.
+/// Sessions of a week, verifications, a failure of the guard and a notice that needs attention.
 const WEEK: &str = "
     WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 83)
     INSERT INTO client_runs (session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms)
@@ -69,7 +69,7 @@ const WEEK: &str = "
         ('verify/x', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-20 minutes'), 'critical', 'nginx is still unhealthy after 3 attempts', '', 'text', '', 'failed')";
 
 /// Every text that can be seen with less contrast than WCAG 2 asks for (AA: 4.5, large text 3), and every mark with less
-/// than 3; how many were looked at.
+/// than 3; and the number of checked elements.
 const CONTRAST: &str = r"(() => {
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
@@ -91,7 +91,7 @@ const CONTRAST: &str = r"(() => {
   return {low, seen};
 })()";
 
-/// What lies outside the page's width and can be reached by no scrolling of a part.
+/// Elements outside the width of the page that cannot be scrolled into view.
 const OUTSIDE: &str = "[...document.querySelectorAll('body *')].filter(it => it.checkVisibility() && !it.closest('.scroll, .unseen, .skip, svg') \
      && (it.getBoundingClientRect().right > innerWidth + 1 || it.getBoundingClientRect().left < -1)).map(it => it.outerHTML.slice(0, 100))";
 

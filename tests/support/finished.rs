@@ -1,4 +1,4 @@
-//! What a session left: what the model was shown, what is on disk.
+//! The results of a session: what the model was shown, and the files on disk.
 
 use super::program::Ran;
 use super::request::{Request, Role, flat};
@@ -32,7 +32,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// It went through, and without a complaint.
+    /// Asserts that it ran without an error.
     #[track_caller]
     pub fn assert_ran(&self) {
         assert!(!self.is_error, "{} {} did not run well: {}", self.tool, self.input, self.shown);
@@ -63,12 +63,12 @@ impl Finished {
         finished
     }
 
-    /// All that the agent and its subagents asked the model, in order.
+    /// All requests of the agent and its subagents to the model, in order.
     pub fn agent_requests(&self) -> Vec<&Request> {
         self.requests_of(Role::Agent)
     }
 
-    /// All that agent hooks' verifiers asked the model, in order.
+    /// All requests of the verifiers of agent hooks to the model, in order.
     pub fn verifier_requests(&self) -> Vec<&Request> {
         self.requests_of(Role::Verifier)
     }
@@ -109,7 +109,7 @@ impl Finished {
         id.expect("the client named no session")
     }
 
-    /// What the client said about itself: everything on its stream that is neither the model's nor a tool's.
+    /// The client's messages about itself: everything on its stream that is neither the model's nor a tool's.
     pub fn notices(&self) -> String {
         let notices = self.stream.iter().filter(|line| line["type"] == "system");
         notices.map(Value::to_string).collect::<Vec<_>>().join("\n")

@@ -76,7 +76,7 @@ pub(super) fn manage(settings: Option<&str>, more: Option<&str>, scratch: &Path)
     }
 }
 
-/// Puts an overlay on `/etc`, so that what is written there stays in this namespace.
+/// Puts an overlay on `/etc`, so that files written there stay in this namespace.
 fn make_etc_writable(scratch: &Path) {
     let [upper, work] = ["upper", "work"].map(|name| scratch.join(name));
     fs::create_dir_all(scratch).unwrap();

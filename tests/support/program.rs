@@ -98,7 +98,7 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// All that was asked of the model so far.
+    /// All requests to the model so far.
     pub fn asked(&self) -> Asked {
         Asked(Arc::clone(&self.script))
     }
@@ -240,7 +240,7 @@ impl<'a> Program<'a> {
     }
 }
 
-/// What the model was asked, to be read once the run is over.
+/// The requests to the model, to be read after the run.
 pub struct Asked(Arc<Mutex<Script>>);
 
 impl Asked {

@@ -1,4 +1,4 @@
-//! What the scripted model answers, step by step.
+//! The answers of the scripted model, step by step.
 
 use super::request::{Request, Role};
 use serde_json::{Value, json};
@@ -20,10 +20,10 @@ impl Step {
     }
 }
 
-/// What the API says it has written, in tokens.
+/// The number of tokens that the API reports as written.
 pub(super) const WRITTEN: u64 = 5;
 
-/// What it says it has read where a step says nothing of it.
+/// The number of tokens that the API reports as read, by default.
 const READ: u64 = 10;
 
 /// The API does not answer: an HTTP status and its error.
@@ -79,7 +79,7 @@ pub fn verdict(ok: bool, reason: &str) -> Step {
 
 type Answer = Box<dyn FnMut(&Request) -> Option<Step> + Send>;
 
-/// All the answers of a session, and all that was asked.
+/// All answers and requests of a session.
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) main: VecDeque<Step>,

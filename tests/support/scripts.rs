@@ -11,7 +11,7 @@ use fastrand::Rng;
 const SERVICES: [&str; 6] = ["jellyfin", "sonarr", "radarr", "adguard", "home-assistant", "web-1"];
 const HOSTS: [&str; 4] = ["ie01", "pie01", "pie02", "int01"];
 
-/// A text for bash, and what may be expected of it.
+/// A text for bash, and its expected properties.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub text: String,
@@ -19,7 +19,7 @@ pub struct Script {
     pub in_order: bool,
 }
 
-/// A script all of which runs.
+/// A script that runs completely.
 pub fn steady(seed: u64) -> Script {
     write(seed, false)
 }

@@ -1,4 +1,4 @@
-//! A world without a network and without the machine's files, in which real bash runs cases one after the
+//! A sandbox without a network and without the machine's files, in which real bash runs cases one after the
 //! other and stand-ins record every program that would have acted.
 //!
 //! `enter.sh` says what the world is made of. Nothing of it needs root: a user who may open a user namespace
