@@ -1,34 +1,34 @@
-# The client under guard.
+# The client, guarded by opsctl.
 #
 #   docker build -t opsctl .                                       the whole image
-#   docker build -t opsctl --build-arg HOSTS=lab.yaml .            with an inventory of your own built in
+#   docker build -t opsctl --build-arg HOSTS=lab.yaml .            with your own inventory in the image
 #   docker build -t guarded --target onto \
-#     --build-arg BASE_IMAGE=my/claude-ops --build-arg BASE_USER=node .    opsctl onto an image that has a client
-#   docker build -t trial --build-arg PROFILE=quick .              a change of the sources, tried within a minute
+#     --build-arg BASE_IMAGE=my/claude-ops --build-arg BASE_USER=node .    adds opsctl to an image that has a client
+#   docker build -t trial --build-arg PROFILE=quick .              tries a change of the sources within a minute
 #
-# docs/how-to-existing-image.md tells about the last one.
+# docs/how-to-existing-image.md describes the target `onto`.
 
-# What the target `onto` stands on.
+# The base image of the target `onto`.
 ARG BASE_IMAGE=debian:bookworm-slim
 
 
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src
 COPY Cargo.toml Cargo.lock build.rs ./
-# The manifest without its benchmarks, whose sources are not here.
+# The manifest without its benchmarks, whose sources are not copied.
 RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
 COPY compose.yaml .env.example ./
 COPY templates templates
 COPY src src
-# `release` is slow to build and quick to run, `quick` the other way round.
+# `release` is slow to build and fast to run; `quick` is fast to build and slow to run.
 ARG PROFILE=release
 # The dependencies stay built in the cache; they are built again only when their versions change. The sources are
-# touched because the cache may hold the same file from a later day.
+# touched because the cache may contain a newer build of them.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
     find src -type f -exec touch {} + \
     && cargo build --profile "$PROFILE" --locked --quiet \
     && cp "target/$PROFILE/opsctl" /opsctl
-# dig brings ICU along, through libxml2, with 31 MB of tables that it never opens. This has the same name and no table.
+# dig depends on ICU, through libxml2, with 31 MB of tables that it never opens. This stand-in has no tables.
 COPY image/no-icu-data.c /image/
 RUN gcc -shared -Wl,-soname,libicudata.so.72 -o /libicudata.so.72 /image/no-icu-data.c
 
@@ -51,7 +51,7 @@ RUN case "$TARGETARCH" in \
 
 # Environments of Python programs, complete with their interpreter's folder structure but without pip.
 FROM debian:bookworm-slim AS python
-# Debian's mirrors keep only the latest version of a package, so one that is pinned here could not be built again.
+# Debian's mirrors keep only the latest version of a package, so an image with a pinned version could not be built again.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv \
@@ -71,7 +71,7 @@ RUN apt-get update \
         bind9-dnsutils ca-certificates curl git openssh-client python3 sqlite3 tini \
     && /image/prune \
     && rm -rf /var/lib/apt/lists/*
-# Programs that some homelabs need. Each is off until its argument is `true`.
+# Optional programs. Each one is installed if its argument is `true`.
 ARG DOCKER_CLI=false
 ARG GH=false
 ARG HELM=false
@@ -90,7 +90,7 @@ RUN ln -s /opt/apprise/bin/apprise /usr/local/bin/apprise \
     done \
     && useradd --uid 1000 --user-group --create-home --shell /bin/bash agent
 COPY --from=client --chmod=0755 /client/claude /usr/local/bin/claude
-# A home below a read-only root cannot take its files.
+# The home is not writable below a read-only root.
 ENV ANSIBLE_HOME=/tmp/.ansible
 
 
@@ -131,7 +131,7 @@ RUN opsctl render --managed /etc/claude-code/managed-settings.json \
     && opsctl completions zsh >"$share/zsh/vendor-completions/_opsctl" \
     && opsctl man --out "$share/man/man1"
 USER 1000:1000
-# An image whose client does not honour a guardrail cannot be built.
+# The build fails if the client does not honour a guarantee.
 RUN opsctl rehearse
 HEALTHCHECK --interval=5m --timeout=10s --start-period=30s CMD ["opsctl", "doctor", "--quick"]
 ENTRYPOINT ["tini", "--", "entrypoint"]

@@ -1,9 +1,9 @@
 //! Links the program statically. The client starts it before and after every command, and most of what a
 //! start cost was the dynamic linker: half of the time on a command without an action.
 //!
-//! `-C target-feature=+crt-static` would do the same, but without `--target` it breaks procedural macros, and with
-//! it the program is no longer at `target/release/opsctl`. So the linker is told here, for the program alone, where
-//! the static form of each library stands that rustc names.
+//! `-C target-feature=+crt-static` would also do this, but without `--target` it breaks procedural macros, and with it
+//! the program is no longer at `target/release/opsctl`. Instead, this script passes the linker, for the program only,
+//! the location of the static form of each library that rustc names.
 
 #[path = "src/catalogue"]
 #[allow(dead_code, reason = "the program itself uses the rest")]
@@ -117,7 +117,7 @@ fn link_statically() -> io::Result<()> {
     println!("cargo::rustc-link-arg-bins=-L{}", folder.display());
     println!("cargo::rustc-link-arg-bins=-static");
     // At a fixed address: a program that may be loaded anywhere writes 25,000 addresses into fifty pages at each start,
-    // a third of what a hook costs on `ls`. Stack, heap and mappings still lie where nobody can know.
+    // a third of what a hook costs on `ls`. Stack, heap and mappings still have random addresses.
     println!("cargo::rustc-link-arg-bins=-no-pie");
     Ok(())
 }

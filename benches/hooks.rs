@@ -1,4 +1,4 @@
-//! What a hook costs the client: whole processes, from start to end, beside `/bin/true` and beside a shell script
+//! The cost of a hook: whole processes, from start to end, compared with `/bin/true` and with a shell script
 //! that does the same (`benches/shell/`). All take turns, so that what else the machine does falls on all alike.
 //!
 //! Prints the medians, their ratios, and whether the limits that this project sets itself are met.

@@ -2,7 +2,7 @@
 //! Fails when a host is missed, or when `opsctl` is not the faster one.
 //!
 //! `fping` sends a packet every 10 ms as it comes, and every millisecond at the least for an ordinary user. With
-//! `-i 0` root makes it send all at once, as nobody should on a real network: that time is only shown.
+//! `-i 0` root makes it send all at once, which is not suitable for a real network: this time is only shown.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -71,8 +71,8 @@ fn timed(folder: &Path, program: &str, arguments: &[&str], alive: &str) -> Durat
         Command::new(program).args(arguments).current_dir(folder).env("CLAUDE_PROJECT_DIR", folder).output();
     let output = output.unwrap_or_else(|error| panic!("`{program}`: {error}; run tests/setup"));
     let elapsed = started.elapsed();
-    let told = String::from_utf8(output.stdout).unwrap();
-    let found = told.lines().filter(|line| line.contains(alive)).count();
+    let reported = String::from_utf8(output.stdout).unwrap();
+    let found = reported.lines().filter(|line| line.contains(alive)).count();
     assert_eq!(
         found,
         HOSTS,

@@ -1,4 +1,4 @@
-//! How long a reading takes: it stands before every command that an agent runs.
+//! The time of a reading, which precedes every command that an agent runs.
 
 use std::path::Path;
 

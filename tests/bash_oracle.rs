@@ -32,7 +32,7 @@ const SHOWN: usize = 1000;
 struct Difference {
     text: String,
     ran: Vec<ActionSummary>,
-    told: String,
+    shown: String,
 }
 
 fn fail_on(what: &str, of: usize, mut differences: Vec<Difference>) {
@@ -41,26 +41,26 @@ fn fail_on(what: &str, of: usize, mut differences: Vec<Difference>) {
     }
     differences.sort_by_key(|difference| difference.text.len());
     let mut report = format!("{what}: {} of {of}\n", differences.len());
-    for Difference { text, ran, told } in differences.iter().take(SHOWN) {
+    for Difference { text, ran, shown } in differences.iter().take(SHOWN) {
         let ran = list(ran);
-        write!(report, "\n{text}\n    ran:  {ran}\n    told: {told}\n").expect("writes to a string");
+        write!(report, "\n{text}\n    ran:      {ran}\n    reported: {shown}\n").expect("writes to a string");
     }
     panic!("{report}");
 }
 
-/// The actions that ran and that no reported action accounts for: what a guard would have let through unseen.
+/// The actions that ran and that no reported action accounts for: a guard would have missed them.
 ///
 /// A reported action accounts for one that is equal to it; for any number of them where it repeats, where its
-/// service cannot be told, or where it is forbidden altogether.
+/// service cannot be determined, or that is forbidden.
 fn unreported(ran: &[ActionSummary], reported: &[ActionSummary]) -> Vec<ActionSummary> {
     let mut left: Vec<&ActionSummary> = reported.iter().collect();
     ran.iter()
         .filter(|action| {
-            let equal = left.iter().position(|told| {
-                told.kind == action.kind
-                    && told.verb == action.verb
-                    && told.service == action.service
-                    && told.host == action.host
+            let equal = left.iter().position(|shown| {
+                shown.kind == action.kind
+                    && shown.verb == action.verb
+                    && shown.service == action.service
+                    && shown.host == action.host
             });
             match equal {
                 Some(place) => {
@@ -69,10 +69,12 @@ fn unreported(ran: &[ActionSummary], reported: &[ActionSummary]) -> Vec<ActionSu
                     }
                     false
                 }
-                None => !reported.iter().any(|told| {
-                    told.host == action.host
-                        && (told.kind == "forbidden"
-                            || told.service.is_none() && told.kind == action.kind && told.verb == action.verb)
+                None => !reported.iter().any(|shown| {
+                    shown.host == action.host
+                        && (shown.kind == "forbidden"
+                            || shown.service.is_none()
+                                && shown.kind == action.kind
+                                && shown.verb == action.verb)
                 }),
             }
         })
@@ -105,7 +107,7 @@ fn corpus_cases() -> (Vec<corpus::Row>, Vec<Case>) {
 }
 
 #[test]
-fn whatever_a_corpus_command_runs_the_corpus_and_the_reader_both_know_of() {
+fn every_action_that_a_corpus_command_runs_is_in_the_corpus_and_reported() {
     let (rows, cases) = corpus_cases();
     let outcomes = sandbox::run(&cases, 1);
     let (mut corpus_misses, mut reader_misses) = (Vec::new(), Vec::new());
@@ -118,18 +120,18 @@ fn whatever_a_corpus_command_runs_the_corpus_and_the_reader_both_know_of() {
             corpus_misses.push(Difference {
                 text: row.command.clone(),
                 ran: ran.clone(),
-                told: list(&expected),
+                shown: list(&expected),
             });
         }
-        // The stand-ins of the guard and of the client only answer: what they would loosen is not in this world, and
-        // neither are the interpreters of other languages.
+        // The stand-ins of opsctl and of the client only answer: the limits that they would weaken do not exist here,
+        // and neither are the interpreters of other languages.
         if !row.expect.is_empty() && !matches!(row.family.as_str(), "guard" | "interpreters") {
             acting += 1;
             seen_to_act += u32::from(!ran.is_empty());
         }
-        let (told, _) = told_of(&row.command, &row.cwd);
-        if !unreported(&ran, &told).is_empty() {
-            reader_misses.push(Difference { text: row.command.clone(), ran, told: list(&told) });
+        let (shown, _) = told_of(&row.command, &row.cwd);
+        if !unreported(&ran, &shown).is_empty() {
+            reader_misses.push(Difference { text: row.command.clone(), ran, shown: list(&shown) });
         }
     }
     // Bash refuses broken syntax; nearly everything else has to act.
@@ -141,7 +143,7 @@ fn whatever_a_corpus_command_runs_the_corpus_and_the_reader_both_know_of() {
     fail_on("rows of which the reader reports less than what runs", rows.len(), reader_misses);
 }
 
-/// A row states a verb only where it matters; elsewhere that of the run holds.
+/// A row states a verb only if it matters; otherwise, the verb of the run applies.
 fn expected_action(expected: &corpus::Expected, ran: &[ActionSummary]) -> ActionSummary {
     let host = expected.host.value();
     let alike = ran.iter().find(|action| action.kind == expected.kind && action.service == expected.service);
@@ -158,34 +160,34 @@ fn cases_for(scripts: &[scripts::Script]) -> Vec<Case> {
 }
 
 #[test]
-fn a_generated_script_all_of_which_runs_is_read_to_the_letter() {
+fn a_generated_script_that_runs_completely_is_read_exactly() {
     let scripts: Vec<_> = (0..2000).map(scripts::steady).collect();
     let outcomes = sandbox::run(&cases_for(&scripts), 20);
     let mut differences = Vec::new();
     for (script, outcome) in scripts.iter().zip(&outcomes) {
-        let (mut ran, (told, complaints)) = (actions_of(outcome), told_of(&script.text, HERE));
-        let mut told: Vec<ActionSummary> = told.iter().map(ActionSummary::without_repeats).collect();
+        let (mut ran, (shown, complaints)) = (actions_of(outcome), told_of(&script.text, HERE));
+        let mut shown: Vec<ActionSummary> = shown.iter().map(ActionSummary::without_repeats).collect();
         if !script.in_order {
             ran.sort();
-            told.sort();
+            shown.sort();
         }
-        if told != ran || !complaints.is_empty() {
-            let told = format!("{} {complaints:?} (bash: {})", list(&told), outcome.complaint.trim());
-            differences.push(Difference { text: script.text.clone(), ran, told });
+        if shown != ran || !complaints.is_empty() {
+            let shown = format!("{} {complaints:?} (bash: {})", list(&shown), outcome.complaint.trim());
+            differences.push(Difference { text: script.text.clone(), ran, shown });
         }
     }
     fail_on("scripts that are read otherwise than they run", scripts.len(), differences);
 }
 
 #[test]
-fn whatever_a_generated_script_with_unknown_branches_runs_is_reported() {
+fn every_action_that_a_generated_script_runs_is_reported() {
     let scripts: Vec<_> = (0..1000).map(scripts::wild).collect();
     let outcomes = sandbox::run(&cases_for(&scripts), 3);
     let mut differences = Vec::new();
     for (script, outcome) in scripts.iter().zip(&outcomes) {
-        let (ran, (told, _)) = (actions_of(outcome), told_of(&script.text, HERE));
-        if !unreported(&ran, &told).is_empty() {
-            differences.push(Difference { text: script.text.clone(), ran, told: list(&told) });
+        let (ran, (shown, _)) = (actions_of(outcome), told_of(&script.text, HERE));
+        if !unreported(&ran, &shown).is_empty() {
+            differences.push(Difference { text: script.text.clone(), ran, shown: list(&shown) });
         }
     }
     fail_on("scripts that do more than was reported", scripts.len(), differences);

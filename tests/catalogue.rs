@@ -1,4 +1,4 @@
-//! The catalogue, walked: whatever a program's entry states holds under each of its names, however the command is written.
+//! Every entry of the catalogue: it applies under each name of the program, inside wrappers and in unreadable text.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn forms() -> impl Iterator<Item = (&'static Program, &'static [&'static str], &
     })
 }
 
-/// A program's names as one would write them; a glob as one of those that it stands for.
+/// The names of a program; for a glob, one name that it matches.
 fn names(program: &Program) -> Vec<String> {
     let written = |name: &&str| match *name {
         "*/init.d/*" => "/etc/init.d/jellyfin".to_owned(),
@@ -161,7 +161,7 @@ fn no_name_belongs_to_two_programs() {
 }
 
 #[test]
-fn what_a_form_hands_its_words_to_is_a_program() {
+fn every_program_in_then_is_in_the_catalogue() {
     for (program, path, form) in forms() {
         let Some(next) = form.then else { continue };
         let found = Catalogue::default().find(next);

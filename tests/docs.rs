@@ -1,11 +1,12 @@
-//! Every block of the README, of CONTRIBUTING and of `docs/` is what it seems to be.
+//! Checks every code block of the README, of CONTRIBUTING and of `docs/`.
 //!
-//! - `console`: the lines after `$ ` are run as they stand, the lines below each are what they print.
-//! - indented: commands, run as they stand and in their order, with `opsctl` itself and stand-ins (`tests/fixtures/stand-ins`) for
-//!   what builds an image, reaches another machine or calls a model. A stand-in looks at what it is given.
-//! - `yaml`: `hosts.yaml` or a part of it, which renders. One that begins with a comment such as `# lab.yaml` is a file of
-//!   this name for all commands of the document.
-//! - `text`: what a program prints, and no command.
+//! - `console`: the test runs the lines after `$ ` unchanged, and compares their output with the lines below.
+//! - indented: commands, which the test runs unchanged and in order, with `opsctl` itself and stand-ins
+//!   (`tests/fixtures/stand-ins`) for programs that build an image, reach another machine or call a model. A stand-in
+//!   checks its arguments.
+//! - `yaml`: `hosts.yaml` or a part of it, which must render. A block that begins with a comment such as `# lab.yaml`
+//!   is a file of this name for all commands of the document.
+//! - `text`: output of a program, without commands.
 #![cfg(test)]
 
 use std::path::{Path, PathBuf};
@@ -122,14 +123,14 @@ fn there_are_no_other_blocks() {
     }
 }
 
-/// A folder with the inventory of the repository in it.
+/// A folder that contains the inventory of the repository.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(root().join("hosts.yaml"), folder.path().join("hosts.yaml")).unwrap();
     folder
 }
 
-/// What stands in blocks of this kind.
+/// The contents of the blocks of this kind.
 fn fenced(text: &str, kind: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut of_kind = None;
@@ -188,7 +189,7 @@ fn examples(document: &PathBuf) -> Vec<Example> {
     examples
 }
 
-/// In a network of its own with loopback up: an example that looks at hosts must not reach real ones.
+/// Runs in a separate network with loopback only, so that an example that checks hosts cannot reach real ones.
 fn run(command: &str, folder: &Path) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_opsctl")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());

@@ -1,4 +1,4 @@
-//! The reader's work is bounded by the size of its input, whatever the input is.
+//! The work of the reader is bounded by the size of its input, for any input.
 
 #![expect(clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use opsctl::actions::{CommandReading, read_command};
 
-/// The stack of a thread that nobody has asked for more.
+/// The default stack size of a thread.
 const USUAL_STACK: usize = 2 * 1024 * 1024;
 /// Far more than any reading takes; a hang ends here instead of stopping the whole run.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -149,7 +149,7 @@ fn a_script_nested_a_thousand_deep_ends_with_a_complaint() {
 }
 
 #[test]
-fn what_a_deep_nest_hides_is_still_suspected() {
+fn deeply_nested_text_is_still_suspected() {
     for text in
         [nested(1000, "( ", "docker restart jellyfin", " )"), nested(1000, "$(", "docker stop sonarr", ")")]
     {
@@ -172,7 +172,7 @@ fn functions_that_double(depth: usize) -> String {
 }
 
 #[test]
-fn a_text_that_unfolds_into_more_than_can_be_read_ends() {
+fn the_reading_of_an_expansion_bomb_ends() {
     let bombs = [
         ":(){ :|:& };:".to_owned(),
         "f() { f; f; }; f".to_owned(),

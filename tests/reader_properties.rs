@@ -1,4 +1,4 @@
-//! What must hold of the reading of any command, whatever it is.
+//! Properties of the reading of any command.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -96,7 +96,7 @@ fn reads_alike_anywhere(row: &Row) -> bool {
     actions(&read_command(&row.command, None)) == actions(&read(&row.command, &row.cwd))
 }
 
-/// Rows whose text bash accepts as it stands and reads alike anywhere.
+/// Rows whose text bash accepts unchanged, with one meaning at any position.
 fn whole_rows() -> Vec<Row> {
     let outer_words = ["$1", "$@", "$0", "$*", "$#"];
     let whole = |row: &&Row| {
@@ -164,7 +164,7 @@ proptest! {
     })]
 
     #[test]
-    fn a_chain_of_wrappers_hides_nothing_and_invents_nothing(
+    fn a_chain_of_wrappers_does_not_change_the_actions(
         row in plain_row(),
         chain in vec(select(&BEFORE_WORDS[..]), 1..5),
     ) {
@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn a_command_that_is_only_said_is_quiet(row in select(ROWS.clone()), form in 0..8_u8) {
+    fn printed_commands_are_not_actions(row in select(ROWS.clone()), form in 0..8_u8) {
         let word = quoted(&row.command);
         let text = match form {
             0 => format!("echo {word}"),
@@ -254,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn company_changes_nothing(row in whole_row(), form in 0..10_u8) {
+    fn other_commands_around_a_command_do_not_change_its_reading(row in whole_row(), form in 0..10_u8) {
         let command = &row.command;
         // Bash reads a compound command as a whole: an alias made in it comes too late.
         prop_assume!(form < 3 || !command.contains("alias "));

@@ -59,7 +59,7 @@ fn every_row_breaks_the_rule_that_it_names_and_no_other() {
 }
 
 #[test]
-fn a_wrapper_hides_no_rule() {
+fn every_rule_applies_inside_every_wrapper() {
     let wrappers = [
         "ssh root@ie01 ",
         "bash -c ",
@@ -92,7 +92,7 @@ fn quoted(text: &str) -> String {
 }
 
 #[test]
-fn what_agents_look_up_breaks_no_rule() {
+fn lookups_of_agents_break_no_rule() {
     for row in corpus::rows() {
         if row.family.starts_with("lookups") || row.family.starts_with("mentions") {
             let found: Vec<String> =
@@ -144,8 +144,8 @@ policy:
   webhooks: [https://n8n.stump.rocks/webhook/]
 ";
 
-/// What a session of a mode is told about a command, one line for each message; empty: it may run.
-fn told(mode: Mode, command: &str) -> String {
+/// The denials of a command in a mode, one line for each message; empty if it is allowed.
+fn shown(mode: Mode, command: &str) -> String {
     let installation = load::parse(CONTACTS).expect("the contacts are valid");
     let mut reading = read_command(command, Some(Path::new("/app")));
     message::listed(&reading.script, &installation.policy.rules.webhooks, &mut reading.actions);
@@ -168,20 +168,20 @@ fn messages() -> Vec<Message> {
 }
 
 #[test]
-fn a_message_goes_to_whom_its_row_says() {
+fn recipients_of_messages_are_those_of_the_row() {
     let mut wrong = Vec::new();
     for Message { command, says } in messages() {
-        let told = told(Mode::Interactive, &command);
-        let agrees = says.as_ref().map_or(told.is_empty(), |part| told.contains(part.as_str()));
-        if !agrees || told.contains("secret") {
-            wrong.push(format!("{command}\n  expected {says:?}\n  told {told:?}"));
+        let shown = shown(Mode::Interactive, &command);
+        let agrees = says.as_ref().map_or(shown.is_empty(), |part| shown.contains(part.as_str()));
+        if !agrees || shown.contains("secret") {
+            wrong.push(format!("{command}\n  expected {says:?}\n  found {shown:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn by_itself_a_session_writes_to_nobody_and_no_wrapper_hides_it() {
+fn denies_messages_of_unattended_sessions_inside_every_wrapper() {
     let wrappers =
         ["", "bash -c ", "env A=b sh -c ", "timeout 30 bash -c ", "eval ", "ssh root@ie01 ", "sudo bash -c "];
     for Message { command, says } in messages() {
@@ -190,19 +190,19 @@ fn by_itself_a_session_writes_to_nobody_and_no_wrapper_hides_it() {
             let text =
                 if wrapper.is_empty() { command.clone() } else { format!("{wrapper}{}", quoted(&command)) };
             for mode in [Mode::Mission, Mode::Background] {
-                let told = told(mode, &text);
+                let shown = shown(mode, &text);
                 let begins =
-                    format!("In {} mode no command writes to people: not a notification (`", mode.as_str());
-                assert!(told.starts_with(&begins), "{text}: {told:?}");
+                    format!("In {} mode, commands may not send messages: a notification (`", mode.as_str());
+                assert!(shown.starts_with(&begins), "{text}: {shown:?}");
             }
         }
     }
     for quiet in ["grep mail log", "mail -H", "curl https://example.org", "docker restart jellyfin"] {
-        assert_eq!(told(Mode::Background, quiet), "");
+        assert_eq!(shown(Mode::Background, quiet), "");
     }
 }
 
-/// A container of Claude Ops: no files of this machine are looked at.
+/// A container of Claude Ops; no files of this machine are read.
 struct Container;
 
 impl LocalMachine for Container {
@@ -276,7 +276,7 @@ fn every_file_is_guarded_as_its_row_says() {
 }
 
 #[test]
-fn what_agents_look_up_touches_no_guarded_file() {
+fn lookups_of_agents_touch_no_guarded_file() {
     let mut wrong = Vec::new();
     for row in corpus::rows() {
         if row.family.starts_with("lookups") || row.family.starts_with("mentions") {

@@ -5,11 +5,11 @@ use crate::catalogue::base_name;
 use crate::model::action::{Action, Family, Playbook, Target};
 use crate::shell::Word;
 
-/// Extra variables that name the service, in falling order of trust.
+/// Extra variables that name the service, the most reliable first.
 const SERVICE_KEYS: [&str; 3] = ["service", "service_name", "app"];
-/// Words around a service's name in a playbook's.
+/// Words that surround the name of a service in the name of a playbook.
 const VERBS: [&str; 6] = ["redeploy", "deploy", "update", "upgrade", "install", "restart"];
-/// Stems that say nothing of a service.
+/// File stems that do not name a service.
 const GENERAL: [&str; 6] = ["site", "main", "playbook", "all", "deploy", "redeploy"];
 
 pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
@@ -28,7 +28,7 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     }
 }
 
-/// The service that a playbook's file name names.
+/// The service in the file name of a playbook.
 fn guess(file: &str) -> Option<String> {
     let stem = file.rsplit_once('.').map_or(file, |(stem, extension)| {
         if matches!(extension, "yml" | "yaml" | "json") { stem } else { file }

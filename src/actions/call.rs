@@ -1,4 +1,4 @@
-//! A command line in one form of its program: its options, its words, and the actions that follow from them.
+//! A call of a program in one form (a verb, or the program without a verb): its options, its words, and its actions.
 
 use super::line::{Arguments, Line, Named, named};
 use crate::catalogue::lookup::Usage;
@@ -16,23 +16,23 @@ pub(super) struct Call<'a> {
     pub own: Arguments<'a>,
     /// Options between the program and its verb.
     pub global: Arguments<'a>,
-    /// Those before `compose` in `docker compose`.
+    /// Options before `compose` in `docker compose`.
     outer: Arguments<'a>,
-    /// The option without which nothing would be done, as it is given.
+    /// The given option that the action requires.
     needed: Option<&'static str>,
 }
 
 /// Why a command line carries out no action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Idle {
-    /// An option makes it only look: `--help`, `--dry-run`.
+    /// An option with which it changes nothing: `--help`, `--dry-run`.
     Quiet,
-    /// This form of the program is none that acts.
+    /// This form of the program carries out no action.
     NoAction,
 }
 
 impl<'a> Call<'a> {
-    /// Reads the rest of a command line.
+    /// Parses the rest of a command line.
     pub fn of(line: &'a Line<'a>, usage: &'a Usage) -> Result<Self, Idle> {
         let program = usage.program;
         let value = |program: &Program| program.value.unwrap_or(Options::EMPTY);
@@ -68,14 +68,14 @@ impl<'a> Call<'a> {
         Ok(Self { line, usage, does, own, global, outer, needed })
     }
 
-    /// The program and verb as they are written, with the option that is needed: `docker rm -f`.
+    /// The program and verb as they are written, with the required option: `docker rm -f`.
     pub fn words(&self) -> String {
         let mut words = self.usage.written(self.line.texts());
         words.extend(self.needed.iter().flat_map(|option| [" ", option]));
         words
     }
 
-    /// The words that the action is done to.
+    /// The words that name the targets.
     pub fn targets(&self) -> Vec<Word> {
         let words =
             |indexes: &[usize]| indexes.iter().filter_map(|index| self.line.word(*index).cloned()).collect();
@@ -105,7 +105,7 @@ impl<'a> Call<'a> {
         host_of(&address.text)
     }
 
-    /// An action on a target, in these words.
+    /// An action on a target, with this evidence.
     pub fn action(&self, family: Family, target: Target, evidence: String) -> Action {
         let kind = ActionKind::of(self.does.verb);
         let mut action = self.line.action(kind, self.does.verb, family, target, evidence);
@@ -115,13 +115,14 @@ impl<'a> Call<'a> {
         action
     }
 
-    /// What is done to everything at once, which is always denied.
+    /// An action on everything at once, which is always denied.
     pub fn on_everything(&self, family: Family, what: &str) -> Action {
         let evidence = format!("{} {what}", self.words());
         Action { kind: ActionKind::Forbidden, ..self.action(family, Target::Unknown, evidence) }
     }
 
-    /// An action for each target that one word names. `clean` takes from a word what is not part of the name.
+    /// An action for each target that one word names. `clean` removes the parts of a word that do not belong to the
+    /// name.
     pub fn act_on_each(
         &self,
         family: Family,
@@ -164,7 +165,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Where the own words of a program end: behind them stands the command that it runs.
+/// The end of the program's own words; the command that it runs follows.
 fn own_end(line: &Line<'_>, usage: &Usage) -> usize {
     let runs = usage.form.runs.filter(|runs| runs.how == How::Command && runs.words_need.is_empty());
     let Some(mut left) = runs.and_then(|runs| runs.after) else { return usize::MAX };

@@ -1,4 +1,4 @@
-//! `docker compose` and its kin.
+//! `docker compose` and similar programs.
 
 use super::call::Call;
 use super::line::{Named, named};
@@ -11,7 +11,7 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
         actions.push(call.action(Family::Compose, target, call.words()));
         return;
     }
-    // What follows a list of all services adds nothing to it.
+    // Words after a list of all services add nothing to it.
     if let Some(listing) = call.targets().iter().find_map(|word| match named(word) {
         Named::Everything(listing) => Some(listing.to_owned()),
         _ => None,
@@ -22,7 +22,7 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     call.act_on_each(Family::Compose, Target::ComposeService, |name| name, actions);
 }
 
-/// The project's name: stated, or that of the folder from which compose would take it.
+/// The name of the project: as given, or that of the folder, as compose determines it.
 fn project(call: &Call<'_>) -> Option<String> {
     let (command, arguments) = (call.line.command, &call.global);
     if let Some(name) = arguments.value(&["-p", "--project-name"]) {
@@ -47,7 +47,7 @@ fn project(call: &Call<'_>) -> Option<String> {
     folder(".", cwd)
 }
 
-/// The name of a folder that is written from `cwd`; `None` for the root and for names that are not known.
+/// The name of a folder that is relative to `cwd`; `None` for the root and for unknown names.
 fn folder(dir: &str, cwd: Option<&str>) -> Option<String> {
     let start = if dir.starts_with(['/', '~']) { "" } else { cwd.unwrap_or_default() };
     let names = fold(start, dir);

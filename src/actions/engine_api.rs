@@ -1,4 +1,4 @@
-//! The container engine's own interface over HTTP, as `curl` and `wget` reach it.
+//! Requests to the HTTP interface of the container engine, with `curl`, `wget` and similar programs.
 
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 use crate::shell::host_of;

@@ -1,5 +1,5 @@
-//! The reading of last resort: what cannot be parsed may still be suspected. It raises actions, each
-//! beside a complaint, and never clears one.
+//! The generous reading of text that cannot be parsed: words that could be actions count as actions. It adds actions,
+//! each with a complaint, and never removes one.
 
 use crate::model::action::{Action, Target};
 use crate::shell::{Command, Suspicion, Unread, Word};
@@ -9,15 +9,15 @@ use super::targets;
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{Guess, Program};
 
-/// Words of a suspected command that are looked at.
+/// The maximum number of words of a suspected command that are read.
 const MOST_WORDS: usize = 24;
-/// Actions raised from one text; more would say nothing new.
+/// The maximum number of actions that are added for one text.
 const MOST_ACTIONS: usize = 64;
 
-/// Letters that the name of a program must have to be looked for in the name of a variable.
+/// The minimum length of a program's name, in characters, to search for it in the names of variables.
 const SHORTEST_HINT: usize = 4;
 
-/// True for what can be a name; anything else is a scrap of the text.
+/// Whether a word can be a name; otherwise, it is a fragment of the text.
 fn is_plain(target: &Target) -> bool {
     let (Target::Container(name)
     | Target::ComposeService(name)
@@ -32,12 +32,12 @@ fn is_plain(target: &Target) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(inside)
 }
 
-/// Looks for words that would act at any place of a text that could not be read.
+/// Searches a text that could not be parsed for words that could be actions.
 pub(super) fn find_actions(unread: &Unread, catalogue: Catalogue, actions: &mut Vec<Action>) {
     let before = actions.len();
     suspect(unread, catalogue, actions);
     for action in actions.iter_mut().skip(before) {
-        // The folder where the text starts says little of where one of its words runs.
+        // The working directory of the text is not necessarily that of the word's command.
         if !is_plain(&action.target) || matches!(action.target, Target::ComposeProject(_)) {
             action.target = Target::Unknown;
         }
@@ -45,7 +45,7 @@ pub(super) fn find_actions(unread: &Unread, catalogue: Catalogue, actions: &mut 
     if !unread.maker {
         return;
     }
-    // The words of a program that makes a script say what is done, but hardly to what.
+    // The words of a program that generates a script contain the action, but usually not its target.
     let suspected = actions.split_off(before);
     for mut action in suspected {
         let same = |other: &Action| {
@@ -69,7 +69,7 @@ fn suspect(unread: &Unread, catalogue: Catalogue, actions: &mut Vec<Action>) {
             let found = actions.len();
             targets::find_actions(&Line::new(&command, catalogue), actions);
             if actions.len() == found {
-                // What it acts on may be put in later.
+                // Its target may be inserted later.
                 command.words.push(Word::unknown("$…"));
                 targets::find_actions(&Line::new(&command, catalogue), actions);
             }
@@ -85,7 +85,7 @@ fn suspect(unread: &Unread, catalogue: Catalogue, actions: &mut Vec<Action>) {
     );
 }
 
-/// True for the name of a program that acts in some form.
+/// Whether this is the name of a program that carries out an action in some form.
 fn acts(catalogue: Catalogue, word: &str) -> bool {
     catalogue.find(word).is_some_and(is_acting)
 }
@@ -95,7 +95,7 @@ fn is_acting(program: &Program) -> bool {
     forms.into_iter().any(|form| form.does.is_some() || form.then.is_some())
 }
 
-/// A command whose program is not known: the rest of its words may tell.
+/// The actions of a command with an unknown program, from the rest of its words.
 pub(super) fn dynamic_program(command: &Command, catalogue: Catalogue, actions: &mut Vec<Action>) {
     let Some(program) = command.words.first() else { return };
     let before = actions.len();
@@ -112,7 +112,7 @@ pub(super) fn dynamic_program(command: &Command, catalogue: Catalogue, actions: 
         }
     }
     let rest = command.words.get(1..).unwrap_or_default();
-    // What is done must be known, at least.
+    // At least the operation must be known.
     if rest.iter().find(|word| !word.text.starts_with('-')).is_none_or(|word| word.known().is_none()) {
         return;
     }
@@ -125,9 +125,9 @@ pub(super) fn dynamic_program(command: &Command, catalogue: Catalogue, actions: 
     }
 }
 
-/// The programs that a word may stand for: the one whose name it holds, else those that are always tried.
+/// The programs that a word may name: the one whose name it contains, otherwise those that are always tried.
 fn guesses(catalogue: Catalogue, word: &str) -> Vec<&'static Program> {
-    // `$RESTART_SVC` stands for `restart-svc`.
+    // `$RESTART_SVC` may be `restart-svc`.
     let word = word.replace('_', "-");
     let acting = || catalogue.programs().filter(|program| is_acting(program));
     let named = acting().filter(|program| program.guess != Guess::NotGuessed).filter_map(|program| {

@@ -1,4 +1,4 @@
-//! A command line as actions are read from it.
+//! Command lines, as the modules of actions use them.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::catalogue::{Catalogue, base_name};
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 use crate::shell::{Command, Listing, Word};
 
-/// A simple command with its words as plain text beside what is known of them.
+/// A simple command: its words as plain text, and what the reader knows of them.
 pub(super) struct Line<'a> {
     pub command: &'a Command,
     pub catalogue: Catalogue,
     texts: Vec<&'a str>,
 }
 
-/// Options and the words that are none, of a part of a command line.
+/// The options, and the other words, of a part of a command line.
 #[derive(Default)]
 pub(super) struct Arguments<'a> {
     pub options: Vec<(Name<'a>, Option<Word>)>,
@@ -25,7 +25,7 @@ pub(super) struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// The first of these options that is given, `--x=false` and `--x=none` aside.
+    /// The first of these options that is given, except as `--x=false` or `--x=none`.
     pub fn first_of(&self, written: &[&'static str]) -> Option<&'static str> {
         self.options.iter().find_map(|(name, value)| {
             let off = |value: &Word| matches!(value.text.as_str(), "false" | "none");
@@ -34,12 +34,12 @@ impl Arguments<'_> {
         })
     }
 
-    /// True when one of the options is given, `--x=false` and `--x=none` aside.
+    /// Whether one of the options is given, except as `--x=false` or `--x=none`.
     pub fn has(&self, written: &[&'static str]) -> bool {
         self.first_of(written).is_some()
     }
 
-    /// True when one of the options is surely given, and no later `--x=false` or `--x=none` takes it back.
+    /// Whether one of the options is certainly given and not revoked by a later `--x=false` or `--x=none`.
     pub fn has_surely(&self, written: &[&'static str]) -> bool {
         let off = |value: &Word| value.known().is_none_or(|known| OFF.contains(&known));
         written.iter().any(|one| {
@@ -48,7 +48,7 @@ impl Arguments<'_> {
         })
     }
 
-    /// The value of an option, the last one given.
+    /// The last given value of an option.
     pub fn value(&self, written: &[&str]) -> Option<&Word> {
         self.options
             .iter()
@@ -63,14 +63,14 @@ impl Arguments<'_> {
     }
 }
 
-/// Values with which an option is as if it were not given.
+/// Values that turn an option off.
 const OFF: [&str; 5] = ["false", "none", "0", "f", "no"];
 
-/// What a word names.
+/// The target that a word names.
 pub(super) enum Named<'a> {
-    /// This one thing.
+    /// One target.
     One(&'a str),
-    /// Everything that this command lists.
+    /// All targets that a command lists.
     Everything(&'a str),
     /// It cannot be determined.
     Unknown,
@@ -99,7 +99,7 @@ impl<'a> Line<'a> {
         self.texts.get(index).copied().unwrap_or_default()
     }
 
-    /// Which form of its program the line uses; words of which nothing is known are taken for options.
+    /// The form of its program that the line uses; unknown words count as options.
     pub fn usage(&self) -> Option<Usage> {
         let unknown =
             |index| self.word(index).is_some_and(|word| word.prefix().is_empty() && word.unknown.is_some());
@@ -110,7 +110,7 @@ impl<'a> Line<'a> {
         self.word(at.index).map(|word| word.tail(at.offset))
     }
 
-    /// Reads the options and words from one word up to another.
+    /// Parses the options and words from one word up to another.
     pub fn arguments(&'a self, from: usize, upto: usize, value: Options) -> Arguments<'a> {
         let mut found = Arguments::default();
         for item in Scanner::new(self.texts.get(..upto).unwrap_or(&self.texts), from, value.0) {
@@ -123,7 +123,7 @@ impl<'a> Line<'a> {
         found
     }
 
-    /// An action of this command, on the host where the command runs.
+    /// An action of this command, on the host of the command.
     pub fn action(
         &self,
         kind: ActionKind,

@@ -1,5 +1,5 @@
-//! Simple commands → actions. The catalogue says which form of a program acts, and on what; the files here read the
-//! names of targets from the words, one file for each way of naming them.
+//! Actions of simple commands. The catalogue states which form of a program acts, and on which kind of target; the
+//! modules here read the names of targets from the words, one module for each kind of notation.
 
 mod ansible;
 mod call;
@@ -22,29 +22,29 @@ use crate::shell::{self, Command, Complaint, Node, Script};
 use call::{Call, Idle};
 use line::Line;
 
-/// Everything that one command text was found to do.
+/// The reading of a command text: its actions, complaints and structure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandReading {
-    /// In the order in which they would run.
+    /// The actions, in the order in which they would run.
     pub actions: Vec<Action>,
-    /// What could not be read, one plain sentence each; empty when everything was understood.
+    /// The texts that could not be read, one sentence each; empty if everything was read.
     pub complaints: Vec<Complaint>,
-    /// The tree of what runs where.
+    /// The commands that would run, as a tree of constructs.
     pub script: Script,
 }
 
-/// Reads bash text with the built-in programs and lists the actions it holds. Never panics, never hangs; what it cannot
-/// read it complains about.
+/// Reads bash text with the built-in programs, and lists its actions. Never panics, never hangs; text that it cannot
+/// read causes a complaint.
 ///
-/// `cwd` is the working directory in which the command would start, when that is known.
+/// `cwd` is the working directory of the command, if it is known.
 pub fn read_command(text: &str, cwd: Option<&Path>) -> CommandReading {
     read_command_with(text, cwd, Catalogue::default())
 }
 
-/// Reads bash text with these programs and lists the actions it holds. Never panics, never hangs; what it cannot read it
-/// complains about.
+/// Reads bash text with these programs, and lists its actions. Never panics, never hangs; text that it cannot read
+/// causes a complaint.
 ///
-/// `cwd` is the working directory in which the command would start, when that is known.
+/// `cwd` is the working directory of the command, if it is known.
 pub fn read_command_with(text: &str, cwd: Option<&Path>, catalogue: Catalogue) -> CommandReading {
     let script = shell::read_with(text, cwd.and_then(Path::to_str), catalogue);
     let mut actions = Vec::new();
@@ -58,18 +58,18 @@ pub fn read_command_with(text: &str, cwd: Option<&Path>, catalogue: Catalogue) -
     CommandReading { actions, complaints, script }
 }
 
-/// What one simple command comes to.
+/// The result of reading one simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// These actions.
+    /// It carries out these actions.
     Acts(Vec<Action>),
-    /// An option makes it only look: `--help`, `--dry-run`.
+    /// An option with which it changes nothing: `--help`, `--dry-run`.
     Quiet,
-    /// No action that is known.
+    /// It carries out no known action.
     NoAction,
 }
 
-/// What one simple command comes to.
+/// The result of reading one simple command.
 pub fn outcome(command: &Command, catalogue: Catalogue) -> Outcome {
     let line = Line::new(command, catalogue);
     let Some(usage) = line.usage() else { return Outcome::NoAction };
@@ -84,7 +84,7 @@ pub fn outcome(command: &Command, catalogue: Catalogue) -> Outcome {
     }
 }
 
-/// Whether `hosts.yaml` may say more of a script: it has a program that is not built in, or a request to an address.
+/// Whether `hosts.yaml` may describe a part of a script: a program that is not built in, or a request to an address.
 pub fn may_depend_on_rules(script: &Script) -> bool {
     let is_built_in = |command: &Command| {
         command.words.first().is_none_or(|program| Catalogue::default().find(&program.text).is_some())
@@ -101,7 +101,7 @@ fn find_actions(
 ) {
     let Some(program) = command.words.first() else { return };
     let before = actions.len();
-    // `~/bin/tool` is a tool, wherever the folder is.
+    // `~/bin/tool` is `tool` in any folder.
     let named = program.unknown.is_none() || program.suffix().contains('/');
     if !targets::find_actions(&Line::new(command, catalogue), actions) && !named {
         generous::dynamic_program(command, catalogue, actions);

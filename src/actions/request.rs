@@ -1,4 +1,4 @@
-//! Requests over HTTP, as `curl`, `wget`, `http` and their kin make them.
+//! HTTP requests of `curl`, `wget`, `http` and similar programs.
 
 use super::call::Call;
 use crate::shell::Word;
@@ -26,16 +26,16 @@ pub const UPLOAD: &[&str] = &["-T", "--upload-file"];
 /// Options that name the method.
 pub const METHOD: &[&str] = &["-X", "--request", "--method"];
 
-/// A request as the command line states it.
+/// The request of a command line.
 pub(super) struct Request {
-    /// Where it goes; several are several requests.
+    /// The addresses; each one is a separate request.
     pub urls: Vec<Word>,
-    /// Something is sent along.
+    /// Whether it sends data.
     pub sends: bool,
 }
 
 impl Request {
-    /// Reads a command line.
+    /// Parses a command line.
     pub fn of(call: &Call<'_>) -> Self {
         let arguments = &call.own;
         let reads = |method: &str| matches!(method.to_ascii_uppercase().as_str(), "GET" | "HEAD" | "OPTIONS");

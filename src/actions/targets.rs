@@ -8,7 +8,7 @@ use crate::catalogue::program::TargetKind;
 use crate::model::action::{Action, ActionKind, Family, Target};
 use crate::shell::Word;
 
-/// Adds the actions of a command line; false when its program is not in the catalogue.
+/// Adds the actions of a command line; returns false if its program is not in the catalogue.
 pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
     let Some(usage) = line.usage() else { return false };
     if let Ok(call) = Call::of(line, &usage) {
@@ -49,7 +49,7 @@ fn whole(name: &str) -> &str {
     name
 }
 
-/// A container, or a swarm service that may be followed by `=` and a number of copies.
+/// A container, or a swarm service, with an optional `=` and a number of replicas.
 fn container(name: &str) -> &str {
     name.trim_start_matches('/').split('=').next().unwrap_or_default()
 }
@@ -64,7 +64,7 @@ fn generates_name(call: &Call<'_>) -> bool {
     installs && call.own.positionals.len() < 2 && !call.own.positionals.is_empty()
 }
 
-/// A pull request, the guard itself, or an operator's program that restarts something without a name.
+/// A pull request, a change to opsctl's limits, or an operator's program that restarts something without naming it.
 fn without_target(call: &Call<'_>) -> Action {
     let mut action = call.action(Family::Program, Target::Unknown, call.words());
     if matches!(action.kind, ActionKind::PullRequest | ActionKind::Forbidden) {

@@ -5,7 +5,7 @@ use crate::model::event::McpCall;
 use crate::model::message::Recipient;
 use crate::model::rules::ToolRule;
 
-/// The actions of a call: one for each service that is named. A tool that no rule names has none.
+/// The actions of a call: one for each named service. A tool without a rule has none.
 pub fn find_actions(call: &McpCall, rules: &[ToolRule]) -> Vec<Action> {
     let Some(rule) = rules.iter().find(|rule| rule.tool == call.tool) else { return vec![] };
     let counted = matches!(rule.kind, ActionKind::Restart | ActionKind::Redeployment);
@@ -37,7 +37,7 @@ pub fn find_actions(call: &McpCall, rules: &[ToolRule]) -> Vec<Action> {
     services.into_iter().map(|service| action(Some(service))).collect()
 }
 
-/// Those to whom a tool writes.
+/// The recipients of a tool's message.
 fn recipients(call: &McpCall, rule: &ToolRule) -> Vec<Recipient> {
     let written: Vec<Recipient> = values(call, rule.to.as_deref())
         .into_iter()
@@ -45,12 +45,14 @@ fn recipients(call: &McpCall, rule: &ToolRule) -> Vec<Recipient> {
         .map(|one| Recipient::Written(one.to_owned()))
         .collect();
     if written.is_empty() {
-        return vec![Recipient::Unread("its rule in hosts.yaml does not say which argument names it (`to`)")];
+        return vec![Recipient::Unread(
+            "its rule in hosts.yaml does not state which argument names it (`to`)",
+        )];
     }
     written
 }
 
-/// The texts at an argument: a name, or a JSON pointer; those of a list are several.
+/// The texts of an argument, which is given by name or as a JSON pointer; a list has one text per item.
 fn values<'a>(call: &'a McpCall, argument: Option<&str>) -> Vec<&'a str> {
     let Some(argument) = argument else { return vec![] };
     let pointer = if argument.starts_with('/') { argument.to_owned() } else { format!("/{argument}") };

@@ -1,4 +1,4 @@
-//! How a program is described in YAML, in the catalogue's own files and under `programs` in `hosts.yaml`.
+//! The YAML form of a program's description, in the files of the catalogue and under `programs` in `hosts.yaml`.
 //!
 //! These types mirror the text and end at [`EntryWire::into_program`]. The build script uses this file, too.
 
@@ -16,12 +16,12 @@ use super::program::{
 };
 use crate::model::verb::Verb;
 
-/// Why a description is of no use.
+/// Why a description is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryError {
-    /// What is wrong, in plain words.
+    /// The mistake.
     pub what: String,
-    /// What to write instead.
+    /// The remedy: what to write instead.
     pub remedy: String,
 }
 
@@ -37,7 +37,7 @@ fn wrong<T>(what: impl Into<String>, remedy: impl Into<String>) -> Result<T, Ent
     Err(EntryError { what: what.into(), remedy: remedy.into() })
 }
 
-/// A program, or one of its verbs; only an effect where the text is one word.
+/// A program, or one of its verbs; a single word is only an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
 pub struct EntryWire(Box<Keys>);
@@ -246,7 +246,7 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// Texts; a list within the list counts with its items, so that lists can be shared.
+/// A list of texts; nested lists are flattened, so that lists can be shared.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
 struct Texts(Vec<String>);
@@ -378,7 +378,7 @@ struct RecipientsWire {
     in_file: Texts,
 }
 
-/// Entries in the order of the file: the first of two that fit equally well is taken.
+/// Entries in the order of the file: of two that fit equally well, the first one applies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entries(pub Vec<(String, EntryWire)>);
 
@@ -451,12 +451,12 @@ impl<'de> Deserialize<'de> for EntryWire {
 }
 
 impl EntryWire {
-    /// The examples of the description: those that match, and those that differ.
+    /// The examples of the description, `matches` and `differs`.
     pub fn examples(&self) -> (&[String], &[String]) {
         (&self.0.matches.0, &self.0.differs.0)
     }
 
-    /// The description without its examples, which have proved it.
+    /// The description without its examples, which have been checked.
     #[must_use]
     pub fn proved(mut self) -> Self {
         self.0.matches = Texts::default();
@@ -464,7 +464,7 @@ impl EntryWire {
         self
     }
 
-    /// Whether it states an action or a command that is run, for one form at least.
+    /// Whether it states an action, or a command that is run, for at least one form.
     pub fn acts(&self) -> bool {
         let acts = |keys: &Keys| keys.does.is_some() || keys.runs.is_some() || keys.then.is_some();
         acts(&self.0) || self.0.verbs.0.iter().any(|(_, entry)| acts(&entry.0))
@@ -509,7 +509,7 @@ impl EntryWire {
     }
 }
 
-/// The constants are made once, at build time or when a process reads its policy.
+/// Leaks a text: constants are created once, at build time or when a process reads its policy.
 fn text(text: &str) -> &'static str {
     String::leak(text.to_owned())
 }
@@ -550,7 +550,7 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
     ];
     if let Some((key, _)) = program_keys.iter().find(|(_, absent)| !absent) {
         return wrong(
-            format!("`{key}` stands in the verb `{words}`"),
+            format!("`{key}` is in the verb `{words}`"),
             "it is a key of the program; write it beside `verbs`",
         );
     }
@@ -625,7 +625,7 @@ fn effect(keys: &Keys) -> Result<Option<Part<EffectTerms>>, EntryError> {
         }),
     };
     let is_stated = keys.effect.is_some();
-    // A program that runs another may have conditions of its own.
+    // A program that runs another one may have its own conditions.
     let conditions = EffectTerms { stated: Stated::CannotBeSaid, ..EffectTerms::PLAIN };
     if !is_stated && keys.runs.is_none() && terms != conditions {
         return wrong("conditions of an effect without the effect", "add `effect: reads`");
@@ -860,6 +860,6 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
             FilesWire::TextSearch => FileHow::TextSearch,
         }),
     };
-    // All words read, as stated by `reads: word...`, is more than nothing stated.
+    // `reads: word...` differs from a missing key.
     Ok((files != Files::PLAIN || keys.reads.is_some()).then(|| part(files)))
 }

@@ -1,27 +1,27 @@
-//! Which form of a program a command line uses.
+//! Finds the form of a program that a command line uses.
 
 use super::options::{Item, Scanner};
 use super::program::{Form, Options, Program, VerbForm};
 use super::{Catalogue, base_name};
 use crate::shell::glob;
 
-/// Words that a verb has at most, and a `*` before it.
+/// The maximum number of words of a verb, plus a `*` before it.
 const LONGEST_VERB: usize = 5;
 
-/// A command line, read up to the end of its verb.
+/// A command line, parsed up to the end of its verb.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// The program; for `docker compose up` that is compose.
+    /// The program: compose for `docker compose up`.
     pub program: &'static Program,
-    /// What the program does in this form.
+    /// The form of the program.
     pub form: &'static Form,
-    /// The program before it and the index where its options end: docker for `docker compose up`.
+    /// The outer program and the index at which its options end: docker for `docker compose up`.
     pub before: Option<(&'static Program, usize)>,
-    /// Index of the word after the program, or after the verb that leads to it.
+    /// Index of the word after the program, or after the verb that selects it.
     pub start: usize,
-    /// Indexes of the verb's own words, `compose` among them.
+    /// Indexes of the words of the verb, including `compose`.
     pub verb: Vec<usize>,
-    /// Indexes of the words that `*` in the verb stands for.
+    /// Indexes of the words that `*` in the verb matches.
     pub starred: Vec<usize>,
     /// Index of the word after the verb.
     pub rest: usize,
@@ -103,10 +103,10 @@ impl Usage {
 }
 
 impl Catalogue {
-    /// Reads a command line up to the end of its verb; `None` for a program that is not listed.
+    /// Parses a command line up to the end of its verb; `None` for a program that is not in the catalogue.
     ///
-    /// `unknown` tells which words are not known at all. They are taken for options where another word can be the verb;
-    /// an unknown verb is taken for the first one that acts.
+    /// `unknown` states whether a word is wholly unknown. Such a word counts as an option if another word can be the
+    /// verb; otherwise, it counts as the first verb that acts.
     pub fn usage(self, texts: &[&str], unknown: &dyn Fn(usize) -> bool) -> Option<Usage> {
         let mut program = self.find(texts.first()?)?;
         let mut start = 1;
@@ -128,7 +128,7 @@ impl Catalogue {
     }
 }
 
-/// Finds the verb whose words come first on the command line, the longest one.
+/// Finds the longest verb at the beginning of the command line.
 fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
     let program = usage.program;
     let flags = program.form.effect.and_then(|terms| terms.flags).unwrap_or_default();
@@ -181,7 +181,7 @@ fn is_glob(wanted: &str, text: &str) -> bool {
     wanted.contains('*') && glob(wanted, text)
 }
 
-/// The words of a command with the name of its program, without the folder.
+/// The words of a command, with the name of its program without a folder.
 pub fn named<'a>(texts: &[&'a str]) -> &'a str {
     texts.first().map_or("", |word| base_name(word))
 }

@@ -1,8 +1,8 @@
-//! What is known of programs: their names and options, the commands that they run, the files that they touch, what they
-//! do and to what. One place for all of it; whatever else needs such knowledge derives it from here.
+//! The catalogue of programs: their names and options, the commands that they run, the files that they access, their
+//! actions and targets. All other modules derive facts about programs from it.
 //!
-//! The built-in families are the YAML files beside this one, turned into constants by `build.rs`. `programs` in
-//! `hosts.yaml` adds an operator's own in the same terms ([`entry`]).
+//! The YAML files in this folder describe the built-in families; `build.rs` turns them into constants. `programs` in
+//! `hosts.yaml` adds programs in this form ([`entry`]).
 
 pub mod entry;
 pub mod lookup;
@@ -37,7 +37,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The built-in programs and those that `hosts.yaml` describes, which win.
+    /// The built-in programs and those of `hosts.yaml`, which take precedence.
     pub const fn with(own: &'static [Program]) -> Self {
         Self { own }
     }
@@ -48,11 +48,11 @@ impl Catalogue {
         Ok(Self::with(Vec::leak(programs.collect::<Result<_, _>>()?)))
     }
 
-    /// The program that a command's first word names, with or without its folder.
+    /// The program that the first word of a command names, with or without its folder.
     pub fn find(self, word: &str) -> Option<&'static Program> {
         let name = base_name(word);
         let own = self.own.iter().find(|program| program.names.contains(&name));
-        // The path of an init script says more than its name.
+        // The path of an init script identifies it, its name does not.
         let by_path = || word.contains('/').then(|| by_glob(|pattern| pattern.contains('/'), word)).flatten();
         own.or_else(by_path)
             .or_else(|| built_in_named(name))
@@ -77,7 +77,7 @@ fn built_in_named(name: &str) -> Option<&'static Program> {
 
 /// Few names are globs, such as `mkfs.*` and `*/init.d/*`.
 fn by_glob(is_meant: impl Fn(&str) -> bool, text: &str) -> Option<&'static Program> {
-    // Hardly any text begins as one of them does.
+    // Hardly any text has the prefix of one of them.
     let may =
         |pattern: &str| pattern.starts_with('*') || pattern.as_bytes().first() == text.as_bytes().first();
     let mut globs = built_in::GLOBS.iter();

@@ -1,6 +1,6 @@
-//! Command-line options as most programs read them: clusters of short ones, `--long`, `--long=value`.
+//! Command-line options as most programs parse them: clusters of short ones, `--long`, `--long=value`.
 
-/// Among the options that take a value: long ones have one dash, `-out=FILE`.
+/// A mark among the options that take a value: long options have one dash, `-out=FILE`.
 pub const ONE_DASH: &str = "-*";
 
 /// The name of an option.
@@ -13,7 +13,7 @@ pub enum Name<'a> {
 }
 
 impl Name<'_> {
-    /// True for the option written like this, `-x`, `--name` or `-name`.
+    /// Whether this is the option `written`: `-x`, `--name` or `-name`.
     pub fn is(self, written: &str) -> bool {
         match self {
             Self::Short(letter) => {
@@ -23,18 +23,18 @@ impl Name<'_> {
         }
     }
 
-    /// True for any of the options written like this.
+    /// Whether this is one of the options `written`.
     pub fn is_any(self, written: &[&str]) -> bool {
         written.iter().any(|one| self.is(one))
     }
 }
 
-/// The name in an option such as `-oneline`: of one dash, but a word.
+/// The name of an option with one dash and several letters, such as `-oneline`.
 fn one_dash(written: &str) -> Option<&str> {
     written.strip_prefix('-').filter(|name| name.len() > 1 && !name.starts_with('-'))
 }
 
-/// Where a value stands: in which word, from which byte on.
+/// The position of a value: a word, and a byte in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
     /// Index of the word.
@@ -43,10 +43,10 @@ pub struct At {
     pub offset: usize,
 }
 
-/// One thing on a command line.
+/// An item of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item<'a> {
-    /// An option and its value, where it has one.
+    /// An option, and its value if it has one.
     Option(Name<'a>, Option<At>),
     /// A word that is neither option nor value, by its index.
     Positional(usize),
@@ -54,26 +54,27 @@ pub enum Item<'a> {
     Dashes(usize),
 }
 
-/// Reads a command line word by word.
+/// Parses a command line word by word.
 #[derive(Debug)]
 pub struct Scanner<'a> {
     words: &'a [&'a str],
     valued: &'a [&'a str],
-    /// Options without a value; of one dash and several letters they are no cluster.
+    /// Options without a value; those of one dash and several letters are not clusters.
     flags: &'a [&'a str],
     next: usize,
-    /// Letters of a cluster that are still to come: word and byte.
+    /// The next letter of a cluster: word and byte.
     cluster: Option<At>,
     options_end: bool,
 }
 
 impl<'a> Scanner<'a> {
-    /// `valued` names the options that take a value, as written: `-n`, `--namespace`; `-p*` takes one in its own word alone.
+    /// `valued` names the options that take a value, as written: `-n`, `--namespace`; `-p*` takes one in the same word
+    /// only.
     pub fn new(words: &'a [&'a str], from: usize, valued: &'a [&'a str]) -> Self {
         Self { words, valued, flags: &[], next: from, cluster: None, options_end: false }
     }
 
-    /// Takes these options, such as `-oneline`, for words and not for clusters, as it does those that take a value.
+    /// Treats these options, such as `-oneline`, as one option and not as clusters, like those that take a value.
     #[must_use]
     pub fn with_flags(self, flags: &'a [&'a str]) -> Self {
         Self { flags, ..self }
@@ -110,7 +111,7 @@ impl<'a> Scanner<'a> {
         let name = Name::Short(letter);
         if name.is_any(self.valued) {
             let value = if after < word.len() {
-                // `-n=x` is `-n x` for the programs that matter here.
+                // `-n=x` is `-n x` for the programs of the catalogue.
                 let offset =
                     if word.get(after..).is_some_and(|r| r.starts_with('=')) { after + 1 } else { after };
                 Some(At { index: at.index, offset })

@@ -1,20 +1,20 @@
-//! What is known of a program: the terms of the catalogue.
+//! The description of a program: the types of the catalogue.
 //!
-//! The values are constants: the built-in families are compiled in by `build.rs`, an operator's own programs come from
-//! `hosts.yaml` and live as long as the process. The build script uses this file, too: it depends on
-//! nothing but plain types.
+//! The values are constants: `build.rs` compiles in the built-in families; an operator's own programs come from
+//! `hosts.yaml` and live as long as the process. The build script uses this file, too, so it only depends on plain
+//! types.
 
 use std::fmt;
 use std::ops::Deref;
 
 use crate::model::verb::Verb;
 
-/// A list that is written out in the program, or was made once for the life of the process.
+/// A list that is compiled in, or created once for the life of the process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct List<T: 'static>(pub &'static [T]);
 
 impl<T> List<T> {
-    /// The list without items.
+    /// The empty list.
     pub const EMPTY: Self = Self(&[]);
 }
 
@@ -32,14 +32,14 @@ impl<T> Deref for List<T> {
     }
 }
 
-/// As an expression in Rust: the build script writes the catalogue so.
+/// Formats the list as a Rust expression, for the build script.
 impl<T: fmt::Debug> fmt::Debug for List<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "List(&{:?})", self.0)
     }
 }
 
-/// One fact of several parts that few forms have.
+/// An optional fact that few forms have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Part<T: 'static>(pub &'static T);
 
@@ -51,38 +51,38 @@ impl<T> Deref for Part<T> {
     }
 }
 
-/// As an expression in Rust.
+/// Formats the fact as a Rust expression.
 impl<T: fmt::Debug> fmt::Debug for Part<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Part(&{:?})", self.0)
     }
 }
 
-/// Options as they are written, `-n` or `--namespace`.
+/// Options as written, `-n` or `--namespace`.
 pub type Options = List<&'static str>;
 
-/// A program under all of its names.
+/// A program, with all of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program {
     /// Its key in the catalogue.
     pub key: &'static str,
-    /// Names without a folder; globs such as `mkfs.*`, and of whole paths where they hold a `/`: `*/init.d/*`.
+    /// Names without a folder, or globs such as `mkfs.*`; a glob with a `/` matches whole paths: `*/init.d/*`.
     pub names: List<&'static str>,
-    /// Whether a program name that is not known may be taken for it.
+    /// Whether an unknown program name may be this program.
     pub guess: Guess,
-    /// Other words by which such a name tells the program: `$COMPOSE`.
+    /// Further texts that identify the program in the name of a variable: `$COMPOSE`.
     pub hints: List<&'static str>,
-    /// Options that take a value, before the verb and after one that lists none; `None`: not known.
+    /// Options that take a value, before the verb, and after a verb that lists none; `None` if they are not known.
     pub value: Option<Options>,
-    /// Options whose value is the host that it works on.
+    /// Options whose value is the host that it acts on.
     pub host: Options,
-    /// Environment variables that name that host.
+    /// Environment variables that name this host.
     pub host_variables: List<&'static str>,
-    /// What it does without a verb, or with one that is not listed.
+    /// The form without a verb, or with an unlisted verb.
     pub form: Form,
     /// Its subcommands.
     pub verbs: List<VerbForm>,
-    /// Rules of `policy.never` that hold for it.
+    /// Rules of `policy.never` that apply to it.
     pub never: List<Denial>,
     /// Beginnings of its commands, after the name, that change something in any case.
     pub prefixes: List<&'static str>,
@@ -93,13 +93,13 @@ pub struct Program {
 /// A subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerbForm {
-    /// The ways to write it, each a list of words: `rollout restart`. `*` stands for any word, which is kept.
+    /// The ways to write it, each a list of words: `rollout restart`. `*` matches any word, which is stored.
     pub paths: List<List<&'static str>>,
-    /// What it does.
+    /// The form with this verb.
     pub form: Form,
 }
 
-/// One form of a program's use.
+/// One form of a program: with a verb, or without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
     /// Options after the verb that take a value; `None`: those of the program.
@@ -108,7 +108,7 @@ pub struct Form {
     pub quiet: Options,
     /// Values of options with which it changes nothing.
     pub quiet_values: List<OptionValues>,
-    /// What it does to the world where it carries out no action; `None`: what the command does that it runs, else unknown.
+    /// The effect if it carries out no action; `None` for the effect of the command that it runs, otherwise unknown.
     pub effect: Option<Part<EffectTerms>>,
     /// The action that it carries out.
     pub does: Option<Part<Does>>,
@@ -118,68 +118,69 @@ pub struct Form {
     pub then: Option<&'static str>,
     /// The files that it reads and writes.
     pub files: Option<Part<Files>>,
-    /// What it does with standard input.
+    /// The use of standard input.
     pub stdin: Stdin,
-    /// It prints the names of what runs.
+    /// Whether it prints the names of everything that runs.
     pub lists: Option<Lists>,
 }
 
-/// How a program prints the names of everything that runs.
+/// The conditions on which a program prints the names of everything that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lists {
-    /// With this many words behind the verb; with more it is asked for something.
+    /// The number of words after the verb; more words select something.
     pub words: usize,
-    /// With one of these options, where there are any.
+    /// Options of which one is required, if there are any.
     pub with: Options,
 }
 
-/// What a program does with standard input.
+/// How a program uses standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stdin {
-    /// It reads it as text or as data, or not at all.
+    /// As text or data, or not at all.
     Text,
-    /// It runs it as a shell script where no command is given.
+    /// As a shell script, if no command is given.
     Script,
-    /// It carries out its statements: SQL.
+    /// As SQL.
     Statements,
 }
 
-/// An option and the values of it that are meant.
+/// An option and some of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionValues {
-    /// As it is written.
+    /// The option as written.
     pub option: &'static str,
     /// The values.
     pub values: List<&'static str>,
 }
 
-/// What a form does to the world, and on which conditions.
+/// The effect of a form, and its conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EffectTerms {
-    /// What it does where every condition holds.
+    /// The effect if every condition is met.
     pub stated: Stated,
-    /// The other options that it has, if they are all listed: with one that is not, the effect is unknown.
+    /// The other options, if the list is complete: with an unlisted option, the effect is unknown.
     pub flags: Option<Options>,
     /// Options with which it changes something.
     pub changes_with: Options,
-    /// Options of which one must be given; without one it changes something.
+    /// Options of which one is required; without one, it changes something.
     pub reads_with: Options,
     /// Values of options, as globs, with which the effect is unknown.
     pub unknown_values: List<OptionValues>,
-    /// With more words than these it changes something.
+    /// The maximum number of words; with more, it changes something.
     pub most_words: Option<usize>,
     /// Options with which any number of words may be given.
     pub any_words_with: Options,
-    /// Options whose value is SQL or code of the program's own.
+    /// Options whose value is SQL or code in the program's language.
     pub statements: Options,
-    /// Globs of which each word must match one, or none of those that begin with `!`; else it changes something.
+    /// Globs for the words: each word must match one of them, and none of those that begin with `!`; otherwise, it
+    /// changes something.
     pub words: List<&'static str>,
-    /// What has to be understood before it is known to read.
+    /// The analysis that must prove that it only reads.
     pub check: Option<Check>,
 }
 
 impl EffectTerms {
-    /// It looks, on no condition.
+    /// It only reads, unconditionally.
     pub const PLAIN: Self = Self {
         stated: Stated::Looks,
         flags: None,
@@ -194,20 +195,20 @@ impl EffectTerms {
     };
 }
 
-/// What a form is stated to do to the world.
+/// The stated effect of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stated {
-    /// It looks and changes nothing.
+    /// It changes nothing.
     Looks,
-    /// It changes the files that it writes, and nothing else.
+    /// It changes only the files that it writes.
     WritesFiles,
     /// It changes something.
     ChangesSomething,
-    /// It cannot be said.
+    /// The effect is unknown.
     CannotBeSaid,
 }
 
-/// A language or an expression that decides whether a program only reads.
+/// An analysis that decides whether a program only reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// The script of `sed`.
@@ -224,17 +225,17 @@ pub enum Check {
     HttpRequest,
     /// The module of `ansible` and its arguments.
     AnsibleModule,
-    /// SQL, in the words behind the first one, too.
+    /// SQL, including the words after the first one.
     SqlWords,
     /// A request to the API of a forge, by the options of `gh api`.
     ForgeApi,
     /// A script in Flux.
     Flux,
-    /// A command of Redis and its kin, in words or on standard input.
+    /// A command of Redis or a similar store, in words or on standard input.
     KeyValue,
     /// Code of `mongosh`.
     Mongo,
-    /// Lines for a daemon that is asked over a socket.
+    /// Lines that query a daemon over a socket.
     Socket,
     /// The commands that `sftp` reads from standard input.
     SftpBatch,
@@ -242,46 +243,46 @@ pub enum Check {
     ExCommands,
 }
 
-/// Whether a program name that is not known, such as `$X`, may be taken for a program.
+/// Whether an unknown program name, such as `$X`, may be this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guess {
-    /// Whenever the words that follow fit.
+    /// If the following words fit.
     Always,
-    /// Where the variable's name holds the name of the program.
+    /// If the name of the variable contains the name of the program.
     ByName,
-    /// Not at all.
+    /// Never.
     NotGuessed,
 }
 
 /// An action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Does {
-    /// What is done.
+    /// The operation.
     pub verb: Verb,
-    /// To what, and where that stands.
+    /// The target and its position.
     pub to: Target,
-    /// Options of which one must be given: `rm -f`.
+    /// Options of which one is required: `rm -f`.
     pub needs: Options,
     /// Globs of which the first word must match one: `pod`, `pod/*`.
     pub first: List<&'static str>,
-    /// Options with which it is done to everything at once.
+    /// Options with which the action applies to everything at once.
     pub all: Options,
     /// Options that state a title.
     pub title: Options,
-    /// Who gets a message.
+    /// The recipients of a message.
     pub recipients: Option<Part<Recipients>>,
 }
 
-/// The kind of thing that an action is done to, and where its name stands.
+/// The target of an action: a kind, and the position of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
     /// The kind.
     pub kind: TargetKind,
-    /// Which words name it.
+    /// The words that name it.
     pub at: Words,
 }
 
-/// What an action is done to.
+/// The kind of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetKind {
     /// A service, by any of its names in the inventory.
@@ -300,28 +301,28 @@ pub enum TargetKind {
     Release,
     /// An Ansible playbook.
     Playbook,
-    /// The people that `recipients` describes.
+    /// The recipients that `recipients` describes.
     People,
-    /// Those that apprise's arguments and configuration name.
+    /// The recipients in apprise's arguments and configuration.
     Apprise,
     /// The addresses of HTTP requests.
     Requests,
-    /// Nothing with a name.
+    /// No target.
     NoTarget,
 }
 
-/// Which words of a command line are meant; options and their values do not count.
+/// A selection of words of a command line, without options and their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
     /// None.
     Nowhere,
-    /// All from this one on, counted from 0.
+    /// All words from this one on, counted from 0.
     From(usize),
-    /// This one, counted from 0.
+    /// This word, counted from 0.
     Only(usize),
-    /// The last one.
+    /// The last word.
     Last,
-    /// Those that `*` in the verb stands for.
+    /// The words that `*` in the verb matches.
     Starred,
     /// The last part of the program's own path.
     OwnName,
@@ -329,20 +330,20 @@ pub enum Words {
     ValueOf(&'static str),
 }
 
-/// Who gets a message.
+/// The recipients of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recipients {
     /// The operators, by the configured notification targets.
     pub operators: bool,
-    /// Words that are no options are recipients, and without one nothing is sent.
+    /// Whether words are recipients; without one, nothing is sent.
     pub words: bool,
     /// Options that name recipients.
     pub options: Options,
-    /// Options that hold a line of the message's head.
+    /// Options whose value is a header line of the message.
     pub headers: Options,
-    /// Options with which the recipients stand in the message.
+    /// Options with which the message states the recipients.
     pub in_message: Options,
-    /// Options with which the recipients stand in a file.
+    /// Options with which a file states the recipients.
     pub in_file: Options,
 }
 
@@ -350,70 +351,72 @@ pub struct Recipients {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no facts")]
 pub struct Runs {
-    /// In which form the command stands.
+    /// The form of the command.
     pub how: How,
-    /// Words that come before the command: a time limit, a container. `None`: its words are never a command.
+    /// The number of words before the command, such as a time limit or a container; `None` if its words are never a
+    /// command.
     pub after: Option<usize>,
-    /// One of these options must be given; without one the words are no command.
+    /// Options of which one is required for the words to be a command.
     pub words_need: Options,
     /// Options whose value is a script.
     pub script: Options,
-    /// Options whose value is words of the command: `env -S`.
+    /// Options whose value contains words of the command: `env -S`.
     pub split: Options,
-    /// Options after which the command follows at once: `nix develop -c`.
+    /// Options that the command follows immediately: `nix develop -c`.
     pub at_once: Options,
     /// Options with which the words are not joined.
     pub exact: Options,
-    /// Options with which the words are keys for a shell that is there already.
+    /// Options with which the words are keys for a running shell.
     pub typed: Options,
-    /// `NAME=value` words may come before the command.
+    /// Whether `NAME=value` words may precede the command.
     pub assigns: bool,
-    /// It runs where nothing of this machine's directories and variables is known.
+    /// Whether the command runs in a container, a virtual machine or another root, without this machine's directories
+    /// and variables.
     pub inside: bool,
-    /// It hands the whole environment on.
+    /// Whether the command gets the whole environment.
     pub environment: bool,
-    /// It runs the command again and again.
+    /// Whether the command runs repeatedly.
     pub repeats: bool,
-    /// Options with which it runs the command again and again.
+    /// Options with which the command runs repeatedly.
     pub timers: Options,
-    /// Options whose value is the directory in which it runs.
+    /// Options whose value is the working directory of the command.
     pub dir: Options,
-    /// A `--` after the first word of the command is its own: `minikube kubectl -- get pods`.
+    /// Whether a `--` after the first word of the command is removed: `minikube kubectl -- get pods`.
     pub drops_dashes: bool,
-    /// Options with which standard input is a script when no command is given.
+    /// Options with which standard input is a script if no command is given.
     pub stdin_with: Options,
 }
 
-/// The form in which a command stands in the words of the program that runs it.
+/// The form of a command in the words of the program that runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     /// A program and its arguments.
     Command,
     /// Words that are joined and read by a shell.
     Joined,
-    /// Keys for a shell that is there already.
+    /// Keys for a running shell.
     Typed,
     /// A shell: `-c SCRIPT`, a file, standard input.
     Shell,
-    /// On another host, as ssh does it.
+    /// A script on another host, as for ssh.
     Ssh,
     /// An Ansible module.
     Ansible,
     /// The lines of a crontab.
     Crontab,
-    /// Once for the words on standard input.
+    /// A command that runs for the words on standard input, as for xargs.
     Xargs,
-    /// Once for each word on standard input or behind `:::`.
+    /// A command that runs for each word on standard input or after `:::`, as for parallel.
     Parallel,
-    /// Once for each file found, after `-exec`.
+    /// A command that runs for each found file, after `-exec`.
     Find,
-    /// Once for each file found, after `-x`.
+    /// A command that runs for each found file, after `-x`.
     Fd,
     /// The code of another language.
     Code(Language),
 }
 
-/// A language whose code is looked through for commands that it runs.
+/// A language whose code is searched for commands that it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// Python.
@@ -422,9 +425,9 @@ pub enum Language {
     Perl,
     /// Ruby.
     Ruby,
-    /// JavaScript as Node.js runs it.
+    /// JavaScript for Node.js.
     Node,
-    /// JavaScript as Deno and Bun run it.
+    /// JavaScript for Deno and Bun.
     Deno,
     /// awk.
     Awk,
@@ -441,21 +444,21 @@ pub struct Files {
     pub reads: Words,
     /// Words that are written.
     pub writes: Words,
-    /// Options whose value is written.
+    /// Options whose value is a file that is written.
     pub outputs: Options,
     /// Options whose value is read and may be shown.
     pub inputs: Options,
     /// Options whose value is a key that the program uses and does not show.
     pub keys: Options,
-    /// Options of which one must be given for words to be written: `sed -i`.
+    /// Options of which one is required for words to be written: `sed -i`.
     pub writes_with: Options,
     /// Options with which nothing is written: `ssh-keygen -l`.
     pub keeps: Options,
-    /// Options with which all below a word is written: `rm -r`.
+    /// Options with which everything below a word is written: `rm -r`.
     pub deep: Options,
     /// Options with which the first word is a file, too: `sed -e`.
     pub first_is_file: Options,
-    /// A way of naming files that words and options do not tell.
+    /// A specific way to name files, apart from words and options.
     pub how: Option<FileHow>,
 }
 
@@ -475,7 +478,7 @@ impl Files {
     };
 }
 
-/// A way of naming files of its own.
+/// A specific way to name files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileHow {
     /// Sources and a target, or `-t TARGET`.
@@ -488,7 +491,7 @@ pub enum FileHow {
     Downloads,
     /// Starting points, `-delete`, `-exec`, `-fprint`.
     Search,
-    /// Folders that a container gets, `cp` into and out of it.
+    /// Folders that a container mounts, and `cp` into and out of it.
     Engine,
     /// Everything in the working directory is written.
     WorkingTree,
@@ -507,8 +510,8 @@ pub enum FileHow {
 /// A rule of `policy.never` and the words after the program that it denies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Denial {
-    /// The rule's name.
+    /// The name of the rule.
     pub rule: &'static str,
-    /// Patterns; one of them is enough.
+    /// Patterns of the denied words, of which one must match.
     pub patterns: List<&'static str>,
 }

@@ -58,7 +58,7 @@ enum CooldownVerb {
         /// The kind of action
         #[arg(long, value_enum, default_value = "restart")]
         kind: Kind,
-        /// The action failed; it counts all the same
+        /// The action failed; it is counted, too
         #[arg(long)]
         failed: bool,
         /// The time of the action in RFC 3339; default: now

@@ -26,7 +26,7 @@ use crate::runtime::warning::Warning;
 
 Each finding comes with its remedy. Exit code 1 if something failed; warnings do not count.")]
 pub struct DoctorArgs {
-    /// Leave out what takes longer than a moment
+    /// Skip slow checks
     #[arg(long)]
     quick: bool,
     /// List the hooks of every source, those that the client ignores included
@@ -38,7 +38,7 @@ pub struct DoctorArgs {
     /// With `--hooks`: a folder that the client is started with as `--plugin-dir`
     #[arg(long, value_name = "DIR", requires = "hooks")]
     plugin_dir: Vec<PathBuf>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -49,7 +49,7 @@ struct DoctorWire<'a> {
     findings: &'a [Finding],
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let mut environment = Environment::of_process();
     let opsctl = std::env::current_exe()?;

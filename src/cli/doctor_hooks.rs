@@ -40,7 +40,7 @@ struct HookWire<'a> {
     ignored: Option<String>,
 }
 
-/// Lists what was surveyed. Fails where opsctl's own hooks do not run.
+/// Prints the hooks of all sources. Returns 1 if opsctl's own hooks do not run.
 pub fn run(survey: &Survey, json: bool) -> Result<u8, Failure> {
     let finding = finding(survey);
     if json {
@@ -72,7 +72,7 @@ const fn of(origin: Origin) -> &'static str {
     }
 }
 
-/// One hook for people. That its whole file is ignored stands above it.
+/// Formats one hook. The line of the file states whether the whole file is ignored.
 fn line(hook: &Hook, above: bool) -> String {
     let Hook { event, kind, runs, .. } = hook;
     let matcher = hook.matcher.as_deref().map(|matcher| format!(" {matcher}")).unwrap_or_default();

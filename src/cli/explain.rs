@@ -35,7 +35,7 @@ const SUBJECT_CHARS: usize = 200;
   opsctl explain '{\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"/etc/hosts\",\"content\":\"x\"}}'
   opsctl explain - < script.sh")]
 pub struct ExplainArgs {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     /// The working directory of the command
@@ -56,7 +56,7 @@ pub struct ExplainArgs {
     command: Vec<String>,
 }
 
-/// Runs with parsed arguments.
+/// Runs the verb.
 pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let text = if args.command == ["-"] {
         let mut bytes = Vec::new();
@@ -235,7 +235,7 @@ impl ActionWire<'_> {
             words.extend([", through ", &self.via.join(", ")]);
         }
         if self.repeats {
-            words.push_str(", any number of times");
+            words.push_str(", an unknown number of times");
         }
         format!("{words}: `{evidence}`")
     }

@@ -76,7 +76,7 @@ pub enum Failure {
     #[error("not a tool call: invalid JSON ({0})")]
     InvalidToolCall(serde_json::Error),
 
-    #[error("nothing is handed over")]
+    #[error("there is no hand-over")]
     NothingHandedOver,
 
     #[error(

@@ -90,7 +90,7 @@ pub fn run(args: &HandoffArgs) -> Result<u8, Failure> {
 
 fn show(desk: &Desk) -> Result<u8, Failure> {
     match desk.look(Tier::Observe) {
-        None => print("nothing is handed over\n"),
+        None => print("there is no hand-over\n"),
         Some(handoff) => print(&format!("{}\n", handoff?.text)),
     }
     Ok(OK)

@@ -41,7 +41,7 @@ pub fn fast_path(arguments: &[OsString]) -> Option<HookArgs> {
     }
 }
 
-/// Serves one call. Returns 0 or 2, whatever stdin holds.
+/// Serves one call. Returns 0 or 2 for any input.
 pub fn run(args: &HookArgs) -> u8 {
     // A panic would end the process with an exit code that the client does not know.
     std::panic::set_hook(Box::new(|_| {}));
@@ -69,7 +69,7 @@ fn after_defect(event: Option<&str>, on_failure: OnFailure) -> (u8, &'static str
     match (event, on_failure) {
         (Some("pre-tool-use"), OnFailure::Closed) => (
             DENIED,
-            "a defect of opsctl stopped this check; the command is denied, as `policy.on_failure` is `closed`. Please report it.",
+            "a defect of opsctl stopped this check; the command is denied, because `policy.on_failure` is `closed`. Please report it.",
         ),
         _ => (OK, "a defect of opsctl stopped this check; the command was not checked. Please report it."),
     }

@@ -95,7 +95,7 @@ fn flush(environment: &Environment, deadline: Duration) -> Result<u8, Failure> {
     if flushed.waiting == 0 {
         return Ok(OK);
     }
-    complain(format_args!("{} not delivered; `opsctl notify` says why", flushed.waiting));
+    complain(format_args!("{} not delivered; `opsctl notify` shows why", flushed.waiting));
     Ok(FAILED)
 }
 

@@ -80,7 +80,7 @@ pub fn client(examined: &Examined<'_>) -> Finding {
             return Finding::failed(
                 CHECK,
                 format!("{} cannot be started ({error})", client.display()),
-                "install it anew, or name another with CLAUDEOPS_CLIENT",
+                "reinstall it, or name another with CLAUDEOPS_CLIENT",
             );
         }
     };

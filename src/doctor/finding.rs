@@ -25,7 +25,7 @@ pub struct Finding {
     pub condition: Condition,
     /// What was found.
     pub what: String,
-    /// What to do; `None` if there is no problem.
+    /// The remedy; `None` if there is no problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }

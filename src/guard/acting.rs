@@ -30,7 +30,7 @@ pub struct ActingCall<'a> {
     pub tier: Option<Tier>,
     /// The objections of all rules that need no budget.
     pub objections: Vec<Reason>,
-    /// What the call does to the world; `None`: nothing asked for it.
+    /// The effect of the call; `None` if it is not needed.
     pub effect: Option<Effect>,
     /// Programs and verbs of the parts that change something, or may.
     pub changing: Vec<String>,
@@ -56,7 +56,7 @@ impl<'a> ActingCall<'a> {
         Self::of(call, tool, reading.actions, (vec![], &[]), environment, now, warnings)
     }
 
-    /// `None` if there is no action, no objection and nothing that changes something or may: then the inventory is not read.
+    /// `None` if there is no action, no objection and no effect beyond reading; the inventory is not read then.
     pub(super) fn of(
         call: &'a HookCall,
         tool: &'a ToolCall,

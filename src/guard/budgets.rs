@@ -138,7 +138,7 @@ pub fn snapshot(
     });
     let file = match CooldownFile::read(&environment.cooldown_file()) {
         Ok(file) => Some(file.by_service(&installation.inventory)),
-        // That it does not exist yet is no problem.
+        // A missing file is not a problem.
         Err(CooldownFileError::Missing(_)) => None,
         Err(error) => {
             warnings.push(error.into());

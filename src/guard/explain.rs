@@ -19,13 +19,13 @@ use crate::shell::Script;
 
 /// Everything known about a tool call before it runs.
 pub struct Explanation<'a> {
-    /// What runs where; empty for a tool that is not a shell.
+    /// The commands that would run; empty for a tool that is not a shell.
     pub script: Script,
-    /// What could not be read, one sentence each.
+    /// The parts that could not be read, one sentence each.
     pub complaints: Vec<Complaint>,
     /// The actions and the objections to them; `None` if there are neither. The inventory has not been read then.
     pub acting: Option<ActingCall<'a>>,
-    /// What each part does to the world; empty where every effect is allowed, unless they are asked for.
+    /// The effect of each part; empty if every effect is allowed and they were not requested.
     pub effects: Vec<PartEffect>,
     /// Problems with the source of the policy.
     pub warnings: Vec<Warning>,

@@ -1,5 +1,5 @@
-//! Failures of opsctl itself. If the ledger cannot be used they are kept in a file beside it, which the next hook that can
-//! use the ledger turns into critical events.
+//! Failures of opsctl itself. If the ledger cannot be used, they are kept in a file in its folder; the next hook that
+//! can use the ledger records them as critical events.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -76,7 +76,7 @@ pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mu
     }
     match error {
         None => {
-            // That the file does not exist yet is no problem for an operator who asks.
+            // For an operator's query, a missing file is not a problem.
             let file_error = file_error.filter(|error| !matches!(error, CooldownFileError::Missing(_)));
             warnings.extend(file_error.map(Warning::from));
             verdict
@@ -259,7 +259,7 @@ fn failed_closed(error: &dyn Display, actions: &str) -> Reason {
     Reason { rule: "on_failure", text }
 }
 
-/// The usage that the ledger holds, without writing to it; empty if there is no ledger yet.
+/// The usage in the ledger, read without writing to it; empty if there is no ledger yet.
 fn usage(
     keys: &[BudgetKey],
     policy: &Policy,

@@ -25,17 +25,17 @@ pub fn objections(script: &Script, header: &PolicyHeader, environment: &Environm
     reasons
 }
 
-/// Whether it matters what a call does to the world: a tier or a dry run limits it, and the audit states it.
+/// Whether the effect of a call is needed: a tier or a dry run limits effects, and the audit records them.
 pub fn asks_for_effects(header: &PolicyHeader, environment: &Environment) -> bool {
     environment.dry_run || environment.tier.or(header.tier).is_some()
 }
 
-/// What each part of a command does to the world.
+/// The effect of each part of a command.
 pub fn effects(script: &Script, environment: &Environment) -> Vec<PartEffect> {
     effect::parts(script, &scratch(environment), &Machine::default())
 }
 
-/// The objections to what the parts of a call do to the world.
+/// The objections to the effects of the parts of a call.
 pub fn effect_objections(
     parts: &[PartEffect],
     header: &PolicyHeader,
@@ -51,7 +51,7 @@ pub fn effect_objections(
     reasons
 }
 
-/// What a tool without a shell does to the world; `None` for one that carries out an action.
+/// The effect of a tool without a shell; `None` for a tool that carries out an action.
 pub fn tool_effect(tool: &ToolCall, header: &PolicyHeader, environment: &Environment) -> Option<PartEffect> {
     let part = |text: String, effect, why| {
         Some(PartEffect {
@@ -82,7 +82,7 @@ pub fn tool_effect(tool: &ToolCall, header: &PolicyHeader, environment: &Environ
     part(call.tool.clone(), stated.unwrap_or(Effect::Unknown), Why::Tool)
 }
 
-/// Where sessions may write at any tier: folders for temporary files, and those of their results.
+/// The folders that sessions may write at any tier: those for temporary files and for results.
 fn scratch(environment: &Environment) -> Scratch {
     let mut scratch = Scratch::default();
     let here = std::env::current_dir().unwrap_or_default();

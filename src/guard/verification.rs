@@ -50,8 +50,8 @@ pub fn verdict(report: &Report) -> &'static str {
     match report.healthy() {
         Some(true) => "healthy",
         Some(false) => "not healthy",
-        None if report.findings.is_empty() => "not checked, hosts.yaml does not say how",
-        None => "not checked, it cannot be looked at from here",
+        None if report.findings.is_empty() => "not checked, hosts.yaml configures no check for it",
+        None => "not checked, it cannot be checked from this machine",
     }
 }
 

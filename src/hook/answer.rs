@@ -35,7 +35,7 @@ impl Answer {
     /// A denial of a tool call.
     ///
     /// All releases of the client accept exit code 2 with the reason on stderr; some read the JSON instead. It has no other
-    /// keys: with older ones beside them the client ignores the verdict.
+    /// keys: with older keys in addition, the client ignores the verdict.
     pub fn deny(reasons: &[Reason]) -> Self {
         let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
         let reason = texts.join("\n");

@@ -71,14 +71,14 @@ pub fn reset(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> 
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
     Usage(Usage),
-    /// It holds no usage.
+    /// It contains no usage.
     Nothing,
     /// It was expected and did not appear in time.
     Missing,
 }
 
-/// Reads the transcript until it holds what is awaited, or the time is over. `may_come` is called once if the transcript
-/// does not exist: whether it can still appear.
+/// Reads the transcript until it contains the awaited usage, or until the timeout. `may_come` is called once if the
+/// transcript does not exist: whether it can still appear.
 fn up_to_date(
     transcript: &Path,
     awaited: Awaited<'_>,
@@ -109,7 +109,7 @@ fn fullness(usage: &Usage, transcript: &Path, stated: &[(String, u32)]) -> Fulln
     let Usage { tokens, model } = usage;
     let of = |model: &str| Fullness { tokens: *tokens, window: window::of_model(model, stated, *tokens) };
     let fullness = of(model);
-    // The client's name of the model tells its window better than the API's; it is read only if it matters.
+    // The client's name of the model identifies its window better than the API's name; it is read only if it matters.
     match fullness.level() {
         Some(_) => usage::client_name(transcript, model).map_or(fullness, |name| of(&name)),
         None => fullness,

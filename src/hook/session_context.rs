@@ -140,7 +140,7 @@ fn budgets(budgets: &[ServiceBudget], bytes: usize) -> String {
     let in_cooldown = budgets.iter().filter(|budget| budget.cooldown_until().is_some()).count();
     let nothing_used = budgets.last().filter(|budget| !budget.in_use());
     let idle = nothing_used.map(|budget| {
-        format!("{} services with nothing used: {} each", budgets.len() - in_use, budget.idle_in_words())
+        format!("{} services without usage: {} each", budgets.len() - in_use, budget.idle_in_words())
     });
     let lines = lines.get(..in_use).unwrap_or_default();
     let Some(idle) = idle else {
@@ -152,7 +152,7 @@ fn budgets(budgets: &[ServiceBudget], bytes: usize) -> String {
     let listed = section(lines, bytes - REST_BYTES, |left| {
         let cooldown = in_cooldown.saturating_sub(in_use - left);
         format!(
-            "{left} more services with something used, {cooldown} of them in cooldown: ask `opsctl cooldown show NAME`"
+            "{left} more services with usage, {cooldown} of them in cooldown: see `opsctl cooldown show NAME`"
         )
     });
     format!("{listed}\n  … and {idle}")
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_without_data_says_so() {
+    fn a_section_without_data_states_it() {
         let state = State { budgets: None, problems: &[], events: Some(&[]), hosts: &[] };
         assert_eq!(render(&state, MOST_BYTES).matches("No data available").count(), 3);
         assert!(!render(&state, MOST_BYTES).contains("Open Problems"));
@@ -339,7 +339,7 @@ mod tests {
             lines_between(&text, "Cooldown State:", ""),
             [
                 "  service-999: 1/2 restarts (4h), 0/1 redeployments (24h) — next reset: 2026-03-21T18:30:00Z",
-                "  … and 999 services with nothing used: 0/2 restarts, 0/1 redeployments each",
+                "  … and 999 services without usage: 0/2 restarts, 0/1 redeployments each",
             ]
         );
         assert_eq!(
@@ -354,7 +354,7 @@ mod tests {
         let all_well = render_of(&budgets(1000, &Snapshot::new()), &hosts[..400]);
         assert_eq!(
             lines_between(&all_well, "Cooldown State:", ""),
-            ["  1000 services with nothing used: 0/2 restarts, 0/1 redeployments each"]
+            ["  1000 services without usage: 0/2 restarts, 0/1 redeployments each"]
         );
         assert_eq!(lines_between(&all_well, "Host Connectivity:", ""), ["  all 400 hosts: reachable"]);
     }
@@ -395,9 +395,7 @@ mod tests {
         let with_files = with_files(&state, &reading).text;
         assert!(with_files.len() <= MOST_BYTES, "{}", with_files.len());
         assert!(with_files.matches('n').count() > 2_500, "{with_files}");
-        for counted in
-            ["more services with something used, ", " of them in cooldown", "500 services with nothing used"]
-        {
+        for counted in ["more services with usage, ", " of them in cooldown", "500 services without usage"] {
             assert!(text.contains(counted), "{counted}: {text}");
         }
         for counted in

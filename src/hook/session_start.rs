@@ -27,7 +27,7 @@ const PING_DEADLINE: Duration = Duration::from_secs(2);
 /// How many events are shown.
 const EVENTS: u32 = 10;
 
-/// Prints the session context. A section without data says so.
+/// Prints the session context. A section without data states that.
 pub fn handle(
     call: &HookCall,
     start: &SessionStart,

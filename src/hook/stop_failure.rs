@@ -30,7 +30,7 @@ pub fn handle(
     let event = NewEvent {
         level: api_level(&error),
         service: None,
-        message: format!("Session stopped: the model could not be asked ({error})"),
+        message: format!("Session stopped: a request to the model failed ({error})"),
     };
     Answer::allow(notify::raise_apart(environment, session, &notice, Some(&event), now).into_iter().collect())
 }

@@ -31,7 +31,7 @@ const DENIAL_BYTES: usize = 1_500;
 /// The longest message that is not cut, in characters.
 const MESSAGE_CHARS: usize = 200;
 
-/// Whether the prompt holds the marker on a line of its own.
+/// Whether the prompt contains the marker on a separate line.
 pub fn is_asked_for(prompt: &str) -> bool {
     prompt.lines().any(|line| line.trim() == MARKER)
 }
@@ -49,7 +49,7 @@ pub fn add_summary(
         Ok(summary) => remarks.context.push(in_words(own, &summary, since)),
         Err(error) => {
             remarks.context.push(format!(
-                "What happened since this session was last seen is not known: {}",
+                "The events since this session was last seen are unknown: {}",
                 shortened(&error.to_string(), MESSAGE_CHARS)
             ));
             remarks.warnings.push(error.into());
@@ -60,7 +60,7 @@ pub fn add_summary(
 /// What the summary lists.
 #[derive(Default)]
 struct Summary {
-    /// Other active sessions of the same mission.
+    /// Other active sessions of the session's mission.
     sessions: Vec<Session>,
     /// The session's subagents that have finished.
     subagents: Vec<SubagentRow>,
@@ -93,29 +93,19 @@ fn gather(own: &str, since: DateTime<Utc>, environment: &Environment) -> Result<
 fn in_words(own: &str, summary: &Summary, since: Option<DateTime<Utc>>) -> String {
     let Summary { sessions, subagents, events, denials } = summary;
     let since = since.map_or_else(
-        || format!("In the last {} h (when this session was last seen is not known)", LOOK_BACK.num_hours()),
+        || format!("In the last {} h (it is unknown when this session was last seen)", LOOK_BACK.num_hours()),
         |since| format!("Since this session was last seen, at {}", time(since)),
     );
     let news = |news: &[News]| news.iter().map(|it| news_line(it, own)).collect::<Vec<_>>();
     let parts = [
-        (
-            "Sessions of the same mission",
-            sessions.iter().map(session_line).collect(),
-            SESSION_BYTES,
-            "sessions",
-        ),
-        (
-            "Subagents that are done",
-            subagents.iter().map(subagent_line).collect(),
-            SUBAGENT_BYTES,
-            "sessions",
-        ),
+        ("Sessions of this mission", sessions.iter().map(session_line).collect(), SESSION_BYTES, "sessions"),
+        ("Finished subagents", subagents.iter().map(subagent_line).collect(), SUBAGENT_BYTES, "sessions"),
         ("Events", news(events), EVENT_BYTES, "events"),
         ("Denied", news(denials), DENIAL_BYTES, "audit"),
     ];
     let parts =
         parts.into_iter().filter(|(_, lines, ..)| !lines.is_empty()).map(|(title, lines, bytes, verb)| {
-            let listed = section(&lines, bytes, |left| format!("{left} more; ask `opsctl {verb}`"));
+            let listed = section(&lines, bytes, |left| format!("{left} more; see `opsctl {verb}`"));
             format!("\n{title} ({}):\n{listed}\n", lines.len())
         });
     let parts: String = parts.collect();
@@ -191,13 +181,13 @@ mod tests {
         );
         let unknown = in_words("s", &Summary::default(), None);
         assert!(
-            unknown.contains("In the last 24 h (when this session was last seen is not known)"),
+            unknown.contains("In the last 24 h (it is unknown when this session was last seen)"),
             "{unknown}"
         );
     }
 
     #[test]
-    fn whatever_has_happened_stays_within_what_the_client_shows() {
+    fn any_history_fits_into_the_size_limit_of_the_client() {
         let nasty = "=== End Wake-up ===\n\u{1b}[2J é".repeat(500);
         let news = News {
             at: now(),
@@ -226,7 +216,7 @@ mod tests {
         assert!(text.chars().count() < 8_000, "{}", text.chars().count());
         assert!(text.lines().all(|line| !line.chars().any(char::is_control)), "{text:?}");
         assert_eq!(text.lines().filter(|line| *line == "=== End Wake-up ===").count(), 1);
-        for title in ["same mission (300)", "done (300)", "Events (1000)", "Denied (1000)"] {
+        for title in ["this mission (300)", "Finished subagents (300)", "Events (1000)", "Denied (1000)"] {
             assert!(text.contains(title), "{title}");
         }
     }

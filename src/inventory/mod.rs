@@ -25,6 +25,6 @@ pub struct Installation {
     pub hooks: Vec<OwnHook>,
     /// The files that sessions load when they start.
     pub context: ContextPolicy,
-    /// The descriptions of the operator's own programs; the catalogue of the rules holds what they state.
+    /// The descriptions of the operator's own programs; the catalogue of the rules contains the programs.
     pub programs: Entries,
 }

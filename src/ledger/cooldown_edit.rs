@@ -51,7 +51,7 @@ pub enum EditError {
         error: io::Error,
     },
     /// Its content is not a cooldown file; overwriting it would lose the content.
-    #[error("{path} is left as it is, since it is not a cooldown file ({error}); mend it or move it away")]
+    #[error("{path} is not changed, because it is not a cooldown file ({error}); fix it or move it away")]
     Foreign {
         /// The file.
         path: String,

@@ -47,7 +47,7 @@ pub enum CooldownFileError {
     #[error("{0} cannot be read ({1})")]
     Unreadable(String, std::io::Error),
     /// Its content is invalid, for example truncated.
-    #[error("{0} is not a cooldown file ({1}); mend it or move it away")]
+    #[error("{0} is not a cooldown file ({1}); fix it or move it away")]
     Malformed(String, serde_json::Error),
 }
 

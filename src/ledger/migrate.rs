@@ -90,7 +90,7 @@ pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("SELECT coalesce(max(version), 0) FROM opsctl_migrations", [], |row| row.get(0))
 }
 
-/// Whether the database holds this table.
+/// Whether the database contains this table.
 pub fn has_table(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
     connection
         .query_row("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1", [table], |_| Ok(()))

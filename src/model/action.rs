@@ -14,7 +14,7 @@ pub enum ActionKind {
     Redeployment,
     /// A change is proposed on a forge.
     PullRequest,
-    /// A message is sent to a person.
+    /// A message is sent to people.
     Notification,
     /// Denied at every tier, such as restarting everything at once.
     Forbidden,
@@ -130,7 +130,7 @@ pub struct Action {
     pub host: Option<String>,
     /// Wrappers between the shell and the program, outermost first, e.g. `["ssh", "sudo"]`.
     pub via: Vec<String>,
-    /// Whether it is in a loop of unknown length and may run any number of times.
+    /// Whether it is in a loop of unknown length and may run an unknown number of times.
     pub repeats: bool,
     /// A canonical description built from the parsed command, without option values that could be secrets, e.g.
     /// `docker restart jellyfin`.

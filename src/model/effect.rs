@@ -3,7 +3,7 @@
 /// The effect of a command, from the weakest to the strongest; a whole command has the strongest of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
-    /// It looks and changes nothing.
+    /// It changes nothing.
     Reads,
     /// It carries out an action that budgets and tiers limit.
     Acts,

@@ -9,7 +9,7 @@ pub enum Level {
     Info,
     /// A remediation was carried out.
     Warning,
-    /// A remediation failed, or a person is needed.
+    /// A remediation failed, or an operator has to act.
     Critical,
 }
 
@@ -177,7 +177,7 @@ pub struct Subagent {
 pub struct ToolCall {
     /// The client's id of the call, which links the events before and after it.
     pub id: Option<String>,
-    /// The shell command, for every tool whose input has one, whatever the tool's name.
+    /// The shell command, for every tool whose input has one, with any name.
     pub command: Option<String>,
     /// The file that the tool reads or writes without a shell.
     pub file: Option<ToolFile>,

@@ -1,4 +1,4 @@
-//! Recipients of messages, contacts, and whom each mode may write to.
+//! Recipients of messages, contacts, and the recipients that each mode may write to.
 
 use super::mode::Mode;
 

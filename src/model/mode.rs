@@ -1,4 +1,4 @@
-//! The mode of a session, which determines whom it may write to.
+//! The mode of a session, which determines the recipients that it may write to.
 
 /// The mode of a session, from `CLAUDE_SESSION_MODE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

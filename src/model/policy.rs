@@ -122,7 +122,7 @@ pub struct TierPolicy {
     pub tools: Vec<String>,
     /// The kinds of action that are allowed.
     pub allow: Vec<ActionKind>,
-    /// What commands may do to the world where they carry out no action.
+    /// The effects that are allowed for commands that carry out no action.
     pub effects: Vec<Effect>,
     /// Prefixes of denied commands, in addition to those that follow from `allow`.
     pub deny: Vec<String>,
@@ -133,7 +133,7 @@ pub struct TierPolicy {
 }
 
 impl TierPolicy {
-    /// What commands of a tier may do by default: tier 1 only reads.
+    /// The default effects of a tier: tier 1 only reads.
     pub fn default_effects(tier: Tier) -> Vec<Effect> {
         match tier {
             Tier::Observe => vec![Effect::Reads],

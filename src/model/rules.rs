@@ -22,7 +22,7 @@ pub struct Rules {
     pub secret: Vec<PathRule>,
     /// Actions of the tools of MCP servers.
     pub tools: Vec<ToolRule>,
-    /// What other tools of MCP servers do to the world; one that is not listed is unknown.
+    /// The effects of other tools of MCP servers; the effect of an unlisted tool is unknown.
     pub tool_effects: Vec<(String, Effect)>,
     /// URLs that accept messages, in addition to the default ones.
     pub webhooks: Vec<String>,

@@ -15,7 +15,7 @@ pub enum Operation<'a> {
     Unclear,
 }
 
-/// What this command line of `tar`, `zip`, `7z`, `cpio` and their kin does.
+/// The operation of this command line of `tar`, `zip`, `7z`, `cpio` or a similar program.
 pub fn operation<'a>(program: &str, texts: &[&'a str]) -> Operation<'a> {
     match program {
         "unzip" => unzip(texts),
@@ -34,7 +34,7 @@ pub fn operation<'a>(program: &str, texts: &[&'a str]) -> Operation<'a> {
     }
 }
 
-/// Options of tar that run a program, remove what was packed, or write beside the archive.
+/// Options of tar that run a program, remove the packed files, or write other files than the archive.
 const TAR_DOES_MORE: [&str; 13] = [
     "to-command",
     "checkpoint-action",

@@ -4,25 +4,25 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::model::policy::Budget;
 
-/// An entry of `cooldown.json` this close to a ledger row of the same service and kind is the same
-/// action, written down twice.
+/// The tolerance for merging both histories: an entry of `cooldown.json` this close to a ledger row of its
+/// service and kind is the action of that row.
 pub const SAME_ACTION: TimeDelta = TimeDelta::seconds(120);
 
-/// What is known of one service and one kind of action.
+/// The history of one service and one kind of action.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Usage {
     /// When the counted actions happened, in any order.
     pub entries: Vec<DateTime<Utc>>,
-    /// When actions happened that the ledger holds and that no longer count, since the counters were cleared.
+    /// The times of actions in the ledger that no longer count, because the counters were cleared after them.
     pub cleared: Vec<DateTime<Utc>>,
-    /// The last thing done to the service was a stop, so the next start closes the cycle uncounted.
+    /// Whether the last action was a stop, so that the next start closes the cycle without being counted.
     pub stopped: bool,
-    /// The counters were cleared then; what the file says of the time up to it no longer counts.
+    /// The time at which the counters were cleared; entries of the file up to this time no longer count.
     pub reset: Option<DateTime<Utc>>,
 }
 
 impl Usage {
-    /// Adds the entries of `cooldown.json` that the ledger does not already hold.
+    /// Adds the entries of `cooldown.json` that are not in the ledger.
     pub fn merge_file(&mut self, file: &[DateTime<Utc>]) {
         let known: Vec<_> = self.entries.iter().chain(&self.cleared).copied().collect();
         let is_new = |entry: &DateTime<Utc>| {
@@ -34,8 +34,8 @@ impl Usage {
 
     /// The entries that count at `now`, newest first.
     ///
-    /// An entry from the future counts as long as it is less than a window ahead: a clock that went back
-    /// must not open the budget, and a date out of the blue must not close it for good.
+    /// An entry from the future counts as long as it is less than a window ahead: setting the clock back must not free
+    /// the budget, and a bogus timestamp must not block it for ever.
     pub fn counted(&self, budget: &Budget, now: DateTime<Utc>) -> Vec<DateTime<Utc>> {
         let window = budget.window.delta();
         let mut counted: Vec<_> =
@@ -45,14 +45,14 @@ impl Usage {
     }
 }
 
-/// The answer to "do so many more fit into this budget?".
+/// Whether a number of actions fits into a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
     /// They fit.
     Fits,
-    /// Not yet: from this time on they do.
+    /// They fit from this time on.
     From(DateTime<Utc>),
-    /// They exceed the limit by themselves, at any time.
+    /// They never fit: they alone exceed the limit.
     Never,
 }
 
@@ -61,7 +61,7 @@ pub enum Fit {
 /// With `more` = 1 the next allowed time is the limit-th most recent entry plus the window.
 pub fn fit(counted: &[DateTime<Utc>], budget: &Budget, more: u32) -> Fit {
     let Some(room) = budget.limit.checked_sub(more) else { return Fit::Never };
-    // As many entries as `room` may stay in the window; the next older one has to leave it.
+    // `room` entries may stay in the window; the next older one has to leave it.
     let first_too_many = usize::try_from(room).ok().and_then(|room| counted.get(room));
     match first_too_many {
         Some(entry) => Fit::From(*entry + budget.window.delta()),
@@ -117,10 +117,11 @@ mod tests {
 
     #[test]
     fn what_happened_before_a_reset_no_longer_counts() {
-        // The ledger tells itself what a reset has cleared: 14:00:00 was, the action in the same second not.
+        // The ledger determines what a reset has cleared: 14:00:00 was cleared, the other action in this second was
+        // not.
         let mut usage =
             Usage { cleared: vec![at("14:00:00")], reset: Some(at("14:10:00")), ..usage(&["14:10:00"]) };
-        // Before the reset; the cleared action, noted late; the counted one; one that only the file knows.
+        // Before the reset; the cleared action, recorded late; the counted one; one that is only in the file.
         usage.merge_file(&[at("13:00:00"), at("14:01:30"), at("14:11:00"), at("14:22:00")]);
         assert_eq!(usage.counted(&BUDGET, at("14:30:00")), vec![at("14:22:00"), at("14:10:00")]);
     }

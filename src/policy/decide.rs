@@ -1,4 +1,4 @@
-//! All rules together: actions and history in, verdict and reservations out.
+//! The decision on a command: actions and history in, verdict and reservations out.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,11 @@ use crate::model::action::{ActionKind, Family, Verb};
 use crate::model::policy::{Budget, Policy, Tier, Unresolved};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 
-/// The name in the ledger of actions whose service cannot be told; `@HOST` follows for a remote one.
+/// The service name in the ledger of actions whose target service cannot be determined; `@HOST` follows for a remote
+/// one.
 pub const UNRESOLVED: &str = "unresolved";
 
-/// What a budget is kept for.
+/// A budget: a service and a kind of action.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BudgetKey {
     /// The service, or [`UNRESOLVED`] and its host.
@@ -22,23 +23,23 @@ pub struct BudgetKey {
     pub kind: &'static str,
 }
 
-/// The state that a decision is made on.
+/// The usage of budgets that a decision is based on.
 pub type Snapshot = BTreeMap<BudgetKey, Usage>;
 
 /// A part of a budget that is taken before the command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reservation {
-    /// Whose budget.
+    /// The budget.
     pub key: BudgetKey,
-    /// What is about to be done.
+    /// The operation.
     pub verb: Verb,
-    /// Where; `None` is here.
+    /// The host; `None` for this machine.
     pub host: Option<String>,
-    /// False for the start that closes a stop: it is noted, not counted.
+    /// False for the start that closes a stop: it is recorded, not counted.
     pub counts: bool,
 }
 
-/// What is said about a command, and what follows from it.
+/// The verdict on a command, and the reservations that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// The answer to the client.
@@ -47,7 +48,7 @@ pub struct Decision {
     pub reservations: Vec<Reservation>,
 }
 
-/// Decides on a command. Whatever any rule objects to is denied as a whole.
+/// Decides on a command. If any rule objects to a part of it, the whole command is denied.
 pub fn decide(
     actions: &[ResolvedAction],
     snapshot: &Snapshot,
@@ -56,7 +57,7 @@ pub fn decide(
     now: DateTime<Utc>,
 ) -> Decision {
     let mut reasons = static_objections(actions, policy, tier);
-    // A command that may not run at all is not weighed against budgets: one reason is enough.
+    // The budgets are not checked for a command that is denied anyway: one reason is enough.
     let reservations = if reasons.is_empty() {
         let reservations = reservations(actions, snapshot, policy);
         reasons = budget_objections(&reservations, snapshot, policy, now);
@@ -82,7 +83,7 @@ pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Opti
                 (policy.unresolved == Unresolved::Deny && is_unresolved(action, policy)).then(|| Reason {
                     rule: "unresolved",
                     text: format!(
-                        "It cannot be told which service {} concerns. Name the service in the command.",
+                        "The service that {} targets cannot be determined. Name it in the command.",
                         tier::describe(action)
                     ),
                 })
@@ -95,8 +96,8 @@ pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Opti
 
 fn forbidden(action: &ResolvedAction) -> Reason {
     let why = match action.action.family {
-        Family::Guard => "would loosen the guard that this session is held to. Leave it to a person.",
-        Family::Tool => "is a tool that nobody calls here. Leave it to a person.",
+        Family::Guard => "would weaken the limits of this session. Leave it to an operator.",
+        Family::Tool => "is disabled by policy. Ask an operator.",
         _ => "acts on everything at once. Name the one service that needs it.",
     };
     Reason { rule: "forbidden", text: format!("Forbidden at every tier: `{}` {why}", action.action.evidence) }
@@ -106,7 +107,7 @@ fn repeat_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> 
     (action.action.repeats && policy.budget(action.action.kind).is_some()).then(|| Reason {
         rule: "repeats",
         text: format!(
-            "{} stands in a loop of unknown length, so it cannot be counted. Run it once, outside the loop.",
+            "{} is in a loop of unknown length, so it cannot be counted. Run it once, outside the loop.",
             capitalised(&tier::describe(action))
         ),
     })
@@ -116,7 +117,7 @@ fn is_unresolved(action: &ResolvedAction, policy: &Policy) -> bool {
     action.service.is_none() && policy.budget(action.action.kind).is_some()
 }
 
-/// The budgets that these actions draw on: what has to be looked up before a decision.
+/// The budgets that these actions draw on, whose usage a decision needs.
 pub fn budget_keys(actions: &[ResolvedAction], policy: &Policy) -> Vec<BudgetKey> {
     let mut keys: Vec<BudgetKey> = actions.iter().filter_map(|action| key(action, policy)).collect();
     keys.sort();
@@ -136,10 +137,10 @@ fn key(action: &ResolvedAction, policy: &Policy) -> Option<BudgetKey> {
     Some(BudgetKey { service, kind: kind.as_str() })
 }
 
-/// What the actions take from the budgets, in the order in which they run.
+/// The reservations that the actions need, in the order in which they run.
 ///
-/// A stop opens a cycle; the next start of the same service closes it without counting again, so that a
-/// service is never left down because its budget ended between the two.
+/// A stop opens a cycle; the next start of this service closes it without being counted, so that a service is never
+/// left down because its budget was used up in between.
 pub fn reservations(actions: &[ResolvedAction], snapshot: &Snapshot, policy: &Policy) -> Vec<Reservation> {
     let mut stopped: BTreeMap<BudgetKey, bool> = BTreeMap::new();
     let mut taken = Vec::new();
@@ -184,7 +185,7 @@ fn budget_objections(
         .collect()
 }
 
-/// The sentence that people and the model know, with what they need to act on it.
+/// The denial of a used-up budget: the documented sentence, the next allowed time, and advice.
 fn refusal(
     key: &BudgetKey,
     budget: &Budget,
@@ -196,10 +197,10 @@ fn refusal(
     let when = match answer {
         Fit::Fits => return None,
         Fit::From(time) => format!("Next allowed at {}.", time.to_rfc3339_opts(SecondsFormat::Secs, true)),
-        Fit::Never if budget.limit == 0 => "None is ever allowed.".to_owned(),
-        Fit::Never => "The command exceeds the limit by itself.".to_owned(),
+        Fit::Never if budget.limit == 0 => "The limit is 0: no action is allowed.".to_owned(),
+        Fit::Never => "The command alone exceeds the limit.".to_owned(),
     };
-    let wanted = if more > 1 { format!(", and this command holds {more} more") } else { String::new() };
+    let wanted = if more > 1 { format!(", and this command contains {more} more") } else { String::new() };
     let advice = if key.service.starts_with(UNRESOLVED) {
         " Name the service in the command, so that its own budget applies."
     } else {
@@ -290,7 +291,7 @@ mod tests {
         assert_eq!(
             denials(&decision),
             [
-                "Cooldown limit exceeded for jellyfin: 0/2 restarts in last 4h, and this command holds 3 more. The command exceeds the limit by itself."
+                "Cooldown limit exceeded for jellyfin: 0/2 restarts in last 4h, and this command contains 3 more. The command alone exceeds the limit."
             ]
         );
     }
@@ -331,11 +332,11 @@ mod tests {
         let verdict = |policy: &Policy| decide(&unknown, &full, policy, None, now());
         assert!(denials(&verdict(&with(Unresolved::Budget)))[0].contains("exceeded for unresolved: 2/2"));
         assert_eq!(verdict(&with(Unresolved::Allow)).verdict, Verdict::Silent);
-        assert!(denials(&verdict(&with(Unresolved::Deny)))[0].contains("cannot be told which service"));
+        assert!(denials(&verdict(&with(Unresolved::Deny)))[0].contains("targets cannot be determined"));
     }
 
     #[test]
-    fn a_tier_is_told_what_it_may_not_do_and_who_may() {
+    fn a_tier_denial_names_the_next_tier_that_may() {
         let policy = Policy::default();
         let mut over_ssh = restart("jellyfin");
         over_ssh.host = Some("ie01".into());
@@ -365,12 +366,14 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_none_never_promises_a_next_time() {
+    fn a_limit_of_0_states_no_next_time() {
         let policy = Policy { restart: Budget { limit: 0, window: Window::hours(4) }, ..Policy::default() };
         let decision = decide(&[restart("jellyfin")], &Snapshot::new(), &policy, None, now());
         assert_eq!(
             denials(&decision),
-            ["Cooldown limit exceeded for jellyfin: 0/0 restarts in last 4h. None is ever allowed."]
+            [
+                "Cooldown limit exceeded for jellyfin: 0/0 restarts in last 4h. The limit is 0: no action is allowed."
+            ]
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A dry run changes nothing: what would be done is denied, and told.
+//! Dry run: every action, change and unknown effect is denied, with a request to report it.
 
 use super::effect::PartEffect;
 use super::tier::{describe, in_words, instead, is_handover};
@@ -8,7 +8,7 @@ use crate::model::verdict::{Reason, ResolvedAction};
 
 /// The objections to actions.
 pub fn objections(actions: &[ResolvedAction]) -> Vec<Reason> {
-    // What nobody may do is denied for its own reason.
+    // A forbidden action is denied for its own reason.
     let acting = actions.iter().filter(|action| action.action.kind != ActionKind::Forbidden);
     acting.map(|action| reason(&format!("{} is not carried out", describe(action)), "")).collect()
 }
@@ -26,7 +26,7 @@ fn reason(what: &str, instead: &str) -> Reason {
     Reason {
         rule: "dry_run",
         text: format!(
-            "Dry run (CLAUDEOPS_DRY_RUN): {what}. {instead}Say in the report what you would have done, and go on."
+            "Dry run (CLAUDEOPS_DRY_RUN): {what}. {instead}State in the report what you would have done, and continue."
         ),
     }
 }

@@ -1,6 +1,6 @@
-//! An entry of a list of files: a path or a glob in which `${NAME}` stands for a variable.
+//! Entries of file lists: paths and globs with variables (`${NAME}`).
 
-/// Why an entry means no file.
+/// Why an entry is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// It is not in the form of a path, a glob or a variable.
@@ -9,11 +9,11 @@ pub enum EntryError {
     /// The variable has no value.
     #[error("the variable {0} is not set")]
     Unset(String),
-    /// The variable is one that holds a secret.
-    #[error("the variable {0} may hold a secret, and no path is made of it")]
+    /// The name of the variable suggests a secret.
+    #[error("the variable {0} may contain a secret and is not expanded")]
     Secret(String),
-    /// The value would be taken for a glob.
-    #[error("the value of {0} is no plain path")]
+    /// The value contains characters of a glob, or `..`.
+    #[error("the value of {0} is not a plain path")]
     Value(String),
 }
 
@@ -23,20 +23,20 @@ enum Piece<'a> {
     Variable(&'a str),
 }
 
-/// Whether an entry can mean a file at all, whatever the variables are.
+/// Checks the form of an entry, for any values of its variables.
 pub fn check(entry: &str) -> Result<(), EntryError> {
     let pieces = pieces(entry)?;
     if entry.trim().is_empty() {
-        return Err(EntryError::Form("it says nothing"));
+        return Err(EntryError::Form("it is empty"));
     }
     if entry.contains(char::is_control) {
-        return Err(EntryError::Form("it holds a control character"));
+        return Err(EntryError::Form("it contains a control character"));
     }
     if entry.split('/').any(|name| name == "..") {
-        return Err(EntryError::Form("`..` leads out of what is listed"));
+        return Err(EntryError::Form("`..` is not allowed"));
     }
     if entry.split('/').any(|name| name != "**" && name.contains("**")) {
-        return Err(EntryError::Form("`**` stands alone between two `/`"));
+        return Err(EntryError::Form("`**` must be a whole name between two `/`"));
     }
     let secret = pieces.iter().find_map(|piece| match piece {
         Piece::Variable(name) if may_hold_a_secret(name) => Some((*name).to_owned()),
@@ -45,9 +45,9 @@ pub fn check(entry: &str) -> Result<(), EntryError> {
     secret.map_or(Ok(()), |name| Err(EntryError::Secret(name)))
 }
 
-/// The path or glob that an entry means, with the variables filled in.
+/// The path or glob of an entry, with variables expanded.
 ///
-/// The message of a failure never holds a value: it reaches the model.
+/// Error messages never contain a value, because the model reads them.
 pub fn fill(entry: &str, get: impl Fn(&str) -> Option<String>) -> Result<String, EntryError> {
     check(entry)?;
     let mut path = String::new();
@@ -71,7 +71,7 @@ pub fn fill(entry: &str, get: impl Fn(&str) -> Option<String>) -> Result<String,
     Ok(path)
 }
 
-/// Whether a variable of this name is one that keys and passwords are kept in.
+/// Whether the name of a variable suggests a key or a password.
 fn may_hold_a_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "_URL"].iter().any(|word| name.contains(word))
@@ -86,7 +86,7 @@ fn pieces(entry: &str) -> Result<Vec<Piece<'_>>, EntryError> {
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_name {
-            return Err(EntryError::Form("between `${` and `}` stands the name of a variable"));
+            return Err(EntryError::Form("the text between `${` and `}` is not the name of a variable"));
         }
         pieces.extend([Piece::Text(text), Piece::Variable(name)]);
         rest = tail;
@@ -128,16 +128,16 @@ mod tests {
         for (entry, expected) in [
             ("${NOT_SET}/x", "the variable NOT_SET is not set"),
             ("${EMPTY}/x", "the variable EMPTY is not set"),
-            ("${STAR}/x", "the value of STAR is no plain path"),
-            ("${UP}/x", "the value of UP is no plain path"),
-            ("${API_KEY}/x", "the variable API_KEY may hold a secret, and no path is made of it"),
+            ("${STAR}/x", "the value of STAR is not a plain path"),
+            ("${UP}/x", "the value of UP is not a plain path"),
+            ("${API_KEY}/x", "the variable API_KEY may contain a secret and is not expanded"),
             ("${PROJECT_PATH/x", "`${` without its `}`; write `${NAME}`"),
-            ("${a-b}/x", "between `${` and `}` stands the name of a variable"),
-            ("${}", "between `${` and `}` stands the name of a variable"),
-            ("docs/../../etc/passwd", "`..` leads out of what is listed"),
-            ("docs/a**", "`**` stands alone between two `/`"),
-            ("docs/a\nb", "it holds a control character"),
-            (" ", "it says nothing"),
+            ("${a-b}/x", "the text between `${` and `}` is not the name of a variable"),
+            ("${}", "the text between `${` and `}` is not the name of a variable"),
+            ("docs/../../etc/passwd", "`..` is not allowed"),
+            ("docs/a**", "`**` must be a whole name between two `/`"),
+            ("docs/a\nb", "it contains a control character"),
+            (" ", "it is empty"),
         ] {
             assert_eq!(filled(entry).map_err(|error| error.to_string()), Err(expected.to_owned()), "{entry}");
         }

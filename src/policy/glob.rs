@@ -2,11 +2,11 @@
 
 use crate::shell::glob;
 
-/// True when the whole path matches. `/srv/**` is `/srv` itself, too.
+/// Whether the whole path matches. `/srv/**` also matches `/srv`.
 pub fn matches(pattern: &str, path: &str) -> bool {
     let names = |text| -> Vec<&str> { str::split(text, '/').filter(|name| !name.is_empty()).collect() };
     let (pattern, path) = (names(pattern), names(path));
-    // The end tells most of them apart.
+    // The end differs for most of them.
     if let (Some(last), Some(name)) = (pattern.last(), path.last())
         && *last != "**"
         && !one(last, name)
@@ -17,7 +17,7 @@ pub fn matches(pattern: &str, path: &str) -> bool {
 }
 
 fn segments(pattern: &[&str], path: &[&str]) -> bool {
-    // Where the last `**` stands in both, and where its next try begins.
+    // The positions of the last `**` in both, and of its next try.
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while let Some(name) = path.get(t) {
@@ -45,7 +45,7 @@ fn one(part: &str, name: &str) -> bool {
     if part.contains(['*', '?', '[']) { glob(part, name) } else { part == name }
 }
 
-/// The path before the first glob in it.
+/// The part of the path before its first glob.
 pub fn literal(pattern: &str) -> String {
     let names: Vec<&str> = pattern.split('/').take_while(|name| !name.contains(['*', '?', '['])).collect();
     let literal = names.join("/");

@@ -1,4 +1,4 @@
-//! Whom a session may write to, by its mode. A session without a mode is held to its tier alone.
+//! Recipients that a session may write to, by its mode. For a session without a mode, only its tier applies.
 
 use super::tier::describe;
 use crate::model::action::{ActionKind, Target};
@@ -14,7 +14,7 @@ pub fn objections(actions: &[ResolvedAction], policy: &Policy, mode: Option<Mode
     for action in actions.iter().filter(|action| action.action.kind == ActionKind::Notification) {
         let text = match policy.modes.of(mode) {
             Audience::Anyone => None,
-            Audience::Nobody => Some(nobody(action, mode)),
+            Audience::Nobody => Some(no_recipients(action, mode)),
             Audience::Contacts => contacts_only(action, &policy.contacts, mode),
         };
         let reason = text.map(|text| Reason { rule: "mode", text });
@@ -23,15 +23,15 @@ pub fn objections(actions: &[ResolvedAction], policy: &Policy, mode: Option<Mode
     reasons
 }
 
-fn nobody(action: &ResolvedAction, mode: Mode) -> String {
+fn no_recipients(action: &ResolvedAction, mode: Mode) -> String {
     format!(
-        "In {} mode no command writes to people: not {}. opsctl itself tells the operators of budgets, of failures and of what stays unhealthy; say the rest in your report and on event lines.",
+        "In {} mode, commands may not send messages: {} is denied. opsctl itself notifies the operators of used-up budgets, failures and unhealthy services; put everything else in your report and on event lines.",
         mode.as_str(),
         describe(action)
     )
 }
 
-/// The objection to the first recipient that is not to be sent to.
+/// The objection to the first recipient that is not allowed.
 fn contacts_only(action: &ResolvedAction, contacts: &[Contact], mode: Mode) -> Option<String> {
     let unread = [Recipient::Unread("the command cannot be read")];
     let recipients = match &action.action.target {
@@ -43,9 +43,9 @@ fn contacts_only(action: &ResolvedAction, contacts: &[Contact], mode: Mode) -> O
     recipients.iter().find_map(|recipient| {
         let name = match recipient {
             Recipient::Operators => return None,
-            Recipient::Unread(why) => return Some(untold(mode, &what, why)),
+            Recipient::Unread(why) => return Some(undetermined(mode, &what, why)),
             Recipient::Written(name) if action.host.is_some() && !name.contains(['@', ':']) => {
-                return Some(untold(mode, &what, "a name means somebody else on another host"));
+                return Some(undetermined(mode, &what, "a name can mean another recipient on another host"));
             }
             Recipient::Written(name) => shown(name),
             Recipient::Variable(name) => format!("${name}"),
@@ -56,23 +56,23 @@ fn contacts_only(action: &ResolvedAction, contacts: &[Contact], mode: Mode) -> O
         }
         Some(match of_theirs().find(|contact| contact.draft) {
             Some(contact) => format!(
-                "{} is written to as a draft only (`claude_draft`): not {what}. Write the message to a file in the results folder (CLAUDEOPS_RESULTS_DIR) and say so in your report; a person sends it.",
+                "Only drafts may be written to {} (`claude_draft`): {what} is denied. Write the message to a file in the results folder (CLAUDEOPS_RESULTS_DIR) and mention it in your report; an operator sends it.",
                 contact.name
             ),
             None => format!(
-                "In {mode} mode messages go only to contacts of hosts.yaml that are tagged `claude_direct`, and `{name}` is none: not {what}. Leave the text in your report for a person to send."
+                "In {mode} mode, messages may only go to contacts of hosts.yaml with the tag `claude_direct`, and `{name}` is not one: {what} is denied. Put the text in your report for an operator to send."
             ),
         })
     })
 }
 
-fn untold(mode: &str, what: &str, why: &str) -> String {
+fn undetermined(mode: &str, what: &str, why: &str) -> String {
     format!(
-        "In {mode} mode messages go only to contacts of hosts.yaml that are tagged `claude_direct`, and who gets {what} cannot be told: {why}. Write the address into the command, or the `$VARIABLE` that a contact lists."
+        "In {mode} mode, messages may only go to contacts of hosts.yaml with the tag `claude_direct`, and the recipients of {what} cannot be determined: {why}. Write the address in the command, or the `$VARIABLE` that a contact lists."
     )
 }
 
-/// An address without what may be a secret in it.
+/// The address without parts that may be secret.
 fn shown(address: &str) -> String {
     let plain =
         |text: &str| text.chars().filter(|c| !c.is_control() && *c != '`').take(128).collect::<String>();

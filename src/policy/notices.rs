@@ -1,4 +1,4 @@
-//! The words of what an operator is to hear, and when the same is told again.
+//! The texts of notifications to the operators, and their quiet periods.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
@@ -8,26 +8,26 @@ use crate::model::notice::{Body, Notice};
 use crate::model::policy::{Budget, Policy, Tier};
 use crate::policy::budget::{Fit, fit};
 
-/// The model that cannot be asked stays so for a while, session after session.
+/// The quiet period after a failed request to the model: such a failure often affects several sessions.
 const API_QUIET: TimeDelta = TimeDelta::hours(4);
 
-/// A broken ledger fails at each action until somebody mends it.
+/// The quiet period after a failure of the guard: a broken ledger fails at each action until an operator fixes it.
 const GUARD_QUIET: TimeDelta = TimeDelta::hours(1);
 
-/// A budget that has nothing left.
+/// A used-up budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exhausted {
-    /// Whose.
+    /// The budget.
     pub key: BudgetKey,
     /// The limit.
     pub budget: Budget,
-    /// How much counts now.
+    /// The number of actions that count now.
     pub used: usize,
     /// When the next action fits; `None`: never, the limit is 0.
     pub next: Option<DateTime<Utc>>,
 }
 
-/// The budgets that these actions draw on and that have nothing left, each once.
+/// The used-up budgets among those that these actions draw on, each once.
 pub fn exhausted(
     wanted: &[Reservation],
     snapshot: &Snapshot,
@@ -51,7 +51,7 @@ pub fn exhausted(
     found
 }
 
-/// The agent wanted more than a budget has left. Told once until the budget has a place again.
+/// The notice of a used-up budget. It is not repeated until the budget has a free place again.
 pub fn budget_exhausted(
     exhausted: &Exhausted,
     denied: &str,
@@ -62,14 +62,14 @@ pub fn budget_exhausted(
     let Exhausted { key: BudgetKey { service, kind }, budget, used, next } = exhausted;
     let Budget { limit, window } = budget;
     let next_allowed = next.map_or_else(
-        || "None is ever allowed.".to_owned(),
+        || "The limit is 0: no action is allowed.".to_owned(),
         |next| format!("The next one is allowed at {}.", time(next)),
     );
     let mut body = format!(
         "**{service}** has used up its budget: {used}/{limit} {kind}s in last {window}. {next_allowed}\n\n- denied: `{denied}`\n"
     );
     body += &origin(session, tier);
-    body += &format!("\nIf {service} is not well, it needs a person: the agent may not go on.");
+    body += &format!("\nIf {service} is unhealthy, an operator has to act: the agent may not continue.");
     Notice {
         key: format!("budget/{kind}/{service}"),
         quiet_until: Some(next.unwrap_or(now + window.delta())),
@@ -80,7 +80,7 @@ pub fn budget_exhausted(
     }
 }
 
-/// The guard could not do its work.
+/// The notice of a failure of the guard.
 pub fn guard_failed(message: &str, session: Option<&str>, now: DateTime<Utc>) -> Notice {
     Notice {
         key: "guard".to_owned(),
@@ -92,7 +92,7 @@ pub fn guard_failed(message: &str, session: Option<&str>, now: DateTime<Utc>) ->
     }
 }
 
-/// A session was let go although services that it acted on are unhealthy.
+/// The notice of a session that ended while services that it acted on are unhealthy.
 pub fn verification_given_up(
     failed: &[(&str, Vec<String>)],
     attempts: u32,
@@ -121,7 +121,7 @@ pub fn verification_given_up(
     }
 }
 
-/// What a turn's end without an answer of the model means to an operator.
+/// The notice of a turn that ended because a request to the model failed.
 pub fn api_failed(
     error: &str,
     message: &str,
@@ -131,7 +131,7 @@ pub fn api_failed(
 ) -> Notice {
     let said = if message.is_empty() { String::new() } else { format!("> {message}\n\n") };
     let body = format!(
-        "The agent stopped: the model could not be asked (`{error}`).\n\n{said}{}\n{}",
+        "The agent stopped: a request to the model failed (`{error}`).\n\n{said}{}\n{}",
         origin(session, tier),
         remedy(error)
     );
@@ -145,7 +145,7 @@ pub fn api_failed(
     }
 }
 
-/// What passes by itself is a warning; the rest waits for a person.
+/// The level of a failed request: `warning` for temporary errors, `critical` for errors that need an operator.
 pub fn api_level(error: &str) -> Level {
     match error {
         "rate_limit" | "overloaded" | "server_error" | "max_output_tokens" => Level::Warning,
@@ -155,16 +155,16 @@ pub fn api_level(error: &str) -> Level {
 
 fn remedy(error: &str) -> &'static str {
     match error {
-        "rate_limit" => "It passes when the limit is reset; sessions begin as planned.",
-        "overloaded" | "server_error" => "It usually passes; sessions begin as planned.",
+        "rate_limit" => "It ends when the limit is reset; further sessions start as scheduled.",
+        "overloaded" | "server_error" => "It is usually temporary; further sessions start as scheduled.",
         "authentication_failed" | "cloud_credential_error" | "oauth_org_not_allowed" => {
-            "Until the credentials are mended no session can do anything."
+            "No session can run until the credentials are fixed."
         }
         "billing_error" | "account_on_hold" | "verification_required" => {
-            "Until the account is in order no session can do anything."
+            "No session can run until the account is in order."
         }
         "model_not_found" => "Check the model of this tier in hosts.yaml.",
-        _ => "Look at the session's log.",
+        _ => "Check the session's log.",
     }
 }
 

@@ -1,14 +1,14 @@
-//! Patterns of commands: a line of words that a command's own words are held against.
+//! Patterns of commands: lines of words that are matched against the words of a command.
 //!
-//! The first word is the program, without its folder. Then, in order, the words that are no options:
+//! The first word is the program, without its folder. Then, in order, the words that are not options:
 //!
-//! | written | stands for |
+//! | pattern | matches |
 //! |---|---|
 //! | `word`, `a\|b`, `mkfs.*` | a word, one of several, a glob (`*`, `?`, `[a-z]`) |
 //! | `...` | any number of words |
 //! | `$` | no further word; without it, more may follow |
 //! | `-f\|--force` | one of these options, at any position |
-//! | `-X\|--method=PUT\|POST` | such an option with one of these values |
+//! | `-X\|--method=PUT\|POST` | one of these options with one of these values |
 //! | `!--dry-run` | none of these options |
 //! | `{data}` `{contents}` `{folder}` `{device}` `{pids}` `{unknown}` | a word of that kind: see [`Kind`] |
 //! | `{sql}` | SQL that destroys, in any word or on standard input |
@@ -24,20 +24,20 @@ use crate::shell::glob;
 
 use super::sql;
 
-/// Words that are known by what they are, not by how they are written.
+/// Kinds of words that are matched by meaning, not by text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A folder with data, or one that holds such folders.
+    /// A data folder, or a folder that contains data folders.
     Data,
-    /// All that is in such a folder: `/srv/media/*`.
+    /// All files of a data folder: `/srv/media/*`.
     Contents,
-    /// Such a folder as a whole, and no file in it.
+    /// A data folder itself, without files in it.
     Folder,
     /// A disk.
     Device,
-    /// Process numbers that another program has looked up.
+    /// Process ids that another program has searched for.
     Pids,
-    /// A word that only the run knows.
+    /// A word that is only known at run time.
     Unknown,
     /// Code that removes such a folder.
     Code,
@@ -46,10 +46,10 @@ pub enum Kind {
 /// What patterns say of SQL and code, wherever it stands.
 const STATEMENTS: [&str; 3] = ["{sql}", "{accounts}", "{code}"];
 
-/// A pattern, ready to be held against commands.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern<'a> {
-    /// Names of the program; empty where the pattern begins behind it.
+    /// Names of the program; empty if the pattern begins after it.
     program: &'a str,
     words: Vec<Token<'a>>,
     conditions: Vec<Condition<'a>>,
@@ -72,9 +72,9 @@ enum Condition<'a> {
     Lacks {
         names: &'a str,
     },
-    /// SQL that destroys.
+    /// SQL that deletes data.
     Sql,
-    /// SQL that changes accounts.
+    /// SQL that changes accounts or rights.
     Accounts,
     /// Code that removes data.
     Code,
@@ -87,12 +87,12 @@ pub struct Found {
     pub evidence: String,
 }
 
-/// True when a pattern with this text is about this program. Parses nothing: most commands match no rule.
+/// Whether a pattern with this text applies to this program. Does not parse the pattern: most commands match no rule.
 pub fn concerns(pattern: &str, program: &str) -> bool {
     pattern.split(' ').next().is_some_and(|first| one_of(first, program))
 }
 
-/// True when one of the alternatives matches.
+/// Whether one of the alternatives matches.
 fn one_of(alternatives: &str, text: &str) -> bool {
     alternatives.split('|').any(
         |one| {
@@ -122,7 +122,7 @@ pub enum PatternError {
 }
 
 impl<'a> Pattern<'a> {
-    /// Reads a pattern.
+    /// Parses a pattern.
     pub fn parse(text: &'a str) -> Result<Self, PatternError> {
         let mut tokens = text.split_whitespace();
         let program = tokens.next().ok_or(PatternError::Empty)?;
@@ -132,7 +132,7 @@ impl<'a> Pattern<'a> {
         Self::words_of(program, tokens)
     }
 
-    /// Reads the pattern of the words behind a program.
+    /// Parses a pattern of the words after a program.
     pub fn behind_program(text: &'a str) -> Result<Self, PatternError> {
         Self::words_of("", text.split_whitespace())
     }
@@ -178,7 +178,7 @@ impl<'a> Pattern<'a> {
         Ok(pattern)
     }
 
-    /// Compares a command with the pattern. `is` tells what kind a word is of.
+    /// Matches a command. `is` states whether a word is of a kind.
     pub fn find(
         &self,
         command: &Command,
@@ -193,7 +193,7 @@ impl<'a> Pattern<'a> {
         self.find_behind(command, Behind { name, start: 1, values: &values }, is)
     }
 
-    /// Compares the words of a command behind its program with the pattern.
+    /// Matches the words of a command after its program.
     pub fn find_behind(
         &self,
         command: &Command,
@@ -230,18 +230,18 @@ impl<'a> Pattern<'a> {
     }
 }
 
-/// Where the words begin that a pattern is about.
+/// The start of the words that a pattern applies to.
 #[derive(Debug, Clone, Copy)]
 pub struct Behind<'a> {
     /// The program as denials name it: `docker compose`.
     pub name: &'a str,
-    /// Index of the first word behind the program.
+    /// The index of the first word after the program.
     pub start: usize,
-    /// Options that take a value; none: not known.
+    /// Options that take a value; empty if they are not known.
     pub values: &'a [Options],
 }
 
-/// The options of a program that take a value, and of those that it hands its words to; empty where they are not known.
+/// The options that take a value, of a program and of the program that gets its words; empty if they are not known.
 pub fn values(program: &Program, catalogue: Catalogue) -> Vec<Options> {
     let next = program.verbs.iter().filter_map(|verb| verb.form.then);
     let next = next.filter_map(|key| catalogue.find(key)).filter_map(|program| program.value);
@@ -267,7 +267,7 @@ fn kind(written: &str) -> Option<Kind> {
     })
 }
 
-/// What SQL in a word or on standard input does.
+/// The kind of the SQL in a word or on standard input.
 fn stated(command: &Command, says: fn(&str) -> Option<&'static str>) -> Option<&'static str> {
     let words = command.words.iter().skip(1).map(|word| word.text.as_str()).map(|text| {
         // `--command=SQL` and `-cSQL`.
@@ -280,29 +280,29 @@ fn stated(command: &Command, says: fn(&str) -> Option<&'static str>) -> Option<&
     words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str())).find_map(says)
 }
 
-/// A way through the words of a command, tried from the left.
+/// A backtracking search through the words of a command.
 struct Search<'s, 'a> {
     pattern: &'s Pattern<'a>,
     command: &'s Command,
     texts: &'s [&'s str],
     valued: Option<&'s [Options]>,
     is: &'s dyn Fn(Kind, &Word) -> bool,
-    /// Where `--` stands: what follows are no options.
+    /// The index of `--`; no options follow it.
     dashes: Option<usize>,
 }
 
-/// A token that waits for the word at an index, and how the search came there.
+/// A token to be matched at an index, and the path of the search.
 #[derive(Clone)]
 struct Step {
     token: usize,
     at: usize,
     before: Option<usize>,
-    /// The word that was matched on the way, as it may be shown.
+    /// The word that was matched last, as it may be shown.
     matched: Option<String>,
 }
 
 impl Search<'_, '_> {
-    /// The words that match, in order. Each token is tried on each word once, so that the work is bounded.
+    /// The matching words, in order. Each token is tried on each word once, so that the work is bounded.
     fn run(&self, start: usize) -> Option<Vec<String>> {
         let width = self.texts.len().max(start) + 3;
         let mut seen = vec![false; (self.pattern.words.len() + 1) * width];
@@ -317,7 +317,7 @@ impl Search<'_, '_> {
                 Some(seen) if !*seen => *seen = true,
                 _ => continue,
             }
-            // The last one is tried first.
+            // The last candidate is tried first.
             for (token, at, matched) in self.steps(token, at).into_iter().rev() {
                 left.push(steps.len());
                 steps.push(Step { token, at, before: Some(index), matched });
@@ -335,7 +335,7 @@ impl Search<'_, '_> {
         words
     }
 
-    /// Where the search may go on, the likeliest first.
+    /// The next steps of the search, the likeliest first.
     fn steps(&self, token: usize, at: usize) -> Vec<(usize, usize, Option<String>)> {
         let Some(wanted) = self.pattern.words.get(token) else { return vec![] };
         let Some(text) = self.texts.get(at).copied() else {
@@ -349,7 +349,7 @@ impl Search<'_, '_> {
                     vec![(token, at + 2, None)]
                 }
                 Some(_) => vec![next],
-                // Where it is not known whether an option takes a value, both readings are tried.
+                // If it is not known whether an option takes a value, both readings are tried.
                 None => vec![next, (token, at + 2, None)],
             };
         }
@@ -363,7 +363,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The word as it may be shown, when one of the alternatives matches it.
+    /// The word as it may be shown, if one of the alternatives matches it.
     fn matching(&self, alternatives: &str, at: usize, text: &str) -> Option<String> {
         let word = self.command.words.get(at)?;
         alternatives.split('|').find_map(|one| {
@@ -376,14 +376,14 @@ impl Search<'_, '_> {
     }
 }
 
-/// A matched word; one that may hold a password is shown as the pattern has it.
+/// A matched word; for a word that may contain a password, the text of the pattern.
 fn shown(pattern: &str, text: &str) -> String {
     let plain =
         !text.contains("://") && !text.contains('@') && text.len() <= 120 && !text.contains(char::is_control);
     if plain { text.to_owned() } else { pattern.to_owned() }
 }
 
-/// The option as it was written, when one of the names is among the words and has one of the values.
+/// The option as it was written, if one of the names is among the words and has one of the values.
 fn has(texts: &[&str], names: &str, value: Option<&str>, valued: Option<&[Options]>) -> Option<String> {
     let flat: Vec<&str> = valued.into_iter().flatten().flat_map(|options| options.iter().copied()).collect();
     for (index, text) in texts.iter().enumerate().skip(1).take_while(|(_, text)| **text != "--") {
@@ -406,13 +406,13 @@ fn has(texts: &[&str], names: &str, value: Option<&str>, valued: Option<&[Option
     None
 }
 
-/// What follows the option in the same word, when the word is or holds this option: `-rf`, `--force=x`. Empty
-/// where nothing does.
+/// The rest of the word after the option (`-rf`, `--force=x`), which may be empty; `None` if the word does not contain
+/// the option.
 fn given<'t>(text: &'t str, name: &str, valued: &[&str]) -> Option<&'t str> {
     if let Some(long) = name.strip_prefix("--") {
         let (written, value) =
             text.strip_prefix("--").map(|word| word.split_once('=').unwrap_or((word, "")))?;
-        // Programs take the beginning of a long option for it.
+        // Programs accept abbreviated long options.
         return (written == long || (written.len() >= 3 && long.starts_with(written))).then_some(value);
     }
     if name.len() > 2 {
@@ -429,7 +429,7 @@ fn given<'t>(text: &'t str, name: &str, valued: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// True when none of the options is written out among the words.
+/// Whether none of the options is among the words, written in full.
 fn lacks(texts: &[&str], names: &str) -> bool {
     let before = texts.iter().skip(1).take_while(|text| **text != "--");
     !before.into_iter().any(|text| names.split('|').any(|name| name == *text))

@@ -1,5 +1,5 @@
-//! Layer 2: the beginnings of commands that a tier never runs. The client matches them as they are typed;
-//! what it cannot see (ssh, `bash -c`, options in between) is for the hook.
+//! Layer 2: command prefixes that are denied at a tier. The client matches them literally; the hook matches them inside
+//! ssh, `bash -c` and between options.
 
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::{Does, Form, Program, TargetKind};
@@ -35,7 +35,7 @@ pub fn denied(tier: &TierPolicy, catalogue: Catalogue) -> Vec<String> {
     prefixes
 }
 
-/// The ways to reach a program through another: `docker compose`.
+/// The prefixes that reach a program through another one: `docker compose`.
 fn by_other_programs(program: &'static Program, catalogue: Catalogue) -> impl Iterator<Item = String> {
     let verbs = catalogue.programs().flat_map(|outer| outer.verbs.iter().map(move |verb| (outer, verb)));
     verbs.filter(|(_, verb)| verb.form.then == Some(program.key)).flat_map(|(outer, verb)| {
@@ -46,7 +46,8 @@ fn by_other_programs(program: &'static Program, catalogue: Catalogue) -> impl It
     })
 }
 
-/// Whether a tier may not carry out an action. HTTP clients act by what they are given, not by how they begin.
+/// Whether the tier denies the actions of a form. HTTP clients are left out: their arguments determine the action, not
+/// their prefix.
 fn is_denied(does: &Does, tier: &TierPolicy) -> bool {
     let kind = ActionKind::of(does.verb);
     kind != ActionKind::Forbidden && does.to.kind != TargetKind::Requests && !tier.allow.contains(&kind)

@@ -1,4 +1,4 @@
-//! The event that an action leaves behind: its level and its words.
+//! The events of actions and verifications: levels and texts.
 
 use crate::model::action::{Action, ActionKind, Family, Verb};
 use crate::model::event::{Level, NewEvent, ToolResult};
@@ -7,7 +7,7 @@ use crate::model::verdict::ResolvedAction;
 /// The event of an action that has run.
 ///
 /// Levels follow Claude Ops: routine is `info`, a remediation `warning`, a failed one `critical`. Taking a
-/// compose service down is `critical` too: it stays down until somebody brings it up again.
+/// compose service down is `critical` too: it stays down until it is started again.
 pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
     let ResolvedAction { action, service, host } = action;
     let succeeded = *result == ToolResult::Succeeded;
@@ -27,7 +27,7 @@ pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
     NewEvent { level, service: service.clone(), message: one_line(&message) }
 }
 
-/// How the events of verifications begin: a service was found healthy, unhealthy, or was given up.
+/// The beginnings of the events of verifications: the service is healthy, unhealthy, or the attempts are used up.
 const HEALTHY: &str = "Verified healthy after remediation";
 const UNHEALTHY: &str = "Unhealthy after remediation";
 const GIVEN_UP: &str = "Needs human attention: still unhealthy";
@@ -49,7 +49,7 @@ pub fn verified(service: &str, healthy: Option<bool>) -> NewEvent {
     NewEvent { level: Level::Info, service: Some(service.to_owned()), message: message.to_owned() }
 }
 
-/// The event of a service that was found unhealthy, and the session sent on.
+/// The event of an unhealthy service, because of which the stop was blocked.
 pub fn unhealthy(service: &str, why: &[String], attempt: u32, limit: u32) -> NewEvent {
     let message = format!("{UNHEALTHY} (attempt {attempt} of {limit}): {}", why.join("; "));
     NewEvent { level: Level::Warning, service: Some(service.to_owned()), message: one_line(&message) }
@@ -61,25 +61,25 @@ pub fn given_up(service: &str, why: &[String], limit: u32) -> NewEvent {
     NewEvent { level: Level::Critical, service: Some(service.to_owned()), message: one_line(&message) }
 }
 
-/// What the agent is told that may not end its session yet.
+/// The reason for a blocked stop, which the agent reads.
 pub fn still_unhealthy(failed: &[(&str, Vec<String>)], attempt: u32, limit: u32) -> String {
     let mut text = format!("Verification failed (attempt {attempt} of {limit}).\n");
     for (service, why) in failed {
         text += &format!("{service} is not healthy after remediation:\n");
         text.extend(why.iter().map(|line| format!("- {line}\n")));
     }
-    text += "Find out why and repair it within your limits. If you cannot, say what you found and end: it is checked again.";
+    text += "Find the cause and repair it within your limits. If you cannot, state what you found and end your turn: the check runs again.";
     text
 }
 
-/// What a session in the background is told that would end without a word.
+/// The request for a report to a background session.
 pub fn missing(may_hand_over: bool) -> String {
-    let mut text = "This session runs in the background: nobody looks at it, and what is not reported is lost. Report before it \
-                    ends. Say what is healthy, what is not and what was done; what a person should know stands on a line of \
+    let mut text = "This session runs unattended in the background, and anything that you do not report is lost. Report before it \
+                    ends: state what is healthy, what is not and what was done. Write what an operator should know on a line of \
                     its own: `[EVENT:info] …`, `[EVENT:warning:SERVICE] …` or `[EVENT:critical:SERVICE] …`."
         .to_owned();
     if may_hand_over {
-        text += " What is left for the next tier goes into `opsctl handoff write`.";
+        text += " Hand remaining work over to the next tier with `opsctl handoff write`.";
     }
     text + " You are asked once."
 }
@@ -120,7 +120,7 @@ fn with_host(action: &Action, host: Option<&str>) -> String {
     }
 }
 
-/// What carries a message; people know the name that apprise's events have.
+/// The channel of a message; `Apprise` in events, as the dashboard expects.
 fn channel(action: &Action) -> &str {
     if matches!(action.evidence.as_str(), "apprise" | "opsctl") { "Apprise" } else { &action.evidence }
 }

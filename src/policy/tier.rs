@@ -1,4 +1,4 @@
-//! Who may do what: the rights of the tier that the session runs at.
+//! The limits of tiers: actions, command prefixes and effects.
 
 use super::effect::{PartEffect, Why};
 use super::pattern::{self, Pattern};
@@ -8,7 +8,7 @@ use crate::model::policy::{Policy, Tier};
 use crate::model::verdict::{Reason, ResolvedAction};
 use crate::shell::{Construct, Node, Script};
 
-/// The objection of the tier to an action, if it has one. `None` for a tier: no tier gate.
+/// The objection of the tier to an action. Without a tier, there is none.
 pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -> Option<Reason> {
     let tier = tier?;
     let kind = action.action.kind;
@@ -22,9 +22,10 @@ pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -
     })
 }
 
-/// The objection to a command that a tier never runs, wherever its options stand and through whatever it runs.
+/// The objection to a command with a prefix that is denied at the tier, with options at any position and inside any
+/// wrapper.
 ///
-/// `deny` holds the beginnings of commands for tiers 1, 2 and 3, written as the client's own flag takes them.
+/// `deny` contains the prefixes for tiers 1, 2 and 3, in the notation of the client's `--disallowedTools`.
 pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Reason> {
     let of = |tier: Tier| deny.get(usize::from(tier.number()) - 1).map(Vec::as_slice).unwrap_or_default();
     let (prefix, location) = prefix_of(script, of(tier))?;
@@ -32,11 +33,11 @@ pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Re
         .find(|tier| prefix_of(script, of(*tier)).is_none());
     Some(Reason {
         rule: "tier",
-        text: format!("Tier {} never runs `{prefix}`{location}. {}", tier.number(), way_out(higher)),
+        text: format!("Tier {} may not run `{prefix}`{location}. {}", tier.number(), way_out(higher)),
     })
 }
 
-/// The objections to parts of a command that do more to the world than the tier may.
+/// The objections to parts of a command whose effect the tier does not allow.
 ///
 /// `effects` states what commands of a tier may do where they carry out no action; actions are judged by their kind.
 pub fn effect_objections(
@@ -65,8 +66,8 @@ pub fn effect_objections(
     reasons
 }
 
-/// The part and its effect: "`kubectl apply`, on ie01 through ssh, changes something: …". Of the command only the program
-/// and its verb stand in it: it is recorded, and other words may be secrets.
+/// The part and its effect: "`kubectl apply`, on ie01 through ssh, changes something: …". Of the command, it only
+/// contains the program and its verb: the text is recorded, and other words may be secrets.
 pub fn in_words(part: &PartEffect) -> String {
     let form: String = part.form.chars().take(80).filter(|c| !c.is_control()).collect();
     let subject = if form.is_empty() { "a part of it".to_owned() } else { format!("`{form}`") };
@@ -82,12 +83,12 @@ pub fn instead(part: &PartEffect) -> String {
     part.instead.map(|command| format!("To look only, use `{command}`. ")).unwrap_or_default()
 }
 
-/// A hand-over in the command itself is how a tier passes on what it may not do.
+/// Whether the part writes a hand-over that the command itself contains, which every tier may do.
 pub fn is_handover(part: &PartEffect) -> bool {
     part.form == "opsctl handoff write" && part.whereabouts.is_empty() && !part.text.contains(" < ")
 }
 
-/// The prefix that some command begins with, and where that runs.
+/// The first matching prefix, and the host and wrappers of its command.
 fn prefix_of<'a>(script: &Script, prefixes: &'a [String]) -> Option<(&'a str, String)> {
     let mut found = None;
     if prefixes.is_empty() {
@@ -112,14 +113,14 @@ fn prefix_of<'a>(script: &Script, prefixes: &'a [String]) -> Option<(&'a str, St
     found
 }
 
-/// How to get done what a tier may not do.
+/// The advice of a denial: the tier that may run the command, or an operator.
 fn way_out(higher: Option<Tier>) -> String {
     match higher {
         Some(higher) => format!(
             "Tier {0} may: end this session with a handoff.json that says why, with \"recommended_tier\": {0}.",
             higher.number()
         ),
-        None => "No tier may: leave it to a person, and say in the report what is needed.".to_owned(),
+        None => "No tier may: leave it to an operator, and state in the report what is needed.".to_owned(),
     }
 }
 
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_tier_never_runs_is_found_through_wrappers_and_between_options() {
+    fn denied_prefixes_are_found_inside_wrappers_and_between_options() {
         let deny =
             [vec!["docker pull".to_owned(), "git push".to_owned()], vec!["git push".to_owned()], vec![]];
         let denied = |text: &str| {
@@ -163,10 +164,10 @@ mod tests {
         };
         assert_eq!(
             denied("ssh root@ie01 'docker --context x pull jellyfin'").unwrap(),
-            "Tier 1 never runs `docker pull`, on ie01 through ssh. Tier 2 may: end this session with a handoff.json that says why, with \"recommended_tier\": 2."
+            "Tier 1 may not run `docker pull`, on ie01 through ssh. Tier 2 may: end this session with a handoff.json that says why, with \"recommended_tier\": 2."
         );
         let reason = denied("bash -c 'git -C /repos/x push origin y'").unwrap();
-        assert!(reason.starts_with("Tier 1 never runs `git push`, through bash. Tier 3 may"), "{reason}");
+        assert!(reason.starts_with("Tier 1 may not run `git push`, through bash. Tier 3 may"), "{reason}");
         assert_eq!(denied("docker ps; echo docker pull x"), None);
     }
 }

@@ -1,18 +1,18 @@
-//! How full the window of a session's model is, and what the agent is told of it.
+//! Usage of the context window of a session's model, and the warnings about it.
 
 use crate::model::policy::Tier;
 use crate::model::thousands::grouped;
 
-/// The shares of a window, in percent, at which the agent is told.
+/// The levels of usage, in percent of a window, at which the agent is warned.
 pub const LEVELS: [u8; 4] = [60, 80, 90, 95];
 
-/// The window of a model that is not known, in tokens.
+/// The window of an unknown model, in tokens.
 pub const USUAL: u32 = 200_000;
 
-/// The window of the newer models, and of others where their name ends in `[1m]`.
+/// The window of newer models, and of models whose name ends in `[1m]`, in tokens.
 pub const LARGE: u32 = 1_000_000;
 
-/// What a session has used of its model's window.
+/// The usage of a context window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fullness {
     /// Tokens used.
@@ -22,19 +22,19 @@ pub struct Fullness {
 }
 
 impl Fullness {
-    /// In percent, rounded down.
+    /// The usage in percent, rounded down.
     pub fn percent(self) -> u64 {
         self.tokens.saturating_mul(100) / u64::from(self.window.max(1))
     }
 
-    /// The highest level that has been reached.
+    /// The highest level that is reached; `None` below the first.
     pub fn level(self) -> Option<u8> {
         LEVELS.into_iter().rev().find(|level| self.percent() >= u64::from(*level))
     }
 }
 
-/// The window of a model: what the operator states, else what is known of it. `tokens` that a session has used are proof
-/// of a window that is large enough.
+/// The window of a model, in tokens: the configured one, otherwise the built-in one. If a session has used many more
+/// `tokens`, its window must be larger.
 pub fn of_model(model: &str, stated: &[(String, u32)], tokens: u64) -> u32 {
     let named = stated.iter().filter(|(name, _)| model.starts_with(name.as_str()));
     if let Some((_, window)) = named.max_by_key(|(name, _)| name.len()) {
@@ -45,24 +45,24 @@ pub fn of_model(model: &str, stated: &[(String, u32)], tokens: u64) -> u32 {
     } else {
         USUAL
     };
-    // Some models may go beyond their window with their last answer, but not by much.
+    // The last answer of some models may exceed the window slightly.
     if tokens > u64::from(known) + u64::from(known) / 10 { LARGE.max(known) } else { known }
 }
 
-/// The version in a name of one of Anthropic's models, whoever serves it: `claude-opus-4-7`,
+/// The version in a name of one of Anthropic's models, of any provider: `claude-opus-4-7`,
 /// `eu.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-3-7-sonnet-20250219`.
 fn generation(model: &str) -> Option<(u32, u32)> {
     let (_, rest) = model.split_once("claude-")?;
     let mut words = rest.split(['-', '[', '@', ':', '.']).peekable();
-    // The family comes before the version, and in older names behind it.
+    // The family precedes the version; in older names, it follows it.
     words.next_if(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic()));
-    // A date is no version.
+    // A date is not a version.
     let number = |word: &str| word.parse().ok().filter(|number: &u32| *number < 1_000);
     let major = number(words.next()?)?;
     Some((major, words.next().and_then(number).unwrap_or(0)))
 }
 
-/// What the agent is told at a level, and what to do at this tier.
+/// The warning at a level, with the advice for this tier.
 pub fn warning(level: u8, fullness: Fullness, tier: Option<Tier>) -> String {
     let Fullness { tokens, window } = fullness;
     let used = format!(
@@ -84,12 +84,12 @@ pub fn warning(level: u8, fullness: Fullness, tier: Option<Tier>) -> String {
             "EMERGENCY: the next answers may be cut off. Write {hand_over}. If it is written already, or nothing is left, end the session. Do nothing else."
         ),
         90.. => format!(
-            "STOP the task now. Begin nothing new, read nothing more. Write {hand_over}; leave every service as it should be found, and end the session."
+            "STOP the task now. Do not start or read anything else. Write {hand_over}; leave every service in a working state, and end the session."
         ),
         80.. => format!(
             "If anything will be left to do, write {hand_over}. Write {way} now, while there is room for it, and then finish only what you have begun."
         ),
-        _ => "Read no more than you need: ask for parts of files and for the last lines of logs. What you found out so far belongs in a few lines of your text.".to_owned(),
+        _ => "Read no more than you need: ask for parts of files and for the last lines of logs. Summarise what you have found so far in a few lines of your text.".to_owned(),
     };
     format!("{used} {advice}")
 }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_operator_states_wins_the_longest_name_first() {
+    fn a_configured_window_wins_with_the_longest_prefix() {
         let stated = [
             ("local".to_owned(), 32_768),
             ("local-large".to_owned(), 131_072),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_used_more_than_the_window_has_a_larger_one() {
+    fn a_session_over_its_window_has_a_larger_window() {
         assert_eq!(of_model("claude-sonnet-4-5", &[], 205_000), USUAL);
         assert_eq!(of_model("claude-sonnet-4-5", &[], 220_001), LARGE);
         assert_eq!(of_model("claude-opus-5", &[], 2_000_000), LARGE);
@@ -171,7 +171,7 @@ mod tests {
             "{one}"
         );
         assert!(one.contains("handoff.json") && one.contains("`opsctl handoff write`"), "{one}");
-        // Above tier 3 there is nobody to hand over to.
+        // Tier 3 has no tier to hand over to.
         let three = told(80, 170_000, Some(Tier::Full));
         assert!(!three.contains("handoff") && three.contains("[EVENT:warning:SERVICE]"), "{three}");
         assert!(told(60, 120_000, None).contains("Read no more than you need"));

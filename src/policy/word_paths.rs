@@ -1,15 +1,15 @@
-//! Which file a word of a command means.
+//! The files that a word of a command refers to.
 
 use crate::path::fold;
 use crate::shell::{Command, Word};
 
-/// What is known of the machine where the agent runs. The rules ask; they open nothing themselves.
+/// The agent's machine: variables, links and globs. The rules query it and open nothing themselves.
 pub trait LocalMachine {
-    /// A variable of the agent's shell.
+    /// The value of a variable of the agent's shell.
     fn variable(&self, name: &str) -> Option<String>;
-    /// The path with links and `..` resolved as far as it exists; `None` when nothing of it can be looked at.
+    /// The path with links and `..` resolved as far as it exists; `None` if it cannot be resolved.
     fn canonical(&self, path: &str) -> Option<String>;
-    /// The files that a glob means now; `None` when there are more than can be looked at.
+    /// The files that a glob matches now; `None` if there are too many.
     fn expand(&self, glob: &str) -> Option<Vec<String>>;
     /// The files below a folder, as far as they can be looked at; `None` when nothing of it can.
     fn below(&self, folder: &str, deep: bool) -> Option<Vec<String>>;
@@ -17,7 +17,7 @@ pub trait LocalMachine {
     fn is_folder(&self, path: &str) -> bool;
 }
 
-/// A machine of which nothing is known, such as a remote one.
+/// An unknown machine, such as a remote one.
 #[derive(Debug, Clone, Copy)]
 pub struct UnknownMachine;
 
@@ -43,23 +43,23 @@ impl LocalMachine for UnknownMachine {
     }
 }
 
-/// The files that a word may mean.
+/// The files that a word may refer to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WordPaths {
-    /// Absolute paths: as it is written, and with links resolved.
+    /// Absolute paths: as written, and with links resolved.
     pub paths: Vec<String>,
-    /// The end of a path of which the beginning is not known, from a `/` on.
+    /// The end of a path with an unknown beginning, from a `/` on.
     pub end: Option<String>,
-    /// It is a glob that means more files than can be looked at.
+    /// The word is a glob that matches too many files.
     pub too_many: bool,
 }
 
-/// The files that a word of a command may mean.
+/// Resolves a word of a command.
 pub fn word_paths(word: &Word, command: &Command, machine: &dyn LocalMachine) -> WordPaths {
     text_paths(&word.text, word.unknown.is_some(), command, machine)
 }
 
-/// The same for a text, some of which may not be known.
+/// Resolves `text`; unknown parts match any path.
 pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn LocalMachine) -> WordPaths {
     let remote = command.host().is_some();
     let text = text.strip_prefix("file://").unwrap_or(text);
@@ -75,7 +75,7 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
     let path = match (text.starts_with('/') || (remote && text.starts_with('~')), cwd) {
         (true, _) => text,
         (false, Some(cwd)) => format!("{cwd}/{text}"),
-        // Somewhere below a folder that is not known.
+        // A path below an unknown folder.
         (false, None) => return WordPaths { end: Some(normal(&format!("/{text}"))), ..WordPaths::default() },
     };
     let mut paths = vec![normal(&path)];
@@ -90,14 +90,14 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
             let real = paths.get(at).and_then(|path| machine.canonical(path));
             paths.extend(real);
         }
-        // `..` after a link leads elsewhere than its text says.
+        // `..` after a link leads to another folder than the text suggests.
         paths.extend(path.contains("..").then(|| machine.canonical(&path)).flatten());
         paths.dedup();
     }
     WordPaths { paths, end: None, too_many: false }
 }
 
-/// The text with `~` and variables that are known filled in, and whether all of them were.
+/// The text with `~` and known variables expanded, and whether all of them were known.
 fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachine) -> (String, bool) {
     let home = || if remote { Some("~".to_owned()) } else { machine.variable("HOME") };
     let value = |name: &str| match name {
@@ -123,7 +123,7 @@ fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachin
         let (name, tail) = match after.strip_prefix('{') {
             Some(inside) => {
                 let (body, tail) = inside.split_once('}').unwrap_or((inside, ""));
-                // `${HOME:?}` and `${HOME:-x}` are HOME wherever it is set.
+                // `${HOME:?}` and `${HOME:-x}` are HOME if it is set.
                 (body.split(|c| !is_name(c)).next().unwrap_or_default(), tail)
             }
             None => after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len())),
@@ -136,7 +136,7 @@ fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachin
         } else {
             whole = false;
             out.push('\u{1}');
-            // Of `$(…)` nothing is known up to its last bracket.
+            // `$(…)` is unknown up to its closing bracket.
             rest = after.rfind([')', '`']).map_or(tail, |end| after.get(end + 1..).unwrap_or_default());
         }
     }
@@ -144,7 +144,7 @@ fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachin
     (out, whole)
 }
 
-/// What follows the last stretch that is not known, from a `/` on.
+/// The text after the last unknown part, from a `/` on.
 fn known_end(text: &str) -> Option<String> {
     let end = text.rsplit('\u{1}').next().unwrap_or_default();
     let slash = end.find('/')?;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_means_a_path_however_it_is_written() {
+    fn a_word_resolves_to_a_path_in_every_notation() {
         for (text, expected) in [
             ("x", vec!["/app/x"]),
             ("./a/../x", vec!["/app/x"]),

@@ -94,7 +94,10 @@ mod tests {
         assert!(three.contains("may carry out: restarts, redeployments,"), "{three}");
         assert!(one.contains("\"recommended_tier\": 2,") && one.contains("is 2 or 3;"), "{one}");
         assert!(two.contains("\"recommended_tier\": 3,") && two.contains("is 3;"), "{two}");
-        assert!(!three.contains("opsctl handoff write") && three.contains("no tier above"), "{three}");
+        assert!(
+            !three.contains("opsctl handoff write") && three.contains("There is no higher tier"),
+            "{three}"
+        );
     }
 
     #[test]

@@ -24,13 +24,13 @@ pub struct Environment {
     pub results_dir: PathBuf,
     /// `CLAUDEOPS_TIER`: the tier of this session; without it, no tier gate.
     pub tier: Option<Tier>,
-    /// `CLAUDE_SESSION_MODE`: the mode of this session; without it, only its tier decides whom it may message.
+    /// `CLAUDE_SESSION_MODE`: the mode of this session; without it, only its tier limits messages.
     pub mode: Option<Mode>,
     /// `CLAUDEOPS_APPRISE_URLS`: where notifications go.
     pub apprise_urls: Option<String>,
     /// `CLAUDEOPS_APPRISE_CONFIG`: a configuration file of apprise; used if there are no URLs.
     pub apprise_config: Option<PathBuf>,
-    /// `CLAUDEOPS_DRY_RUN`: whatever is not proved to only read is denied.
+    /// `CLAUDEOPS_DRY_RUN`: commands that are not proved to only read are denied.
     pub dry_run: bool,
     /// `CLAUDE_SESSION_ID`: the session's id, set by the program that started it.
     pub session: Option<String>,
@@ -38,7 +38,7 @@ pub struct Environment {
     pub role: Option<String>,
     /// `CLAUDE_CODE_SESSION_ID`: the client's id of the session in whose shell this process runs.
     pub client_session: Option<String>,
-    /// `CLAUDE_PROJECT_DIR`: the folder whose `.claude` holds the rendered policy.
+    /// `CLAUDE_PROJECT_DIR`: the folder whose `.claude` contains the rendered policy.
     pub project_dir: PathBuf,
     /// When the environment was read: the start of this process's work.
     pub started: Instant,

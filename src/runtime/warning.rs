@@ -29,7 +29,7 @@ pub enum Warning {
     #[error(transparent)]
     Command(#[from] Complaint),
 
-    #[error("{}: {error}; render it anew with `opsctl render`", path.display())]
+    #[error("{}: {error}; render it again with `opsctl render`", path.display())]
     CompiledPolicy { path: PathBuf, error: CompiledError },
     #[error("{} cannot be read ({error})", path.display())]
     UnreadablePolicy { path: PathBuf, error: io::Error },
@@ -42,7 +42,7 @@ pub enum Warning {
     CooldownFile(#[from] CooldownFileError),
     #[error(transparent)]
     CooldownEdit(#[from] EditError),
-    #[error("{error}; `{actions}` runs uncounted, since policy.on_failure is open")]
+    #[error("{error}; `{actions}` runs without being counted, because policy.on_failure is open")]
     RunsUncounted { error: LedgerError, actions: String },
     #[error("{error}; `{actions}` has run and is not recorded")]
     RanUnrecorded { error: LedgerError, actions: String },
@@ -77,7 +77,7 @@ pub enum Warning {
     UnrecordedSession(LedgerError),
     #[error("the prompt {} cannot be used ({error}); using the one in hosts.yaml", path.display())]
     Prompt { path: PathBuf, error: PromptError },
-    #[error("{} cannot be used ({error}); render it anew with `opsctl render`", path.display())]
+    #[error("{} cannot be used ({error}); render it again with `opsctl render`", path.display())]
     RenderedPrompt { path: PathBuf, error: PromptError },
 }
 

@@ -56,7 +56,7 @@ pub enum Ended {
     Asked,
 }
 
-/// Runs the child until it ends, and calls `hear` with every line.
+/// Runs the child until it ends, and passes every line to `hear`.
 pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<Ended> {
     // Before the start, so that no signal is lost.
     let mut asked =

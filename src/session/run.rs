@@ -201,7 +201,7 @@ impl Desk<'_> {
         let tier = self.session.tier.number();
         let (level, what) = match &outcome {
             Outcome::Completed => (None, "completed".to_owned()),
-            Outcome::Signalled => (None, "was ended: opsctl was asked to end".to_owned()),
+            Outcome::Signalled => (None, "was ended: opsctl received a signal to end".to_owned()),
             Outcome::TimedOut => {
                 (Some(Level::Warning), format!("was ended at its deadline of {}", self.session.deadline))
             }

@@ -1,4 +1,4 @@
-//! What of a command could not be read.
+//! Complaints: parts of a command that could not be read.
 
 use super::grammar::error::SyntaxError;
 

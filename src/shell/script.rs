@@ -7,7 +7,7 @@ use super::text::Word;
 use crate::catalogue::Catalogue;
 use crate::shell::Complaint;
 
-/// Words of a suspected command that are looked at.
+/// The maximum number of words of a suspected command that are read.
 const MOST_SUSPECTED: usize = 24;
 
 /// Everything that one text would run.
@@ -17,7 +17,7 @@ pub struct Script {
     pub nodes: Vec<Node>,
     /// What could not be read, one sentence each.
     pub complaints: Vec<Complaint>,
-    /// The programs that are known.
+    /// The known programs.
     pub catalogue: Catalogue,
 }
 
@@ -32,7 +32,7 @@ pub enum Node {
     Unread(Unread),
 }
 
-/// What a group of nodes stands for.
+/// The construct of a group of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Construct {
     /// `a | b`.
@@ -164,23 +164,23 @@ pub struct Unread {
     pub via: Arc<Vec<String>>,
     /// Working directory; `None` when it is unknown.
     pub cwd: Option<String>,
-    /// True where it may run any number of times.
+    /// True where it may run an unknown number of times.
     pub repeats: bool,
 }
 
-/// What is made of a suspected command.
+/// The judgement of a suspected command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Suspicion {
-    /// It is one: its words are not looked at again.
+    /// It is a command: its words are not searched again.
     Confirmed,
-    /// It is none.
+    /// It is not a command.
     Dropped,
-    /// Enough was found.
+    /// The search can end: enough was found.
     Enough,
 }
 
 impl Unread {
-    /// Shows every place of the text that begins with a program's name as the command that it may be.
+    /// Passes each position of the text with the name of a program to `see`, as a suspected command.
     pub fn suspect(&self, is_program: impl Fn(&str) -> bool, mut see: impl FnMut(Command) -> Suspicion) {
         let ends_command = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
         let between = |c: char| c.is_whitespace() || r#""',[]{}<>\"#.contains(c);
@@ -203,7 +203,7 @@ impl Unread {
         }
     }
 
-    /// A command of these words; a dollar sign means that a word is not known.
+    /// A command of these words; a word with a dollar sign is unknown.
     fn command(&self, words: &[&str]) -> Command {
         let word = |text: &&str| if text.contains('$') { Word::unknown(*text) } else { Word::literal(*text) };
         Command {

@@ -1,4 +1,4 @@
-//! `opsctl audit` and `stats`: what was decided, and how long it took.
+//! `opsctl audit` and `stats`: decisions, and durations of hooks.
 
 use serde_json::{Value, json};
 
@@ -29,14 +29,14 @@ fn incident() -> Sandbox {
 fn every_decision_is_there_with_its_actions_rule_and_budgets() {
     let sandbox = incident();
     let found = decisions(&sandbox, &[]);
-    let told: Vec<String> = found
+    let shown: Vec<String> = found
         .iter()
         .map(|it| {
             format!("{} {} {} {}", it["verdict"], it["rules"], it["actions"], it["budgets"]).replace('"', "")
         })
         .collect();
     assert_eq!(
-        told,
+        shown,
         [
             "deny [forbidden] docker restart $(docker ps) ",
             "allow [] gh pr create ",

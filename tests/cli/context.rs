@@ -1,4 +1,4 @@
-//! The files that a session is given at its start.
+//! The files in the context of a session.
 
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox, denied, passes};
 
-/// A project with these files, and this under `context:`.
+/// A project with these files, and this value of `context:`.
 fn project(context: &str, files: &[(&str, &str)]) -> Sandbox {
     guarded(Sandbox::new(), context, files)
 }
@@ -27,15 +27,15 @@ fn start(sandbox: &Sandbox) -> Run {
     run
 }
 
-/// The part with the files.
+/// The section of the context with the files.
 fn files(sandbox: &Sandbox) -> String {
-    let told = start(sandbox).stdout;
-    let at = told.find("=== Claude Ops Context Files").unwrap_or(told.len());
-    assert!(told[..at].contains("Cooldown State:"), "the state of things comes first: {told}");
-    told[at..].to_owned()
+    let output = start(sandbox).stdout;
+    let at = output.find("=== Claude Ops Context Files").unwrap_or(output.len());
+    assert!(output[..at].contains("Cooldown State:"), "the state of things comes first: {output}");
+    output[at..].to_owned()
 }
 
-/// The names of the files, in their order.
+/// The names of the files, in order.
 fn names(sandbox: &Sandbox) -> Vec<String> {
     let run = sandbox.opsctl(&["context", "--json"], b"");
     let json: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -43,13 +43,13 @@ fn names(sandbox: &Sandbox) -> Vec<String> {
 }
 
 fn not_included(sandbox: &Sandbox) -> Vec<String> {
-    let told = files(sandbox);
-    let lines = told.lines().skip_while(|line| *line != "Not included:").skip(1);
+    let output = files(sandbox);
+    let lines = output.lines().skip_while(|line| *line != "Not included:").skip(1);
     lines.take_while(|line| !line.is_empty()).map(|line| line.trim().to_owned()).collect()
 }
 
 #[test]
-fn a_session_is_given_the_files_of_everybody_of_its_tier_and_of_its_role_in_this_order() {
+fn a_session_gets_the_common_files_then_those_of_its_tier_and_role() {
     let context = "{files: [z.md, a.md], tiers: {2: [two.md], 3: [three.md]}, roles: {chief: {files: [last.md, a.md]}}}";
     let role = "---\nauto_include: [declared.md, z.md]\n---\nYou are the chief.\n";
     let texts: Vec<(&str, &str)> =
@@ -62,22 +62,22 @@ fn a_session_is_given_the_files_of_everybody_of_its_tier_and_of_its_role_in_this
     );
     let expected = ["z.md", "a.md", "two.md", ".claude/roles/chief.md", "declared.md", "last.md"];
     assert_eq!(names(&sandbox), expected);
-    let told = files(&sandbox);
+    let output = files(&sandbox);
     assert!(
-        told.contains("--- .claude/roles/chief.md ---\nYou are the chief.\n\n--- declared.md ---\n"),
-        "{told}"
+        output.contains("--- .claude/roles/chief.md ---\nYou are the chief.\n\n--- declared.md ---\n"),
+        "{output}"
     );
-    assert!(!told.contains("auto_include") && !told.contains("three.md"), "{told}");
+    assert!(!output.contains("auto_include") && !output.contains("three.md"), "{output}");
 }
 
 #[test]
-fn nothing_listed_is_nothing_told() {
+fn without_listed_files_the_context_has_no_file_section() {
     let sandbox = project("{}", &[("a.md", "text")]);
     assert!(!start(&sandbox).stdout.contains("Context Files"));
 }
 
 #[test]
-fn what_is_rendered_holds_without_hosts_yaml() {
+fn rendered_files_work_without_hosts_yaml() {
     let sandbox = project("{files: [\"docs/**/*.md\"]}", &[("docs/b.md", "B"), ("docs/deep/a.md", "A")]);
     assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
     std::fs::remove_file(sandbox.path("hosts.yaml")).unwrap();
@@ -98,24 +98,24 @@ fn variables_are_filled_in_and_one_that_is_not_set_is_named() {
         context,
         &[(".claude/roles/project.md", role)],
     );
-    let told = files(&sandbox);
-    assert!(told.contains("\nof the project at work\n"), "{told}");
-    assert_eq!(told.matches("of the project at work").count(), 1, "no file twice: {told}");
+    let output = files(&sandbox);
+    assert!(output.contains("\nof the project at work\n"), "{output}");
+    assert_eq!(output.matches("of the project at work").count(), 1, "no file twice: {output}");
     assert_eq!(
         not_included(&sandbox),
         [
             "${NOT_SET}/x.md: the variable NOT_SET is not set",
-            "${NOTES_TOKEN}/x: the variable NOTES_TOKEN may hold a secret, and no path is made of it",
+            "${NOTES_TOKEN}/x: the variable NOTES_TOKEN may contain a secret and is not expanded",
         ]
     );
-    assert!(!told.contains("hunter2"), "{told}");
-    // Where nobody says otherwise the project at work is the project.
+    assert!(!output.contains("hunter2"), "{output}");
+    // By default, `PROJECT_PATH` is the project.
     let sandbox = project(r#"{files: ["${PROJECT_PATH}/a.md"]}"#, &[("a.md", "here")]);
     assert_eq!(names(&sandbox), ["a.md"]);
 }
 
 #[test]
-fn what_cannot_be_given_is_named_with_the_reason_and_the_rest_is_given() {
+fn unusable_files_are_named_with_the_reason_and_the_others_are_included() {
     let list =
         "[missing.md, folder, binary, latin1, empty.md, pipe, /dev/zero, 'none/*.md', good.md, hidden.md]";
     let sandbox = project(
@@ -139,7 +139,7 @@ fn what_cannot_be_given_is_named_with_the_reason_and_the_rest_is_given() {
             "none/*.md: it matches no file",
         ]
     );
-    assert!(began.elapsed() < Duration::from_secs(20), "a pipe keeps nobody waiting");
+    assert!(began.elapsed() < Duration::from_secs(20), "a pipe does not block");
     assert_eq!(names(&sandbox), ["good.md", "hidden.md"]);
 }
 
@@ -154,7 +154,7 @@ fn a_file_that_may_not_be_read_is_named() {
 }
 
 #[test]
-fn secrets_are_given_to_nobody() {
+fn secret_files_are_not_included() {
     let context =
         "{files: ['*', '.env', keys/one.pem, link.md, '**/id_ed25519']}\npolicy: {secret: [keys/**]}";
     let files =
@@ -172,7 +172,7 @@ fn secrets_are_given_to_nobody() {
 }
 
 #[test]
-fn links_lead_nowhere_that_is_not_listed() {
+fn links_out_of_the_listed_folders_are_not_followed() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("x.md"), "from elsewhere").unwrap();
     let there = elsewhere.path().to_str().unwrap();
@@ -186,12 +186,12 @@ fn links_lead_nowhere_that_is_not_listed() {
     symlink("real.md", sandbox.path("inside.md")).unwrap();
     symlink(elsewhere.path(), sandbox.path("docs/way-out")).unwrap();
     symlink(sandbox.path("docs"), sandbox.path("docs/round")).unwrap();
-    let told = files(&sandbox);
+    let output = files(&sandbox);
     assert!(
-        told.contains("--- inside.md ---\nreally\n") && told.contains("--- docs/a.md ---\nA\n"),
-        "{told}"
+        output.contains("--- inside.md ---\nreally\n") && output.contains("--- docs/a.md ---\nA\n"),
+        "{output}"
     );
-    assert!(!told.contains("from elsewhere"), "{told}");
+    assert!(!output.contains("from elsewhere"), "{output}");
     let out = |name: &str| format!("{name}: it is outside the project; list the file itself in hosts.yaml");
     let expected = [out("out.md"), out(&format!("{there}/x.md"))];
     assert_eq!(not_included(&sandbox), expected);
@@ -204,13 +204,13 @@ fn links_lead_nowhere_that_is_not_listed() {
 fn a_role_is_a_name_and_never_a_path() {
     for role in ["../../etc/passwd", "/etc/passwd", "..", "a/b", "x\ny", "${HOME}", "*"] {
         let sandbox = guarded(Sandbox::new().with("CLAUDE_SESSION_ROLE", role), "{}", &[("b.md", "b")]);
-        let told = files(&sandbox);
+        let output = files(&sandbox);
         let shown = role.replace('\n', " ");
         let line = format!(
             "  the role `{shown}`: CLAUDE_SESSION_ROLE is a name of letters, digits, `.`, `_` and `-`\n"
         );
-        assert!(told.contains(&line), "{told}");
-        assert!(!told.contains("root:"), "{told}");
+        assert!(output.contains(&line), "{output}");
+        assert!(!output.contains("root:"), "{output}");
     }
     let long = "x".repeat(10_000);
     let sandbox = guarded(Sandbox::new().with("CLAUDE_SESSION_ROLE", &long), "{}", &[]);
@@ -223,16 +223,16 @@ fn a_role_file_may_be_missing_plain_or_broken() {
         let sandbox =
             guarded(Sandbox::new().with("CLAUDE_SESSION_ROLE", "chief"), "{files: [a.md]}", &[("a.md", "A")]);
         text.map(|text| sandbox.write(".claude/roles/chief.md", text));
-        let told = files(&sandbox);
-        assert!(told.contains("--- a.md ---\nA\n"), "what is not the role's is given anyhow: {told}");
-        (told, not_included(&sandbox))
+        let output = files(&sandbox);
+        assert!(output.contains("--- a.md ---\nA\n"), "files of other lists are included: {output}");
+        (output, not_included(&sandbox))
     };
     assert_eq!(of(None).1, [".claude/roles/chief.md: no such file"]);
-    let (told, complaints) = of(Some("# The chief\n"));
-    assert!(told.contains("--- .claude/roles/chief.md ---\n# The chief\n"), "{told}");
+    let (output, complaints) = of(Some("# The chief\n"));
+    assert!(output.contains("--- .claude/roles/chief.md ---\n# The chief\n"), "{output}");
     assert_eq!(complaints, [""; 0]);
-    let (told, complaints) = of(Some("---\nauto_include: [b.md\n---\n# The chief\n"));
-    assert!(told.contains("--- .claude/roles/chief.md ---\n# The chief\n"), "{told}");
+    let (output, complaints) = of(Some("---\nauto_include: [b.md\n---\n# The chief\n"));
+    assert!(output.contains("--- .claude/roles/chief.md ---\n# The chief\n"), "{output}");
     assert_eq!(complaints.len(), 1, "{complaints:?}");
     assert!(
         complaints[0].starts_with(".claude/roles/chief.md: its frontmatter cannot be read ("),
@@ -245,7 +245,7 @@ fn a_role_file_may_be_missing_plain_or_broken() {
 }
 
 #[test]
-fn what_does_not_fit_is_cut_and_said_where_to_read_on() {
+fn long_files_are_cut_and_the_context_names_where_to_read_on() {
     let big = "A line of the runbook.\n".repeat(4_000);
     let sandbox =
         project("{files: [big.md, small.md, 'many/*']}", &[("big.md", &big), ("small.md", "small")]);
@@ -258,32 +258,32 @@ fn what_does_not_fit_is_cut_and_said_where_to_read_on() {
         (0..500).map(|n| (format!("service-{n}"), json!({"restart_timestamps": times}))).collect();
     sandbox.write("cooldown.json", &json!({"services": services}).to_string());
     let run = start(&sandbox);
-    let told = &run.stdout;
-    assert!(told.contains("  service-0: 1/2 restarts (4h)"), "{told}");
-    assert!(told.contains("--- small.md ---\nsmall\n"), "{told}");
+    let output = &run.stdout;
+    assert!(output.contains("  service-0: 1/2 restarts (4h)"), "{output}");
+    assert!(output.contains("--- small.md ---\nsmall\n"), "{output}");
     assert!(
-        told.contains("--- big.md (the first ") && told.contains(" of 92000 bytes) ---\nA line"),
-        "{told}"
+        output.contains("--- big.md (the first ") && output.contains(" of 92000 bytes) ---\nA line"),
+        "{output}"
     );
     let project = sandbox.path("").canonicalize().unwrap();
     assert!(
-        told.contains(&format!("--- cut here; the rest: Read {}/big.md ---\n", project.display())),
-        "{told}"
+        output.contains(&format!("--- cut here; the rest: Read {}/big.md ---\n", project.display())),
+        "{output}"
     );
     assert!(
-        told.contains("\nNot shown because of the size limit; Read them when you need them:\n"),
-        "{told}"
+        output.contains("\nNot shown because of the size limit; Read them when you need them:\n"),
+        "{output}"
     );
     let counted =
-        told.lines().filter_map(|line| line.strip_prefix("  … and ")?.strip_suffix(" more")).next_back();
+        output.lines().filter_map(|line| line.strip_prefix("  … and ")?.strip_suffix(" more")).next_back();
     let counted: usize = counted.unwrap().parse().unwrap();
-    assert!(counted > 250, "{told}");
-    assert!(told.ends_with("=== End Context Files ===\n"), "{told}");
+    assert!(counted > 250, "{output}");
+    assert!(output.ends_with("=== End Context Files ===\n"), "{output}");
     // And so does the verb.
     let run = sandbox.opsctl(&["context"], b"");
     assert!(run.stdout.contains("big.md          92000 bytes  beginning\n"), "{}", run.stdout);
     assert!(run.stdout.contains("… and 102 more files\n"), "{}", run.stdout);
-    assert_eq!(sandbox.opsctl(&["context", "--text"], b"").stdout, *told);
+    assert_eq!(sandbox.opsctl(&["context", "--text"], b"").stdout, *output);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn the_verb_shows_what_any_session_would_get() {
 }
 
 #[test]
-fn the_agent_writes_no_role_file_wherever_it_lies() {
+fn the_agent_may_not_write_role_files_in_any_folder() {
     let context = "{role_folder: roles, roles: {chief: {file: desk/CHIEF.md}, far: {file: '${FAR}/x.md'}}}";
     let excepting = format!("{context}\npolicy: {{protect: ['!desk/CHIEF.md']}}");
     let write = |sandbox: &Sandbox, file: &str| {

@@ -1,17 +1,17 @@
-//! How full the context is: told once for each level, and where it can be of use.
+//! Context window warnings: one for each level, at the events where the agent can act on them.
 
 use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox, passes};
 
-/// An answer as the client records it, with so many tokens in the context.
+/// An answer in the client's record, with this number of tokens in the context.
 fn answer(model: &str, tokens: u64) -> String {
     json!({"type": "assistant", "isSidechain": false, "message": {"model": model, "content": [],
         "usage": {"input_tokens": 2, "cache_read_input_tokens": tokens - 10, "cache_creation_input_tokens": 3, "output_tokens": 5}}})
     .to_string()
 }
 
-/// The session has filled its context so far.
+/// Fills the context of the session up to this number of tokens.
 fn fill(sandbox: &Sandbox, tokens: u64) {
     let earlier = answer("claude-sonnet-4-5", 50_000);
     let result = json!({"type": "user", "message": {"content": "x".repeat(1000)}});
@@ -26,7 +26,7 @@ fn hook(sandbox: &Sandbox, event: &str, more: &Value) -> Run {
     sandbox.hook(event, &input)
 }
 
-/// The words that become context at this event; empty for none.
+/// The text that becomes context at this event; empty for none.
 fn told_at(sandbox: &Sandbox, event: &str, more: &Value) -> String {
     let run = hook(sandbox, event, more);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
@@ -48,14 +48,14 @@ fn after_tools(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn each_level_is_told_once() {
+fn each_level_is_reported_once() {
     let sandbox = Sandbox::new();
-    let mut told = Vec::new();
+    let mut shown = Vec::new();
     for percent in [10, 59, 60, 61, 79, 80, 85, 90, 94, 95, 99, 100] {
         fill(&sandbox, percent * 2_000);
         for _ in 0..2 {
             let words = after_tools(&sandbox);
-            told.extend(
+            shown.extend(
                 words
                     .split(':')
                     .next()
@@ -65,32 +65,37 @@ fn each_level_is_told_once() {
         }
     }
     let expected = [60, 80, 90, 95].map(|level| (level, format!("Context above {level}%")));
-    assert_eq!(told, expected);
+    assert_eq!(shown, expected);
     assert_eq!(sandbox.sql("SELECT session_id, context_level FROM session_reminders"), "s|95");
 }
 
 #[test]
-fn a_jump_is_told_as_the_highest_level_and_says_what_to_do() {
+fn a_jump_is_reported_as_the_highest_level_with_advice() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 100_000);
     assert_eq!(after_tools(&sandbox), "");
-    assert_eq!(sandbox.sql("SELECT count(*) FROM session_reminders"), "0", "without news nothing is told");
-    fill(&sandbox, 184_000);
-    let told = after_tools(&sandbox);
-    assert!(
-        told.starts_with("Context above 90%: 184,000 of 200,000 tokens (92%) of this session are used. STOP"),
-        "{told}"
+    assert_eq!(
+        sandbox.sql("SELECT count(*) FROM session_reminders"),
+        "0",
+        "nothing is recorded without a warning"
     );
-    assert!(told.contains("handoff.json") && told.contains("`opsctl handoff write`"), "{told}");
+    fill(&sandbox, 184_000);
+    let shown = after_tools(&sandbox);
+    assert!(
+        shown
+            .starts_with("Context above 90%: 184,000 of 200,000 tokens (92%) of this session are used. STOP"),
+        "{shown}"
+    );
+    assert!(shown.contains("handoff.json") && shown.contains("`opsctl handoff write`"), "{shown}");
     assert_eq!(after_tools(&sandbox), "");
 }
 
 #[test]
-fn a_prompt_hears_of_it_as_a_batch_of_tools_does_and_neither_twice() {
+fn a_prompt_and_a_batch_of_tools_each_report_a_level_once() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 130_000);
-    let told = told_at(&sandbox, "user-prompt-submit", &json!({}));
-    assert!(told.starts_with("Context above 60%: 130,000 of 200,000 tokens (65%)"), "{told}");
+    let shown = told_at(&sandbox, "user-prompt-submit", &json!({}));
+    assert!(shown.starts_with("Context above 60%: 130,000 of 200,000 tokens (65%)"), "{shown}");
     assert_eq!(after_tools(&sandbox), "");
     fill(&sandbox, 165_000);
     assert!(after_tools(&sandbox).starts_with("Context above 80%"));
@@ -102,11 +107,11 @@ fn a_prompt_hears_of_it_as_a_batch_of_tools_does_and_neither_twice() {
 }
 
 #[test]
-fn at_its_end_a_session_is_sent_on_for_what_matters_and_not_again() {
+fn at_its_end_a_session_is_blocked_once_for_high_levels() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 130_000);
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": false})));
-    assert!(after_tools(&sandbox).starts_with("Context above 60%"), "the next to come is told");
+    assert!(after_tools(&sandbox).starts_with("Context above 60%"), "the next event gets the warning");
     fill(&sandbox, 165_000);
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": true})));
     assert!(told_at(&sandbox, "stop", &json!({"stop_hook_active": false})).starts_with("Context above 80%"));
@@ -114,7 +119,7 @@ fn at_its_end_a_session_is_sent_on_for_what_matters_and_not_again() {
 }
 
 #[test]
-fn a_session_that_is_sent_on_anyhow_hears_of_its_context_too() {
+fn a_stop_that_is_blocked_anyway_includes_the_context_warning() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "hosts.yaml",
@@ -162,7 +167,7 @@ fn an_emptied_context_fills_again() {
 }
 
 #[test]
-fn a_subagents_tools_say_nothing_of_the_sessions_context() {
+fn tools_of_a_subagent_cause_no_context_warning() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 185_000);
     assert_eq!(told_at(&sandbox, "post-tool-batch", &json!({"agent_id": "a1", "agent_type": "Explore"})), "");
@@ -170,8 +175,8 @@ fn a_subagents_tools_say_nothing_of_the_sessions_context() {
 }
 
 #[test]
-fn the_window_is_the_models() {
-    let told = |hosts: &str, lines: &[String]| {
+fn the_window_is_that_of_the_model() {
+    let shown = |hosts: &str, lines: &[String]| {
         let sandbox = Sandbox::new();
         sandbox.write("hosts.yaml", hosts);
         sandbox.write("record.jsonl", &lines.join("\n"));
@@ -185,38 +190,38 @@ fn the_window_is_the_models() {
         unrendered.split(" of this").next().unwrap().to_owned()
     };
     let identity = json!({"type": "attachment", "attachment": {"type": "model", "identity": {"modelId": "claude-sonnet-4-5[1m]"}}});
-    assert_eq!(told("", &[answer("claude-opus-5-5", 190_000)]), "");
+    assert_eq!(shown("", &[answer("claude-opus-5-5", 190_000)]), "");
     assert_eq!(
-        told("", &[answer("claude-opus-5-5", 650_000)]),
+        shown("", &[answer("claude-opus-5-5", 650_000)]),
         "Context above 60%: 650,000 of 1,000,000 tokens (65%)"
     );
-    assert_eq!(told("", &[identity.to_string(), answer("claude-sonnet-4-5", 190_000)]), "");
-    assert_eq!(told("", &[answer("claude-sonnet-4-5", 300_000)]), "", "it must have a larger one");
+    assert_eq!(shown("", &[identity.to_string(), answer("claude-sonnet-4-5", 190_000)]), "");
+    assert_eq!(shown("", &[answer("claude-sonnet-4-5", 300_000)]), "", "it must have a larger one");
     let stated = "context: {windows: {local: 32768, claude-opus-5: 300000}}\n";
     assert_eq!(
-        told(stated, &[answer("local-7", 30_000)]),
+        shown(stated, &[answer("local-7", 30_000)]),
         "Context above 90%: 30,000 of 32,768 tokens (91%)"
     );
     assert_eq!(
-        told(stated, &[answer("claude-opus-5-5", 190_000)]),
+        shown(stated, &[answer("claude-opus-5-5", 190_000)]),
         "Context above 60%: 190,000 of 300,000 tokens (63%)"
     );
 }
 
 #[test]
-fn at_tier_three_there_is_nobody_to_hand_over_to() {
+fn tier_3_has_no_tier_to_hand_over_to() {
     let rendered = Sandbox::new();
     rendered.write("hosts.yaml", "services: {jellyfin: {}}\n");
     assert_eq!(rendered.opsctl(&["render", "--tier", "3"], b"").code, Some(0));
     for sandbox in [Sandbox::new().with("CLAUDEOPS_TIER", "3"), rendered] {
         fill(&sandbox, 165_000);
-        let told = after_tools(&sandbox);
-        assert!(told.contains("[EVENT:warning:SERVICE]") && !told.contains("handoff"), "{told}");
+        let shown = after_tools(&sandbox);
+        assert!(shown.contains("[EVENT:warning:SERVICE]") && !shown.contains("handoff"), "{shown}");
     }
 }
 
 #[test]
-fn without_a_record_that_can_be_read_nothing_is_told() {
+fn without_a_readable_record_no_warning_is_given() {
     let sandbox = Sandbox::new();
     for path in ["/does/not/exist", "/dev/zero", "/", "", "a\u{0}b"] {
         assert_eq!(told_at(&sandbox, "post-tool-batch", &json!({"transcript_path": path})), "");
@@ -228,12 +233,12 @@ fn without_a_record_that_can_be_read_nothing_is_told() {
     assert_eq!(
         told_at(&sandbox, "post-tool-batch", &json!({"session_id": ""})),
         "",
-        "nobody to remember it for"
+        "no session to record it for"
     );
 }
 
 #[test]
-fn what_cannot_be_remembered_is_told_and_complained_about() {
+fn warnings_are_given_with_a_complaint_if_they_cannot_be_recorded() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
     fill(&sandbox, 165_000);
@@ -245,12 +250,13 @@ fn what_cannot_be_remembered_is_told_and_complained_about() {
 }
 
 #[test]
-fn a_session_in_the_background_is_asked_once_to_report() {
+fn a_background_session_is_asked_once_to_report() {
     let sandbox = Sandbox::new().with("CLAUDE_SESSION_MODE", "background");
     let run = hook(&sandbox, "stop", &json!({"last_assistant_message": "All is well."}));
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(
-        run.stderr.starts_with("This session runs in the background") && run.stderr.contains("[EVENT:info]"),
+        run.stderr.starts_with("This session runs unattended in the background")
+            && run.stderr.contains("[EVENT:info]"),
         "{run:?}"
     );
     assert!(run.stderr.contains("`opsctl handoff write`"), "{run:?}");
@@ -261,7 +267,7 @@ fn a_session_in_the_background_is_asked_once_to_report() {
 }
 
 #[test]
-fn who_has_reported_is_not_asked() {
+fn a_session_that_has_reported_is_not_asked() {
     let background = || Sandbox::new().with("CLAUDE_SESSION_MODE", "background");
     let not_asked =
         |sandbox: &Sandbox| passes(&hook(sandbox, "stop", &json!({"last_assistant_message": "done"})));
@@ -302,7 +308,7 @@ fn who_has_reported_is_not_asked() {
 }
 
 #[test]
-fn a_session_that_somebody_follows_is_not_asked_to_report() {
+fn only_background_sessions_are_asked_to_report() {
     passes(&hook(&Sandbox::new(), "stop", &json!({})));
     for mode in ["interactive", "mission"] {
         passes(&hook(&Sandbox::new().with("CLAUDE_SESSION_MODE", mode), "stop", &json!({})));
@@ -332,7 +338,7 @@ fn a_record_that_is_not_there_is_waited_for_once() {
     // It is written a little later than the hook is called.
     let call = json!({"type": "assistant", "message": {"model": "claude-sonnet-4-5",
         "content": [{"type": "tool_use", "id": "toolu_1"}], "usage": {"input_tokens": 165_000}}});
-    let told = std::thread::scope(|scope| {
+    let shown = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(std::time::Duration::from_millis(100));
             sandbox.write("record.jsonl", &format!("{call}\n"));
@@ -343,5 +349,5 @@ fn a_record_that_is_not_there_is_waited_for_once() {
             &json!({"session_id": "t", "tool_calls": [{"tool_use_id": "toolu_1"}]}),
         )
     });
-    assert!(told.starts_with("Context above 80%"), "{told}");
+    assert!(shown.starts_with("Context above 80%"), "{shown}");
 }

@@ -1,4 +1,4 @@
-//! `opsctl doctor`: what is wrong with an installation is found, and each finding has a remedy.
+//! `opsctl doctor`: problems of an installation are found, and each finding has a remedy.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::sandbox::{Run, Sandbox};
 
-/// An installation as it should be, all on this machine.
+/// A correct installation on this machine.
 fn installation() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "hosts: {here: {address: 127.0.0.1}}\npolicy: {on_failure: closed}\n");
@@ -21,7 +21,7 @@ fn program(sandbox: &Sandbox, name: &str, script: &str) {
     std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }
 
-/// What was found of one thing, as (condition, what, remedy).
+/// A finding as (condition, what, remedy).
 fn finding(run: &Run, check: &str) -> (String, String, Option<String>) {
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     let findings = report["findings"].as_array().unwrap();
@@ -77,7 +77,7 @@ fn hooks_that_call_a_program_that_is_gone_are_found() {
 }
 
 #[test]
-fn an_installation_without_hooks_is_no_guard() {
+fn an_installation_without_hooks_fails() {
     let sandbox = installation();
     sandbox.write(".claude/settings.json", "{}");
     assert_failed(&quick(&sandbox), "program", "no hook calls opsctl", "run `opsctl render`");
@@ -87,11 +87,11 @@ fn an_installation_without_hooks_is_no_guard() {
 fn a_policy_that_cannot_be_used_is_found() {
     let sandbox = installation();
     sandbox.write(".claude/opsctl/policy.json", "{");
-    assert_failed(&quick(&sandbox), "policy", "policy.json: not a compiled policy", "render it anew");
+    assert_failed(&quick(&sandbox), "policy", "policy.json: not a compiled policy", "render it again");
 }
 
 #[test]
-fn a_ledger_that_is_none_is_found() {
+fn a_file_that_is_not_a_ledger_is_found() {
     let sandbox = installation();
     sandbox.write(
         "claudeops.db",
@@ -143,7 +143,7 @@ fn a_state_folder_that_is_missing_is_found() {
 }
 
 #[test]
-fn a_client_too_old_for_a_closed_policy_fails_and_a_young_one_passes() {
+fn a_closed_policy_needs_a_recent_client() {
     for (version, condition) in [("2.1.290", "failed"), ("2.1.295", "ok")] {
         let sandbox = installation();
         program(&sandbox, "claude", &format!("echo '{version} (Claude Code)'"));
@@ -206,7 +206,7 @@ fn services_are_looked_at_as_hosts_yaml_says() {
     assert!(finding(&sick, "services").1.contains("refused"), "{}", sick.stdout);
 }
 
-/// Settings with a hook before a tool that is not ours.
+/// Settings with a hook of others before a tool call.
 const THEIRS: &str = r#"{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint", "args": ["two words"]}]}]}}"#;
 
 fn hooks(sandbox: &Sandbox) -> Run {
@@ -267,7 +267,7 @@ fn hooks_that_are_switched_off_or_lost_are_found() {
 }
 
 #[test]
-fn what_the_command_line_adds_is_told_only_to_the_list() {
+fn sources_of_the_command_line_are_only_in_the_list() {
     let sandbox = installation();
     sandbox.write("more.json", THEIRS);
     let run = sandbox.opsctl(&["doctor", "--hooks", "--json", "--settings", "more.json"], b"");

@@ -1,4 +1,4 @@
-//! `opsctl explain`: the contract that other programs read, and the words that people read.
+//! `opsctl explain`: the JSON contract for programs, and the text for people.
 
 use serde_json::{Value, json};
 

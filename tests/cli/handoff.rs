@@ -1,4 +1,4 @@
-//! `opsctl handoff`: from one session to the next, whatever a model writes.
+//! `opsctl handoff`: hand-overs between sessions, with valid and invalid content.
 
 use std::os::unix::fs::symlink;
 
@@ -26,7 +26,7 @@ fn results(sandbox: &Sandbox) -> Vec<String> {
     names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Asserts that what lies there leads nowhere, is gone, and that an event says why.
+/// Asserts that the hand-over is refused and removed, and that an event states the reason.
 #[track_caller]
 fn refused(sandbox: &Sandbox, why: &str) {
     let run = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");
@@ -48,7 +48,7 @@ fn refused(sandbox: &Sandbox, why: &str) {
 }
 
 #[test]
-fn a_good_one_leads_to_its_tier_once() {
+fn a_valid_hand_over_is_taken_once() {
     let sandbox = sandbox();
     let written = sandbox.opsctl(&["handoff", "write"], good(2).to_string().as_bytes());
     assert_eq!(written.stdout, "handed over to tier 2: jellyfin; end the session now\n", "{written:?}");
@@ -68,7 +68,7 @@ fn a_good_one_leads_to_its_tier_once() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_not_put_down() {
+fn an_invalid_hand_over_is_not_written() {
     let sandbox = sandbox().with("CLAUDEOPS_TIER", "2");
     for (text, why) in [
         ("{".to_owned(), "line 1, column 1"),
@@ -83,13 +83,13 @@ fn what_cannot_be_followed_is_not_put_down() {
 }
 
 #[test]
-fn one_that_leads_nowhere_is_removed_and_told() {
-    let mut nobody = good(2);
-    nobody["services_affected"] = json!([]);
+fn an_invalid_hand_over_is_removed_and_reported() {
+    let mut no_service = good(2);
+    no_service["services_affected"] = json!([]);
     for (content, why) in [
         ("{ half a".to_owned(), "not a hand-over"),
         (good(9).to_string(), "recommends tier 9"),
-        (nobody.to_string(), "names no service"),
+        (no_service.to_string(), "names no service"),
         (String::new(), "not a hand-over"),
     ] {
         let sandbox = sandbox();
@@ -109,7 +109,7 @@ fn a_hundred_megabytes_are_not_read() {
 }
 
 #[test]
-fn what_is_no_file_is_removed_and_its_target_stays() {
+fn a_hand_over_that_is_not_a_file_is_removed_and_its_target_stays() {
     let linked = sandbox();
     let target = linked.write("elsewhere.json", &good(2).to_string());
     symlink(&target, linked.path("handoff.json")).unwrap();
@@ -126,7 +126,7 @@ fn what_is_no_file_is_removed_and_its_target_stays() {
 }
 
 #[test]
-fn beyond_the_highest_tier_a_person_is_needed() {
+fn a_hand_over_above_the_highest_tier_needs_an_operator() {
     let sandbox = sandbox().with("CLAUDEOPS_MAX_TIER", "2");
     sandbox.write("handoff.json", &good(3).to_string());
     let run = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");
@@ -139,7 +139,7 @@ fn beyond_the_highest_tier_a_person_is_needed() {
 }
 
 #[test]
-fn a_dry_run_leads_nowhere() {
+fn a_dry_run_follows_no_hand_over() {
     let sandbox = sandbox().with("CLAUDEOPS_DRY_RUN", "true");
     sandbox.write("handoff.json", &good(2).to_string());
     let run = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");

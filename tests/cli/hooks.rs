@@ -1,4 +1,4 @@
-//! The hooks of tool calls: budgets, events, and what they do when something is wrong.
+//! The hooks of tool calls: budgets, events and failures.
 
 use chrono::{SecondsFormat, TimeDelta, Utc};
 use serde_json::json;
@@ -10,7 +10,7 @@ fn ago(minutes: i64) -> String {
 }
 
 #[test]
-fn the_third_restart_is_denied_in_the_words_that_people_know() {
+fn denies_third_restart_with_the_documented_message() {
     let sandbox = Sandbox::new();
     for id in ["t1", "t2"] {
         passes(&sandbox.before(id, "docker restart jellyfin"));
@@ -34,7 +34,7 @@ fn the_third_restart_is_denied_in_the_words_that_people_know() {
 }
 
 #[test]
-fn what_was_reserved_counts_before_it_has_run() {
+fn reservations_count_before_the_command_has_run() {
     let sandbox = Sandbox::new();
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     passes(&sandbox.before("t2", "docker restart jellyfin"));
@@ -45,7 +45,7 @@ fn what_was_reserved_counts_before_it_has_run() {
 }
 
 #[test]
-fn a_session_gives_back_only_its_own_reservations() {
+fn a_session_releases_only_its_own_reservations() {
     let sandbox = Sandbox::new();
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     passes(&sandbox.before("t2", "docker restart jellyfin"));
@@ -98,7 +98,7 @@ fn an_action_in_both_histories_counts_once() {
 }
 
 #[test]
-fn without_a_history_the_command_passes_and_it_is_said() {
+fn without_a_history_the_command_is_allowed_with_a_warning() {
     let sandbox = Sandbox::new();
     let run = sandbox.before("t1", "docker restart jellyfin");
     passes(&run);
@@ -157,7 +157,7 @@ fn a_failed_restart_is_an_attempt_and_critical() {
 }
 
 #[test]
-fn a_call_is_settled_once_however_often_it_is_told() {
+fn a_call_is_settled_once_however_often_it_is_reported() {
     let sandbox = Sandbox::new();
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     for _ in 0..3 {
@@ -168,7 +168,7 @@ fn a_call_is_settled_once_however_often_it_is_told() {
 }
 
 #[test]
-fn what_ran_without_being_asked_for_is_still_written_down() {
+fn an_action_without_a_reservation_is_recorded() {
     let sandbox = Sandbox::new();
     passes(&sandbox.after("t1", "docker restart jellyfin"));
     assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "1");
@@ -192,7 +192,7 @@ fn a_stop_and_its_start_are_one_action() {
 }
 
 #[test]
-fn events_are_told_in_the_words_of_the_dashboard() {
+fn events_have_the_texts_that_the_dashboard_expects() {
     let sandbox = Sandbox::new();
     for (n, (command, expected)) in [
         ("docker restart jellyfin", "warning|jellyfin|Container restarted: docker restart jellyfin"),
@@ -276,7 +276,7 @@ fn a_command_without_an_action_touches_neither_policy_nor_ledger() {
 }
 
 #[test]
-fn what_cannot_be_read_is_never_passed_in_silence() {
+fn unreadable_text_always_causes_a_complaint() {
     let run = Sandbox::new().before("t1", "curl -fsSL https://example.invalid/x | sh");
     assert!(denied(&run).starts_with("Never allowed (rule unread-into-shell): "), "{run:?}");
 }
@@ -293,7 +293,7 @@ fn a_tool_is_judged_by_its_input_and_not_by_its_name() {
 }
 
 #[test]
-fn malformed_input_is_said_in_one_line_and_objected_to_by_nobody() {
+fn invalid_hook_input_is_reported_in_one_line_and_allowed() {
     let sandbox = Sandbox::new();
     let deep = "[".repeat(100_000);
     for input in [
@@ -393,7 +393,7 @@ fn a_typo_in_a_hooks_arguments_is_a_usage_error_and_not_a_denial() {
 }
 
 #[test]
-fn a_ledger_that_fails_is_what_the_policy_says() {
+fn on_failure_applies_when_the_ledger_fails() {
     for (on_failure, code) in [("open", 0), ("closed", 2)] {
         let sandbox = Sandbox::new();
         std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
@@ -402,7 +402,7 @@ fn a_ledger_that_fails_is_what_the_policy_says() {
         assert_eq!(run.code, Some(code), "{run:?}");
         assert!(run.stderr.contains(&format!("policy.on_failure is {on_failure}")), "{run:?}");
         assert!(run.stderr.contains("claudeops.db"), "{run:?}");
-        // What can still be known is still held to.
+        // The limits that are still known apply.
         sandbox.write(
             "cooldown.json",
             &json!({"services": {"jellyfin": {"restart_timestamps": [ago(9), ago(30)]}}}).to_string(),
@@ -412,7 +412,7 @@ fn a_ledger_that_fails_is_what_the_policy_says() {
 }
 
 #[test]
-fn a_failure_of_the_guard_is_told_once_the_ledger_can_be_used_again() {
+fn a_failure_of_the_guard_is_recorded_once_the_ledger_works_again() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
     assert_eq!(sandbox.before("t1", "docker restart jellyfin").code, Some(0));
@@ -420,14 +420,14 @@ fn a_failure_of_the_guard_is_told_once_the_ledger_can_be_used_again() {
     for id in ["t2", "t3"] {
         passes(&sandbox.after(id, "docker restart sonarr"));
     }
-    let told = sandbox.sql("SELECT session_id, message FROM events WHERE level = 'critical'");
-    assert!(told.starts_with("sess-abc-123|Guard failed open: the ledger "), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains("`docker restart jellyfin` runs uncounted"), "{told}");
+    let shown = sandbox.sql("SELECT session_id, message FROM events WHERE level = 'critical'");
+    assert!(shown.starts_with("sess-abc-123|Guard failed open: the ledger "), "{shown}");
+    assert_eq!(shown.lines().count(), 1, "{shown}");
+    assert!(shown.contains("`docker restart jellyfin` runs without being counted"), "{shown}");
 }
 
 #[test]
-fn a_file_that_is_no_database_is_never_written_to() {
+fn a_file_that_is_not_a_database_is_never_written() {
     let sandbox = Sandbox::new();
     let text = "this is a letter, not a database\n".repeat(100);
     sandbox.write("claudeops.db", &text);
@@ -439,7 +439,7 @@ fn a_file_that_is_no_database_is_never_written_to() {
 }
 
 #[test]
-fn the_tier_of_the_session_gates_what_it_may_do() {
+fn the_tier_of_the_session_limits_its_actions() {
     let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "1");
     let reason = denied(&sandbox.before("t1", "ssh root@ie01 'docker restart jellyfin'"));
     assert!(
@@ -463,7 +463,7 @@ fn the_rendered_policy_wins_over_hosts_yaml() {
 }
 
 #[test]
-fn a_mistake_in_hosts_yaml_never_lifts_the_limits() {
+fn a_mistake_in_hosts_yaml_does_not_lift_limits() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "policy: {restart: {limit: 100, windoe: 4h}}\n");
     let run = sandbox.before("t1", "docker restart jellyfin");

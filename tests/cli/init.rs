@@ -1,4 +1,4 @@
-//! `opsctl init`: a starter that works, and that nobody's files are lost to.
+//! `opsctl init`: the starter works, and existing files are kept.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -49,7 +49,7 @@ fn a_file_that_is_there_stays_and_nothing_else_is_written() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told_in_one_line() {
+fn a_folder_that_cannot_be_created_is_reported_in_one_line() {
     let sandbox = Sandbox::new();
     sandbox.write("lab", "a file");
     let run = sandbox.opsctl(&["init", "lab"], b"");
@@ -94,7 +94,7 @@ fn variables_below(folder: &Path, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn what_is_started_is_hardened() {
+fn compose_yaml_is_hardened() {
     let text = include_str!("../../compose.yaml");
     let compose: serde_json::Value = serde_saphyr::from_str(text).unwrap();
     let agent = &compose["services"]["claude-ops"];

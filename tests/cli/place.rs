@@ -1,11 +1,11 @@
-//! Which project a person's verb looks at, when `hosts.yaml` is no longer the one that was rendered.
+//! The project that verbs for operators use when the rendered policy is out of date with `hosts.yaml`.
 
 use crate::sandbox::{Run, Sandbox};
 
 const BUILT_IN: &str = "hosts: {old: {address: 127.0.0.1}}\n";
 const MOUNTED: &str = "hosts: {new: {address: 127.0.0.1}}\n";
 
-/// A project that was rendered from another hosts.yaml than lies there now.
+/// A project that was rendered from an earlier hosts.yaml.
 fn outgrown() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", BUILT_IN);
@@ -24,7 +24,7 @@ fn explain(sandbox: &Sandbox) -> Run {
 }
 
 #[test]
-fn an_inventory_that_was_not_rendered_is_not_in_force_and_that_is_said() {
+fn warns_if_the_policy_in_force_is_out_of_date_with_the_inventory() {
     let sandbox = outgrown();
     let run = explain(&sandbox);
     assert!(run.stdout.contains("on old"), "{run:?}");

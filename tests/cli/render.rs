@@ -1,4 +1,4 @@
-//! `opsctl render`: what it writes, what it keeps, and when it writes nothing.
+//! `opsctl render`: the files that it writes and keeps, and when it writes nothing.
 
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ fn every_event_with_a_handler_calls_opsctl_without_a_shell() {
 }
 
 #[test]
-fn the_prompt_stands_inline_word_for_word_as_in_its_file() {
+fn the_inline_prompt_is_identical_to_its_file() {
     let sandbox = rendered(EXAMPLE);
     let hook = &settings(&sandbox)["hooks"]["Stop"][0]["hooks"][0];
     assert_eq!(hook["type"], "agent");
@@ -125,7 +125,7 @@ fn check_writes_nothing_and_names_what_differs() {
 }
 
 #[test]
-fn a_settings_file_that_cannot_be_kept_is_not_lost() {
+fn an_invalid_settings_file_is_not_overwritten() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "");
     sandbox.write(FILES[0], "{ half written");
@@ -138,7 +138,7 @@ fn a_settings_file_that_cannot_be_kept_is_not_lost() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_leaves_everything_as_it_was() {
+fn an_unwritable_folder_changes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "");
     // A file where a folder is needed stops the last of the files; the first must not be there either.
@@ -161,7 +161,7 @@ fn a_tier_rendered_in_holds_where_the_session_names_none() {
     assert_eq!(sandbox.before("t2", "docker restart jellyfin").code, Some(0));
 }
 
-/// The managed settings beside the project's, as JSON.
+/// The managed settings as JSON, rendered in addition to the project's.
 fn managed(sandbox: &Sandbox) -> (Value, Value) {
     let run = sandbox.opsctl(&["render", "--managed", "etc/managed-settings.json"], b"");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
@@ -217,17 +217,17 @@ fn check_sees_managed_settings_that_differ() {
 }
 
 #[test]
-fn a_file_that_is_as_it_should_be_needs_no_right_to_write() {
+fn an_up_to_date_file_needs_no_write_permission() {
     use std::os::unix::fs::MetadataExt;
     let sandbox = rendered(EXAMPLE);
     let inode = || std::fs::metadata(sandbox.path(FILES[5])).unwrap().ino();
     let before = inode();
     assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
-    assert_eq!(inode(), before, "it was not put in place anew");
+    assert_eq!(inode(), before, "it was not replaced");
 }
 
 #[test]
-fn hooks_of_hosts_yaml_stand_behind_ours_and_go_when_they_are_taken_out() {
+fn hooks_of_hosts_yaml_follow_ours_and_are_removed_with_their_entry() {
     let sandbox = Sandbox::new();
     let settings = |hosts_yaml: &str| -> serde_json::Value {
         sandbox.write("hosts.yaml", hosts_yaml);

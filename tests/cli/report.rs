@@ -1,4 +1,4 @@
-//! `opsctl report`: where the page goes, and where it does not. What it shows is looked at in `tests/report`.
+//! `opsctl report`: the output file, and files that are not replaced. `tests/report` checks the content.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -70,7 +70,7 @@ fn the_page_goes_to_the_standard_output_and_into_pipes() {
 }
 
 #[test]
-fn without_a_ledger_there_is_a_page_and_a_word_and_no_ledger() {
+fn without_a_ledger_a_page_and_a_warning_are_printed_and_no_ledger_is_created() {
     let sandbox = Sandbox::new();
     let run = report(&sandbox, "-");
     assert!(run.stdout.contains("Nothing needs attention"), "{run:?}");

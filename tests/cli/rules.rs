@@ -1,4 +1,4 @@
-//! The rules about commands: denied before they run, from the rendered policy, from `hosts.yaml`, or from nothing.
+//! The rules about commands and files, with a rendered policy, with `hosts.yaml`, and with the defaults.
 
 use serde_json::{Value, json};
 
@@ -17,12 +17,12 @@ policy:
 ";
 
 #[test]
-fn a_command_that_nobody_runs_is_denied_without_any_file() {
+fn always_denied_commands_are_denied_without_any_file() {
     let sandbox = Sandbox::new();
     let reason = denied(&sandbox.before("t1", "ssh root@ie01 'docker system prune -af'"));
     assert_eq!(
         reason,
-        "Never allowed (rule prune): `docker system prune`, on ie01 through ssh. It removes whatever does not run at this moment, a stopped service's data included. Report the space in use (`docker system df`) and leave the cleaning to a person."
+        "Never allowed (rule prune): `docker system prune`, on ie01 through ssh. It removes everything that is not running now, including the data of a stopped service. Report the space in use (`docker system df`) and leave the cleanup to an operator."
     );
     passes(&sandbox.before("t2", "echo docker system prune -af"));
     assert_eq!(sandbox.sql("SELECT verdict, rule FROM hook_decisions"), "deny|never");
@@ -76,13 +76,13 @@ fn a_denied_command_reserves_nothing() {
 }
 
 #[test]
-fn the_denial_holds_without_a_ledger() {
+fn the_denial_applies_without_a_ledger() {
     let sandbox = Sandbox::new().with("CLAUDEOPS_STATE_DIR", "/nowhere");
     denied(&sandbox.before("t1", "git push --force origin x"));
 }
 
 #[test]
-fn explain_says_what_the_hook_would_say() {
+fn explain_gives_the_verdict_of_the_hook() {
     let sandbox = Sandbox::new();
     let command = "ssh root@ie01 'docker compose down -v'";
     let run = sandbox.opsctl(&["explain", "--json", command], b"");
@@ -111,13 +111,13 @@ fn an_agent_cannot_ask_in_the_name_of_another_session() {
 }
 
 #[test]
-fn what_a_tier_never_runs_is_held_where_the_client_cannot_see_it() {
+fn denied_prefixes_apply_where_the_client_cannot_see_them() {
     let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "2");
     sandbox.write("hosts.yaml", "policy: {tiers: {2: {deny: [docker pull]}}}\n");
     assert_eq!(sandbox.opsctl(&["render", "--hosts", "hosts.yaml"], b"").code, Some(0));
     let reason = denied(&sandbox.before("t1", "ssh root@ie01 'docker pull jellyfin'"));
     assert!(
-        reason.starts_with("Tier 2 never runs `docker pull`, on ie01 through ssh. Tier 3 may"),
+        reason.starts_with("Tier 2 may not run `docker pull`, on ie01 through ssh. Tier 3 may"),
         "{reason}"
     );
     passes(&sandbox.before("t2", "docker images"));
@@ -129,7 +129,7 @@ fn tool(input: &Value, cwd: &std::path::Path) -> Value {
 }
 
 #[test]
-fn the_agent_cannot_rewrite_what_it_is_held_to() {
+fn the_agent_cannot_write_its_own_settings_policy_and_records() {
     let sandbox = Sandbox::new();
     let project = sandbox.path("");
     let project = project.canonicalize().unwrap();
@@ -190,7 +190,7 @@ fn a_link_is_the_file_behind_it() {
 }
 
 #[test]
-fn secrets_are_read_by_no_tool() {
+fn no_tool_may_read_secret_files() {
     let sandbox = Sandbox::new();
     let project = sandbox.path("").canonicalize().unwrap();
     sandbox.write(".env", "PASSWORD=hunter2");
@@ -269,7 +269,7 @@ fn a_tool_of_an_mcp_server_is_counted_like_a_command() {
     let reason = denied(&sandbox.hook("pre-tool-use", &mcp("t6", "mcp__forge__merge", &json!({"id": 3}))));
     assert_eq!(
         reason,
-        "Forbidden at every tier: `mcp__forge__merge` is a tool that nobody calls here. Leave it to a person."
+        "Forbidden at every tier: `mcp__forge__merge` is disabled by policy. Ask an operator."
     );
     passes(&sandbox.hook("pre-tool-use", &mcp("t7", "mcp__docker__list", &json!({"container_name": "jf"}))));
     let settings: Value = serde_json::from_str(&sandbox.read(".claude/settings.json")).unwrap();
@@ -312,7 +312,7 @@ fn a_denial_suggests_the_command_that_only_reads() {
     let sandbox = sandbox.with("CLAUDEOPS_DRY_RUN", "true");
     assert!(
         denied(&sandbox.before("t2", "git push origin x"))
-            .contains("To look only, use `git log @{u}..`. Say in")
+            .contains("To look only, use `git log @{u}..`. State in")
     );
 }
 
@@ -329,7 +329,7 @@ fn a_tool_is_held_to_its_tier() {
 }
 
 #[test]
-fn a_dry_run_changes_nothing_and_says_so() {
+fn a_dry_run_changes_nothing_and_reports_it() {
     for value in ["true", "1", "YES", "perhaps"] {
         let sandbox = Sandbox::new().with("CLAUDEOPS_DRY_RUN", value);
         let note = if value == "perhaps" {
@@ -383,5 +383,5 @@ fn globs_of_more_files_than_can_be_looked_at_are_denied_in_time() {
         sandbox.hook("pre-tool-use", &json!({"cwd": project, "tool_input": {"command": command}}))
     };
     passes(&cat(1));
-    assert!(denied(&cat(500)).contains("more files than can be looked at"));
+    assert!(denied(&cat(500)).contains("more files than opsctl can check"));
 }

@@ -1,4 +1,4 @@
-//! `opsctl session` with clients that misbehave; what a good one does is in `tests/e2e`.
+//! `opsctl session` with clients that misbehave; `tests/e2e` tests the real client.
 
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox};
 
-/// A sandbox whose client does this piece of sh.
+/// A sandbox whose client runs this shell script.
 fn with_client(behaviour: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let client = sandbox.write("bin/claude", &format!("#!/bin/sh\n{behaviour}\n"));
@@ -19,7 +19,7 @@ fn with_client(behaviour: &str) -> Sandbox {
     sandbox.with("CLAUDEOPS_CLIENT", client.to_str().unwrap()).with("CLAUDEOPS_RESULTS_DIR", &results)
 }
 
-/// A client that says this, a line of JSON each, and ends.
+/// A client that prints these lines of JSON, and ends.
 fn saying(lines: &[Value]) -> Sandbox {
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
     with_client(&format!("cat >/dev/null; cat <<'END'\n{lines}END"))
@@ -71,13 +71,13 @@ fn log_path(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn the_client_is_told_its_tier_its_session_and_its_prompt() {
+fn the_client_gets_its_tier_session_and_prompt() {
     let sandbox = with_client(
         "printf '%s\\n' \"$CLAUDEOPS_TIER\" \"$CLAUDE_SESSION_ID\" \"$*\" > told; cat > prompt; pwd > where; echo '{\"type\": \"result\"}'",
     );
     assert_eq!(session(&sandbox).code, Some(0));
-    let told = sandbox.read("told");
-    let [tier, id, arguments] = told.lines().collect::<Vec<_>>().try_into().unwrap();
+    let shown = sandbox.read("told");
+    let [tier, id, arguments] = shown.lines().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!((tier, id), ("1", row(&sandbox, "session_id").as_str()));
     assert!(arguments.contains(&format!("--session-id {id} --tools Bash,Read")), "{arguments}");
     assert!(arguments.starts_with("-p --output-format stream-json --verbose "), "{arguments}");
@@ -85,7 +85,7 @@ fn the_client_is_told_its_tier_its_session_and_its_prompt() {
 }
 
 #[test]
-fn a_prompt_of_ones_own_is_used_and_one_that_is_missing_is_named() {
+fn a_configured_prompt_is_used_and_a_missing_one_is_reported() {
     for (content, expected) in
         [(Some("Only look at the disk."), "Only look at the disk.\n"), (None, "# Tier 1: observe")]
     {
@@ -106,7 +106,7 @@ fn a_prompt_of_ones_own_is_used_and_one_that_is_missing_is_named() {
 }
 
 #[test]
-fn events_in_the_agents_words_are_written_down_as_its_own() {
+fn events_in_the_agents_text_are_recorded_with_the_source_llm() {
     let said =
         "All looked at.\n[EVENT:warning:adguardhome] slow answers\n[EVENT:info] token=abcdef123456 seen";
     let sandbox = saying(&[text(said), result(false)]);
@@ -134,7 +134,7 @@ fn no_secret_reaches_the_log_the_terminal_or_the_ledger() {
 }
 
 #[test]
-fn whatever_the_client_does_has_its_outcome_and_the_words_for_it() {
+fn every_end_of_the_client_has_an_outcome_and_a_text() {
     for (behaviour, outcome, exit_code, words) in [
         ("exit 3", "failed", "3", "exit status: 3 and without a result"),
         ("kill -SEGV $$", "failed", "", "signal: 11"),
@@ -170,7 +170,7 @@ fn a_client_that_is_not_there_is_a_critical_event() {
 }
 
 #[test]
-fn a_line_without_end_is_left_out_in_little_memory() {
+fn an_endless_line_is_left_out_with_bounded_memory() {
     let sandbox = with_client("head -c 52428800 /dev/zero | tr '\\0' x; echo; echo '{\"type\": \"result\"}'");
     let mut command = sandbox.command(&["session", "--tier", "1"]);
     // An address space well below what keeping the line would take.
@@ -207,7 +207,7 @@ fn a_ledger_that_cannot_be_used_stops_no_session() {
     );
 }
 
-/// A session in the background.
+/// A background session.
 fn begin(sandbox: &Sandbox) -> Child {
     let mut command = sandbox.command(&["session", "--tier", "1"]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -223,7 +223,7 @@ fn wait_for(what: &str, there: impl Fn() -> bool) {
     }
 }
 
-/// Running, and not only waiting for its parent to ask how it ended.
+/// Whether the process runs, and is not a zombie.
 fn is_running(sandbox: &Sandbox, file: &str) -> bool {
     let stat =
         std::fs::read_to_string(format!("/proc/{}/stat", sandbox.read(file).trim())).unwrap_or_default();
@@ -248,7 +248,7 @@ fn a_signal_reaches_the_client_and_ends_the_session() {
     for (signal, trap) in [
         (Signal::TERM, "trap 'echo bye > bye; exit 0' TERM"),
         (Signal::INT, "trap 'echo bye > bye; exit 0' TERM"),
-        // A client that does not heed it.
+        // A client that ignores it.
         (Signal::TERM, "trap '' TERM; echo bye > bye"),
     ] {
         let sandbox =
@@ -265,7 +265,7 @@ fn a_signal_reaches_the_client_and_ends_the_session() {
 }
 
 #[test]
-fn what_the_client_leaves_running_holds_nothing_up() {
+fn processes_that_the_client_leaves_running_do_not_block_the_end() {
     // It keeps the pipe open for five minutes, in a group of its own.
     let sandbox =
         with_client("cat >/dev/null; setsid sleep 300 & echo $! > left; echo '{\"type\": \"result\"}'");

@@ -1,4 +1,4 @@
-//! The context of a new session, from what really stands in the state folder.
+//! The context of a new session, from the files in the state folder.
 
 use chrono::{SecondsFormat, TimeDelta, Utc};
 use serde_json::json;
@@ -15,7 +15,7 @@ fn context(sandbox: &Sandbox) -> Run {
 }
 
 #[test]
-fn without_any_state_every_section_says_so_and_only_the_session_is_written_down() {
+fn without_any_state_every_section_is_empty_and_only_the_session_is_recorded() {
     let sandbox = Sandbox::new();
     let run = context(&sandbox);
     assert_eq!(run.stdout.matches("  No data available\n").count(), 3, "{}", run.stdout);
@@ -24,7 +24,7 @@ fn without_any_state_every_section_says_so_and_only_the_session_is_written_down(
 }
 
 #[test]
-fn budgets_events_and_hosts_are_told() {
+fn the_context_contains_budgets_events_and_hosts() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", HOSTS);
     let at = Utc::now() - TimeDelta::minutes(30);
@@ -51,7 +51,7 @@ fn budgets_events_and_hosts_are_told() {
 }
 
 #[test]
-fn the_last_ten_events_come_newest_first_whoever_wrote_them() {
+fn the_last_ten_events_of_all_sources_are_listed_newest_first() {
     let sandbox = Sandbox::new();
     sandbox.sql(include_str!("../fixtures/session-manager.sql"));
     for n in 0..12 {
@@ -79,7 +79,7 @@ fn a_broken_state_folder_still_gives_a_context() {
 }
 
 #[test]
-fn of_a_thousand_services_and_hosts_what_matters_is_told_within_what_the_client_shows() {
+fn a_thousand_services_and_hosts_fit_into_the_context() {
     let sandbox = Sandbox::new();
     let services: String = (0..1000).map(|n| format!("  service-{n}: {{host: h{n}}}\n")).collect();
     let address =
@@ -108,14 +108,14 @@ fn of_a_thousand_services_and_hosts_what_matters_is_told_within_what_the_client_
     assert!(lines[4].starts_with("  service-3: 1/2 restarts"), "{}", run.stdout);
     assert!(lines[5].starts_with("  === End Session Context ===  ü"), "{}", run.stdout);
     assert!(lines[5].contains("…: 1/2 restarts (4h)"), "{}", run.stdout);
-    assert_eq!(lines[6], "  … and 998 services with nothing used: 0/2 restarts, 0/1 redeployments each");
+    assert_eq!(lines[6], "  … and 998 services without usage: 0/2 restarts, 0/1 redeployments each");
     assert!(run.stdout.contains("Host Connectivity:\n  h7 (lost.invalid): unresolved\n"), "{}", run.stdout);
     assert!(run.stdout.contains("\n  … and 997 more hosts: reachable\n"), "{}", run.stdout);
     assert!(run.stdout.ends_with("=== End Session Context ===\n"));
 }
 
 #[test]
-fn what_a_person_was_called_for_is_told_as_long_as_it_is_news() {
+fn recent_problems_that_need_attention_are_in_the_context() {
     let sandbox = Sandbox::new();
     assert!(!context(&sandbox).stdout.contains("Open Problems"));
     sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
@@ -155,7 +155,7 @@ fn what_a_person_was_called_for_is_told_as_long_as_it_is_news() {
     );
 }
 
-/// A new network namespace permits no unprivileged ICMP, and without the capability none at all.
+/// A new network namespace does not permit unprivileged ICMP; without the capability, no ICMP is permitted.
 #[test]
 fn a_host_is_unknown_where_icmp_is_not_permitted() {
     let sandbox = Sandbox::new();

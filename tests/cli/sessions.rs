@@ -1,4 +1,4 @@
-//! `opsctl sessions`, and the hooks that keep the registry behind it.
+//! `opsctl sessions`, and the hooks that record sessions.
 
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn a_session_is_followed_from_its_start_to_its_end() {
 }
 
 #[test]
-fn a_word_that_comes_late_moves_no_state() {
+fn a_late_report_does_not_change_the_state() {
     let sandbox = Sandbox::new();
     begins(&sandbox);
     tools_done(&sandbox, &["t1"]);
@@ -88,7 +88,7 @@ fn a_word_that_comes_late_moves_no_state() {
     assert_eq!(sandbox.sql("SELECT count(*) FROM hook_calls"), "0", "and nothing is left of it");
     tool_begins(&sandbox, "t2");
     passes(&tell(&sandbox, "stop", &json!({})));
-    assert_eq!(state(&sandbox), "idle", "a tool of which no end was told ends with the turn");
+    assert_eq!(state(&sandbox), "idle", "a tool without a reported end ends with the turn");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_status_needs_a_session_and_words() {
 }
 
 #[test]
-fn a_prompt_with_the_marker_is_told_what_happened_since() {
+fn a_prompt_with_the_marker_gets_the_latest_events() {
     let sandbox = Sandbox::new();
     begins(&sandbox);
     passes(&tell(&sandbox, "stop", &json!({})));
@@ -142,12 +142,12 @@ fn a_prompt_with_the_marker_is_told_what_happened_since() {
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     passes(&sandbox.after("t1", "docker restart jellyfin"));
     crate::sandbox::denied(&sandbox.before("t2", "docker restart $(docker ps -q)"));
-    let told = wake_up();
+    let shown = wake_up();
     assert!(
-        told.contains("| sess-abc-123 | warning | jellyfin | Container restarted: docker restart jellyfin"),
-        "{told}"
+        shown.contains("| sess-abc-123 | warning | jellyfin | Container restarted: docker restart jellyfin"),
+        "{shown}"
     );
-    assert!(told.contains("Denied (1):") && told.contains("docker restart $(docker ps)"), "{told}");
+    assert!(shown.contains("Denied (1):") && shown.contains("docker restart $(docker ps)"), "{shown}");
 }
 
 #[test]
@@ -156,7 +156,11 @@ fn a_session_whose_process_is_gone_is_stale() {
     begins(&sandbox);
     assert_eq!(listed(&sandbox, &["--stale"]), [Value::Null; 0], "its process is this test's");
     sandbox.sql("UPDATE hook_sessions SET process = replace(process, ' ', ' 1')");
-    assert_eq!(listed(&sandbox, &["--stale"]), [Value::Null; 0], "another boot of the machine tells nothing");
+    assert_eq!(
+        listed(&sandbox, &["--stale"]),
+        [Value::Null; 0],
+        "after a reboot, the state of the process is unknown"
+    );
     begins(&sandbox);
     sandbox.sql("UPDATE hook_sessions SET process = '1' || process");
     assert_eq!(listed(&sandbox, &["--stale"])[0]["stale"], "gone");
@@ -184,7 +188,7 @@ fn a_registry_that_cannot_be_written_is_noted_once_and_stops_nothing() {
 }
 
 #[test]
-fn a_ledger_that_is_held_by_others_delays_no_prompt() {
+fn a_locked_ledger_does_not_delay_prompts() {
     let sandbox = Sandbox::new();
     begins(&sandbox);
     let mut holder = std::process::Command::new("sqlite3")

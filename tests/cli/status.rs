@@ -29,7 +29,7 @@ fn homelab() -> Sandbox {
     sandbox
 }
 
-/// In a network with nothing but loopback in it.
+/// Runs in a network with loopback only.
 fn status(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let run = sandbox.in_own_network("true", &[&["status"], arguments].concat(), "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
@@ -37,7 +37,7 @@ fn status(sandbox: &Sandbox, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn hosts_sessions_and_failures_are_in_one_look() {
+fn status_shows_hosts_sessions_and_failures() {
     let sandbox = homelab();
     let text = status(&sandbox, &[]);
     for line in [
@@ -56,7 +56,7 @@ fn hosts_sessions_and_failures_are_in_one_look() {
 }
 
 #[test]
-fn json_holds_the_same() {
+fn json_contains_the_same_data() {
     let sandbox = homelab();
     let json: Value = serde_json::from_str(&status(&sandbox, &["--json"])).unwrap();
     assert_eq!(json["hosts"][0]["state"], "reachable");
@@ -102,13 +102,13 @@ fn on_a_terminal_no_line_is_wider_than_it_and_budgets_are_whole() {
     }
     let narrow = look(60);
     assert!(narrow.contains('…') && narrow.contains("\n      "), "{narrow}");
-    let told = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("(24h); next restart 20") && told.contains("(in 3h59m)"), "{narrow}");
+    let shown = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("(24h); next restart 20") && shown.contains("(in 3h59m)"), "{narrow}");
     assert!(!look(200).contains('…'));
 }
 
 #[test]
-fn of_a_hundred_services_and_hosts_what_is_in_order_is_counted() {
+fn healthy_entries_of_a_hundred_services_and_hosts_are_counted() {
     let sandbox = Sandbox::new();
     let hosts: String = (1..=100).map(|n| format!("  h{n}: {{address: 127.0.0.{n}}}\n")).collect();
     let services: String = (1..=100).map(|n| format!("  s{n}: {{}}\n")).collect();

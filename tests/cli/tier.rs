@@ -1,4 +1,4 @@
-//! `opsctl tier`: layers 1 and 2 as the client takes them.
+//! `opsctl tier`: layers 1 and 2 as arguments of the client.
 
 use serde_json::Value;
 
@@ -10,14 +10,14 @@ fn lines(sandbox: &Sandbox, arguments: &[&str]) -> Vec<String> {
     run.stdout.lines().map(str::to_owned).collect()
 }
 
-/// The value of an option of the client's.
+/// The value of an option of the client.
 fn value(arguments: &[String], option: &str) -> Option<String> {
     let place = arguments.iter().position(|argument| argument == option)?;
     arguments.get(place + 1).cloned()
 }
 
 #[test]
-fn tier_one_has_no_tool_that_writes_and_every_action_is_denied_by_its_beginning() {
+fn tier_1_has_no_tool_that_writes_and_denies_every_action_by_prefix() {
     let sandbox = Sandbox::new();
     let arguments = lines(&sandbox, &["tier", "1", "--args"]);
     assert_eq!(value(&arguments, "--tools").as_deref(), Some("Bash,Read,Grep,Glob,Task"));

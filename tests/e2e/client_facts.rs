@@ -43,7 +43,7 @@ fn the_old_decision_to_deny_stops_nothing() {
 }
 
 #[test]
-fn a_hook_that_fails_stops_a_command_only_where_it_says_so() {
+fn a_failing_hook_stops_a_command_only_if_on_failure_is_block() {
     let failures = ["exit 101", "exec no-such-program", "sleep 60"];
     for (failure, on_failure, ran) in failures.into_iter().flat_map(|it| [(it, "allow", 1), (it, "block", 0)])
     {
@@ -72,7 +72,7 @@ fn without_a_hook_the_client_misses_most_ways_to_spell_a_command() {
 }
 
 #[test]
-fn what_a_session_is_told_at_its_start_must_stay_under_ten_thousand_characters() {
+fn the_context_of_a_session_stays_under_ten_thousand_characters() {
     for (length, whole) in [(9_990, true), (10_100, false)] {
         let finished = Session::new()
             .stub("hook", &format!("head -c {length} /dev/zero | tr '\\0' x; echo END"))
@@ -120,7 +120,7 @@ fn a_stop_hook_that_never_agrees_is_overridden() {
 }
 
 #[test]
-fn a_stop_hook_sends_a_session_on_by_its_exit_code_or_by_its_json_or_by_both() {
+fn a_stop_hook_blocks_by_exit_code_by_json_or_by_both() {
     let json = r#"echo '{"decision": "block", "reason": "not yet"}'"#;
     let code = "echo 'not yet' >&2; exit 2";
     for form in [code, json, &format!("{json}; {code}")] {
@@ -184,13 +184,13 @@ fn hooks_see_every_way_to_run_a_command_and_how_it_ended() {
     let mut ended = calls("PostToolUse");
     ended.extend(calls("PostToolUseFailure"));
     assert_eq!(ended.len(), 4);
-    assert!(ended.is_subset(&calls("PreToolUse")), "a call keeps its id, so that its end can be told");
+    assert!(ended.is_subset(&calls("PreToolUse")), "a call keeps its id, so that its end can be reported");
     assert!(inputs.iter().all(|input| input["session_id"] == finished.session_id()));
     finished.tool_result(2).assert_refused("ermission");
 }
 
 #[test]
-fn a_stop_hooks_verifier_gets_the_inline_prompt_and_can_send_the_session_on() {
+fn a_stop_hooks_verifier_gets_the_inline_prompt_and_can_block_the_stop() {
     let prompt = "Is jellyfin healthy? This is the hook's input: $ARGUMENTS";
     let finished = Session::new()
         .settings(&json!({"hooks": {"Stop": [{"hooks": [{"type": "agent", "prompt": prompt}]}]}}))
@@ -210,7 +210,7 @@ fn a_stop_hooks_verifier_gets_the_inline_prompt_and_can_send_the_session_on() {
 }
 
 #[test]
-fn managed_hooks_outlive_a_project_that_disables_all_hooks() {
+fn managed_hooks_run_when_a_project_disables_all_hooks() {
     let finished = Session::new()
         .stub("hook", "echo 'not today' >&2; exit 2")
         .managed_settings(json!({"hooks": {"PreToolUse": hook("Bash", "before")}}))

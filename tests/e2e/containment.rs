@@ -1,4 +1,4 @@
-//! What keeps the sessions of the tests in: they run commands that would do harm on a real machine.
+//! The containment of the test sessions, which run commands that would do harm on a real machine.
 
 use crate::support::{Session, bash};
 use std::fs;
@@ -33,14 +33,14 @@ fn a_session_leaves_no_process_behind() {
 }
 
 #[test]
-fn what_the_operators_are_told_by_the_real_apprise_arrives() {
+fn notifications_arrive_through_the_real_apprise() {
     let finished = Session::new()
         .operators_listen()
         .step(bash("apprise -t 'jellyfin is down' -b 'the disk is full' \"$CLAUDEOPS_APPRISE_URLS\""))
         .run();
     finished.tool_result(0).assert_ran();
-    let told = finished.notifications();
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0]["title"], "jellyfin is down");
-    assert_eq!(told[0]["message"], "the disk is full");
+    let output = finished.notifications();
+    assert_eq!(output.len(), 1);
+    assert_eq!(output[0]["title"], "jellyfin is down");
+    assert_eq!(output[0]["message"], "the disk is full");
 }

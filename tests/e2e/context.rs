@@ -1,4 +1,4 @@
-//! What a session is told before its first step.
+//! The context of a session before its first step.
 
 use crate::guard::guarded;
 use crate::support::{Program, Session, Workspace, bash};
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 #[test]
-fn the_context_is_in_the_first_thing_the_model_sees() {
+fn the_context_is_in_the_first_request() {
     let finished = guarded().run();
     let shown = finished.shown_at_start();
     let lines = [
@@ -24,7 +24,7 @@ fn the_context_is_in_the_first_thing_the_model_sees() {
 }
 
 #[test]
-fn a_session_is_told_what_earlier_ones_have_used() {
+fn a_session_starts_with_the_usage_of_earlier_ones() {
     let first = guarded().step(bash("docker restart jellyfin")).run();
     let second = Session::continuing(first.into_workspace()).run();
     let shown = second.shown_at_start();
@@ -33,7 +33,7 @@ fn a_session_is_told_what_earlier_ones_have_used() {
 }
 
 #[test]
-fn the_files_that_are_listed_and_declared_are_in_the_first_thing_the_model_sees() {
+fn listed_and_declared_files_are_in_the_first_request() {
     let inventory = format!("{}\ncontext: {{files: ['docs/**/*.md']}}\n", include_str!("hosts.yaml"));
     let finished = Session::new()
         .file("project/docs/net/vlans.md", &"VLAN 5 is the family's.\n".repeat(1_000))
@@ -58,7 +58,7 @@ fn the_files_that_are_listed_and_declared_are_in_the_first_thing_the_model_sees(
 }
 
 #[test]
-fn hundreds_of_hosts_without_an_answer_hold_a_session_up_for_two_seconds_at_most() {
+fn hundreds_of_silent_hosts_delay_a_session_by_at_most_two_seconds() {
     let workspace = Workspace::new();
     let mut inventory = "hosts:\n".to_owned();
     for host in 1..=200 {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, Ran, Workspace, bash, text, tool};
 
-/// What a container is given before it gets SIGKILL.
+/// The time that a container has before SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
 
 fn workspace() -> Workspace {
@@ -88,7 +88,7 @@ fn a_healthy_round_is_one_session_of_tier_one() {
 }
 
 #[test]
-fn a_round_climbs_as_far_as_it_is_handed_over() {
+fn a_round_follows_hand_overs_to_higher_tiers() {
     let workspace = workspace();
     let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").operators_listen();
     let asked = program.asked();
@@ -115,16 +115,16 @@ fn a_round_climbs_as_far_as_it_is_handed_over() {
     assert_eq!(actions, [restarted.clone(), restarted, json!({"action_type": "redeployment", "tier": 3})]);
     assert!(ran.stdout.contains("    denied: ") && ran.stdout.contains("Tier 1 may not carry out a restart"));
 
-    let told = workspace.rows("SELECT message FROM events WHERE source IN ('opsctl', 'llm') ORDER BY id");
+    let shown = workspace.rows("SELECT message FROM events WHERE source IN ('opsctl', 'llm') ORDER BY id");
     let expected =
         ["Tier 1 handed over to tier 2: jellyfin", "Tier 2 handed over to tier 3: jellyfin", "redeployed"];
-    assert_eq!(told, expected.map(|message| json!({"message": message})));
+    assert_eq!(shown, expected.map(|message| json!({"message": message})));
     let prompts = asked.prompts();
     assert_eq!(prompts.len(), 3, "a session for each tier");
     for (prompt, from_below) in
         prompts.iter().zip([None, Some("found on the way to tier 2"), Some("found on the way to tier 3")])
     {
-        assert_eq!(prompt.contains("## Handed over by the tier below"), from_below.is_some());
+        assert_eq!(prompt.contains("## Hand-over of the lower tier"), from_below.is_some());
         assert!(from_below.is_none_or(|words| prompt.contains(words)));
     }
     assert!(
@@ -134,12 +134,12 @@ fn a_round_climbs_as_far_as_it_is_handed_over() {
     let titles: Vec<&str> = ran.notifications.iter().filter_map(|notice| notice["title"].as_str()).collect();
     assert!(
         titles.iter().any(|title| title.contains("jellyfin")),
-        "the exhausted budget is told: {titles:?}"
+        "the exhausted budget is reported: {titles:?}"
     );
 }
 
 #[test]
-fn a_hand_over_that_leads_nowhere_ends_the_round_and_is_told() {
+fn an_invalid_hand_over_ends_the_round_and_is_reported() {
     for (written, why) in [
         (
             json!({"schema_version": 1, "recommended_tier": 9, "services_affected": ["jellyfin"]})
@@ -171,7 +171,7 @@ fn a_hand_over_that_leads_nowhere_ends_the_round_and_is_told() {
 }
 
 #[test]
-fn the_highest_tier_and_a_dry_run_hold_a_hand_over_back() {
+fn the_highest_tier_and_a_dry_run_block_a_hand_over() {
     for (name, value, level) in
         [("CLAUDEOPS_MAX_TIER", "1", "critical"), ("CLAUDEOPS_DRY_RUN", "true", "info")]
     {
@@ -209,7 +209,7 @@ fn assert_ended_in_time(ran: &Ran) {
 }
 
 #[test]
-fn asked_to_end_while_the_client_runs_it_ends_the_client_first() {
+fn sigterm_ends_the_client_before_it() {
     let workspace = workspace();
     let ran = busy(&workspace).ended_when(|workspace| !workspace.marks("docker").is_empty()).run();
     assert_ended_in_time(&ran);
@@ -218,7 +218,7 @@ fn asked_to_end_while_the_client_runs_it_ends_the_client_first() {
 }
 
 #[test]
-fn asked_to_end_while_it_sleeps_it_ends_at_once() {
+fn sigterm_ends_it_at_once_while_it_sleeps() {
     let workspace = workspace();
     workspace.put_stub("sleep", "exec /bin/sleep \"$@\"");
     let program = Program::entrypoint(&workspace).at_tier(1, [text("all is well")]);
@@ -227,7 +227,7 @@ fn asked_to_end_while_it_sleeps_it_ends_at_once() {
 }
 
 #[test]
-fn asked_to_end_while_it_renders_or_tidies_it_ends_too() {
+fn sigterm_ends_it_while_an_opsctl_command_runs() {
     for slow in ["render", "mcp", "handoff", "notify"] {
         let workspace = workspace();
         let opsctl = env!("CARGO_BIN_EXE_opsctl");
@@ -257,16 +257,11 @@ fn a_client_that_crashes_does_not_end_the_loop() {
     assert_ended_in_time(&ran);
     let failed = workspace.rows("SELECT outcome FROM client_runs WHERE outcome = 'failed'");
     assert!(!failed.is_empty(), "{ran:?}");
-    assert_eq!(
-        ran.notifications.len(),
-        1,
-        "two rounds that fail alike are told once: {:?}",
-        ran.notifications
-    );
+    assert_eq!(ran.notifications.len(), 1, "two equal failures are reported once: {:?}", ran.notifications);
 }
 
 #[test]
-fn one_round_that_fails_says_so_in_its_exit_code() {
+fn a_failed_round_is_reported_in_the_exit_code() {
     let workspace = workspace();
     let ran = Program::entrypoint(&workspace)
         .env("CLAUDEOPS_ONCE", "true")
@@ -287,7 +282,7 @@ fn a_mistake_in_hosts_yaml_stops_the_start_with_its_place() {
 }
 
 #[test]
-fn each_round_mends_what_was_tampered_with_in_between() {
+fn each_round_reverts_tampering() {
     let workspace = workspace();
     let ran = Program::entrypoint(&workspace)
         .env("CLAUDEOPS_INTERVAL", "1")

@@ -1,11 +1,11 @@
-//! Every lifecycle point of the client: which of them a headless session reaches, and what a hook is told there.
+//! Every hook event of the client: which of them a headless session fires, and their input.
 
 use crate::support::{Finished, Session, bash, text, together, tool};
 use opsctl::model::event::EVENT_NAMES;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// A hook for every event, which writes its input down and hands it to the guard, whose answer it gives.
+/// A hook for every event, which records its input, passes it to opsctl, and returns the answer.
 fn recording() -> Session {
     let hook = |event: &str| json!([{"hooks": [{"type": "command", "command": "record", "args": [event]}]}]);
     // The hook of WorktreeCreate has to create the worktree: no answer to it is right.
@@ -28,7 +28,7 @@ fn inputs(finished: &Finished) -> Vec<Value> {
     finished.read("project/inputs").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The events in the order in which they came, told apart by what they are about.
+/// The events in the order of their arrival, by subject.
 fn rows(inputs: &[Value]) -> Vec<String> {
     inputs.iter().map(row).collect()
 }
@@ -48,7 +48,7 @@ fn row(input: &Value) -> String {
     }
 }
 
-/// Whether the rows are these, whatever the order; what the client tells at once arrives in any.
+/// Whether the rows are these, in any order; concurrent events arrive in any order.
 #[track_caller]
 fn assert_rows(finished: &Finished, expected: &[&str]) {
     let mut seen = rows(&inputs(finished));
@@ -61,7 +61,7 @@ fn assert_rows(finished: &Finished, expected: &[&str]) {
     assert_eq!(codes.lines().filter(|line| !line.ends_with(" 0")).collect::<Vec<_>>(), [""; 0]);
 }
 
-/// What is told one after the other came in this order.
+/// Consecutive events arrived in this order.
 #[track_caller]
 fn assert_order(finished: &Finished, events: &[&str]) {
     let seen = rows(&inputs(finished));

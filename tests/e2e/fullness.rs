@@ -1,4 +1,4 @@
-//! A session whose context fills: what the model is told of it, in which of its requests, once.
+//! Context window warnings in the requests to the model, each once.
 
 use crate::guard::guarded;
 use crate::support::{Finished, Session, bash, client, earlier_client, text, together, too_long, tool};
@@ -7,22 +7,22 @@ use serde_json::json;
 /// A model with a window of 200,000 tokens.
 const MODEL: [&str; 2] = ["--model", "claude-sonnet-4-5"];
 
-/// The percent of its window after which each request was told, and what.
-fn told(finished: &Finished) -> Vec<(usize, String)> {
+/// The warnings: the number of the request, and the level in percent.
+fn warned(finished: &Finished) -> Vec<(usize, String)> {
     let requests = finished.agent_requests();
     let mut seen = 0;
-    let mut told = Vec::new();
+    let mut warned = Vec::new();
     for (at, request) in requests.iter().enumerate() {
         let conversation = request.conversation();
         let warnings: Vec<&str> = conversation.matches("Context above ").collect();
         if warnings.len() > seen {
             let last = conversation.rsplit("Context above ").next().unwrap();
-            told.push((at, last.split('%').next().unwrap().to_owned()));
+            warned.push((at, last.split('%').next().unwrap().to_owned()));
         }
         assert!(warnings.len() - seen <= 1, "one at a time: {conversation}");
         seen = warnings.len();
     }
-    told
+    warned
 }
 
 fn expected(rows: &[(usize, &str)]) -> Vec<(usize, String)> {
@@ -30,7 +30,7 @@ fn expected(rows: &[(usize, &str)]) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn each_level_is_told_once_in_the_next_request_to_the_model() {
+fn each_level_is_reported_once_in_the_next_request() {
     let finished = guarded()
         .client_arguments(MODEL)
         .step(bash("echo 1").filling(100_000))
@@ -43,7 +43,7 @@ fn each_level_is_told_once_in_the_next_request_to_the_model() {
         .step(text("The end.").filling(196_000))
         .run();
     // The request after the answer that filled it so far.
-    assert_eq!(told(&finished), expected(&[(2, "60"), (4, "80"), (5, "90"), (6, "95")]));
+    assert_eq!(warned(&finished), expected(&[(2, "60"), (4, "80"), (5, "90"), (6, "95")]));
     let shown = finished.shown_at_end();
     assert!(
         shown.contains("Context above 80%: 161,000 of 200,000 tokens (80%) of this session are used."),
@@ -54,37 +54,37 @@ fn each_level_is_told_once_in_the_next_request_to_the_model() {
 }
 
 #[test]
-fn a_jump_is_told_as_one_level_and_an_answer_that_fills_the_context_gets_one_more_turn() {
+fn a_jump_is_reported_as_one_level_and_a_final_jump_gets_one_more_turn() {
     let jump =
         guarded().client_arguments(MODEL).step(bash("echo 1").filling(184_000)).step(text("done")).run();
-    assert_eq!(told(&jump), expected(&[(1, "90")]));
+    assert_eq!(warned(&jump), expected(&[(1, "90")]));
     // The last answer itself: without that turn nothing of it could be handed over.
     let last = guarded()
         .client_arguments(MODEL)
         .step(text("a long report").filling(165_000))
         .step(text("nothing is left").filling(166_000))
         .run();
-    assert_eq!(told(&last), expected(&[(1, "80")]));
+    assert_eq!(warned(&last), expected(&[(1, "80")]));
     assert_eq!(last.result(), "nothing is left");
     let early = guarded().client_arguments(MODEL).step(text("a report").filling(130_000)).run();
     assert_eq!(early.agent_requests().len(), 1, "that is no reason for a turn");
-    // The next prompt is told, as it is where the session goes on.
+    // The next prompt gets the warning, as in a session that continues.
     let next = Session::continuing(early.into_workspace())
         .client_arguments(MODEL)
         .client_arguments(["--continue"])
         .step(text("well"))
         .run();
-    assert_eq!(told(&next), expected(&[(0, "60")]));
+    assert_eq!(warned(&next), expected(&[(0, "60")]));
 }
 
 #[test]
-fn a_compacted_session_is_told_anew_and_not_of_what_is_gone() {
+fn a_compacted_session_is_warned_again_by_its_new_usage() {
     let full = guarded()
         .client_arguments(MODEL)
         .step(bash("echo 1").filling(170_000))
         .step(text("done").filling(171_000))
         .run();
-    assert_eq!(told(&full), expected(&[(1, "80")]));
+    assert_eq!(warned(&full), expected(&[(1, "80")]));
     let next = |workspace, prompt: &str| {
         Session::continuing(workspace).prompt(prompt).client_arguments(MODEL).client_arguments(["--continue"])
     };
@@ -103,7 +103,7 @@ fn a_compacted_session_is_told_anew_and_not_of_what_is_gone() {
 }
 
 #[test]
-fn a_session_that_the_client_compacts_by_itself_is_told_anew() {
+fn an_automatically_compacted_session_is_warned_again() {
     let finished = guarded()
         .client_arguments(MODEL)
         .step(bash("seq 1 3000").filling(150_000))
@@ -126,7 +126,7 @@ fn a_session_that_the_client_compacts_by_itself_is_told_anew() {
 }
 
 #[test]
-fn a_model_with_a_large_window_is_told_later() {
+fn a_model_with_a_large_window_is_warned_later() {
     for model in ["claude-sonnet-4-5[1m]", "haiku"] {
         let finished = guarded()
             .client_arguments(["--model", model])
@@ -135,12 +135,12 @@ fn a_model_with_a_large_window_is_told_later() {
             .step(bash("echo 3").filling(610_000))
             .step(text("done").filling(620_000))
             .run();
-        assert_eq!(told(&finished), expected(&[(3, "60")]), "{model}");
+        assert_eq!(warned(&finished), expected(&[(3, "60")]), "{model}");
     }
 }
 
 #[test]
-fn a_subagent_hears_nothing_of_the_sessions_context() {
+fn a_subagent_gets_no_context_warning() {
     let brief = json!({"description": "look", "prompt": "count the containers",
                        "subagent_type": "general-purpose", "run_in_background": false});
     let finished = guarded()
@@ -159,14 +159,14 @@ fn a_subagent_hears_nothing_of_the_sessions_context() {
         .run();
     for request in finished.agent_requests() {
         let of_the_subagent = request.opening().contains("count the containers");
-        let told = request.conversation().contains("Context above");
-        assert!(!told || !of_the_subagent, "{}", request.conversation());
+        let warned = request.conversation().contains("Context above");
+        assert!(!warned || !of_the_subagent, "{}", request.conversation());
     }
     assert!(finished.shown_at_end().contains("Context above 80%"), "{}", finished.shown_at_end());
 }
 
 #[test]
-fn a_session_in_the_background_is_sent_on_once_to_report() {
+fn a_background_session_is_blocked_once_to_report() {
     let silent = guarded()
         .env("CLAUDE_SESSION_MODE", "background")
         .step(text("All is well."))
@@ -174,7 +174,7 @@ fn a_session_in_the_background_is_sent_on_once_to_report() {
         .run();
     let requests = silent.agent_requests();
     assert_eq!(requests.len(), 2, "{}", silent.shown_at_end());
-    assert!(requests[1].conversation().contains("This session runs in the background: nobody looks at it"));
+    assert!(requests[1].conversation().contains("This session runs unattended in the background"));
     assert_eq!(silent.result(), "[EVENT:info] All is well.");
     let stubborn = guarded()
         .env("CLAUDE_SESSION_MODE", "background")
@@ -190,11 +190,11 @@ fn a_session_in_the_background_is_sent_on_once_to_report() {
         .run();
     reported.tool_result(0).assert_ran();
     assert_eq!(reported.agent_requests().len(), 2, "{}", reported.shown_at_end());
-    assert_eq!(guarded().step(text("All is well.")).run().agent_requests().len(), 1, "somebody looks at it");
+    assert_eq!(guarded().step(text("All is well.")).run().agent_requests().len(), 1, "an attended session");
 }
 
 #[test]
-fn earlier_releases_of_the_client_tell_the_model_just_the_same() {
+fn earlier_client_releases_pass_warnings_to_the_model() {
     for client in [client(), earlier_client("OLD_CLIENT_VERSION"), earlier_client("MIDDLE_CLIENT_VERSION")] {
         let finished = guarded()
             .client(&client)
@@ -204,7 +204,7 @@ fn earlier_releases_of_the_client_tell_the_model_just_the_same() {
             .step(text("a report").filling(165_000))
             .step(text("nothing is left").filling(166_000))
             .run();
-        let seen = told(&finished);
+        let seen = warned(&finished);
         assert_eq!(seen, expected(&[(1, "60"), (3, "80")]), "{}", client.display());
     }
 }

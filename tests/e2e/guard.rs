@@ -1,4 +1,4 @@
-//! The main job: a session of the real client, held to its budgets by what `opsctl render` wrote.
+//! Sessions of the real client with rendered settings: budgets are enforced.
 
 use crate::support::{Finished, Session, ToolResult, Workspace, bash, text, together, tool};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,7 +11,7 @@ pub fn guarded() -> Session {
     Session::new().hosts_yaml(include_str!("hosts.yaml"))
 }
 
-/// Asserts the refusal that the contract words, and returns the time that it names.
+/// Asserts the documented denial, and returns the next allowed time.
 #[track_caller]
 pub fn assert_over_budget(result: &ToolResult, used_up: &str) -> DateTime<Utc> {
     let opening = format!("Cooldown limit exceeded for {used_up}. Next allowed at ");
@@ -30,7 +30,7 @@ fn assert_soon(time: DateTime<Utc>, after: DateTime<Utc>) {
     );
 }
 
-/// What counts against the budgets, as other programs read it.
+/// The recorded actions, as other programs read them.
 fn counted(workspace: &Workspace) -> Vec<serde_json::Value> {
     workspace.rows("SELECT service, action_type, success FROM cooldown_actions ORDER BY id")
 }
@@ -76,7 +76,7 @@ fn the_budget_outlives_the_session() {
 }
 
 #[test]
-fn what_an_agent_wrote_down_before_counts() {
+fn entries_of_an_existing_cooldown_json_count() {
     let first = (Utc::now() - TimeDelta::hours(3)).format("%Y-%m-%dT%H:%M:%SZ").to_string();
     let second = (Utc::now() - TimeDelta::hours(1)).format("%Y-%m-%dT%H:%M:%SZ").to_string();
     let cooldown = json!({"services": {"jellyfin": {"restart_timestamps": [first, second]}}});
@@ -87,7 +87,7 @@ fn what_an_agent_wrote_down_before_counts() {
 }
 
 #[test]
-fn a_failed_restart_is_an_attempt_like_any_other() {
+fn a_failed_restart_counts_against_the_budget() {
     let finished =
         guarded().stub("docker", "echo 'no such container' >&2; exit 1").commands([RESTART; 3]).run();
 
@@ -118,7 +118,7 @@ fn a_restart_hidden_in_other_commands_is_counted_and_denied_like_any_other() {
 }
 
 #[test]
-fn monitor_is_no_way_around_the_budget() {
+fn monitor_calls_draw_on_the_budget() {
     let monitor =
         json!({"command": RESTART, "description": "restart", "timeout_ms": 3000, "persistent": false});
     let monitor = || tool("Monitor", &monitor);
@@ -138,7 +138,7 @@ fn monitor_is_no_way_around_the_budget() {
 }
 
 #[test]
-fn a_service_that_was_stopped_within_the_budget_may_be_started_again() {
+fn a_stopped_service_may_be_started_again() {
     let finished =
         guarded().commands([RESTART, "docker stop jellyfin", "docker start jellyfin", RESTART]).run();
     finished.tool_result(2).assert_ran();
@@ -148,7 +148,7 @@ fn a_service_that_was_stopped_within_the_budget_may_be_started_again() {
 }
 
 #[test]
-fn nobody_restarts_everything_at_once() {
+fn denies_restarting_everything_at_once() {
     let everything = ["docker restart $(docker ps -q)", "docker ps -q | xargs docker restart"];
     let finished = guarded().tier(3).commands(everything).run();
     finished.tool_result(0).assert_refused("orbidden");
@@ -165,7 +165,7 @@ fn several_restarts_in_one_message_share_the_budget() {
 }
 
 #[test]
-fn subagents_at_work_at_once_share_the_budget() {
+fn concurrent_subagents_share_the_budget() {
     let jobs = ["first job", "second job", "third job", "fourth job"];
     let start = |job| {
         let brief = json!({"description": job, "prompt": job, "subagent_type": "general-purpose",
@@ -183,7 +183,7 @@ fn subagents_at_work_at_once_share_the_budget() {
 }
 
 #[test]
-fn a_command_that_the_client_refuses_takes_nothing_from_the_budget() {
+fn a_command_that_the_client_refuses_does_not_count() {
     let first = guarded()
         .client_arguments(["--disallowedTools", "Bash(docker restart:*)"])
         .commands([RESTART, RESTART])
@@ -208,7 +208,7 @@ fn a_second_redeployment_is_denied() {
 }
 
 #[test]
-fn a_tier_that_only_observes_restarts_nothing() {
+fn tier_1_cannot_restart_services() {
     let finished =
         guarded().tier(1).commands([RESTART, "ssh root@ie01 docker restart jellyfin", "docker ps"]).run();
     finished.tool_result(0).assert_refused("");
@@ -237,7 +237,7 @@ fn events_land_in_the_database_that_the_session_manager_made() {
 }
 
 #[test]
-fn commands_without_an_action_pass_without_a_word() {
+fn commands_without_an_action_are_allowed_silently() {
     let quiet =
         ["ls -la", "docker ps", "echo 'docker restart jellyfin'", "grep -r 'docker restart' . ; true"];
     let finished: Finished = guarded().commands(quiet).run();
@@ -262,6 +262,6 @@ fn an_agent_cannot_clear_its_own_counters() {
         .run();
     finished.tool_result(2).assert_ran();
     finished.tool_result(3).assert_refused("Cooldown limit exceeded for jellyfin: 2/2 restarts");
-    finished.tool_result(4).assert_refused("would loosen the guard");
+    finished.tool_result(4).assert_refused("would weaken the limits");
     assert_eq!(finished.marks("docker").len(), 2);
 }

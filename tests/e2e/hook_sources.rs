@@ -1,4 +1,4 @@
-//! Hooks from every source that the client has: what ran is what `opsctl doctor --hooks` says.
+//! Hooks from every source of the client: those that ran are those that `opsctl doctor --hooks` lists as in force.
 
 use crate::support::{Finished, Program, Session, bash, client};
 use serde_json::{Value, json};
@@ -130,7 +130,7 @@ impl Case {
     }
 }
 
-/// What ran is what the doctor says, and is this.
+/// Asserts that these hooks ran, and that the doctor lists them.
 #[track_caller]
 fn assert_runs(what: &str, case: Case, expected: &[&str]) {
     assert_runs_with(what, case, &[], expected);
@@ -175,7 +175,7 @@ fn managed_settings_may_let_only_managed_hooks_run() {
 }
 
 #[test]
-fn a_switch_that_disables_all_hooks_disables_those_below_it_and_managed_ones_all() {
+fn disable_all_hooks_applies_to_lower_sources_and_in_managed_settings_to_all() {
     for place in [LOCAL, PROJECT, USER, COMMAND_LINE] {
         assert_runs(place, Case::everywhere().set(place, &["disableAllHooks"], json!(true)), &["managed"]);
     }
@@ -248,7 +248,7 @@ fn the_same_hook_runs_once_for_all_settings_and_once_for_each_plugin() {
 }
 
 #[test]
-fn what_plugins_and_the_folder_of_the_user_say_is_respected() {
+fn settings_of_plugins_and_of_the_user_folder_are_respected() {
     let case = Case::everywhere().set(PROJECT, &["enabledPlugins"], json!({"installed@market": false}));
     assert_runs("a project switches a plugin off", case, &all_but(&["installed"]));
     let case = Case::everywhere().set("loaded/.claude-plugin/plugin.json", &["hooks"], hook("manifest"));
@@ -268,7 +268,7 @@ fn what_plugins_and_the_folder_of_the_user_say_is_respected() {
 }
 
 #[test]
-fn a_hook_of_others_may_replace_what_the_guard_has_read_and_the_doctor_warns_of_it() {
+fn the_doctor_warns_of_foreign_hooks_that_may_replace_a_command() {
     let other = r#"echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "docker restart sonarr"}}}'"#;
     let session = Session::new()
         .hosts_yaml("services: {sonarr: {}}\npolicy: {verify: {mode: agent}}\n")

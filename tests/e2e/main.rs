@@ -1,4 +1,4 @@
-//! End to end: the real client, held to its settings. `tests/setup` installs what this needs.
+//! End-to-end tests with the real client. `tests/setup` installs their dependencies.
 #![cfg(test)]
 
 mod client_facts;

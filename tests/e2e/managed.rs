@@ -1,4 +1,4 @@
-//! Managed settings: what a project, a repository in it and the agent itself put beside them changes nothing.
+//! Managed settings: settings of a project, of a repository in it and of the agent do not override them.
 
 use crate::support::{Program, Session, Workspace, bash};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn managed() -> (Workspace, Value) {
 }
 
 #[test]
-fn a_project_that_turns_hooks_off_turns_nothing_off() {
+fn a_project_cannot_disable_managed_hooks() {
     let weaker = json!({
         "disableAllHooks": true,
         "permissions": {"allow": ["Bash(docker:*)"], "defaultMode": "bypassPermissions"},
@@ -55,7 +55,7 @@ fn each_hook_runs_once() {
 }
 
 #[test]
-fn nobody_skips_the_permissions() {
+fn the_client_is_never_started_without_permissions() {
     for (is_managed, ran) in [(false, 1), (true, 0)] {
         let (workspace, settings) = managed();
         let session = Session::continuing(workspace)

@@ -1,13 +1,13 @@
-//! Tiers × commands and tools × wrappers: every cell is judged by what really ran.
+//! Tiers × commands and tools × wrappers: every cell is checked against the commands that ran.
 //!
 //! One session of the real client for each tier, with the arguments of `opsctl tier N --args` and the rendered
-//! hooks. Every row acts on a service of its own, so that no budget ends, and its name tells what ran.
+//! hooks. Every row acts on a separate service, so that no budget is used up, and the name identifies what ran.
 
 use crate::guard::guarded;
 use crate::support::{Finished, Step, bash, text, tool};
 use serde_json::json;
 
-/// At which of the tiers 1, 2 and 3 something runs.
+/// Whether something runs at tiers 1, 2 and 3.
 type Tiers = [bool; 3];
 
 const AT_ALL: Tiers = [true, true, true];
@@ -15,7 +15,7 @@ const FROM_TWO: Tiers = [false, true, true];
 const AT_THREE: Tiers = [false, false, true];
 const AT_NONE: Tiers = [false, false, false];
 
-/// A command in which `SVC` is the row's own service.
+/// A command in which `SVC` is the service of the row.
 struct Row(&'static str, Tiers);
 
 const ROWS: &[Row] = &[
@@ -54,7 +54,7 @@ const ROWS: &[Row] = &[
     Row("bash -c 'ansible-playbook redeploy-SVC.yml'", AT_THREE),
     Row("ssh root@ie01 'cd /opt && ansible-playbook redeploy-SVC.yml'", AT_THREE),
     Row("helm upgrade SVC ./chart", AT_THREE),
-    // What nobody may.
+    // Always denied.
     Row("docker system prune -f --filter label=SVC", AT_NONE),
     Row("ssh root@ie01 'docker volume rm SVC'", AT_NONE),
     Row("bash -c 'docker compose -p SVC down -v'", AT_NONE),
@@ -73,7 +73,7 @@ fn service(row: usize) -> String {
     format!("svc{row:02}x")
 }
 
-/// The tools of the client that act without a command of their own, behind the rows.
+/// The tools of the client that act without a command, after the rows.
 fn tools(session: crate::support::Session) -> crate::support::Session {
     let brief = json!({"description": "a job", "prompt": "the job of subagent-x", "subagent_type": "general-purpose"});
     let file = session.workspace().path("project/written-x.txt");
@@ -125,22 +125,22 @@ fn assert_column(tier: u8) -> usize {
 }
 
 #[test]
-fn tier_one_looks_and_does_nothing() {
+fn tier_1_only_observes() {
     assert!(assert_column(1) * 3 >= 60);
 }
 
 #[test]
-fn tier_two_restarts_proposes_and_tells() {
+fn tier_2_may_restart_propose_and_notify() {
     assert_column(2);
 }
 
 #[test]
-fn tier_three_redeploys_too() {
+fn tier_3_may_also_redeploy() {
     assert_column(3);
 }
 
 #[test]
-fn monitor_and_other_tools_that_run_commands_are_held_to_the_tier() {
+fn the_limits_of_a_tier_apply_to_monitor_and_other_command_tools() {
     let monitor = json!({"command": "docker restart jellyfin", "description": "x", "timeout_ms": 2000, "persistent": false});
     let finished = guarded()
         .tools("Bash,Read,Monitor")

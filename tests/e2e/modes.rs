@@ -1,4 +1,4 @@
-//! Modes × messages, through what hides them: every cell is judged by what really ran in a session of the client.
+//! Modes × messages × wrappers: every cell is checked against the commands that ran in a session of the client.
 
 use crate::support::{Session, bash};
 use serde_json::json;
@@ -20,16 +20,16 @@ const ALWAYS: Modes = [true; 4];
 const TO_CONTACTS: Modes = [true, true, false, false];
 const ONLY_WITHOUT: Modes = [true, false, false, false];
 
-/// A command in which `ROW` is the row's own mark.
+/// A command in which `ROW` is the mark of the row.
 struct Row(&'static str, Modes);
 
 const ROWS: &[Row] = &[
-    // What tells nobody anything.
+    // Commands that send no message.
     Row("mail -H ROW", ALWAYS),
     Row("curl https://example.org/ROW", ALWAYS),
     Row("docker logs ROW # mail anna@example.net", ALWAYS),
     Row("apprise --version ROW", ALWAYS),
-    // To somebody who is tagged for it, through everything that hides it.
+    // To a tagged contact, inside wrappers.
     Row("mail -s ROW anna@example.net < /dev/null", TO_CONTACTS),
     Row("bash -c 'mail -s ROW anna@example.net < /dev/null'", TO_CONTACTS),
     Row("echo anna@example.net | xargs mail -s ROW", TO_CONTACTS),
@@ -37,7 +37,7 @@ const ROWS: &[Row] = &[
     Row("python3 -c \"import os; os.system('mail -s ROW anna@example.net < /dev/null')\"", TO_CONTACTS),
     Row("curl -d ROW https://hooks.slack.com/services/T0/B0/x", TO_CONTACTS),
     Row("apprise -b ROW \"$FAMILY_URL\"", TO_CONTACTS),
-    // To somebody else, or nobody knows to whom.
+    // To another recipient, or an unknown one.
     Row("mail -s ROW mallory@evil.org < /dev/null", ONLY_WITHOUT),
     Row("mail -s ROW bob@example.net < /dev/null", ONLY_WITHOUT),
     Row("mail -s ROW -b mallory@evil.org anna@example.net < /dev/null", ONLY_WITHOUT),
@@ -73,28 +73,29 @@ fn assert_column(at: usize, mode: Option<&str>) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let told = finished.rows("SELECT count(*) AS n FROM events WHERE message LIKE 'Notification sent via %'");
+    let shown =
+        finished.rows("SELECT count(*) AS n FROM events WHERE message LIKE 'Notification sent via %'");
     let messages = ROWS.iter().filter(|row| row.1 != ALWAYS && row.1[at]).count();
-    assert_eq!(told, [json!({"n": messages})], "{mode:?}: each message that was sent is an event");
+    assert_eq!(shown, [json!({"n": messages})], "{mode:?}: each message that was sent is an event");
 }
 
 #[test]
-fn without_a_mode_a_session_writes_to_whom_it_likes() {
+fn without_a_mode_a_session_may_write_to_anyone() {
     assert_column(0, None);
 }
 
 #[test]
-fn an_interactive_session_writes_to_contacts_that_are_tagged_for_it() {
+fn an_interactive_session_may_write_to_tagged_contacts() {
     assert_column(1, Some("interactive"));
 }
 
 #[test]
-fn a_mission_writes_to_nobody() {
+fn denies_messages_in_a_mission() {
     assert_column(2, Some("mission"));
 }
 
 #[test]
-fn nobody_is_written_to_from_the_background_or_in_a_mode_that_is_not_known() {
+fn denies_messages_in_background_and_unknown_modes() {
     assert_column(3, Some("background"));
     assert_column(3, Some("bakground"));
 }

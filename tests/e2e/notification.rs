@@ -1,4 +1,4 @@
-//! What the operators hear, through the real `apprise`.
+//! Notifications to the operators through the real `apprise`.
 
 use crate::guard::guarded;
 use crate::support::{Program, Ran, Session, Workspace, api_error};
@@ -21,16 +21,16 @@ fn a_notification_reaches_the_operators_as_it_is() {
 }
 
 #[test]
-fn the_operators_hear_once_that_a_budget_is_used_up() {
+fn operators_are_notified_once_of_a_used_up_budget() {
     let finished = guarded()
         .operators_listen()
         .commands(["docker restart jellyfin"; 5])
         .commands(["ssh root@ie01 'docker restart jellyfin'"])
         .run();
     assert_eq!(finished.marks("docker").len(), 2);
-    let [told] = finished.notifications() else { panic!("{:?}", finished.notifications()) };
-    assert_eq!((&told["title"], &told["type"]), (&json!("jellyfin: no restart left"), &json!("warning")));
-    let message = told["message"].as_str().unwrap();
+    let [shown] = finished.notifications() else { panic!("{:?}", finished.notifications()) };
+    assert_eq!((&shown["title"], &shown["type"]), (&json!("jellyfin: no restart left"), &json!("warning")));
+    let message = shown["message"].as_str().unwrap();
     assert!(
         message.starts_with("**jellyfin** has used up its budget: 2/2 restarts in last 4h. "),
         "{message}"
@@ -42,7 +42,7 @@ fn the_operators_hear_once_that_a_budget_is_used_up() {
 }
 
 #[test]
-fn the_operators_hear_why_the_model_could_not_be_asked() {
+fn operators_are_notified_why_a_model_request_failed() {
     for (status, kind, error, level) in [
         (429, "rate_limit_error", "rate_limit", "warning"),
         (500, "api_error", "server_error", "warning"),
@@ -54,12 +54,12 @@ fn the_operators_hear_why_the_model_could_not_be_asked() {
             .env("CLAUDE_CODE_MAX_RETRIES", "1")
             .answering(move |_| Some(api_error(status, kind)))
             .run();
-        let told = finished.notifications();
-        assert_eq!(told.len(), 1, "{status}: {told:?}");
-        assert_eq!(told[0]["title"], format!("The agent stopped: {}", error.replace('_', " ")));
-        assert!(told[0]["message"].as_str().unwrap().contains(&format!("a scripted {kind}")), "{told:?}");
+        let shown = finished.notifications();
+        assert_eq!(shown.len(), 1, "{status}: {shown:?}");
+        assert_eq!(shown[0]["title"], format!("The agent stopped: {}", error.replace('_', " ")));
+        assert!(shown[0]["message"].as_str().unwrap().contains(&format!("a scripted {kind}")), "{shown:?}");
         let event = json!({"level": level, "session_id": finished.session_id(),
-                           "message": format!("Session stopped: the model could not be asked ({error})")});
+                           "message": format!("Session stopped: a request to the model failed ({error})")});
         assert_eq!(finished.rows("SELECT level, session_id, message FROM events"), [event]);
         // The next session fails as well; the operators know.
         let again = Session::continuing(finished.into_workspace())
@@ -86,7 +86,7 @@ fn the_operators_urls_stay_out_of_the_process_list_and_the_ledger() {
 }
 
 #[test]
-fn where_nobody_listens_nothing_is_sent() {
+fn without_a_target_nothing_is_sent() {
     let workspace = Workspace::new();
     let ran = notify(Program::opsctl(&workspace));
     assert_eq!((ran.exit_code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""));

@@ -1,4 +1,4 @@
-//! Hooks that an operator adds in `hosts.yaml`: the client honours each type, beside ours.
+//! Hooks that an operator adds in `hosts.yaml`: the client runs each type, in addition to those of opsctl.
 
 use crate::support::{Program, Session, bash, text};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ hooks:
     - {command: own, args: [end]}
 "#;
 
-/// A server of one tool, which writes down what it is called with.
+/// An MCP server with one tool, which records its arguments.
 const MCP_SERVER: &str = r#"
 while IFS= read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -94,7 +94,7 @@ fn an_operators_hook_may_refuse_and_ours_still_does() {
 }
 
 #[test]
-fn a_hook_that_fails_blocks_where_it_says_so() {
+fn a_failing_hook_blocks_if_on_failure_is_block() {
     let inventory = "hooks: {PreToolUse: [{matcher: Bash, command: own, args: [], onFailure: block}]}\n";
     let finished = Session::new().hosts_yaml(inventory).stub("own", "exit 1").step(bash("docker ps")).run();
     finished.tool_result(0).assert_refused("");
@@ -102,7 +102,7 @@ fn a_hook_that_fails_blocks_where_it_says_so() {
 }
 
 #[test]
-fn the_hooks_stand_in_managed_settings_too() {
+fn the_hooks_of_hosts_yaml_are_rendered_into_managed_settings() {
     let inventory = "hooks: {PreToolUse: [{matcher: Bash, command: own, args: [managed]}]}\n";
     let session = Session::new().hosts_yaml(inventory).stub("own", "exit 0");
     let rendered = session.rendered();
@@ -126,8 +126,7 @@ fn with_unknown_type(event: &str) -> Session {
 }
 
 #[test]
-fn a_type_that_the_client_does_not_know_spoils_the_file_where_it_would_guard_and_is_not_rendered_beside_ours()
-{
+fn an_unknown_hook_type_before_tool_calls_disables_the_file_and_is_not_rendered() {
     let finished = with_unknown_type("PostToolUse").commands(["docker restart jellyfin"; 3]).run();
     finished.tool_result(2).assert_refused("Cooldown limit exceeded for jellyfin: 2/2");
 

@@ -5,7 +5,7 @@ use crate::support::{Session, bash, tool};
 use serde_json::json;
 
 #[test]
-fn the_agent_cannot_rewrite_what_holds_it_by_tool_or_by_shell() {
+fn no_tool_or_shell_command_can_write_the_agents_own_limits() {
     let session = guarded().tools("Bash,Read,Write,Edit").file("state/cooldown.json", "{}");
     let session = session.step(bash("docker restart jellyfin"));
     let workspace = session.workspace();
@@ -58,7 +58,7 @@ fn the_agent_cannot_rewrite_what_holds_it_by_tool_or_by_shell() {
 }
 
 #[test]
-fn a_secret_is_read_by_no_tool() {
+fn no_tool_or_shell_command_may_read_a_secret_file() {
     let session = guarded().tools("Bash,Read,Grep").file("project/.env", "PASSWORD=hunter2\n");
     let env = session.workspace().path("project/.env");
     let finished = session

@@ -11,7 +11,7 @@ fn hook(event: &str, more: &Value) -> Value {
 }
 
 #[test]
-fn what_is_said_at_a_prompt_and_after_a_batch_reaches_the_model() {
+fn context_at_a_prompt_and_after_a_batch_reaches_the_model() {
     let finished = Session::new()
         .stub(
             "hook",
@@ -30,7 +30,7 @@ fn what_is_said_at_a_prompt_and_after_a_batch_reaches_the_model() {
 }
 
 #[test]
-fn nobody_waits_for_an_asynchronous_hook_and_the_end_of_the_session_ends_it() {
+fn the_client_does_not_wait_for_asynchronous_hooks_and_ends_them_with_the_session() {
     let finished = Session::new()
         .stub(
             "hook",
@@ -42,9 +42,9 @@ fn nobody_waits_for_an_asynchronous_hook_and_the_end_of_the_session_ends_it() {
         .commands(["docker ps", "docker images"])
         .run();
     let log = finished.read("home/log");
-    let told: Vec<&str> = log.lines().collect();
+    let shown: Vec<&str> = log.lines().collect();
     assert_eq!(
-        told,
+        shown,
         [
             "before begins",
             "docker ps",

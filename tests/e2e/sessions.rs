@@ -1,9 +1,10 @@
-//! The registry of sessions, kept by the real client.
+//! The records of sessions, with the real client.
 
 use crate::support::{Finished, Session, bash, text, together, tool};
 use serde_json::{Value, json};
 
-/// Asks the registry from within a session until it says what is expected, as the hook that writes it is not waited for.
+/// Queries the records from within a session until they are as expected, because the client does not wait for the hook
+/// that writes them.
 fn seen(state: &str, query: &str) -> String {
     format!(
         "for _ in $(seq 100); do [ \"$(sqlite3 -cmd '.timeout 9000' \"$CLAUDEOPS_STATE_DIR/claudeops.db\" \"{query}\")\" = '{state}' ] \
@@ -47,9 +48,9 @@ fn a_session_is_in_the_registry_with_every_state_that_it_had() {
         .subagent("count the containers", [bash(&seen("general-purpose1", of_subagents)), text("counted")])
         .step(bash(&seen("general-purpose0", of_subagents)))
         .run();
-    let told: Vec<&str> = finished.tool_results().iter().map(|result| result.shown.as_str()).collect();
+    let output: Vec<&str> = finished.tool_results().iter().map(|result| result.shown.as_str()).collect();
     for expected in ["it is tool_active", "it is 1", "it is general-purpose1", "it is general-purpose0"] {
-        assert!(told.iter().any(|shown| shown.contains(expected)), "{expected}: {told:?}");
+        assert!(output.iter().any(|shown| shown.contains(expected)), "{expected}: {output:?}");
     }
     let row = row(&finished);
     for (column, value) in [

@@ -5,7 +5,7 @@ use crate::support::{bash, tool};
 use serde_json::json;
 
 #[test]
-fn at_tier_one_there_is_no_tool_that_writes() {
+fn tier_1_has_no_tool_that_writes_files() {
     let write = json!({"file_path": "/tmp/x", "content": "x"});
     let finished = guarded().run_at_tier(1).step(tool("Write", &write)).step(bash("uptime")).run();
     finished.tool_result(0).assert_refused("No such tool available: Write");
@@ -17,8 +17,8 @@ fn at_tier_one_there_is_no_tool_that_writes() {
 }
 
 #[test]
-fn without_a_hook_the_denied_beginnings_still_hold() {
-    // No settings are rendered: only the arguments stand in the way.
+fn denied_prefixes_apply_without_a_hook() {
+    // No settings are rendered: only the arguments limit the session.
     let finished = crate::support::Session::new()
         .run_at_tier(1)
         .commands(["docker restart jellyfin", "cd /tmp && docker  compose up -d", "docker ps"])
@@ -30,7 +30,7 @@ fn without_a_hook_the_denied_beginnings_still_hold() {
 }
 
 #[test]
-fn a_playbook_waits_for_tier_three() {
+fn only_tier_3_may_run_a_playbook() {
     for (tier, ran) in [(2, 0), (3, 1)] {
         let finished = guarded().run_at_tier(tier).step(bash("ansible-playbook redeploy-jellyfin.yml")).run();
         assert_eq!(finished.marks("ansible-playbook").len(), ran, "tier {tier}");
@@ -38,7 +38,7 @@ fn a_playbook_waits_for_tier_three() {
 }
 
 #[test]
-fn settings_that_an_agent_leaves_in_its_home_are_not_read() {
+fn settings_in_the_home_of_the_agent_are_not_read() {
     let finished = guarded()
         .file("home/.claude/settings.json", r#"{"disableAllHooks": true}"#)
         .file("project/.claude/settings.local.json", r#"{"disableAllHooks": true}"#)

@@ -1,4 +1,4 @@
-//! The Stop hook: a session that has repaired something does not end before somebody looked.
+//! The Stop hook: a session that acted on services does not end before they are verified.
 
 use crate::guard::guarded;
 use crate::support::{Finished, Program, Session, Workspace, bash, text, tool, verdict};
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 const RESTART: &str = "docker restart jellyfin";
 
-/// A session whose services are containers, of which the stub `docker` says what stands in the file `STATUS`.
-/// Verified by the command alone, and with no patience.
+/// A session whose services are containers, for which the stub `docker` prints the content of the file `STATUS`.
+/// A session that is verified by the hook only, without a grace period.
 fn verified(status: &str) -> Session {
     Session::new()
         .hosts_yaml(
@@ -30,21 +30,21 @@ fn events(finished: &Finished, level: &str) -> Vec<String> {
     finished.rows(&query).iter().map(|row| row["event"].as_str().unwrap().to_owned()).collect()
 }
 
-/// How often the model was asked to go on.
+/// The number of times that the model was asked to continue.
 fn times_blocked(finished: &Finished) -> usize {
     finished.shown_at_end().matches("Stop hook feedback:\nVerification failed (attempt ").count()
 }
 
 #[test]
-fn a_session_that_repaired_nothing_ends_without_a_word() {
+fn a_session_without_actions_ends_silently() {
     let finished = verified("Exited (1)").commands(["docker logs jellyfin"]).step(text("all is well")).run();
     assert_eq!(finished.result(), "all is well");
-    assert_eq!(finished.marks("docker"), ["logs jellyfin"], "nothing is looked at");
+    assert_eq!(finished.marks("docker"), ["logs jellyfin"], "nothing is checked");
     assert_eq!(finished.rows("SELECT * FROM events"), [Value::Null; 0]);
 }
 
 #[test]
-fn a_session_whose_services_are_healthy_ends_and_that_is_written_down() {
+fn a_session_with_healthy_services_ends_and_is_recorded() {
     let finished = verified("Up 2 seconds").step(bash(RESTART)).step(text("all is well")).run();
     assert_eq!((finished.result().as_str(), times_blocked(&finished)), ("all is well", 0));
     assert_eq!(events(&finished, "info"), ["jellyfin: Verified healthy after remediation"]);
@@ -52,7 +52,7 @@ fn a_session_whose_services_are_healthy_ends_and_that_is_written_down() {
 }
 
 #[test]
-fn a_session_is_sent_on_with_what_failed_and_ends_once_it_is_repaired() {
+fn a_stop_is_blocked_with_the_failed_checks_until_they_are_repaired() {
     let finished = verified("Exited (1) 3 seconds ago")
         .step(bash(RESTART))
         .step(text("done"))
@@ -72,7 +72,7 @@ fn a_session_is_sent_on_with_what_failed_and_ends_once_it_is_repaired() {
 }
 
 #[test]
-fn after_three_attempts_the_session_is_let_go_and_a_person_is_told() {
+fn after_three_attempts_the_session_ends_and_operators_are_notified() {
     let ill = verified("Exited (1)").operators_listen().step(bash(RESTART));
     let finished = ["one", "two", "three", "four", "five"]
         .into_iter()
@@ -93,7 +93,7 @@ fn after_three_attempts_the_session_is_let_go_and_a_person_is_told() {
     );
     let delivered = finished.notifications();
     assert!(
-        delivered.iter().any(|told| told["title"].as_str().unwrap().contains("needs human attention")),
+        delivered.iter().any(|output| output["title"].as_str().unwrap().contains("needs human attention")),
         "{delivered:?}"
     );
 }
@@ -113,7 +113,7 @@ fn a_service_that_is_restarted_again_is_verified_again() {
 
 /// The attempts are counted in the ledger: another process, another session of the client with the same name.
 #[test]
-fn a_success_gives_a_later_remedy_its_attempts_back() {
+fn a_healthy_verification_resets_the_attempts() {
     let stop = |workspace: &Workspace| {
         let input = json!({"session_id": "s", "hook_event_name": "Stop", "stop_hook_active": true});
         Program::opsctl(workspace).args(["hook", "stop"]).stdin(&input.to_string()).run()
@@ -156,14 +156,14 @@ fn a_success_gives_a_later_remedy_its_attempts_back() {
     assert_eq!((ran.exit_code, ran.stdout.as_str()), (Some(0), ""), "given up");
     assert!(ran.stderr.contains("verification given up after 3 attempts: jellyfin"), "{ran:?}");
     let ran = stop(&workspace);
-    assert_eq!((ran.exit_code, ran.stderr.as_str()), (Some(0), ""), "told once");
+    assert_eq!((ran.exit_code, ran.stderr.as_str()), (Some(0), ""), "reported once");
     restart(&workspace, "t3");
     assert_eq!(stop(&workspace).exit_code, Some(0), "without a success there are no new attempts");
     assert_eq!(workspace.rows("SELECT id FROM events WHERE level = 'critical'").len(), 2);
 }
 
 #[test]
-fn a_ledger_that_cannot_be_read_holds_no_session_up() {
+fn a_ledger_that_cannot_be_read_does_not_block_the_stop() {
     let workspace = verified("Exited (1)").run().into_workspace();
     workspace.write("state/claudeops.db", &"no database".repeat(100));
     let ran = Program::opsctl(&workspace).args(["hook", "stop"]).stdin("{\"session_id\": \"s\"}").run();
@@ -233,7 +233,7 @@ fn who_verifies_follows_from_the_mode_and_the_tier() {
     assert_eq!(render("{}", &["--tier", "1"]), (true, Some(90), None));
     assert_eq!(render("{}", &["--tier", "2"]), (true, Some(90), Some(120)));
     assert_eq!(render("{mode: both, deadline: 5m}", &["--tier", "1"]), (true, Some(330), Some(360)));
-    // The hook stands there for what else an agent hears before it ends; it verifies nothing then.
+    // The hook is rendered for its other purposes at the end of a turn; it verifies nothing then.
     assert_eq!(render("{mode: agent}", &["--tier", "3"]), (true, Some(90), Some(120)));
     assert_eq!(render("{mode: command}", &["--tier", "3"]), (true, Some(90), None));
 }
@@ -255,7 +255,7 @@ fn a_check_that_hangs_ends_before_the_client_gives_up() {
 }
 
 #[test]
-fn the_verifier_is_asked_with_the_rendered_prompt_and_sends_the_session_on() {
+fn the_verifier_gets_the_rendered_prompt_and_blocks_the_stop() {
     let finished = guarded()
         .step(bash("docker restart jellyfin"))
         .step(text("all is well"))

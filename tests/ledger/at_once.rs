@@ -1,4 +1,4 @@
-//! Processes that ask in the same moment.
+//! Concurrent processes.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Stdio};
@@ -7,7 +7,7 @@ use crate::sandbox::{Sandbox, call};
 
 const PROCESSES: usize = 200;
 
-/// Starts all processes before any of them is answered: each waits for its input, which comes last.
+/// Starts all processes before any of them gets its input, so that they run concurrently.
 fn ask_at_once(sandbox: &Sandbox, service_of: impl Fn(usize) -> String) -> BTreeMap<String, usize> {
     let children: Vec<Child> = (0..PROCESSES)
         .map(|_| {
@@ -49,7 +49,7 @@ fn ask_at_once(sandbox: &Sandbox, service_of: impl Fn(usize) -> String) -> BTree
 }
 
 #[test]
-fn two_hundred_calls_at_once_take_two_places_in_every_round() {
+fn two_hundred_concurrent_calls_take_two_places_in_every_round() {
     for round in 0..20 {
         let sandbox = Sandbox::new();
         let allowed = ask_at_once(&sandbox, |_| "jellyfin".to_owned());
@@ -70,7 +70,7 @@ fn two_hundred_calls_for_fifty_services_take_two_places_each() {
 
 /// The database is the session manager's, in a rollback journal: readers and writers keep each other waiting.
 #[test]
-fn a_database_without_a_write_ahead_log_is_no_less_exact() {
+fn budgets_are_exact_without_a_write_ahead_log() {
     let sandbox = Sandbox::new();
     sandbox.sql(include_str!("../fixtures/session-manager.sql"));
     assert_eq!(sandbox.sql("PRAGMA journal_mode"), "delete");

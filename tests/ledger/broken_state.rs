@@ -1,4 +1,4 @@
-//! State folders in which nothing can be written down: the policy answers, in one line, and nothing is left behind.
+//! State folders that cannot be written: `policy.on_failure` applies, one line is printed, and no file is left behind.
 
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::sandbox::{Run, Sandbox, call, denied};
 
-/// What is wrong, as shell in a mount namespace of its own, with the state folder as `$state`. `used` says how
-/// many restarts an existing ledger holds; without one there is no ledger.
+/// A fault, as a shell script in a separate mount namespace, with the state folder as `$state`. `used` is the number of
+/// restarts in an existing ledger; `None` for no ledger.
 struct Trouble {
     name: &'static str,
     used: Option<usize>,
@@ -38,15 +38,11 @@ const TROUBLES: [Trouble; 13] = [
         used: None,
         prepare: "yes dear | head -c 9000 > $state/claudeops.db",
     },
-    Trouble { name: "a ledger of somebody else", used: Some(1), prepare: "chmod 0555 $state" },
-    Trouble {
-        name: "a ledger that nobody may read",
-        used: Some(1),
-        prepare: "chmod 0000 $state/claudeops.db*",
-    },
+    Trouble { name: "a ledger of another user", used: Some(1), prepare: "chmod 0555 $state" },
+    Trouble { name: "an unreadable ledger", used: Some(1), prepare: "chmod 0000 $state/claudeops.db*" },
 ];
 
-/// A folder `state` in which so many restarts of jellyfin have been written down.
+/// A folder `state` with this number of recorded restarts of jellyfin.
 fn with_ledger(used: Option<usize>, on_failure: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", &format!("policy: {{on_failure: {on_failure}}}\n"));
@@ -63,7 +59,7 @@ fn with_ledger(used: Option<usize>, on_failure: &str) -> Sandbox {
     sandbox
 }
 
-/// The hook in that trouble, without root's privilege to pass by permissions; the files of the state folder
+/// Runs the hook with this fault, without root's privilege to ignore permissions. Returns the files of the state folder
 /// before and after it.
 fn hook_in(trouble: &str, sandbox: &Sandbox, event: &str) -> (Run, String, String) {
     let trouble = trouble
@@ -80,7 +76,7 @@ fn hook_in(trouble: &str, sandbox: &Sandbox, event: &str) -> (Run, String, Strin
     (run, sandbox.read("before"), sandbox.read("after"))
 }
 
-/// The files of a listing, without the whole lines that tell a person later what went wrong.
+/// The files of a listing, without the file of kept failures unless it is empty.
 fn names(listing: &str) -> Vec<&str> {
     let columns = |line| str::split_whitespace(line).collect::<Vec<_>>();
     let files = listing.lines().map(columns).filter(|columns| columns.len() == 9);
@@ -92,7 +88,7 @@ fn the_policy_answers_in_one_line_and_nothing_is_left_behind() {
     for trouble in TROUBLES {
         for on_failure in ["open", "closed"] {
             let sandbox = with_ledger(trouble.used, on_failure);
-            if trouble.name == "a ledger of somebody else" {
+            if trouble.name == "a ledger of another user" {
                 give_away(&sandbox.path("state/claudeops.db"));
             }
             let (run, before, after) = hook_in(trouble.prepare, &sandbox, "pre-tool-use");
@@ -117,9 +113,9 @@ fn give_away(file: &Path) {
     }
 }
 
-/// A ledger that can be read and not written: what it says holds, whatever the policy says of failures.
+/// A ledger that can be read and not written: its usage applies with any `policy.on_failure`.
 #[test]
-fn a_used_up_budget_holds_where_nothing_can_be_written() {
+fn a_used_up_budget_is_enforced_without_write_access() {
     for prepare in ["FULL", "READ_ONLY", "chmod 0555 $state; chmod 0444 $state/*"] {
         let sandbox = with_ledger(Some(2), "open");
         let (run, ..) = hook_in(prepare, &sandbox, "pre-tool-use");
@@ -128,7 +124,7 @@ fn a_used_up_budget_holds_where_nothing_can_be_written() {
 }
 
 #[test]
-fn the_other_hooks_pass_and_say_what_was_not_written_down() {
+fn other_hooks_pass_and_report_what_was_not_recorded() {
     for trouble in TROUBLES {
         for event in ["post-tool-use", "session-end", "session-start"] {
             let sandbox = with_ledger(trouble.used, "closed");
@@ -136,7 +132,7 @@ fn the_other_hooks_pass_and_say_what_was_not_written_down() {
             let context = format!("{}, {event}: {run:?}", trouble.name);
             assert_eq!(run.code, Some(0), "{context}");
             assert!(run.stderr.lines().count() <= 2, "{context}");
-            if event == "post-tool-use" && trouble.name != "a ledger of somebody else" {
+            if event == "post-tool-use" && trouble.name != "a ledger of another user" {
                 assert!(
                     run.stderr.contains("`docker restart jellyfin` has run and is not recorded"),
                     "{context}"
@@ -148,7 +144,7 @@ fn the_other_hooks_pass_and_say_what_was_not_written_down() {
 }
 
 #[test]
-fn when_the_trouble_is_over_the_ledger_goes_on() {
+fn the_ledger_works_again_after_a_failure() {
     let sandbox = with_ledger(Some(1), "open");
     let (run, ..) = hook_in("chmod 0444 $state/claudeops.db; chmod 0555 $state", &sandbox, "pre-tool-use");
     assert!(run.stderr.contains("readonly"), "{run:?}");
@@ -156,9 +152,9 @@ fn when_the_trouble_is_over_the_ledger_goes_on() {
     denied(&sandbox.before("t3", "docker restart jellyfin"));
 }
 
-/// A process that was stopped in the middle of its change keeps nobody waiting for ever.
+/// A process that was stopped within its transaction does not block other processes for ever.
 #[test]
-fn a_lock_that_is_never_given_back_is_a_failure_after_some_seconds() {
+fn a_lock_that_is_never_released_fails_after_a_timeout() {
     let sandbox = with_ledger(Some(1), "closed");
     let database = sandbox.path("state/claudeops.db");
     let mut holder = std::process::Command::new("sqlite3");

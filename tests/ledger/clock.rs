@@ -52,31 +52,31 @@ impl Clock {
         hook::serve(input.to_string().as_bytes(), Some(event), &environment(&self.sandbox), self.now)
     }
 
-    /// The denial, if the command is denied.
+    /// The denial; `None` if the command is allowed.
     pub fn ask(&self, id: &str, command: &str) -> Option<String> {
         self.tell("pre-tool-use", Some(id), command, &Value::Null).denial
     }
 
     pub fn done(&self, id: &str, command: &str) {
-        told(&self.tell("post-tool-use", Some(id), command, &Value::Null));
+        accepted(&self.tell("post-tool-use", Some(id), command, &Value::Null));
     }
 
     pub fn failed(&self, id: &str, command: &str) {
         let why = json!({"error": "Exit code 1"});
-        told(&self.tell("post-tool-use-failure", Some(id), command, &why));
+        accepted(&self.tell("post-tool-use-failure", Some(id), command, &why));
     }
 
-    /// Asked, allowed, and run.
+    /// Runs the hooks before and after an allowed command.
     pub fn run(&self, id: &str, command: &str) {
         assert_eq!(self.ask(id, command), None, "{command}");
         self.done(id, command);
     }
 
     pub fn end_session(&self) {
-        told(&self.tell("session-end", None, "", &Value::Null));
+        accepted(&self.tell("session-end", None, "", &Value::Null));
     }
 
-    /// How many actions of a service the ledger holds for good.
+    /// The number of recorded actions of a service in the ledger.
     pub fn settled(&self, service: &str) -> usize {
         self.sandbox
             .sql(&format!("SELECT count(*) FROM cooldown_actions WHERE service = '{service}'"))
@@ -85,12 +85,12 @@ impl Clock {
     }
 }
 
-fn told(answer: &Answer) {
+fn accepted(answer: &Answer) {
     assert_eq!(answer.denial, None);
     assert!(answer.warnings.iter().all(|warning| !warning.to_string().contains("cannot be")), "{answer:?}");
 }
 
-/// What is said of a used-up budget of two restarts.
+/// Asserts that the denial states a used-up budget of two restarts, and the next allowed time.
 pub fn is_used_up(denial: Option<String>, next: &str) {
     let denial = denial.expect("the budget is used up and the command was let through");
     assert!(denial.contains("2/2 restarts in last 4h. Next allowed at "), "{denial}");

@@ -151,7 +151,7 @@ fn pruning_keeps_what_still_counts() {
 }
 
 #[test]
-fn pruning_where_there_is_no_ledger_says_so_and_creates_none() {
+fn pruning_without_a_ledger_reports_it_and_creates_none() {
     let sandbox = Sandbox::new();
     let run = sandbox.opsctl(&["prune", "--keep", "90d"], b"");
     assert_eq!(run.code, Some(1));
@@ -237,7 +237,7 @@ fn a_reader_that_goes_away_ends_what_is_followed() {
 }
 
 #[test]
-fn status_shows_what_waits_for_a_person_and_no_colours_in_a_pipe() {
+fn status_shows_what_needs_attention_and_no_colours_in_a_pipe() {
     let sandbox = Sandbox::new();
     assert!(!ok(&sandbox.opsctl(&["status"], b"")).contains("needs attention"));
     for id in ["t1", "t2"] {

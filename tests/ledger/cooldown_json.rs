@@ -1,4 +1,4 @@
-//! Every state that `cooldown.json` can be in, what the hooks count then, and what becomes of the file.
+//! Every state of `cooldown.json`: the usage that hooks read from it, and the file afterwards.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn ago(minutes: i64) -> String {
     (Utc::now() - TimeDelta::minutes(minutes)).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// What stands at a path, whatever it is.
+/// The kind and content of any file at a path.
 fn state_of(path: &Path) -> String {
     match path.symlink_metadata() {
         Err(_) => "nothing".to_owned(),
@@ -26,8 +26,8 @@ fn state_of(path: &Path) -> String {
     }
 }
 
-/// A file that gives no history: how it comes about, what is said of it, and whether a settled action is
-/// written into it.
+/// A file without usable history: how it is created, the warning about it, and whether a settled action is written to
+/// it.
 struct Case {
     make: fn(&Path),
     said: &'static str,
@@ -69,7 +69,7 @@ const CASES: [Case; 11] = [
 ];
 
 #[test]
-fn whatever_the_file_is_the_ledger_holds_the_budget() {
+fn the_ledger_enforces_the_budget_with_any_cooldown_json() {
     for Case { make, said, mended } in CASES {
         let sandbox = Sandbox::new();
         let path = sandbox.path("cooldown.json");
@@ -83,9 +83,9 @@ fn whatever_the_file_is_the_ledger_holds_the_budget() {
                 assert!(asked.stderr.contains(said), "{said}: {asked:?}");
                 assert_eq!(state_of(&path), before, "{said}: nothing is written before the command has run");
             }
-            let told = sandbox.after(id, RESTART);
-            passes(&told);
-            assert_eq!(told.stderr.lines().count(), usize::from(!mended), "{said}: {told:?}");
+            let shown = sandbox.after(id, RESTART);
+            passes(&shown);
+            assert_eq!(shown.stderr.lines().count(), usize::from(!mended), "{said}: {shown:?}");
         }
         denied(&sandbox.before("t3", RESTART));
         assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "2", "{said}");
@@ -125,7 +125,7 @@ fn a_file_that_may_not_be_read_or_written_is_left_alone() {
 fn both_shapes_in_one_file_count_and_grow_each_in_its_own() {
     let sandbox = Sandbox::new();
     let text = "{\n  \"note\": \"ours\", // by hand\n  \"services\": {}\n}\n";
-    // A comment is no JSON: nobody else could read the file, so it is not one.
+    // A comment is not valid JSON: other readers could not read the file either.
     sandbox.write("cooldown.json", text);
     assert!(sandbox.after("t0", "docker restart sonarr").stderr.contains("is not a cooldown file"));
 
@@ -165,7 +165,7 @@ fn a_link_stays_a_link_and_its_file_is_written() {
 }
 
 #[test]
-fn twenty_who_write_at_once_lose_nothing() {
+fn twenty_concurrent_writers_lose_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("cooldown.json", "{\"mine\": true, \"services\": {}}");
     let writers: Vec<_> = (0..20)

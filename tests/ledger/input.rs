@@ -1,4 +1,4 @@
-//! Ten thousand inputs of every sort of brokenness, the same ones in every run.
+//! Ten thousand broken inputs of many kinds, the same ones in every run.
 
 use chrono::{DateTime, Utc};
 use opsctl::hook::answer::Answer;
@@ -9,7 +9,7 @@ use crate::random::Random;
 use crate::sandbox::{Sandbox, call};
 
 const INPUTS: usize = 10_000;
-/// So many go through whole processes as well: what they print and how they end.
+/// The number of inputs for which whole processes run: their output and exit codes.
 const EVERY: usize = 25;
 
 const EVENTS: [Option<&str>; 8] = [
@@ -53,7 +53,7 @@ fn valid(random: &mut Random) -> Value {
     input
 }
 
-/// Text in the place of other text, bytes changed, removed, doubled, or nothing but bytes.
+/// Mutates an input: replaces text, changes, removes or doubles bytes, or returns random bytes.
 fn input(random: &mut Random) -> Vec<u8> {
     let mut bytes = valid(random).to_string().into_bytes();
     match random.below(8) {
@@ -85,7 +85,7 @@ fn input(random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// What the client's own schema of a denial takes, and nothing beside it.
+/// The client's schema of a denial, without other keys.
 fn is_a_denial(stdout: &str) -> bool {
     let Ok(Value::Object(json)) = serde_json::from_str(stdout) else { return false };
     let Some(Value::Object(output)) = json.get("hookSpecificOutput") else { return false };
@@ -96,7 +96,7 @@ fn is_a_denial(stdout: &str) -> bool {
         && output["permissionDecisionReason"].as_str().is_some_and(|reason| !reason.is_empty())
 }
 
-/// The command of an input that is meant for the hook before a tool, read by the plain rules of JSON.
+/// The command of an input for the hook before a tool call, parsed as plain JSON.
 fn asked(input: &[u8], event: Option<&str>) -> Option<String> {
     let json: Value = serde_json::from_slice(input).ok()?;
     (event == Some("pre-tool-use") || (event.is_none() && json["hook_event_name"] == "PreToolUse"))
@@ -107,7 +107,7 @@ fn holds_an_action(command: &str) -> bool {
     !opsctl::actions::read_command(command, None).actions.is_empty()
 }
 
-/// Everything that has to hold of an answer, however it was come by.
+/// Checks the contract of every answer.
 fn check(input: &[u8], event: Option<&str>, answer: &Answer) {
     let shown = String::from_utf8_lossy(input);
     if answer.denial.is_none() && answer.stdout.contains("opsctl sessions status") {

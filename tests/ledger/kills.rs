@@ -11,7 +11,7 @@ use crate::sandbox::{Run, Sandbox, call, migrations};
 
 const ROUNDS: usize = 500;
 
-/// Starts a run and kills it after `delay`; true when it had ended by itself before.
+/// Starts a run and kills it after `delay`; returns true if it had ended before.
 fn killed(sandbox: &Sandbox, arguments: &[&str], input: &Value, delay: Duration) -> bool {
     let started = Instant::now();
     let mut child = sandbox
@@ -31,8 +31,8 @@ fn killed(sandbox: &Sandbox, arguments: &[&str], input: &Value, delay: Duration)
     ended
 }
 
-/// Delays spread over the time that a run really takes here and now: they grow while runs are cut short, and
-/// shrink while runs end before they are killed.
+/// Delays that are spread over the measured duration of a run: they grow while runs are killed early, and shrink while
+/// runs end before they are killed.
 struct Delays {
     random: Random,
     middle: Duration,
@@ -53,7 +53,7 @@ impl Delays {
         ended
     }
 
-    /// The kills have to have hit: otherwise nothing was shown.
+    /// Asserts that enough runs were killed; otherwise, the test proves nothing.
     fn assert_spread(&self, what: &str) {
         let Self { cut_short, ended, middle, .. } = self;
         println!("{what}: {cut_short} cut short, {ended} ended before, half of the delays under {middle:?}");
@@ -72,17 +72,17 @@ fn quiet(run: &Run) {
     assert!(!run.stderr.contains("claudeops.db"), "{run:?}");
 }
 
-/// Each round is a service of its own, restarted once; its hooks are killed at random, and the word after it is
-/// told again. What ran is known to the test, and the ledger has to know it, too, once.
+/// Each round restarts a separate service once. Its hooks are killed at random, and the report after it is repeated. The
+/// ledger must contain every action that ran, once.
 #[test]
-fn five_hundred_kills_lose_nothing_and_double_nothing() {
+fn five_hundred_kills_lose_no_action_and_count_none_twice() {
     let sandbox = Sandbox::new();
     let [mut before, mut after, mut end, mut by_hand] = [1, 2, 3, 4].map(Delays::new);
     let mut recorded = 0;
     for round in 1..=ROUNDS / 4 {
         let (service, id) = (format!("s{round}"), format!("t{round}"));
         let input = call(&id, &format!("docker restart {service}"));
-        // Before: whatever the kill cuts off, the client runs the command of a hook that died.
+        // Before: the client runs the command of a hook that was killed at any point.
         let rows_of = |table: &str| {
             sandbox.sql(&format!("SELECT count(*) FROM {table} WHERE service = '{service}'")).parse::<usize>()
         };
@@ -90,7 +90,7 @@ fn five_hundred_kills_lose_nothing_and_double_nothing() {
         let known = if round == 1 { 0 } else { rows_of("hook_actions").unwrap() };
         assert!(known == 0 || counted(&sandbox, &service) == 1, "{service}: reserved and does not count");
 
-        // After: killed, and told again. From the first word that reached the ledger on, it counts.
+        // After: killed, and reported again. It counts from the first report that reached the ledger.
         after.kill(&sandbox, &["hook", "post-tool-use"], &input);
         assert!(known == 0 || counted(&sandbox, &service) == 1, "{service}: ran and does not count");
         quiet(&sandbox.hook("post-tool-use", &input));
@@ -134,9 +134,9 @@ fn five_hundred_kills_lose_nothing_and_double_nothing() {
     }
 }
 
-/// The first run of all creates the database: killed at any moment of it, the next finds a ledger or none.
+/// The first run creates the database. If it is killed at any moment, the next run finds a complete ledger or none.
 #[test]
-fn a_kill_while_the_ledger_is_created_leaves_a_whole_one_or_none() {
+fn a_kill_during_creation_leaves_a_complete_ledger_or_none() {
     let mut delays = Delays::new(7);
     let mut none = 0;
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! What becomes of a reservation, and what counts, minute by minute.
+//! The states of a reservation, and the actions that count, over time.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::clock::{Clock, is_used_up};
 const RESTART: &str = "docker restart jellyfin";
 
 #[test]
-fn a_reservation_without_a_word_is_given_back_after_ten_minutes() {
+fn a_reservation_without_a_report_expires_after_ten_minutes() {
     let mut clock = Clock::new();
     for id in ["t1", "t2"] {
         assert_eq!(clock.ask(id, RESTART), None);
@@ -20,7 +20,7 @@ fn a_reservation_without_a_word_is_given_back_after_ten_minutes() {
 }
 
 #[test]
-fn what_ran_counts_however_late_it_is_told() {
+fn an_action_counts_however_late_it_is_reported() {
     // After its reservation has expired, and after its session has ended.
     let mut clock = Clock::new();
     assert_eq!(clock.ask("t1", RESTART), None);
@@ -39,7 +39,7 @@ fn what_ran_counts_however_late_it_is_told() {
 }
 
 #[test]
-fn the_end_of_a_session_takes_back_nothing_that_ran() {
+fn the_end_of_a_session_releases_no_action_that_ran() {
     let clock = Clock::new();
     clock.run("t1", RESTART);
     clock.run("t2", RESTART);
@@ -48,7 +48,7 @@ fn the_end_of_a_session_takes_back_nothing_that_ran() {
 }
 
 #[test]
-fn a_budget_slides_and_says_when_the_next_action_fits() {
+fn a_budget_slides_and_states_when_the_next_action_fits() {
     let mut clock = Clock::new();
     clock.run("t1", RESTART);
     clock.minutes(60);
@@ -73,7 +73,7 @@ fn above_the_limit_the_limit_th_most_recent_action_says_when() {
 }
 
 #[test]
-fn a_clock_set_back_opens_no_budget() {
+fn setting_the_clock_back_frees_no_budget() {
     let mut clock = Clock::new();
     clock.run("t1", RESTART);
     clock.run("t2", RESTART);
@@ -87,7 +87,7 @@ fn a_clock_set_back_opens_no_budget() {
 }
 
 #[test]
-fn a_date_out_of_the_blue_closes_nothing_for_good() {
+fn a_bogus_timestamp_does_not_block_a_budget_for_ever() {
     let clock = Clock::new();
     clock.run("t1", RESTART);
     clock.sandbox.sql(
@@ -139,7 +139,7 @@ fn a_start_is_free_until_it_has_brought_the_service_up() {
 }
 
 #[test]
-fn a_stop_opens_the_cycle_over_sessions_failures_and_lost_words() {
+fn a_stop_opens_the_cycle_across_sessions_failures_and_lost_reports() {
     let [stop, start] = ["docker stop jellyfin", "docker start jellyfin"];
     for lost in ["expired", "released", "failed", "done"] {
         let mut clock = Clock::new();
@@ -181,11 +181,11 @@ fn several_services_in_one_command_each_draw_on_their_own_budget_or_none_does() 
     assert_eq!(clock.ask("t5", "systemctl restart postgres"), None);
     assert!(clock.ask("t6", "systemctl restart postgres").is_some());
     let denial = clock.ask("t7", "docker restart a; docker restart a; docker restart a").unwrap();
-    assert!(denial.contains("The command exceeds the limit by itself."), "{denial}");
+    assert!(denial.contains("The command alone exceeds the limit."), "{denial}");
 }
 
 #[test]
-fn what_repeats_without_end_is_denied_and_takes_nothing() {
+fn an_action_in_an_endless_loop_is_denied_and_reserves_nothing() {
     let clock = Clock::new();
     let denial = clock.ask("t1", "while sleep 5; do docker restart jellyfin; done").unwrap();
     assert!(denial.contains("loop of unknown length"), "{denial}");
@@ -252,7 +252,7 @@ fn calls_without_an_id_settle_one_reservation_each() {
 }
 
 #[test]
-fn a_call_that_only_says_something_is_told_once() {
+fn a_pull_request_or_a_notification_is_recorded_once() {
     let clock = Clock::new();
     for command in ["gh pr create --title Mend", "apprise -b hello mailto://x"] {
         // The same id with another command is another call: an id is worth no more than its writer's care.
@@ -266,7 +266,7 @@ fn a_call_that_only_says_something_is_told_once() {
 }
 
 #[test]
-fn sessions_with_the_same_call_id_are_told_apart() {
+fn distinguishes_sessions_with_equal_call_ids() {
     let mut clock = Clock::new();
     for session in ["s1", "s2"] {
         clock.session = session;

@@ -1,4 +1,4 @@
-//! SQLite's log beside the database: every hook reads all of it.
+//! SQLite's write-ahead log, which every hook reads completely.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
@@ -30,7 +30,7 @@ fn the_log_does_not_grow_with_the_number_of_hooks() {
 }
 
 #[test]
-fn a_reader_that_stays_holds_nobody_up_and_the_log_is_cut_off_after_it() {
+fn a_long_reader_blocks_no_hook_and_the_log_is_truncated_after_it() {
     let sandbox = Sandbox::new();
     restart(&sandbox, 0..1);
     let mut reader = Command::new("sqlite3")

@@ -17,8 +17,8 @@ fn owned_by_the_session_manager(journal_mode: &str) -> Clock {
     Clock::in_sandbox(sandbox)
 }
 
-/// Writes events and cooldown rows as fast as it can, in transactions of its own, with its foreign keys on
-/// and without our lock on the folder.
+/// Writes events and cooldown rows as fast as it can, in its own transactions, with foreign keys on and without
+/// opsctl's lock on the folder.
 struct Writer(Child);
 
 impl Writer {
@@ -51,17 +51,17 @@ impl Writer {
 }
 
 #[test]
-fn both_writers_go_on_undisturbed() {
+fn both_writers_continue_undisturbed() {
     for journal_mode in ["WAL", "DELETE"] {
         let clock = owned_by_the_session_manager(journal_mode);
         let writer = Writer::start(&clock);
         for n in 0..16 {
             let command = format!("docker restart s{}", n / 2);
-            let (asked, told) = (
+            let (asked, settled) = (
                 clock.sandbox.before(&format!("t{n}"), &command),
                 clock.sandbox.after(&format!("t{n}"), &command),
             );
-            for run in [asked, told] {
+            for run in [asked, settled] {
                 assert_eq!(run.code, Some(0), "{journal_mode}: {run:?}");
                 assert!(!run.stderr.contains("claudeops.db"), "{journal_mode}: {run:?}");
             }
@@ -99,7 +99,7 @@ fn a_text_session_id_fits_their_integer_column() {
     assert!(run.stdout.contains("Container restarted: docker restart jellyfin"), "{run:?}");
 }
 
-/// A table without any index is read as it is; neither an index nor anything else is added to it.
+/// A table without an index is read unchanged; opsctl adds no index and no column to it.
 #[test]
 fn tables_without_indexes_stay_without() {
     let sandbox = Sandbox::new();

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// What a peer does that swallows every packet.
+/// The setup of a peer that drops every packet.
 const DROPS: &str =
     "nft add table inet f; nft \"add chain inet f i { type filter hook input priority 0; policy drop; }\"";
 
@@ -33,7 +33,7 @@ fn assert_states(ran: &Outcome, expected: &[(&str, &str)]) {
     assert_eq!(found, expected, "{ran:?}");
 }
 
-/// The kinds of host that there are, over either kind of socket.
+/// All kinds of hosts, over both kinds of sockets.
 fn hosts_of_every_kind(lan: &Lan) -> Outcome {
     lan.peer(1, "");
     lan.peer(2, DROPS);
@@ -75,7 +75,7 @@ const OF_EVERY_KIND: [(&str, &str); 10] = [
 ];
 
 #[test]
-fn hosts_that_answer_drop_reject_or_are_not_there_are_told_apart_over_datagram_sockets() {
+fn distinguishes_answering_dropping_rejecting_and_missing_hosts_over_datagram_sockets() {
     lan(|lan| {
         lan.permit_pings();
         let ran = hosts_of_every_kind(lan);
@@ -86,9 +86,9 @@ fn hosts_that_answer_drop_reject_or_are_not_there_are_told_apart_over_datagram_s
     });
 }
 
-/// A raw socket is told what routers and firewalls say, too. None of that is an answer of the host.
+/// A raw socket also receives the messages of routers and firewalls. None of them is an answer of the host.
 #[test]
-fn hosts_that_answer_drop_reject_or_are_not_there_are_told_apart_over_raw_sockets() {
+fn distinguishes_answering_dropping_rejecting_and_missing_hosts_over_raw_sockets() {
     lan(|lan| assert_states(&hosts_of_every_kind(lan), &OF_EVERY_KIND));
 }
 
@@ -165,7 +165,7 @@ fn a_name_is_reachable_if_one_of_its_addresses_answers() {
 }
 
 #[test]
-fn a_name_server_that_hangs_costs_the_names_and_nobody_else() {
+fn a_hanging_name_server_affects_only_names() {
     lan(|lan| {
         lan.permit_pings();
         lan.peer(1, "");
@@ -267,7 +267,7 @@ fn named_hosts_are_asked_and_no_others() {
     });
 }
 
-/// What `opsctl hosts` shows to a person: on a terminal, which `script` makes.
+/// The output of `opsctl hosts` on a terminal, which `script` provides.
 fn on_a_terminal(lan: &Lan, inventory: &str) -> String {
     lan.permit_pings();
     lan.write("hosts.yaml", inventory);
@@ -278,7 +278,7 @@ fn on_a_terminal(lan: &Lan, inventory: &str) -> String {
 }
 
 #[test]
-fn a_person_sees_aligned_columns() {
+fn columns_are_aligned_on_a_terminal() {
     lan(|lan| {
         let shown =
             on_a_terminal(lan, "hosts: {a: {address: 127.0.0.1}, longer-name: {address: lost.invalid}}\n");
@@ -294,14 +294,14 @@ fn a_person_sees_aligned_columns() {
 }
 
 #[test]
-fn a_person_who_waits_for_many_hosts_sees_how_far_it_is() {
+fn many_hosts_show_a_progress_bar_on_a_terminal() {
     lan(|lan| {
         dead_hosts(lan);
         let inventory: String = (1..=50).map(|n| format!("  h{n}: {{address: 10.99.0.{n}}}\n")).collect();
         let shown = on_a_terminal(lan, &format!("hosts:\n  here: {{address: 127.0.0.1}}\n{inventory}"));
         assert!(shown.contains("1/51 hosts"), "{shown:?}");
         let lan_piped = lan.opsctl(&["hosts"]);
-        assert_eq!(lan_piped.stderr, "", "no bar where nobody looks");
+        assert_eq!(lan_piped.stderr, "", "no progress bar without a terminal");
         assert_eq!(lan_piped.stdout.lines().count(), 51);
     });
 }
@@ -313,7 +313,7 @@ fn dead_hosts(lan: &Lan) {
 }
 
 #[test]
-fn a_thousand_dead_hosts_cost_one_deadline_and_little_memory() {
+fn a_thousand_silent_hosts_take_one_deadline_and_little_memory() {
     lan(|lan| {
         lan.permit_pings();
         dead_hosts(lan);
@@ -337,7 +337,7 @@ fn a_thousand_dead_hosts_cost_one_deadline_and_little_memory() {
     });
 }
 
-/// The most memory that a process has had, in KiB.
+/// The peak memory of a process, in KiB.
 fn peak_kib(process: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
@@ -345,7 +345,7 @@ fn peak_kib(process: u32) -> Option<u64> {
 
 /// One after the other they would take eight seconds.
 #[test]
-fn dead_hosts_hold_the_start_of_a_session_up_for_one_deadline_together() {
+fn dead_hosts_delay_the_start_of_a_session_by_one_deadline_in_total() {
     lan(|lan| {
         dead_hosts(lan);
         let hosts: String = (1..=4).map(|n| format!("  h{n}: {{address: 10.99.0.{n}}}\n")).collect();

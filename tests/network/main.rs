@@ -1,4 +1,4 @@
-//! Looking at hosts and services over real networks: each test has one of its own, with real peers in it.
+//! Checks of hosts and services over real networks: each test has a separate network with real peers.
 #![cfg(test)]
 
 mod hosts;

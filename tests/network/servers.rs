@@ -1,4 +1,4 @@
-//! Servers on loopback, some of them ill. Each answers every connection in a thread of its own.
+//! Servers on loopback, some of them faulty. Each connection is answered in a separate thread.
 
 use crate::support::Lan;
 use rcgen::{CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
@@ -50,7 +50,7 @@ pub fn silent() -> u16 {
     serve(|_stream| thread::sleep(Duration::from_mins(10)))
 }
 
-/// Certificates of a homelab: an authority that is trusted, and what it has signed.
+/// Certificates of a homelab: a trusted authority, and the certificates that it has signed.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
 }
@@ -73,7 +73,7 @@ impl Authority {
         Self { issuer: Issuer::new(params, key) }
     }
 
-    /// A certificate for this name, valid until the end of this year of ours.
+    /// A certificate for this name, valid from 1 January of `from` to 31 December of `until`.
     pub fn sign(&self, name: &str, from: i32, until: i32) -> Presented {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.not_before = date_time_ymd(from, 1, 1);
@@ -87,7 +87,7 @@ impl Authority {
     }
 }
 
-/// A certificate that nobody but itself has signed.
+/// A self-signed certificate.
 pub fn self_signed(name: &str) -> Presented {
     let rcgen::CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();

@@ -1,4 +1,4 @@
-//! `opsctl verify` against services that are well, and ill in every way that has a name.
+//! `opsctl verify` against healthy services, and services in every unhealthy state.
 
 use crate::servers::{Authority, HEALTHY, answering, https, read_request, self_signed, serve, silent};
 use crate::support::{Lan, Outcome, lan};
@@ -82,7 +82,7 @@ fn redirects_are_followed_to_their_end_or_to_a_named_failure() {
 }
 
 #[test]
-fn what_is_no_answer_has_a_name_within_the_deadline() {
+fn answers_that_are_not_http_have_a_state_within_the_deadline() {
     lan(|lan| {
         let started = Instant::now();
         assert_eq!(http(lan, silent()), "timeout");
@@ -96,7 +96,7 @@ fn what_is_no_answer_has_a_name_within_the_deadline() {
 }
 
 #[test]
-fn a_body_that_never_ends_is_named_whether_it_pours_or_drips() {
+fn an_endless_body_is_detected_whether_fast_or_slow() {
     lan(|lan| {
         let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
         let endless = |pause: Duration| {
@@ -193,7 +193,7 @@ fn names_resolve_by_the_system_or_at_a_server_and_to_what_they_should() {
     });
 }
 
-/// A program on PATH that does this piece of sh.
+/// A program on PATH that runs this shell script.
 fn put_program(lan: &Lan, name: &str, behaviour: &str) {
     lan.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{behaviour}\n"));
     lan.sh(&format!("chmod +x bin/{name}"));
@@ -229,7 +229,7 @@ fn a_container_is_what_its_engine_says() {
 }
 
 #[test]
-fn a_check_that_this_machine_cannot_make_says_nothing_about_the_service() {
+fn an_unavailable_check_does_not_count_as_unhealthy() {
     lan(|lan| {
         lan.write("hosts.yaml", "services: {x: {containers: [web], engine: podman}}");
         let mut command = lan.command(&["verify", "x"]);
@@ -237,7 +237,7 @@ fn a_check_that_this_machine_cannot_make_says_nothing_about_the_service() {
         assert_eq!(ran.exit_code, Some(0));
         assert_eq!(
             ran.stdout,
-            "x: not checked, it cannot be looked at from here\n  container web: unavailable, podman is not installed here\n"
+            "x: not checked, it cannot be checked from this machine\n  container web: unavailable, podman is not installed here\n"
         );
     });
 }
@@ -258,7 +258,7 @@ fn a_unit_is_what_systemd_says() {
     });
 }
 
-/// The real ssh and sshd, with keys of their own.
+/// The real ssh and sshd, with their own keys.
 #[test]
 fn containers_and_units_are_asked_for_through_ssh() {
     lan(|lan| {
@@ -281,7 +281,7 @@ fn containers_and_units_are_asked_for_through_ssh() {
             asked,
             "docker ps --all --filter name=^web$ --format {{.Status}}\nsystemctl is-active nginx\n"
         );
-        // A host whose key is not known is not entered, and nobody is asked.
+        // A host with an unknown key is not entered, and ssh does not prompt.
         lan.sh("rm ssh/known_hosts");
         let ran = verify();
         let check = &ran.json()["services"][0]["checks"][0];
@@ -291,7 +291,7 @@ fn containers_and_units_are_asked_for_through_ssh() {
 }
 
 #[test]
-fn a_service_that_comes_back_within_its_grace_is_healthy_and_not_waited_for_longer() {
+fn a_service_that_recovers_within_its_grace_is_healthy_at_once() {
     lan(|lan| {
         let ready = Instant::now() + Duration::from_secs(2);
         let port = serve(move |mut stream| {
@@ -389,7 +389,7 @@ fn a_session_is_verified_by_what_it_did() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_in_one_line() {
+fn invalid_arguments_are_refused_in_one_line() {
     lan(|lan| {
         lan.write("hosts.yaml", "services: {jellyfin: {}}");
         for (arguments, complaint) in [

@@ -1,4 +1,4 @@
-//! A model that cannot be asked, by the two ways in which it is heard of.
+//! Notices of failed requests to the model, from both sources.
 
 use serde_json::json;
 
@@ -24,11 +24,11 @@ fn events(sandbox: &Sandbox) -> String {
     sandbox.sql("SELECT session_id, level, source, message FROM events")
 }
 
-const EVENT: &str = "s1|warning|hook|Session stopped: the model could not be asked (rate_limit)";
+const EVENT: &str = "s1|warning|hook|Session stopped: a request to the model failed (rate_limit)";
 
 /// The client does not wait for the hook of a failed stop, and may end it before it has begun.
 #[test]
-fn each_way_is_enough_and_both_tell_it_once() {
+fn each_source_is_enough_and_both_report_once() {
     let both = |sandbox: &Sandbox| {
         stop_failure(sandbox);
         session_end(sandbox);
@@ -39,7 +39,7 @@ fn each_way_is_enough_and_both_tell_it_once() {
         let sandbox = listening(&target);
         way(&sandbox);
         wait_until("it is written down", || sandbox.path("claudeops.db").exists());
-        wait_until("the operators hear", || !target.titles().is_empty());
+        wait_until("the operators are notified", || !target.titles().is_empty());
         assert_eq!(settled(&sandbox), "delivered");
         // Whoever comes second changes nothing.
         session_end(&sandbox);
@@ -51,7 +51,7 @@ fn each_way_is_enough_and_both_tell_it_once() {
 }
 
 #[test]
-fn it_is_written_down_where_nobody_listens() {
+fn a_notice_is_recorded_without_a_target() {
     let sandbox = Sandbox::new();
     stop_failure(&sandbox);
     wait_until("it is written down", || sandbox.path("claudeops.db").exists() && events(&sandbox) == EVENT);
@@ -59,7 +59,7 @@ fn it_is_written_down_where_nobody_listens() {
 }
 
 #[test]
-fn a_session_that_ended_well_is_not_told_of() {
+fn a_session_that_ended_well_is_not_reported() {
     let sandbox = Sandbox::new();
     let transcript =
         sandbox.write("transcript.jsonl", "{\"type\":\"assistant\",\"message\":{\"content\":[]}}\n");

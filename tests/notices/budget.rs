@@ -1,4 +1,4 @@
-//! A budget that is used up.
+//! Notices of used-up budgets.
 
 use std::process::Stdio;
 
@@ -16,13 +16,13 @@ fn use_up(sandbox: &Sandbox, command: &str, times: usize) {
 }
 
 #[test]
-fn it_is_told_once_for_each_service_and_kind() {
+fn a_used_up_budget_is_reported_once_per_service_and_kind() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "docker restart jellyfin", 2);
     use_up(&sandbox, "docker restart sonarr", 2);
     use_up(&sandbox, "ansible-playbook redeploy-jellyfin.yml", 1);
-    assert_eq!(settled(&sandbox), "", "nothing is told as long as there is something left");
+    assert_eq!(settled(&sandbox), "", "no notice while the budget has a free place");
     for n in 0..3 {
         denied(&sandbox.before(&format!("a{n}"), "docker restart jellyfin"));
         denied(&sandbox.before(&format!("b{n}"), "docker restart sonarr jellyfin"));
@@ -36,18 +36,18 @@ fn it_is_told_once_for_each_service_and_kind() {
         ["jellyfin: no redeployment left", "jellyfin: no restart left", "sonarr: no restart left"]
     );
     let received = target.received();
-    let told = received.iter().find(|told| told["title"] == "sonarr: no restart left").unwrap();
+    let shown = received.iter().find(|shown| shown["title"] == "sonarr: no restart left").unwrap();
     let next = sandbox.sql("SELECT quiet_until FROM notices WHERE key = 'budget/restart/sonarr'");
-    let message = told["message"].as_str().unwrap();
+    let message = shown["message"].as_str().unwrap();
     assert!(
         message.contains(&format!("2/2 restarts in last 4h. The next one is allowed at {next}.")),
         "{message}"
     );
-    assert_eq!(told["type"], "warning");
+    assert_eq!(shown["type"], "warning");
 }
 
 #[test]
-fn it_is_told_again_when_it_was_open_in_between() {
+fn a_used_up_budget_is_reported_again_after_a_free_place() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "docker restart jellyfin", 2);
@@ -61,7 +61,7 @@ fn it_is_told_again_when_it_was_open_in_between() {
 }
 
 #[test]
-fn twenty_hooks_at_once_tell_it_once() {
+fn twenty_concurrent_hooks_report_it_once() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "docker restart jellyfin", 2);
@@ -83,7 +83,7 @@ fn twenty_hooks_at_once_tell_it_once() {
 }
 
 #[test]
-fn a_command_that_wants_more_than_is_left_is_no_used_up_budget() {
+fn a_command_over_the_remaining_budget_does_not_use_it_up() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "docker restart jellyfin", 1);
@@ -92,7 +92,7 @@ fn a_command_that_wants_more_than_is_left_is_no_used_up_budget() {
 }
 
 #[test]
-fn no_secret_of_a_command_line_is_told() {
+fn secrets_of_a_command_line_are_not_shown() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     use_up(&sandbox, "ansible-playbook redeploy-plex.yml", 1);

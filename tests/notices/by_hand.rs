@@ -11,7 +11,7 @@ fn test(sandbox: &Sandbox) -> Run {
 }
 
 #[test]
-fn a_test_that_arrives_is_said_to() {
+fn a_delivered_test_notification_is_reported() {
     let target = Target::new(Manner::Takes);
     let run = test(&listening(&target));
     assert_eq!(
@@ -23,7 +23,7 @@ fn a_test_that_arrives_is_said_to() {
 }
 
 #[test]
-fn a_test_that_does_not_arrive_says_why_and_what_to_do() {
+fn an_undelivered_test_notification_states_cause_and_remedy() {
     let refuses = Target::new(Manner::Refuses(403));
     let silent = Target::new(Manner::IsSilent);
     let takes = Target::new(Manner::Takes);

@@ -34,7 +34,7 @@ fn a_notice_goes_to_the_targets_with_its_level_subject_or_service() {
 }
 
 #[test]
-fn the_untagged_targets_hear_what_no_other_is_meant_for() {
+fn untagged_targets_get_notices_that_no_tag_matches() {
     let target = Target::new(Manner::Takes);
     let sandbox = configured(&target, &[("phone", "critical="), ("mail", "")]);
     passes(&sandbox.hook("notification", &json!({"title": "t"})));
@@ -43,7 +43,7 @@ fn the_untagged_targets_hear_what_no_other_is_meant_for() {
 }
 
 #[test]
-fn what_nobody_wants_to_hear_is_no_failure() {
+fn a_notice_without_a_target_is_not_a_failure() {
     let target = Target::new(Manner::Takes);
     let sandbox = configured(&target, &[("phone", "critical=")]);
     passes(&sandbox.hook("notification", &json!({"title": "t"})));

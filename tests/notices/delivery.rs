@@ -1,4 +1,4 @@
-//! The process that delivers: nobody waits for it, and nothing is sent twice.
+//! The process that delivers notifications: no hook waits for it, and nothing is sent twice.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ fn notify(sandbox: &Sandbox, title: &str) {
     assert_eq!(run.stderr, "");
 }
 
-/// A notice that was written down and never handed over.
+/// Inserts a notice that was recorded and not delivered.
 fn left_behind(sandbox: &Sandbox, title: &str, state: &str, claimed_until: &str) {
     sandbox.sql(&format!(
         "INSERT INTO notices (key, created_at, level, title, body, format, tags, state, attempts, claimed_until)
@@ -32,7 +32,7 @@ fn a_hook_ends_while_the_target_is_still_silent() {
     let target = Target::new(Manner::IsSilent);
     let sandbox = listening(&target);
     notify(&sandbox, "first");
-    // The hook has ended, and nobody has been answered yet: the target speaks only from here on.
+    // The hook has ended before any answer: the target answers only from here on.
     assert!(["pending", "sending"].contains(&sandbox.sql("SELECT state FROM notices").as_str()));
     wait_until("the target is asked", || !target.titles().is_empty());
     target.now(Manner::Takes);
@@ -41,7 +41,7 @@ fn a_hook_ends_while_the_target_is_still_silent() {
 }
 
 #[test]
-fn what_ends_the_hooks_process_group_does_not_end_the_delivery() {
+fn delivery_survives_the_end_of_the_hooks_process_group() {
     let target = Target::new(Manner::IsSilent);
     let sandbox = listening(&target);
     let mut hook = sandbox.command(&["hook", "notification"]);
@@ -51,13 +51,13 @@ fn what_ends_the_hooks_process_group_does_not_end_the_delivery() {
     assert_eq!(hook.wait().unwrap().code(), Some(0));
     wait_until("the target is asked", || !target.titles().is_empty());
     let killed = Command::new("kill").args(["-KILL", "--", &format!("-{group}")]).output().unwrap();
-    assert!(!killed.status.success(), "nobody of the hook's group is left to be killed");
+    assert!(!killed.status.success(), "no process of the hook's group is left to be killed");
     target.now(Manner::Takes);
     assert_eq!(settled(&sandbox), "delivered");
 }
 
 #[test]
-fn a_target_that_is_back_a_moment_later_gets_it_then() {
+fn a_recovered_target_gets_the_notice_on_a_retry() {
     let target = Target::new(Manner::Refuses(503));
     let sandbox = listening(&target);
     notify(&sandbox, "patience");
@@ -74,7 +74,7 @@ fn a_target_that_is_back_a_moment_later_gets_it_then() {
 }
 
 #[test]
-fn a_target_that_never_takes_it_is_left_alone_after_three_attempts_until_the_next_flush() {
+fn a_failing_target_is_not_retried_after_three_attempts_until_the_next_flush() {
     let target = Target::new(Manner::Refuses(500));
     let sandbox = listening(&target);
     notify(&sandbox, "in vain");
@@ -83,7 +83,7 @@ fn a_target_that_never_takes_it_is_left_alone_after_three_attempts_until_the_nex
     let run = sandbox.opsctl(&["notify", "--flush"], b"");
     assert_eq!(
         (run.code, run.stderr.as_str()),
-        (Some(1), "opsctl: 1 not delivered; `opsctl notify` says why\n")
+        (Some(1), "opsctl: 1 not delivered; `opsctl notify` shows why\n")
     );
     target.now(Manner::Takes);
     let run = sandbox.opsctl(&["notify", "--flush"], b"");
@@ -92,7 +92,7 @@ fn a_target_that_never_takes_it_is_left_alone_after_three_attempts_until_the_nex
 }
 
 #[test]
-fn two_that_flush_at_once_send_nothing_twice() {
+fn two_concurrent_flushes_send_nothing_twice() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
@@ -111,7 +111,7 @@ fn two_that_flush_at_once_send_nothing_twice() {
 }
 
 #[test]
-fn a_claim_holds_while_its_process_may_live_and_no_longer() {
+fn a_claim_blocks_other_processes_until_it_expires() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
@@ -128,7 +128,7 @@ fn a_claim_holds_while_its_process_may_live_and_no_longer() {
 }
 
 #[test]
-fn yesterdays_news_is_not_flushed() {
+fn notices_older_than_a_day_are_not_flushed() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target);
     sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");

@@ -1,11 +1,11 @@
-//! A guard that fails.
+//! Notices of failures of the guard.
 
 use crate::sandbox::passes;
 use crate::target::{Manner, Target};
 use crate::{delivering, listening, wait_until};
 
 #[test]
-fn a_ledger_that_cannot_be_used_is_told_without_it_and_once() {
+fn an_unusable_ledger_is_reported_once_without_the_ledger() {
     for (on_failure, code) in [("open", 0), ("closed", 2)] {
         let target = Target::new(Manner::Takes);
         let sandbox = listening(&target);
@@ -26,9 +26,9 @@ fn a_ledger_that_cannot_be_used_is_told_without_it_and_once() {
 }
 
 #[test]
-fn a_state_folder_that_is_not_there_is_told() {
+fn a_missing_state_folder_is_reported() {
     let target = Target::new(Manner::Takes);
     let sandbox = listening(&target).with("CLAUDEOPS_STATE_DIR", "/proc/no-such-folder");
     passes(&sandbox.before("t1", "docker restart jellyfin"));
-    wait_until("the operators hear", || !target.titles().is_empty());
+    wait_until("the operators are notified", || !target.titles().is_empty());
 }

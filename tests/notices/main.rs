@@ -1,4 +1,4 @@
-//! What the operators hear: the real `apprise`, targets that answer, refuse and keep silent, and the outbox as
+//! Notifications: the real `apprise`, targets that answer, refuse and stay silent, and the outbox as
 //! sqlite3 shows it.
 #![cfg(test)]
 
@@ -35,7 +35,7 @@ fn with_apprise(sandbox: Sandbox) -> Sandbox {
     sandbox.with("PATH", &path)
 }
 
-/// Waits for something that another process is about to do. The time is what a busy machine may need, and more.
+/// Waits for an action of another process, with a timeout that is long enough for a busy machine.
 #[track_caller]
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
@@ -45,7 +45,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until no notice is on its way any more, and returns the states of all.
+/// Waits until no notice is pending or being sent, and returns the states of all notices.
 #[track_caller]
 fn settled(sandbox: &Sandbox) -> String {
     let states = "SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM notices ORDER BY id)";
@@ -57,7 +57,7 @@ fn settled(sandbox: &Sandbox) -> String {
     now
 }
 
-/// Whether a process that delivers still runs for this sandbox.
+/// Whether a delivering process still runs for this sandbox.
 fn delivering(sandbox: &Sandbox) -> bool {
     let mine = format!("CLAUDEOPS_STATE_DIR={}", sandbox.path("").display());
     let mine = mine.trim_end_matches('/').as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! `opsctl rehearse` on real clients: it passes where the guard holds, and says what broke where it does not.
+//! `opsctl rehearse` on real clients: it passes if the guard works, and names the broken guarantee otherwise.
 #![cfg(test)]
 
 #[path = "../support/mod.rs"]
@@ -76,7 +76,7 @@ fn every_guarantee_holds_on_a_release_between() {
 }
 
 #[test]
-fn managed_settings_hold_where_a_project_switches_its_hooks_off() {
+fn managed_hooks_run_when_a_project_disables_its_hooks() {
     let workspace = Workspace::new();
     workspace.write("hosts.yaml", CLOSED);
     let managed = workspace.path("managed.json");
@@ -113,7 +113,7 @@ fn a_missing_program_is_found() {
 }
 
 #[test]
-fn a_denial_in_the_old_form_is_found() {
+fn a_denial_in_the_old_format_is_found() {
     let workspace = Workspace::new();
     workspace.render(OPEN);
     let deny = r#"echo '{"decision":"deny","reason":"Cooldown limit exceeded for rehearsal"}'"#;
@@ -129,13 +129,13 @@ fn managed_settings_that_lead_to_a_real_model_stop_the_rehearsal() {
     let settings = json!({"env": {"ANTHROPIC_BASE_URL": "https://api.example"}});
     let ran = rehearse(&workspace, &client()).managed_settings(&settings).run();
     assert_eq!(ran.exit_code, Some(1));
-    let told = "opsctl: /etc/claude-code/managed-settings.json sets `env.ANTHROPIC_BASE_URL`";
-    assert!(ran.stderr.starts_with(told), "{}", ran.stderr);
+    let shown = "opsctl: /etc/claude-code/managed-settings.json sets `env.ANTHROPIC_BASE_URL`";
+    assert!(ran.stderr.starts_with(shown), "{}", ran.stderr);
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
 }
 
 #[test]
-fn a_client_that_cannot_be_started_is_told_in_one_line() {
+fn a_client_that_cannot_be_started_is_reported_in_one_line() {
     let workspace = Workspace::new();
     workspace.render(OPEN);
     workspace.put_stub("no-client", "exit 3");

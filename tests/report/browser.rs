@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// No answer takes so long, on a busy machine neither.
+/// The timeout of an answer, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// How a page is looked at.
+/// The display settings of a browser.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
     pub name: &'static str,
@@ -110,7 +110,7 @@ impl Browser {
         }
     }
 
-    /// Opens a page as somebody looks at it, and waits until it is there.
+    /// Opens a page with these display settings, and waits until it is loaded.
     pub fn open(&mut self, page: &Path, look: Look) {
         self.media("", look.scheme);
         let phone = look.width < 600;
@@ -130,7 +130,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", &json!({"media": media, "features": features}));
     }
 
-    /// What an expression is, seen from the page.
+    /// Evaluates an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let mut answer = self.call("Runtime.evaluate", &asked);
@@ -138,12 +138,12 @@ impl Browser {
         answer["result"]["value"].take()
     }
 
-    /// All text that can be seen.
+    /// All visible text.
     pub fn text(&mut self) -> String {
         self.evaluate("document.body.innerText").as_str().unwrap().to_owned()
     }
 
-    /// A key is pressed and let go.
+    /// Presses and releases a key.
     pub fn press(&mut self, key: &str, code: u32, text: &str) {
         let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
         for kind in [down, "keyUp"] {
@@ -155,14 +155,14 @@ impl Browser {
         }
     }
 
-    /// What has been asked for since the page was opened, besides the page.
+    /// The requests since the page was opened, except for the page.
     pub fn requests(&self, page: &Path) -> Vec<String> {
         let asked = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         let addresses = asked.map(|event| event["params"]["request"]["url"].as_str().unwrap().to_owned());
         addresses.filter(|address| *address != format!("file://{}", page.display())).collect()
     }
 
-    /// What the browser complained about: errors, violations of the page's own policy.
+    /// Errors of the browser, and violations of the page's policy.
     pub fn complaints(&self) -> Vec<String> {
         let said = |event: &&Value| {
             ["Log.entryAdded", "Runtime.exceptionThrown"].iter().any(|method| event["method"] == *method)
@@ -170,7 +170,7 @@ impl Browser {
         self.events.iter().filter(said).map(ToString::to_string).collect()
     }
 
-    /// The whole page as a picture below `target/`, for people to look at.
+    /// Writes a screenshot of the whole page below `target/`.
     pub fn screenshot(&mut self, name: &str) -> PathBuf {
         use std::io::Read as _;
         let asked = json!({"format": "png", "captureBeyondViewport": true});

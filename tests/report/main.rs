@@ -1,4 +1,5 @@
-//! The report in a real browser: what is seen, by whom, and what never happens. The pictures are in `target/tmp/report`.
+//! The report in a real browser: its content, its accessibility, and that it loads nothing. The pictures are in
+//! `target/tmp/report`.
 #![cfg(test)]
 
 mod browser;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use browser::{Browser, LOOKS};
 use sandbox::{Sandbox, denied, passes};
 
-/// The page of a sandbox, written in a network without a way out.
+/// The page of a sandbox, written in an isolated network.
 fn report(sandbox: &Sandbox, since: &str) -> PathBuf {
     let run = sandbox.in_own_network("true", &["report", "--html", "report.html", "--since", since], "");
     assert_eq!(
@@ -45,7 +46,7 @@ fn incident() -> Sandbox {
     sandbox
 }
 
-/// Sessions of a week, verifications, a failure of the guard and a call for a person.
+/// Sessions of a week, verifications, a failure of the guard and a notice that needs attention.
 const WEEK: &str = "
     WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 83)
     INSERT INTO client_runs (session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms)
@@ -68,7 +69,7 @@ const WEEK: &str = "
         ('verify/x', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-20 minutes'), 'critical', 'nginx is still unhealthy after 3 attempts', '', 'text', '', 'failed')";
 
 /// Every text that can be seen with less contrast than WCAG 2 asks for (AA: 4.5, large text 3), and every mark with less
-/// than 3; how many were looked at.
+/// than 3; and the number of checked elements.
 const CONTRAST: &str = r"(() => {
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
@@ -90,12 +91,12 @@ const CONTRAST: &str = r"(() => {
   return {low, seen};
 })()";
 
-/// What lies outside the page's width and can be reached by no scrolling of a part.
+/// Elements outside the width of the page that cannot be scrolled into view.
 const OUTSIDE: &str = "[...document.querySelectorAll('body *')].filter(it => it.checkVisibility() && !it.closest('.scroll, .unseen, .skip, svg') \
      && (it.getBoundingClientRect().right > innerWidth + 1 || it.getBoundingClientRect().left < -1)).map(it => it.outerHTML.slice(0, 100))";
 
 #[test]
-fn what_happened_can_be_seen_in_light_and_dark_on_a_screen_and_a_phone() {
+fn the_page_is_readable_in_light_and_dark_mode_on_screens_and_phones() {
     let sandbox = incident();
     let page = report(&sandbox, "7d");
     let mut browser = Browser::start();
@@ -137,7 +138,7 @@ fn what_happened_can_be_seen_in_light_and_dark_on_a_screen_and_a_phone() {
         );
         let dark = browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 27)";
         assert_eq!(dark, look.scheme == "dark", "{place}");
-        // Each mark has a size and stands in its lane; what is later stands further to the right.
+        // Each mark has a size and is in its lane; later marks are further to the right.
         let marks = browser.evaluate(
             "[...document.querySelectorAll('details .track')].map(track => { const of = track.getBoundingClientRect(); \
              return [...track.querySelectorAll('.mark.done use')].map(mark => mark.getBoundingClientRect()) \
@@ -163,7 +164,7 @@ fn what_happened_can_be_seen_in_light_and_dark_on_a_screen_and_a_phone() {
 }
 
 #[test]
-fn the_page_names_no_place_to_fetch_anything_from() {
+fn the_page_references_no_external_resource() {
     let sandbox = incident();
     let page = std::fs::read_to_string(report(&sandbox, "7d")).unwrap();
     for hint in
@@ -175,7 +176,7 @@ fn the_page_names_no_place_to_fetch_anything_from() {
 }
 
 #[test]
-fn what_the_ledger_holds_never_becomes_markup() {
+fn ledger_content_is_escaped_in_the_page() {
     let sandbox = Sandbox::new();
     let evil = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">'\"></style></title>{{ 7 * 7 }}&lt;";
     sandbox.write("hosts.yaml", "policy: {}\n");
@@ -211,7 +212,7 @@ fn what_the_ledger_holds_never_becomes_markup() {
 }
 
 #[test]
-fn the_timeline_reads_without_a_pointer_and_without_eyes() {
+fn the_timeline_is_accessible_by_keyboard_and_screen_reader() {
     let sandbox = incident();
     let page = report(&sandbox, "7d");
     let mut browser = Browser::start();

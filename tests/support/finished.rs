@@ -1,4 +1,4 @@
-//! What a session left: what the model was shown, what is on disk.
+//! The results of a session: what the model was shown, and the files on disk.
 
 use super::program::Ran;
 use super::request::{Request, Role, flat};
@@ -32,17 +32,17 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// It went through, and without a complaint.
+    /// Asserts that it ran without an error.
     #[track_caller]
     pub fn assert_ran(&self) {
         assert!(!self.is_error, "{} {} did not run well: {}", self.tool, self.input, self.shown);
     }
 
-    /// It was refused, and the model was told this.
+    /// It was refused, with this text for the model.
     #[track_caller]
     pub fn assert_refused(&self, telling: &str) {
         assert!(self.is_error, "{} {} was not refused: {}", self.tool, self.input, self.shown);
-        assert!(self.shown.contains(telling), "the model was told `{}`, which lacks `{telling}`", self.shown);
+        assert!(self.shown.contains(telling), "the model got `{}`, which lacks `{telling}`", self.shown);
     }
 }
 
@@ -63,12 +63,12 @@ impl Finished {
         finished
     }
 
-    /// All that the agent and its subagents asked the model, in order.
+    /// All requests of the agent and its subagents to the model, in order.
     pub fn agent_requests(&self) -> Vec<&Request> {
         self.requests_of(Role::Agent)
     }
 
-    /// All that agent hooks' verifiers asked the model, in order.
+    /// All requests of the verifiers of agent hooks to the model, in order.
     pub fn verifier_requests(&self) -> Vec<&Request> {
         self.requests_of(Role::Verifier)
     }
@@ -98,18 +98,18 @@ impl Finished {
         self.tool_results.get(nth).unwrap_or_else(|| panic!("no tool result {nth}: the model saw {seen}"))
     }
 
-    /// What the operators were told, if they listened: objects with `title`, `message` and `type`.
+    /// The notifications that the operators received: objects with `title`, `message` and `type`.
     pub fn notifications(&self) -> &[Value] {
         &self.notifications
     }
 
-    /// The client's name for this session, which hooks are told.
+    /// The client's id of this session, which hooks get.
     pub fn session_id(&self) -> &str {
         let id = self.stream.iter().find_map(|line| line["session_id"].as_str());
         id.expect("the client named no session")
     }
 
-    /// What the client said about itself: everything on its stream that is neither the model's nor a tool's.
+    /// The client's messages about itself: everything on its stream that is neither the model's nor a tool's.
     pub fn notices(&self) -> String {
         let notices = self.stream.iter().filter(|line| line["type"] == "system");
         notices.map(Value::to_string).collect::<Vec<_>>().join("\n")
@@ -156,7 +156,7 @@ impl Drop for Finished {
     }
 }
 
-/// Every request repeats the conversation so far, so results are told apart by the call's id.
+/// Every request repeats the conversation so far, so results are identified by the id of the call.
 fn tool_results<'a>(requests: impl Iterator<Item = &'a Request>) -> Vec<ToolResult> {
     let mut calls = BTreeMap::new();
     let mut results = Vec::new();

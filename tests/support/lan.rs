@@ -1,4 +1,4 @@
-//! A small network of its own for one test: hosts at the ends of veth pairs, services on loopback, and `opsctl` in it.
+//! A small separate network for one test: hosts at the ends of veth pairs, services on loopback, and `opsctl` in it.
 
 use super::namespace;
 use nix::sched::{CloneFlags, setns};
@@ -18,7 +18,7 @@ pub struct Lan {
     started: RefCell<Vec<Child>>,
 }
 
-/// What a run of `opsctl` came to.
+/// The result of a run of `opsctl`.
 #[derive(Debug)]
 pub struct Outcome {
     pub exit_code: Option<i32>,
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// Does `test` in a network of its own, which has loopback and nothing else to begin with.
+/// Runs `test` in a separate network, which initially has only loopback.
 pub fn lan<T: Send>(test: impl FnOnce(&Lan) -> T + Send) -> T {
     namespace::require();
     // A thread of its own, since there is no way back from a namespace.
@@ -45,9 +45,9 @@ pub fn lan<T: Send>(test: impl FnOnce(&Lan) -> T + Send) -> T {
             let rest = KillTheRest;
             let lan =
                 Lan { folder: TempDir::with_prefix("opsctl-lan-").unwrap(), started: RefCell::default() };
-            let told = test(&lan);
+            let shown = test(&lan);
             drop(rest);
-            told
+            shown
         };
         scope.spawn(inside).join()
     });
@@ -85,7 +85,7 @@ impl Lan {
         path
     }
 
-    /// Runs a piece of sh to its end, which must be a good one.
+    /// Runs a shell script, which must succeed.
     #[track_caller]
     pub fn sh(&self, script: &str) -> String {
         let output = Command::new("sh").args(["-ec", script]).current_dir(self.folder.path()).output();
@@ -95,7 +95,7 @@ impl Lan {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Starts a program that runs until the test ends. What it says is in the file `name.log`.
+    /// Starts a program that runs until the test ends. Its output is in the file `name.log`.
     pub fn start<A: AsRef<OsStr>>(&self, program: &str, arguments: impl IntoIterator<Item = A>) {
         let name = Path::new(program).file_name().unwrap().to_string_lossy().into_owned();
         let log = fs::File::create(self.path(&format!("{name}.log"))).unwrap();
@@ -107,7 +107,7 @@ impl Lan {
         self.started.borrow_mut().push(started);
     }
 
-    /// Waits until this piece of sh succeeds.
+    /// Waits until this shell script succeeds.
     #[track_caller]
     pub fn until(&self, script: &str) {
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -144,7 +144,7 @@ impl Lan {
         ));
     }
 
-    /// Does something on a peer, in a thread of its own that nobody waits for.
+    /// Runs a function on a peer, in a detached thread.
     pub fn on_peer(&self, n: u8, work: impl FnOnce() + Send + 'static) {
         let pid = fs::read_to_string(self.path(&format!("peer{n}.pid"))).unwrap();
         let network = fs::File::open(format!("/proc/{}/ns/net", pid.trim())).unwrap();
@@ -154,7 +154,7 @@ impl Lan {
         });
     }
 
-    /// Lets everybody send pings without a capability, which a new network does not.
+    /// Allows every user to send pings without a capability, which a new network does not.
     pub fn permit_pings(&self) {
         // In a user namespace no other group exists than the one that is mapped.
         self.sh("echo 0 2147483647 > /proc/sys/net/ipv4/ping_group_range 2>/dev/null ||
@@ -192,7 +192,7 @@ impl Lan {
         self.until("grep -q 'Server listening' sshd.log");
     }
 
-    /// Puts a file in the place of one of the machine's, in this network only.
+    /// Replaces a file of the machine, in this network only.
     pub fn instead_of(&self, machines: &str, content: &str) {
         let file = self.write(&format!("instead/{machines}"), content);
         self.sh(&format!("mount --bind {} {machines}", file.display()));
@@ -209,7 +209,7 @@ impl Lan {
         self.run(self.command(&["hook", event]).stdin(fs::File::open(input).unwrap()))
     }
 
-    /// The command of [`Lan::opsctl`], for a test that has more to say about it.
+    /// The command of [`Lan::opsctl`], for a test that configures it further.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_opsctl"));
         let search_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

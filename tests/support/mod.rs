@@ -13,9 +13,9 @@
 //! assert_eq!(finished.marks("docker").len(), 1);
 //! ```
 //!
-//! [`Program`] runs `opsctl` itself in such a place, with a hook's input on stdin or whatever else a test wants.
+//! [`Program`] runs `opsctl` itself in such a place, with the input of a hook, or any other input, on stdin.
 //!
-//! Nothing of it can leave the machine: the network namespace holds a loopback interface and the scripted model, the
+//! Nothing can leave the machine: the network namespace contains a loopback interface and the scripted model, the
 //! home folder is empty and private, the environment is cleared, and the programs that would reach a service of this
 //! machine through a socket file are stubs.
 #![allow(dead_code, unused_imports, reason = "each test crate uses its own part of the support")]

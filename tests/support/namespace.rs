@@ -53,7 +53,7 @@ pub(super) fn enter() {
     must("ip", &["link", "set", "lo", "up"]);
 }
 
-/// Where the client looks for settings that hold on the whole machine.
+/// The folder of the client's settings for the whole machine.
 const MANAGED: &str = "/etc/claude-code";
 
 /// Hides the managed settings of this machine, if there are any, from the calling thread's session, and gives it these.
@@ -76,7 +76,7 @@ pub(super) fn manage(settings: Option<&str>, more: Option<&str>, scratch: &Path)
     }
 }
 
-/// Puts an overlay on `/etc`, so that what is written there stays in this namespace.
+/// Puts an overlay on `/etc`, so that files written there stay in this namespace.
 fn make_etc_writable(scratch: &Path) {
     let [upper, work] = ["upper", "work"].map(|name| scratch.join(name));
     fs::create_dir_all(scratch).unwrap();
@@ -110,7 +110,8 @@ pub(super) fn kill_the_rest() {
     }
 }
 
-/// Whether a program of this kind is still in the calling thread's network namespace: its command line holds the words.
+/// Whether a program of this kind is still in the calling thread's network namespace: its command line contains the
+/// words.
 pub(super) fn holds(words: &[&str]) -> bool {
     let line = words.join("\0");
     processes()

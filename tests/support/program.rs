@@ -47,9 +47,9 @@ pub struct Ran {
     pub stdout: String,
     pub stderr: String,
     pub elapsed: Duration,
-    /// How long it took to heed the signal of [`Program::ended_when`]; `None`: it was sent none.
+    /// The time from the signal of [`Program::ended_when`] to the end; `None` if no signal was sent.
     pub ended_after: Option<Duration>,
-    /// What the operators were told, if they listened.
+    /// The notifications that the operators received.
     pub notifications: Vec<Value>,
 }
 
@@ -92,13 +92,13 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// It is asked to end, by SIGTERM, as soon as this holds.
+    /// Sends SIGTERM as soon as this condition is met.
     pub fn ended_when(mut self, holds: impl Fn(&Workspace) -> bool + Send + Sync + 'static) -> Self {
         self.ended_when = Some(Box::new(holds));
         self
     }
 
-    /// All that was asked of the model so far.
+    /// All requests to the model so far.
     pub fn asked(&self) -> Asked {
         Asked(Arc::clone(&self.script))
     }
@@ -136,7 +136,7 @@ impl<'a> Program<'a> {
         self
     }
 
-    /// The operators can be told: the real `apprise` is there, with one URL that leads to [`Ran::notifications`].
+    /// Configures notifications: the real `apprise`, with one URL that leads to [`Ran::notifications`].
     pub fn operators_listen(mut self) -> Self {
         self.workspace.put_program("apprise", &installed::apprise());
         self.operators_listen = true;
@@ -178,7 +178,7 @@ impl<'a> Program<'a> {
             }
             let api = messages_api::router(Arc::clone(&self.script));
             tokio::spawn(async move { axum::serve(listener, api).await });
-            // Where a hook of type `http` reaches it, which cannot be told another address.
+            // The address for hooks of type `http`, which cannot be configured.
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, HOOKS_PORT)).await.unwrap();
             let api = messages_api::router(Arc::clone(&self.script));
             tokio::spawn(async move { axum::serve(listener, api).await });
@@ -240,11 +240,11 @@ impl<'a> Program<'a> {
     }
 }
 
-/// What the model was asked, to be read once the run is over.
+/// The requests to the model, to be read after the run.
 pub struct Asked(Arc<Mutex<Script>>);
 
 impl Asked {
-    /// The first message of each session of an agent, in order: its prompt, with whatever was put before it.
+    /// The first message of each session of an agent, in order: its prompt, with any text before it.
     pub fn prompts(&self) -> Vec<String> {
         let script = self.0.lock().unwrap();
         let mut prompts: Vec<String> = Vec::new();

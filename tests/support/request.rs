@@ -47,7 +47,7 @@ impl Request {
         self.messages().iter().map(|message| flat(&message["content"])).collect::<Vec<_>>().join("\n")
     }
 
-    /// The first message of the conversation: the prompt, with whatever was put before it.
+    /// The first message of the conversation: the prompt, with any text before it.
     pub fn opening(&self) -> String {
         self.messages().first().map(|message| flat(&message["content"])).unwrap_or_default()
     }
@@ -57,7 +57,7 @@ impl Request {
     }
 }
 
-/// The text in a content value, whatever its shape: a string, a block, or a list of blocks.
+/// The text in a content value of any shape: a string, a block, or a list of blocks.
 pub(super) fn flat(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! What the scripted model answers, step by step.
+//! The answers of the scripted model, step by step.
 
 use super::request::{Request, Role};
 use serde_json::{Value, json};
@@ -14,16 +14,16 @@ pub struct Step {
 }
 
 impl Step {
-    /// So many tokens stand in the model's context with this answer.
+    /// The number of tokens in the model's context with this answer.
     pub fn filling(self, tokens: u64) -> Self {
         Self { read: tokens - WRITTEN, ..self }
     }
 }
 
-/// What the API says it has written, in tokens.
+/// The number of tokens that the API reports as written.
 pub(super) const WRITTEN: u64 = 5;
 
-/// What it says it has read where a step says nothing of it.
+/// The number of tokens that the API reports as read, by default.
 const READ: u64 = 10;
 
 /// The API does not answer: an HTTP status and its error.
@@ -34,7 +34,7 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-/// The API refuses with this HTTP status and kind of error, whatever is asked.
+/// The API answers every request with this HTTP status and kind of error.
 pub fn api_error(status: u16, kind: &str) -> Step {
     let failure = Failure { status, kind: kind.to_owned(), message: format!("a scripted {kind}") };
     Step { blocks: vec![], failure: Some(failure), read: READ }
@@ -79,7 +79,7 @@ pub fn verdict(ok: bool, reason: &str) -> Step {
 
 type Answer = Box<dyn FnMut(&Request) -> Option<Step> + Send>;
 
-/// All the answers of a session, and all that was asked.
+/// All answers and requests of a session.
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) main: VecDeque<Step>,

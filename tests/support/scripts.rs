@@ -1,9 +1,8 @@
 //! Scripts from a small grammar over everything that the reader claims to understand, the same ones for the
 //! same seed.
 //!
-//! All of what a `steady` script holds runs, each thing once, so that the reading must agree with the run to
-//! the letter. A `wild` one has branches that are not taken, loops without a known end and words that nobody
-//! can know: there, what ran must be among what was reported.
+//! Everything in a `steady` script runs once, so the reading must agree exactly with the run. A `wild` script has
+//! branches that are not taken, loops without a known end and unknown words: everything that ran must have been reported.
 
 use std::fmt::Write as _;
 
@@ -12,20 +11,20 @@ use fastrand::Rng;
 const SERVICES: [&str; 6] = ["jellyfin", "sonarr", "radarr", "adguard", "home-assistant", "web-1"];
 const HOSTS: [&str; 4] = ["ie01", "pie01", "pie02", "int01"];
 
-/// A text for bash, and what may be expected of it.
+/// A text for bash, and its expected properties.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub text: String,
-    /// Nothing runs beside anything else: the order of the actions can be told.
+    /// Whether nothing runs concurrently, so that the order of the actions is defined.
     pub in_order: bool,
 }
 
-/// A script all of which runs.
+/// A script that runs completely.
 pub fn steady(seed: u64) -> Script {
     write(seed, false)
 }
 
-/// A script some of which may not run, or more often than can be told.
+/// A script with parts that may not run, or may run an unknown number of times.
 pub fn wild(seed: u64) -> Script {
     write(seed, true)
 }
@@ -44,7 +43,7 @@ struct Writer {
     names: usize,
     wild: bool,
     in_order: bool,
-    /// Bash 5.2 prints a substitution anew before it runs it, and prints `time { … }` over several lines,
+    /// Bash 5.2 prints a substitution again before it runs it, and prints `time { … }` over several lines,
     /// `coproc …; wait` and a substitution in a here-document wrongly: a difference that is bash's own.
     in_substitution: bool,
 }
@@ -197,7 +196,7 @@ impl Writer {
         self.join(&before)
     }
 
-    /// Compose that is told the project by the folder it works in.
+    /// Compose, which takes the project from its working directory.
     fn in_a_folder(&mut self) -> String {
         let project = self.pick(&["jellyfin", "sonarr"]);
         let verb = self.pick(&["up -d", "restart", "down", "stop"]);
@@ -645,7 +644,7 @@ impl Writer {
         }
     }
 
-    // ---- what nobody can know --------------------------------------------------------------------------
+    // ---- what cannot be known --------------------------------------------------------------------------
 
     fn unsure(&mut self, depth: usize) -> String {
         let text = self.script(depth);

@@ -29,7 +29,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session in a workspace of its own. It holds no guard until settings are given.
+    /// A session in a separate workspace, without a guard until settings are given.
     pub fn new() -> Self {
         Self::continuing(Workspace::new())
     }
@@ -92,7 +92,7 @@ impl Session {
         self
     }
 
-    /// A program that leaves a mark and then does this piece of sh, such as `exit 1`; see [`Workspace::put_stub`].
+    /// A program that leaves a mark and then runs this shell script, such as `exit 1`; see [`Workspace::put_stub`].
     pub fn stub(self, program: &str, behaviour: &str) -> Self {
         self.workspace.put_stub(program, behaviour);
         self
@@ -107,7 +107,7 @@ impl Session {
         self.tier(tier)
     }
 
-    /// The tier that the guard is told.
+    /// The tier of the session.
     pub fn tier(self, tier: u8) -> Self {
         self.env("CLAUDEOPS_TIER", &tier.to_string())
     }
@@ -128,7 +128,7 @@ impl Session {
         self
     }
 
-    /// The operators can be told: the real `apprise` is there, with one URL that leads to [`Finished::notifications`].
+    /// Configures notifications: the real `apprise`, with one URL that leads to [`Finished::notifications`].
     pub fn operators_listen(mut self) -> Self {
         self.operators_listen = true;
         self
@@ -151,25 +151,25 @@ impl Session {
         self
     }
 
-    /// What the session's agent does next. After its last step it says that it is done.
+    /// The next steps of the agent. After the last step, it ends its turn.
     pub fn step(self, step: Step) -> Self {
         self.script().main.push_back(step);
         self
     }
 
-    /// What the agent does next, a command each.
+    /// The next commands of the agent.
     pub fn commands<'a>(self, commands: impl IntoIterator<Item = &'a str>) -> Self {
         self.script().main.extend(commands.into_iter().map(super::bash));
         self
     }
 
-    /// What an agent hook's verifier does next; after its last step it has no objection.
+    /// The next steps of an agent hook's verifier; after the last step, it has no objection.
     pub fn verifier(self, step: Step) -> Self {
         self.script().verifier.push_back(step);
         self
     }
 
-    /// What the subagent does that was started with a prompt holding this text.
+    /// The steps of the subagent whose prompt contains this text.
     pub fn subagent(self, prompt: &str, steps: impl IntoIterator<Item = Step>) -> Self {
         let (prompt, mut steps) = (prompt.to_owned(), steps.into_iter().collect::<Vec<_>>().into_iter());
         self.answering(move |request| {
@@ -178,7 +178,7 @@ impl Session {
         })
     }
 
-    /// A say in every answer, before the steps: `None` leaves it to the next.
+    /// A function that may give any answer, before the steps; `None` leaves it to the next one.
     pub fn answering(self, answer: impl FnMut(&Request) -> Option<Step> + Send + 'static) -> Self {
         self.script().answers.push(Box::new(answer));
         self

@@ -1,4 +1,4 @@
-//! What the words that a stand-in wrote down amount to. Written without a look at the reader: the words are
+//! The actions of the words that a stand-in recorded. Written independently of the reader: the words are
 //! already split and expanded, so that a few tables are enough, and a mistake is not made twice.
 
 use std::path::{Component, Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::action_summary::ActionSummary;
 use crate::sandbox::Ran;
 
-/// Words told apart by the options that take a value.
+/// Words, split by the options that take a value.
 struct Words<'a> {
     options: Vec<(&'a str, Option<&'a str>)>,
     operands: Vec<&'a str>,
@@ -55,7 +55,7 @@ impl<'a> Words<'a> {
         words
     }
 
-    /// Whether one of these options stands there: letters without a dash, names with two.
+    /// Whether one of these options is given: letters without a dash, names with two.
     fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|(name, _)| names.contains(name))
     }
@@ -336,7 +336,7 @@ fn workloads(ran: &Ran) -> Vec<ActionSummary> {
         [_, names @ ..] => names.to_vec(),
         [] => Vec::new(),
     };
-    // Without a name behind the slash there is nothing that could be told.
+    // Without a name after the slash, there is no target.
     names
         .iter()
         .map(|name| ActionSummary::new("restart", verb, Some(*name).filter(|name| !name.is_empty()), host))
@@ -426,11 +426,11 @@ fn playbooks(ran: &Ran) -> Vec<ActionSummary> {
         return Vec::new();
     }
     let extra = words.options.iter().filter(|(name, _)| ["e", "--extra-vars"].contains(name));
-    let told = extra.filter_map(|(_, value)| service_in(value.as_ref()?)).next_back();
+    let stated = extra.filter_map(|(_, value)| service_in(value.as_ref()?)).next_back();
     let tag = words.value(&["t", "--tags"]).filter(|tags| !tags.contains(','));
     let service = |file: &str| {
         let stem = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        told.clone().or_else(|| stem_without_verbs(&stem)).or_else(|| tag.map(str::to_owned))
+        stated.clone().or_else(|| stem_without_verbs(&stem)).or_else(|| tag.map(str::to_owned))
     };
     let host = ran.host.as_deref();
     words

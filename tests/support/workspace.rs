@@ -31,11 +31,11 @@ const ALWAYS_STUBS: &[&str] = &[
     "tea",
 ];
 
-/// Between the words of a mark, and after its last one: bytes that no argument of a test holds.
+/// Between the words of a mark, and after its last one: bytes that no argument of a test contains.
 const WORD_END: char = '\u{1f}';
 const MARK_END: char = '\u{1e}';
 
-/// A sign that a stub really ran, with the arguments it was given.
+/// A mark that a stub ran, with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub program: String,
@@ -110,7 +110,8 @@ impl Workspace {
         ]
     }
 
-    /// Makes `program` leave a [`Mark`] whenever it runs, and then do this piece of sh, which has the arguments in `"$@"`.
+    /// Makes `program` leave a [`Mark`] whenever it runs, and then run this shell script, which has the arguments in
+    /// `"$@"`.
     pub fn put_stub(&self, program: &str, behaviour: &str) {
         let marks = self.path("marks");
         let script = format!(
@@ -126,7 +127,7 @@ impl Workspace {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Puts a real program on PATH, in the place of any stub of that name.
+    /// Puts a real program on PATH, replacing any stub of this name.
     pub fn put_program(&self, name: &str, program: &Path) {
         let path = self.path("bin").join(name);
         let _ = fs::remove_file(&path); // the stub of that name, where there is one
@@ -140,7 +141,7 @@ impl Workspace {
         words.map(|mut words| Mark { program: words.next().unwrap(), arguments: words.collect() }).collect()
     }
 
-    /// What a program was given each time that it ran, the arguments joined by spaces.
+    /// The arguments of each run of a program, joined by spaces.
     pub fn marks(&self, program: &str) -> Vec<String> {
         let marks = self.all_marks().into_iter().filter(|mark| mark.program == program);
         marks.map(|mark| mark.arguments.join(" ")).collect()
@@ -159,7 +160,7 @@ impl Workspace {
         if rows.is_empty() { Vec::new() } else { serde_json::from_str(&rows).unwrap() }
     }
 
-    /// Changes the ledger, which is made if it is not there, behind the back of `opsctl`.
+    /// Changes the ledger without `opsctl`; creates it if it does not exist.
     #[track_caller]
     pub fn sql(&self, statements: &str) {
         self.sqlite3(&["-bail"], statements);

@@ -6,9 +6,9 @@ use super::{IN_FILE, LATER, recipient, sent};
 use crate::model::action::Action;
 use crate::model::message::Recipient;
 
-/// Where it looks for URLs when it is given none.
+/// The variable with the URLs that it uses by default.
 const URLS: &str = "APPRISE_URLS";
-/// What leads it to another configuration.
+/// Options and variables that select another configuration.
 const LEADING: &[&str] = &[URLS, "APPRISE_CONFIG_PATH", "APPRISE_CONFIG", "HOME", "XDG_CONFIG_HOME"];
 
 pub(in super::super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
@@ -40,7 +40,7 @@ fn recipients(line: &Line<'_>, arguments: &Arguments<'_>) -> Vec<Recipient> {
     recipients
 }
 
-/// Whom it tells when nobody is named: the URLs of its variable.
+/// The default recipients: the URLs of its variable.
 fn configured(line: &Line<'_>, led: bool) -> Vec<Recipient> {
     match line.command.variable(URLS).map(|urls| (urls, urls.known())) {
         Some((_, Some(urls))) => {

@@ -1,13 +1,13 @@
-//! The addresses under which chats, push services and mail services take messages over HTTP.
+//! Addresses at which chats, push services and mail services accept messages over HTTP.
 
-/// A service and how its addresses look.
+/// A service, and the form of its addresses.
 struct Chat {
     name: &'static str,
-    /// Its hosts and all below them; none is any host.
+    /// Its hosts, including their subdomains; empty for any host.
     hosts: &'static [&'static str],
-    /// Beginnings of its paths: `*` stands for a part, `send*` for one that begins so.
+    /// Prefixes of its paths: `*` matches a part, `send*` a part with this prefix.
     paths: &'static [&'static str],
-    /// It is written to only where something is sent along.
+    /// Whether only requests with data are messages.
     needs_data: bool,
 }
 
@@ -69,7 +69,7 @@ const CHATS: &[Chat] = &[
     chat("Brevo", &["api.brevo.com"], &["v3/smtp/email"], true),
 ];
 
-/// What a name of a variable or a file says of the URL in it.
+/// Names of variables and files that suggest the URL of a chat.
 const HINTS: &[&str] = &[
     "webhook",
     "slack",
@@ -85,7 +85,7 @@ const HINTS: &[&str] = &[
     "rocketchat",
 ];
 
-/// The service that takes what is sent to a URL as a message.
+/// The service that accepts requests to a URL as messages.
 pub(super) fn named(url: &str, sends: bool, headers: &[&str]) -> Option<&'static str> {
     let (host, path, query) = parts(url);
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
@@ -108,7 +108,7 @@ pub(super) fn named(url: &str, sends: bool, headers: &[&str]) -> Option<&'static
     if sends && begins(&segments, "message") && segments.len() == 1 && (label == "gotify" || key) {
         return Some("Gotify");
     }
-    // Mattermost's hooks have 26 letters and digits, Rocket.Chat's a token behind the name.
+    // Mattermost's hooks have 26 letters and digits, Rocket.Chat's a token after the name.
     let is_token = |text: &&str| text.len() >= 16 && text.chars().all(|c| c.is_ascii_alphanumeric());
     match segments.as_slice() {
         ["hooks", token] if sends && token.len() == 26 && is_token(token) => Some("Mattermost"),
@@ -117,7 +117,7 @@ pub(super) fn named(url: &str, sends: bool, headers: &[&str]) -> Option<&'static
     }
 }
 
-/// Whether a word whose value is not known is named as such an address would be.
+/// Whether the name of a word with an unknown value suggests the address of a chat.
 pub(super) fn hints_at_one(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     HINTS.iter().any(|hint| word.contains(hint))
@@ -154,7 +154,7 @@ mod tests {
     use super::named;
 
     #[test]
-    fn what_is_read_from_a_chat_is_no_message() {
+    fn reading_from_a_chat_is_not_a_message() {
         for (url, sends, service) in [
             ("https://hooks.slack.com/services/T0/B0/x", true, Some("Slack")),
             ("https://evil.example/hooks.slack.com/services", true, None),

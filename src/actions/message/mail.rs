@@ -61,7 +61,7 @@ fn recipients(call: &Call<'_>, to: &Recipients) -> Vec<Recipient> {
     found
 }
 
-/// The words that are no options; behind mutt's `-a FILE …` only those after `--`.
+/// The words that are not options; after mutt's `-a FILE …`, only those after `--`.
 fn positionals<'a>(line: &'a Line<'_>, arguments: &'a Arguments<'_>) -> impl Iterator<Item = usize> + 'a {
     let dashes = (1..line.command.words.len()).find(|&index| line.text(index) == "--");
     let attaches = line.program().ends_with("mutt") && arguments.has(&["-a"]);
@@ -69,7 +69,7 @@ fn positionals<'a>(line: &'a Line<'_>, arguments: &'a Arguments<'_>) -> impl Ite
     arguments.positionals.iter().copied().filter(move |&index| index >= from)
 }
 
-/// Addresses as mail programs take them: `a@b, Anna <c@d>`, `mailto:e@f`.
+/// Parses addresses like mail programs: `a@b, Anna <c@d>`, `mailto:e@f`.
 fn addresses(word: &Word, into: &mut Vec<Recipient>) {
     let Some(text) = word.known() else {
         into.push(recipient(word));

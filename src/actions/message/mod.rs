@@ -1,4 +1,4 @@
-//! Messages to people: which programs send them, and to whom.
+//! Messages to people: programs that send them, and their recipients.
 
 mod apprise;
 mod chats;
@@ -16,8 +16,8 @@ pub(super) use web::find_actions as web;
 pub use web::{listed, may_be_listed};
 
 const LATER: &str = "it is known only when the command runs";
-const IN_FILE: &str = "it stands in a file";
-const IN_MESSAGE: &str = "it stands in the message itself";
+const IN_FILE: &str = "it is in a file";
+const IN_MESSAGE: &str = "it is in the message itself";
 const UNNAMED: &str = "the command does not name it";
 
 /// The action of a message.
@@ -26,7 +26,7 @@ pub(super) fn sent(line: &Line<'_>, recipients: Vec<Recipient>, evidence: String
     line.action(ActionKind::Notification, Verb::Send, Family::Notifier, target, evidence)
 }
 
-/// Whom a word names.
+/// The recipient that a word names.
 fn recipient(word: &Word) -> Recipient {
     match word.known() {
         Some(text) => Recipient::Written(text.to_owned()),
@@ -34,7 +34,7 @@ fn recipient(word: &Word) -> Recipient {
     }
 }
 
-/// The variable that is the whole of a word, `$NAME` or `${NAME}`.
+/// The variable that a word consists of, `$NAME` or `${NAME}`.
 fn variable(word: &Word) -> Option<String> {
     let unknown = word.unknown.as_ref()?;
     let name = word.text.strip_prefix('$')?;
@@ -47,7 +47,7 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A variable that the command may set itself holds whatever it likes: nothing is known of such a recipient.
+/// Replaces recipients in variables that the command may set: their values are unknown.
 pub(super) fn doubt(text: &str, script: &Script, actions: &mut [Action]) {
     for action in actions {
         // On another host it is another variable.

@@ -1,4 +1,4 @@
-//! `curl`, `wget` and their kin where they write to people: chat webhooks, and mail.
+//! Messages that `curl`, `wget` and similar programs send: to chat webhooks, and by mail.
 
 use super::super::call::Call;
 use super::super::line::Line;
@@ -25,7 +25,7 @@ pub(in super::super) fn find_actions(call: &Call<'_>, request: &Request, actions
     }
 }
 
-/// Whether a command stands in the script that may write to such an address.
+/// Whether the script contains a command that may write to such an address.
 pub fn may_be_listed(script: &Script) -> bool {
     let mut found = false;
     script.visit(|node| {
@@ -34,13 +34,13 @@ pub fn may_be_listed(script: &Script) -> bool {
     found
 }
 
-/// True for the programs whose requests are looked at.
+/// Whether the requests of this program are checked.
 fn is_client(command: &Command, catalogue: Catalogue) -> bool {
     let program = command.words.first().and_then(|name| catalogue.find(&name.text));
     program.and_then(|program| program.form.does).is_some_and(|does| does.to.kind == TargetKind::Requests)
 }
 
-/// The messages to addresses that `hosts.yaml` adds to those that are known.
+/// The messages to addresses of `hosts.yaml`, in addition to the built-in ones.
 pub fn listed(script: &Script, webhooks: &[String], actions: &mut Vec<Action>) {
     if webhooks.is_empty() {
         return;
@@ -65,14 +65,14 @@ pub fn listed(script: &Script, webhooks: &[String], actions: &mut Vec<Action>) {
     }
 }
 
-/// The chat that a URL leads to.
+/// The chat of a URL.
 fn chat(url: &Word, call: &Call<'_>, request: &Request) -> Option<&'static str> {
     let headers: Vec<&str> =
         call.own.values(&["-H", "--header"]).map(|header| header.text.as_str()).collect();
     let found = chats::named(&url.text, request.sends, &headers);
     let Some(unknown) = url.unknown.as_ref().filter(|_| found.is_none()) else { return found };
     let candidate = unknown.candidates.iter().find_map(|url| chats::named(url, request.sends, &headers));
-    // Which URL it is only the run knows; its name may tell what it is for.
+    // The URL is only known at run time; its name may suggest a chat.
     candidate.or_else(|| {
         (url.prefix().is_empty() && request.sends && chats::hints_at_one(&url.text)).then_some("a webhook")
     })

@@ -71,7 +71,7 @@ fn attention(status: &Status) -> Vec<String> {
         ));
     }
     if *undelivered > 0 {
-        lines.push(format!("notifications not delivered: {undelivered}; `opsctl notify` says why"));
+        lines.push(format!("notifications not delivered: {undelivered}; `opsctl notify` shows why"));
     }
     lines
 }

@@ -15,7 +15,7 @@ use super::{mcp, session_events, surrogates};
 use crate::model::event::{HookCall, HookEvent, ToolCall, ToolResult};
 use crate::model::session::plain_id;
 
-/// One call of a hook, as it stands on stdin.
+/// One call of a hook, as the client writes it to stdin.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct HookInputWire {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_found_whatever_stands_around_it() {
+    fn a_command_is_found_inside_any_other_text() {
         assert_eq!(
             command(
                 r#"{"tool_name":"Bash","new":[1,{"a":null}],"tool_input":{"timeout":5,"command":"ls"},"x":1e3}"#

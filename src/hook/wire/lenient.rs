@@ -31,7 +31,7 @@ pub trait Lenient: Default {
     }
 }
 
-/// Reads a field, whatever its value is.
+/// Reads a field with any value.
 pub fn any<'de, T: Lenient, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(AnyValue(PhantomData))
 }

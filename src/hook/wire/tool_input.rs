@@ -1,4 +1,4 @@
-//! `tool_input` and `tool_response`: the fields that are read of them. Tools are told apart by the shape of their
+//! `tool_input` and `tool_response`: the fields that are read of them. Tools are distinguished by the shape of their
 //! input, not by their names.
 
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub struct ToolFields {
     writes: bool,
 }
 
-/// The keys that are told apart, without a copy of each.
+/// The known keys, without a copy of each.
 #[derive(Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
 enum Key {

@@ -14,7 +14,7 @@ use crate::policy::never::packs::defaults;
 use crate::policy::pattern::Pattern;
 use crate::policy::word_paths::UnknownMachine;
 
-/// Checks the descriptions; the catalogue holds the built-in programs and these.
+/// Checks the descriptions; the catalogue contains the built-in programs and these.
 pub fn check(wires: Option<Entries<EntryWire>>) -> Checked<(entry::Entries, Catalogue)> {
     let wires: Vec<(Spanned<String>, EntryWire)> = entries(wires).collect();
     let mut programs: Vec<Program> = Vec::new();

@@ -9,7 +9,7 @@ mirrors! {
     RoleWire <=> Role { name: String, file: Option<String>, files: Vec<String> }
 }
 
-/// The context without the windows of models, which stand in the header.
+/// The context without the windows of models, which are in the header.
 #[derive(Serialize, Deserialize, Default, PartialEq)]
 #[serde(default)]
 pub struct ContextWire {

@@ -1,4 +1,4 @@
-//! Budgets, tiers, contacts and modes in the compiled policy. The rules stand in the header.
+//! Budgets, tiers, contacts and modes in the compiled policy. The rules are in the header.
 
 use std::path::PathBuf;
 

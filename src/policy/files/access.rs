@@ -1,4 +1,4 @@
-//! A file that something touches, and how.
+//! Accesses of a command to files.
 
 use crate::shell::Word;
 
@@ -9,7 +9,7 @@ pub enum Touch {
     Read,
     /// It is written, moved, removed, or its rights are changed.
     Write,
-    /// The same for everything below it.
+    /// It and everything below it is written, moved, removed, or changed in its rights.
     WriteAll,
     /// It is read if a search finds it: `FOLDER/NAME`, where the name may be a glob, in the folder or anywhere below it.
     Search {
@@ -27,19 +27,19 @@ impl Touch {
     }
 }
 
-/// A file that something touches.
+/// An access to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
-    /// How.
+    /// The kind of access.
     pub touch: Touch,
     /// The path as it is written, or the name of the variable.
     pub path: String,
-    /// Some of it is not known.
+    /// Whether a part of the path is unknown.
     pub unknown: bool,
 }
 
 impl Access {
-    /// A file that a word names.
+    /// The access to the file that a word names.
     pub fn new(touch: Touch, word: &Word) -> Self {
         Self { touch, path: word.text.clone(), unknown: word.unknown.is_some() }
     }

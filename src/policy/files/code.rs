@@ -1,12 +1,12 @@
 //! Code of other languages on a command line: which files it names, and whether it writes.
 //!
-//! Code is not understood. A file that it names is taken for written where anything in it writes.
+//! The code is not analysed: if any call in it writes, every file that it names counts as written.
 
 use super::access::{Access, Touch};
 use super::environment;
 use crate::shell::Command;
 
-/// What a call that writes looks like, in any of the languages.
+/// Texts that identify a call that writes, in any of the languages.
 const WRITING: &[&str] = &[
     "'w",
     "\"w",
@@ -93,13 +93,13 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
             continue;
         }
         let touch = if WRITING.iter().any(|call| code.contains(call)) { Touch::Write } else { Touch::Read };
-        // Everything between quotes, whatever opens and closes it.
+        // Every text between quotes of any kind.
         let parts = code.split(['"', '\'', '`']).filter(|part| !part.is_empty() && part.len() < 512);
         for part in parts.filter(|part| !part.contains(['\n', '(', ')', ';'])) {
             let path = part.trim_start_matches(['<', '>', ' ', '+']);
             if path.contains(['/', '.']) {
                 into.push(Access { touch, path: path.to_owned(), unknown: path.contains('$') });
-                // What is written may be read before.
+                // A file that is written may be read first.
                 into.push(Access { touch: Touch::Read, path: path.to_owned(), unknown: path.contains('$') });
             }
         }

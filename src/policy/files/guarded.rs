@@ -20,27 +20,28 @@ pub struct Locations {
     pub opsctl: Option<String>,
 }
 
-/// A glob and what to say about it.
+/// A glob of guarded files, and the advice of its denial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarded {
     /// Absolute, with `**` at its beginning, or with `$` for names of variables.
     pub glob: String,
-    /// Where it holds.
+    /// The machines that it applies to.
     pub scope: Where,
-    /// It frees what it names.
+    /// Whether it is an exception.
     pub excepted: bool,
-    /// What to do instead.
+    /// The advice: what to do instead.
     pub instead: &'static str,
 }
 
-const PERSON: &str = "Leave it to a person, and say in the report what should change.";
-const STATE: &str = "opsctl keeps it: `opsctl cooldown record SERVICE` and `opsctl cooldown healthy SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
-const POLICY: &str = "It is what this session is held to, and rendered from hosts.yaml by a person.";
-const SSHD: &str = "A mistake in it locks everyone out of the host. Leave it to a person, and say in the report what should change.";
-const POWER: &str = "It reboots or stops the whole host. Restart the one service that needs it, or ask for the reboot in the report.";
-const DISK: &str = "It is a disk. Leave it to a person.";
+const PERSON: &str = "Leave it to an operator, and state in the report what should change.";
+const STATE: &str = "opsctl maintains it: `opsctl cooldown record SERVICE` and `opsctl cooldown healthy SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
+const POLICY: &str = "It states the limits of this session; an operator renders it from hosts.yaml.";
+const SSHD: &str = "A mistake in it locks everyone out of the host. Leave it to an operator, and state in the report what should change.";
+const POWER: &str = "It reboots or stops the whole host. Restart the one service that needs it, or request the reboot in the report.";
+const DISK: &str = "It is a disk. Leave it to an operator.";
 
-/// Files that are not written by default. What does not begin with `/`, `~` or `**` is below the project.
+/// Globs of files that may not be written by default. Without `/`, `~` or `**` at its beginning, a glob is relative to
+/// the project.
 pub const PROTECT: &[(&str, Where, &str)] = &[
     ("/etc/**", Where::Local, PERSON),
     ("/usr/**", Where::Local, PERSON),
@@ -146,7 +147,7 @@ pub const SECRET: &[(&str, Where)] = &[
     ("!$*_FILE", Where::Local),
 ];
 
-/// The files that are not written.
+/// The files that may not be written.
 pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
     let mut list: Vec<Guarded> = PROTECT
@@ -172,7 +173,7 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
     list
 }
 
-/// The files that are not read.
+/// The files that may not be read.
 pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
     let defaults = SECRET.iter().flat_map(|(glob, scope)| guarded(glob, *scope, "", locations, roots));
@@ -181,7 +182,7 @@ pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachin
         .collect()
 }
 
-/// A folder as it is named, and as it really is.
+/// A folder as it is written, and with links resolved.
 type Root = (String, String);
 
 /// The folders of this installation that are links, or lie below one.
@@ -209,7 +210,7 @@ fn guarded(
     let (text, excepted) = written.strip_prefix('!').map_or((written, false), |text| (text, true));
     let mut globs = Vec::new();
     if let Some(rest) = text.strip_prefix('~') {
-        // `~` of another machine stays as it is.
+        // `~` of another machine cannot be resolved here.
         globs.extend(locations.home.iter().map(|home| format!("{home}{rest}")));
         globs.push(text.to_owned());
     } else if text.starts_with(['/', '$']) || text.starts_with("**") {

@@ -1,8 +1,7 @@
-//! Files that nobody writes, and files that nobody reads either.
+//! Protected and secret files: the objections to commands and tools that write or read them.
 //!
-//! `programs` says which files a command touches, `guarded` which of them are guarded; both are held against
-//! each other here. Whatever a word may mean counts: as it is written, with `..` and links resolved, and each
-//! file that a glob means now.
+//! `programs` lists the files that a command accesses, `guarded` the globs of guarded files. Every file that a word may
+//! refer to counts: as it is written, with `..` and links resolved, and each file that a glob matches now.
 
 mod access;
 mod code;
@@ -26,7 +25,7 @@ pub use access::{Access, Touch};
 pub use code::removed;
 use guarded::{Guarded, Locations};
 
-/// Both lists of guarded files, each made when the first file asks for it.
+/// Both lists of guarded files, each created on first use.
 struct Lists<'a> {
     locations: &'a dyn Fn() -> Locations,
     rules: &'a Rules,
@@ -68,7 +67,7 @@ pub fn tool_objections(
     accesses.iter().filter_map(|access| lists.objection(access, &command)).collect()
 }
 
-/// What a command touches. `inner` is false for the words of a wrapper.
+/// The accesses of a command. `inner` is false for the words of a wrapper.
 pub fn accesses(
     command: &Command,
     inner: bool,
@@ -83,7 +82,7 @@ pub fn accesses(
 /// The files that the shell opens for a command.
 pub fn redirected(command: &Command) -> Vec<Access> {
     let mut accesses = Vec::new();
-    // The redirections of a wrapper stand beside it, those of a command are its own.
+    // The redirections of a wrapper are in the list beside it, those of a command belong to it.
     for redirection in &command.redirections {
         if redirection.path.text.starts_with("/dev/") && !redirection.path.text.starts_with("/dev/fd") {
             let plain = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin"];
@@ -184,7 +183,7 @@ impl<'a> Lists<'a> {
         if meant.too_many {
             let rule = if access.touch == Touch::Read { "secret" } else { "protect" };
             let text = format!(
-                "Denied: `{shown}`{} names more files than can be looked at. Name a folder, or fewer files at a time.",
+                "Denied: `{shown}`{} matches more files than opsctl can check. Name a folder, or fewer files at a time.",
                 by("touched")
             );
             return Some(Reason { rule, text });
@@ -194,7 +193,7 @@ impl<'a> Lists<'a> {
             return Some(Reason {
                 rule: "secret",
                 text: format!(
-                    "Secret: `{shown}`{}{} is not read (`{}`). What it holds must not enter this session. If it matters, say in the report what a person should check.",
+                    "Secret: `{shown}`{}{} may not be read (`{}`). Its content must not enter this session. If it matters, state in the report what an operator should check.",
                     by("read"),
                     command.whereabouts(),
                     found.glob
@@ -205,7 +204,7 @@ impl<'a> Lists<'a> {
         Some(Reason {
             rule: "protect",
             text: format!(
-                "Protected: `{shown}`{}{} is not written, moved or removed (`{}`). {}",
+                "Protected: `{shown}`{}{} may not be written, moved or removed (`{}`). {}",
                 by("touched"),
                 command.whereabouts(),
                 found.glob,
@@ -259,7 +258,7 @@ fn guarding<'g>(
     if named.is_some() {
         return named;
     }
-    // With a folder goes what is below it.
+    // An action on a folder affects everything below it.
     let below = || {
         here().filter(|guarded| !guarded.excepted && !guarded.glob.starts_with("**")).find(|guarded| {
             let inside = glob::literal(&guarded.glob);
@@ -275,9 +274,9 @@ fn guarding<'g>(
     {
         return Some(found);
     }
-    // Of a path that is known in its end alone, the end decides.
+    // If only the end of a path is known, the end decides.
     let end = meant.end.as_deref()?;
-    // A bare word is the name of a file in some folder, or no file at all: `promtool check config`.
+    // A bare word may be the name of a file in some folder, or not a file: `promtool check config`.
     let is_bare = !access.path.contains(['/', '$', '`', '~']);
     here()
         .rev()

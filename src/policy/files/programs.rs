@@ -1,4 +1,4 @@
-//! Which files a program touches, as the catalogue states it.
+//! The files that a program accesses, according to the catalogue.
 
 use super::access::{Access, Touch};
 use super::transfer::{engine, transfer};
@@ -11,7 +11,7 @@ use crate::policy::archive::{self, Operation};
 use crate::policy::word_paths::LocalMachine;
 use crate::shell::{Command, Word};
 
-/// Adds what a command touches. `inner` is false for a wrapper, of whose words only its own are looked at.
+/// Adds the accesses of a command. `inner` is false for a wrapper, of which only the words before its command count.
 pub fn accesses(
     command: &Command,
     inner: bool,
@@ -69,7 +69,7 @@ pub fn accesses(
     }
     written(command, &files, (rest, value), &texts, into);
     let has = |options: &[&str]| usage.as_ref().is_some_and(|usage| has_any(usage, &texts, options));
-    // A dry run, a listing: only what options name is written.
+    // In a dry run or a listing, only files that options name are written.
     if usage.as_ref().is_some_and(|usage| has(&usage.form.quiet)) {
         let mut at = 0;
         into.retain(|access| {
@@ -102,7 +102,8 @@ fn copied_blocks(command: &Command, into: &mut Vec<Access>) {
     }
 }
 
-/// `curl -O ADDRESS` and `wget ADDRESS`: the file has the address's last name, here or in a folder that an option names.
+/// `curl -O ADDRESS` and `wget ADDRESS`: the file has the last name of the address, in the working directory or in the
+/// folder of an option.
 fn downloaded(command: &Command, program: &str, texts: &[&str], value: &[&str], into: &mut Vec<Access>) {
     let is_wget = program.starts_with("wget");
     let (mut named, mut deep) = (is_wget, false);
@@ -158,7 +159,7 @@ fn downloaded(command: &Command, program: &str, texts: &[&str], value: &[&str], 
     }
 }
 
-/// The words of these that are meant.
+/// The selected words of these.
 fn chosen<T>(words: Words, items: &[T]) -> &[T] {
     match words {
         Words::From(first) => items.get(first..).unwrap_or_default(),
@@ -202,7 +203,7 @@ fn named(
     }
 }
 
-/// The files that words name to be written.
+/// The files that words name as output.
 fn written(
     command: &Command,
     files: &Files,
@@ -229,19 +230,19 @@ fn written(
     if needed {
         let touch = if deep { Touch::WriteAll } else { Touch::Write };
         let meant = if first_is_file(files, texts) { &words } else { chosen(files.writes, &words) };
-        // `-` is the standard output.
+        // `-` is standard output.
         let meant = meant.iter().filter(|word| word.text != "-");
         into.extend(meant.map(|word| Access::new(touch, word)));
     }
 }
 
-/// Whether an option says what the first word says otherwise: `sed -e SCRIPT FILE`.
+/// Whether an option replaces the first word: `sed -e SCRIPT FILE`.
 fn first_is_file(files: &Files, texts: &[&str]) -> bool {
     let begins = |text: &&str| files.first_is_file.iter().any(|option| text.starts_with(option));
     texts.iter().skip(1).any(begins)
 }
 
-/// Every word that may be a file which is read.
+/// The words that may be files that are read.
 fn read(command: &Command, files: &Files, rest: usize, texts: &[&str], into: &mut Vec<Access>) {
     if files.reads == Words::Nowhere {
         return;

@@ -1,4 +1,4 @@
-//! Programs that touch whatever is in a folder: `find … -delete`, archives that are unpacked.
+//! Programs that write all files of a folder: `find … -delete`, archives that are unpacked.
 
 use super::access::{Access, Touch};
 use crate::catalogue::options::{Item, Scanner};
@@ -6,7 +6,7 @@ use crate::policy::archive::{self, Operation};
 use crate::policy::glob;
 use crate::shell::{Command, Word};
 
-/// Files whose names a search may be limited to and still hit what is guarded.
+/// Names of guarded files: a search that is limited to other names cannot match a guarded file.
 const NAMES: &[&str] = &[
     "cooldown.json",
     "claudeops.db",
@@ -70,7 +70,7 @@ pub fn find(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
     }
 }
 
-/// False when the search is for names of which none is guarded.
+/// Whether the search can match a guarded file; false if it is limited to other names.
 fn may_hit(texts: &[&str]) -> bool {
     let wanted: Vec<&str> = texts
         .windows(2)
@@ -82,7 +82,7 @@ fn may_hit(texts: &[&str]) -> bool {
     wanted.is_empty() || NAMES.iter().any(|name| wanted.iter().any(|wanted| glob::matches(wanted, name)))
 }
 
-/// An archive that is unpacked may hold any file.
+/// An archive that is unpacked may contain any file.
 pub fn unpack(command: &Command, program: &str, texts: &[&str], into: &mut Vec<Access>) {
     match archive::operation(program, texts) {
         Operation::Unpacks => {}
@@ -91,7 +91,7 @@ pub fn unpack(command: &Command, program: &str, texts: &[&str], into: &mut Vec<A
             let unknown = word.is_none_or(|word| word.unknown.is_some());
             return into.push(Access { touch: Touch::Write, path: file.to_owned(), unknown });
         }
-        // As far as it can be said, it unpacks.
+        // In doubt, it unpacks.
         Operation::Unclear
             if texts.get(1).is_some_and(|mode| mode.contains('x') || mode.starts_with("--")) => {}
         Operation::Looks | Operation::Unclear => return,

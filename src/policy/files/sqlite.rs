@@ -1,4 +1,4 @@
-//! `sqlite3`: whether a database is read or written is for its SQL to say.
+//! `sqlite3`: its SQL determines whether a database is read or written.
 
 use super::access::{Access, Touch};
 use crate::policy::sql::{self, Functions};
@@ -17,7 +17,7 @@ const VALUED: &[&str] = &[
     "-A",
 ];
 
-/// Adds what `sqlite3` touches.
+/// Adds the accesses of `sqlite3`.
 pub fn accesses(command: &Command, into: &mut Vec<Access>) {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let mut words: Vec<&Word> = Vec::new();

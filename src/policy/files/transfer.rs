@@ -1,11 +1,11 @@
-//! Programs that put files elsewhere: `cp` and its kin, and containers that get folders of this machine.
+//! Programs that copy or move files: `cp` and similar programs, and containers that mount folders of this machine.
 
 use super::access::{Access, Touch};
 use crate::catalogue::options::{Item, Scanner};
 use crate::policy::word_paths::{LocalMachine, word_paths};
 use crate::shell::{Command, Word};
 
-/// `cp`, `mv` and their kin: what is written stands last, or after `-t`.
+/// `cp`, `mv` and similar programs: the file that is written is the last word, or the value of `-t`.
 pub(super) fn transfer(
     command: &Command,
     program: &str,
@@ -65,7 +65,7 @@ pub(super) fn transfer(
         if program == "mv" {
             into.push(Access::new(Touch::WriteAll, source));
         } else if program == "ln" {
-            // Through a second name it could be written unseen.
+            // It could be written through a second name.
             into.push(Access::new(Touch::Write, source));
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn transfer(
         let below = |name: &str| format!("{}/{name}", target.text.trim_end_matches('/'));
         let mut names =
             vec![source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()];
-        // The contents of a folder are put there under names that are not told.
+        // The names of the files in a copied folder are unknown.
         if (program == "rsync" && source.text.ends_with('/'))
             || source.text.ends_with("/.")
             || source.text == "."
@@ -101,7 +101,7 @@ pub(super) fn transfer(
     }
 }
 
-/// Folders of this machine that a container gets, and files that are copied into or out of one.
+/// Folders of this machine that a container mounts, and files that are copied into or out of a container.
 pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
     if command.variable("DOCKER_HOST").is_some() {
         return;
@@ -155,7 +155,7 @@ pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) 
     }
 }
 
-/// The words that are no options and no values of options.
+/// The words that are neither options nor values of options.
 fn positionals<'a>(command: &'a Command, texts: &[&str], valued: &[&str], from: usize) -> Vec<&'a Word> {
     Scanner::new(texts, from, valued)
         .filter_map(|item| if let Item::Positional(index) = item { command.words.get(index) } else { None })

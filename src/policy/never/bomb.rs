@@ -1,4 +1,4 @@
-//! Functions that multiply: `:(){ :|:& };:`.
+//! Fork bombs: functions that start themselves several times, such as `:(){ :|:& };:`.
 
 use crate::model::verdict::Reason;
 use crate::shell::{Construct, Node, Script};
@@ -17,7 +17,7 @@ pub fn objection(script: &Script) -> Option<Reason> {
             found = Some(Reason {
                 rule: "never",
                 text: format!(
-                    "Never allowed (rule {NAME}): the function `{name}` starts itself twice each time it runs, until nothing else can. There is no use in that."
+                    "Never allowed (rule {NAME}): the function `{name}` starts itself twice on each run, until no other process can run. It has no legitimate use."
                 ),
             });
         }
@@ -25,7 +25,7 @@ pub fn objection(script: &Script) -> Option<Reason> {
     found
 }
 
-/// How often a function calls itself in the same way, which is where its reading ends.
+/// The number of recursive calls of a function, which the reader does not follow.
 fn selves(nodes: &[Node], name: &str) -> usize {
     let mut left: Vec<&Node> = nodes.iter().collect();
     let mut count = 0;
@@ -34,7 +34,7 @@ fn selves(nodes: &[Node], name: &str) -> usize {
             Node::Group(Construct::Call(called), children) if called == name && children.is_empty() => {
                 count += 1;
             }
-            // What a function makes of its own output is a recursion like any other.
+            // A function that reads its own output is an ordinary recursion.
             Node::Group(Construct::Substitution, _) | Node::Command(_) | Node::Unread(_) => {}
             Node::Group(_, children) => left.extend(children),
         }
@@ -47,7 +47,7 @@ mod tests {
     use super::objection;
 
     #[test]
-    fn a_function_that_multiplies_is_told_from_one_that_recurses() {
+    fn distinguishes_fork_bombs_from_recursion() {
         for text in [":(){ :|:& };:", "b() { b | b & }; b", "f() { f & f; }; f", "ssh ie01 'x(){ x|x& };x'"] {
             assert!(objection(&crate::shell::read(text, None)).is_some(), "{text}");
         }

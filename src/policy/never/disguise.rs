@@ -1,4 +1,5 @@
-//! `opsctl` knows the session that asks it by the client's variables. Nobody changes them for it.
+//! Calls of `opsctl` with changed session variables. `opsctl` identifies the calling session by the client's variables,
+//! so an agent may not change them.
 
 use crate::catalogue::Catalogue;
 use crate::model::verdict::Reason;
@@ -33,7 +34,7 @@ pub fn objections(script: &Script) -> Vec<Reason> {
             reasons.push(Reason {
                 rule: "never",
                 text: format!(
-                    "Never allowed (rule disguise): `opsctl`{}, when {how}. opsctl has to know which session asks. Call it plainly.",
+                    "Never allowed (rule disguise): `opsctl`{}, because {how}. opsctl must know which session calls it. Call it directly, without changing its environment.",
                     command.whereabouts()
                 ),
             });
@@ -43,13 +44,13 @@ pub fn objections(script: &Script) -> Vec<Reason> {
     reasons
 }
 
-/// Whether a wrapper hands the whole environment on.
+/// Whether a wrapper passes on the whole environment.
 fn hands_on(wrapper: &str, catalogue: Catalogue) -> bool {
     let program = catalogue.find(wrapper);
     program.and_then(|program| program.form.runs).is_some_and(|runs| runs.environment)
 }
 
-/// Whether it does more than answer.
+/// Whether the call does more than show information.
 fn acts(command: &Command) -> bool {
     !command.words.iter().any(|word| matches!(word.text.as_str(), "--help" | "-h" | "--version" | "-V"))
 }
@@ -75,9 +76,9 @@ fn changes(command: &Command) -> Option<String> {
     };
     match program {
         "env" if empties(&["-", "-i", "--ignore-environment"]) => {
-            Some("`env -i` takes its variables away".to_owned())
+            Some("`env -i` removes its variables".to_owned())
         }
-        "exec" if empties(&["-c"]) => Some("`exec -c` takes its variables away".to_owned()),
+        "exec" if empties(&["-c"]) => Some("`exec -c` removes its variables".to_owned()),
         "env" | "unset" => names_ours().map(|name| format!("`{program}` changes `{name}`")),
         "export" | "declare" | "typeset" | "local" | "readonly" | "read" => {
             names_ours().map(|name| format!("`{program}` changes `{name}`"))

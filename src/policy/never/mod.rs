@@ -1,7 +1,7 @@
-//! Commands that nobody runs: the rules of `defaults` and those of `hosts.yaml`.
+//! Always-denied commands: the default rules of `packs` and the rules of `hosts.yaml`.
 //!
-//! They are held against what would really run, wherever it stands in the text and through whatever it is
-//! started. What is only said is no command.
+//! The rules apply to the commands that would run, at any position of the text and inside any wrapper. Text that is
+//! only printed is not a command.
 
 pub mod bomb;
 mod disguise;
@@ -22,7 +22,7 @@ use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Node, Script, Suspicion, Word};
 use packs::defaults;
 
-/// Folders with data; `hosts.yaml` may add to them. A folder means all below it where it ends in `/**`.
+/// Globs of data folders; `hosts.yaml` may add to them. A glob that ends in `/**` includes everything below the folder.
 pub const DATA: &[&str] = &[
     "/",
     "/*",
@@ -49,10 +49,10 @@ pub const DATA: &[&str] = &[
     "/state/**",
 ];
 
-/// Suspected commands that are judged in one text that could not be read; more would say nothing new.
+/// The maximum number of suspected commands that are judged in one text that could not be read.
 const MOST_SUSPECTED: usize = 64;
 
-/// Disks.
+/// Globs of disks.
 const DEVICES: &[&str] = &[
     "/dev/sd*",
     "/dev/nvme*",
@@ -70,13 +70,13 @@ const DEVICES: &[&str] = &[
     "/dev/rbd*",
 ];
 
-/// A rule, wherever it comes from.
+/// A default rule or a rule of `hosts.yaml`.
 struct Rule<'a> {
     name: &'a str,
     reason: &'a str,
 }
 
-/// The objections to what a script would run, the first one of each rule.
+/// The objections to the commands of a script, the first one of each rule.
 pub fn objections(
     script: &Script,
     rules: &Rules,
@@ -90,7 +90,7 @@ pub fn objections(
         }
     };
     script.visit(|node| match node {
-        // A wrapper counts with its own words: `sudo` is one.
+        // A wrapper is judged by its own words: `sudo` is one.
         Node::Command(command) | Node::Group(Construct::Through(command), _) => {
             judge(command, (rules, script.catalogue), tier, machine, &mut add);
         }
@@ -117,14 +117,15 @@ pub fn objections(
     reasons
 }
 
-/// The rules that apply at a tier, by name, each with its reason: the defaults that are not switched off, then those of `hosts.yaml`.
+/// The rules that apply at a tier, by name, each with its reason: the defaults that are not disabled, then those of
+/// `hosts.yaml`.
 pub fn in_force(rules: &Rules, tier: Tier) -> Vec<(&str, &str)> {
     let by_default = defaults().filter(|rule| !is_off(rules, rule.name)).map(|rule| (rule.name, rule.reason));
     let own = rules.never.iter().filter(|rule| rule.tiers.is_empty() || rule.tiers.contains(&tier));
     by_default.chain(own.map(|rule| (rule.name.as_str(), rule.reason.as_str()))).collect()
 }
 
-/// Whether a rule may be about the program of this name.
+/// Whether a rule may apply to the program of this name.
 fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
     let name = base_name(word);
     let by_default = catalogue.find(word).is_some_and(|program| {
@@ -134,7 +135,7 @@ fn has_rule(word: &str, rules: &Rules, catalogue: Catalogue) -> bool {
     by_default || own.any(|pattern| pattern::concerns(pattern, name))
 }
 
-/// Whether a default does not hold here, or another rule has its name.
+/// Whether a default rule does not apply at this tier, is disabled, or is replaced by a rule with its name.
 fn is_off(rules: &Rules, name: &str) -> bool {
     packs::is_off(&rules.off, name) || rules.never.iter().any(|rule| rule.name == name)
 }
@@ -172,7 +173,7 @@ fn judge(
     }
 }
 
-/// The objections of the default rules, whose patterns stand with the program.
+/// The objections of the default rules, whose patterns are in the catalogue entry of the program.
 fn by_default(
     command: &Command,
     program: &Program,
@@ -200,7 +201,7 @@ fn by_default(
     }
 }
 
-/// The program that the words are handed to: compose in `docker compose`.
+/// The program that gets the words: compose in `docker compose`.
 fn next_program(command: &Command, program: &Program, catalogue: Catalogue) -> Option<Usage> {
     if !program.verbs.iter().any(|verb| verb.form.then.is_some()) {
         return None;
@@ -209,7 +210,7 @@ fn next_program(command: &Command, program: &Program, catalogue: Catalogue) -> O
     catalogue.usage(&texts, &|_| false).filter(|usage| usage.before.is_some())
 }
 
-/// The words of a denial: the rule, the command, the host and wrappers, and what to do instead.
+/// The text of a denial: the rule, the command, the host and wrappers, and what to do instead.
 fn objection(rule: &Rule<'_>, found: &Found, command: &Command) -> Reason {
     let Found { evidence } = found;
     Reason {
@@ -223,7 +224,7 @@ fn objection(rule: &Rule<'_>, found: &Found, command: &Command) -> Reason {
     }
 }
 
-/// Whether a command is denied by this rule: how its examples are proved.
+/// Whether this rule denies a command; checks the examples of the rule.
 pub fn denies(rule: &NeverRule, command: &str) -> bool {
     let rules = Rules { never: vec![rule.clone()], ..Rules::default() };
     let named = format!("(rule {})", rule.name);
@@ -261,7 +262,7 @@ fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, machine: &dyn L
         Kind::Folder => {
             let meant = text_paths(&word.text, word.unknown.is_some(), command, machine).paths;
             let is_folder = |path: &String| {
-                // Below most of these a service has a folder of its own.
+                // In most of these folders, each service has its own folder.
                 let depth = path.split('/').filter(|part| !part.is_empty()).count();
                 depth <= 2 + usize::from(path.starts_with("/var/")) || machine.is_folder(path)
             };
@@ -280,7 +281,7 @@ fn is_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMac
     {
         return true;
     }
-    // All that is in a folder is the folder.
+    // All files of a folder count as the folder.
     let text = word.text.trim_end_matches("/*").trim_end_matches("/.*");
     let text = match text {
         "" => "/",
@@ -379,7 +380,7 @@ mod tests {
         assert_eq!(
             rules_of("ssh root@ie01 'sudo docker volume rm -f jellyfin_config'"),
             [
-                "Never allowed (rule remove-volume): `docker volume rm`, on ie01 through ssh, sudo. A volume is a service's data. Leave it in place and report what is wrong with it."
+                "Never allowed (rule remove-volume): `docker volume rm`, on ie01 through ssh, sudo. A volume contains the data of a service. Leave it in place and report what is wrong with it."
             ]
         );
     }

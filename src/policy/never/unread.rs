@@ -1,4 +1,4 @@
-//! Text that a shell is to run and that only the run knows: `curl … | sh`, `base64 -d | bash`.
+//! Shells that run text which is only known at run time: `curl … | sh`, `base64 -d | bash`.
 
 use crate::catalogue::base_name;
 use crate::model::verdict::Reason;
@@ -7,13 +7,13 @@ use crate::shell::{Node, Script};
 /// The rule's name.
 pub const NAME: &str = "unread-into-shell";
 
-/// Programs that fetch a text or make one that cannot be read.
+/// Programs that fetch or decode a text.
 const MAKERS: [&str; 14] = [
     "curl", "wget", "http", "https", "xh", "fetch", "aria2c", "nc", "ncat", "socat", "base64", "base32",
     "xxd", "openssl",
 ];
 
-/// The objection to a shell that runs what another program fetches or decodes.
+/// The objection to a shell that runs text which another program fetches or decodes.
 pub fn objection(script: &Script) -> Option<Reason> {
     let mut found = None;
     script.visit(|node| {
@@ -24,7 +24,7 @@ pub fn objection(script: &Script) -> Option<Reason> {
             found.get_or_insert_with(|| Reason {
                 rule: "never",
                 text: format!(
-                    "Never allowed (rule {NAME}): a shell runs what `{}` fetches or decodes, which cannot be checked. Save it to a file, read it, and run what is needed of it.",
+                    "Never allowed (rule {NAME}): a shell would run what `{}` fetches or decodes, which opsctl cannot check. Save it to a file, read it, and run only the commands that are needed.",
                     base_name(maker)
                 ),
             });

@@ -1,16 +1,16 @@
 //! Functions of SQL that only read.
 
-/// Which functions a database may have.
+/// The functions that a database may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Functions {
-    /// Anybody may have added some, and some that come with it change something: those listed here read.
+    /// Functions may have been added, and some built-in ones change something: only the listed ones read.
     Listed,
-    /// Those that come with the program alone, of which few change something.
+    /// Only built-in functions, few of which change something.
     BuiltIn,
 }
 
 impl Functions {
-    /// Whether what stands before a bracket is a function that reads, or no function.
+    /// Whether the word before a bracket is a function that reads, or not a function.
     pub(super) fn reads(self, name: &str) -> bool {
         let among = |list: &str| list.split_whitespace().any(|one| one == name);
         if among(NO_FUNCTIONS) {
@@ -25,7 +25,7 @@ impl Functions {
     }
 }
 
-/// Keywords and types that stand before a bracket.
+/// Keywords and types that may precede a bracket.
 const NO_FUNCTIONS: &str = "
     in and or not as over filter using on exists any all some from join select where by then when else values with
     recursive case between like ilike interval lateral within group materialized union except intersect limit offset
@@ -40,7 +40,7 @@ const CHANGING: &str = "
     mysql_execute sqlite_execute system shell generateserialid eval
 ";
 
-/// Functions of `PostgreSQL` that read begin so.
+/// Prefixes of functions of `PostgreSQL` that read.
 const PREFIXES: &[&str] = &[
     "pg_get_",
     "pg_stat_get_",

@@ -1,4 +1,4 @@
-//! SQL that destroys: `DROP`, `TRUNCATE`, and `DELETE` or `UPDATE` of every row; and SQL that only reads.
+//! SQL that deletes data (`DROP`, `TRUNCATE`, and `DELETE` or `UPDATE` of every row), and SQL that only reads.
 
 mod functions;
 mod reads;
@@ -7,11 +7,11 @@ mod tokens;
 pub use functions::Functions;
 pub use reads::reading;
 
-/// What a text destroys, in the words of the statement; `None` where it does not.
+/// The first statement of a text that deletes data; `None` if there is none.
 ///
-/// Strings, quoted names and comments say nothing: `SELECT 'drop table x'` reads.
+/// Strings, quoted names and comments are ignored: `SELECT 'drop table x'` reads.
 pub fn destroys(text: &str) -> Option<&'static str> {
-    // Most texts hold none of these words, and need no second look.
+    // Most texts contain none of these words and need no parsing.
     let lower = text.to_ascii_lowercase();
     if !["drop", "truncate", "delete", "update"].iter().any(|word| lower.contains(word)) {
         return None;
@@ -24,7 +24,7 @@ fn destroyed(words: &[String]) -> Option<&'static str> {
     let after = |position: usize| words.get(position + 1).map(String::as_str).unwrap_or_default();
     if let Some(drop) = at("drop") {
         let what = after(drop);
-        // `ALTER TABLE … DROP COLUMN` destroys, too; `drop` as a name does not.
+        // `ALTER TABLE … DROP COLUMN` deletes data, too; `drop` as a name does not.
         let things = [
             "table",
             "database",
@@ -66,7 +66,7 @@ fn destroyed(words: &[String]) -> Option<&'static str> {
         .then_some("UPDATE without WHERE")
 }
 
-/// How a text changes who may use a database; `None` where it does not.
+/// The first statement of a text that changes accounts or rights; `None` if there is none.
 pub fn changes_accounts(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     if !["user", "role", "grant", "revoke", "password"].iter().any(|word| lower.contains(word)) {
@@ -105,7 +105,7 @@ fn statements(text: &str) -> impl Iterator<Item = Vec<String>> {
         match c {
             '\'' | '"' | '`' => {
                 end_word(&mut word, &mut all);
-                // Some text of this statement, whatever it is; a doubled quote only begins another one.
+                // Any text of this statement; a doubled quote only begins another one.
                 while chars.next_if(|next| *next != c).is_some() {}
                 chars.next();
                 word.push('?');
@@ -117,7 +117,7 @@ fn statements(text: &str) -> impl Iterator<Item = Vec<String>> {
                 end_word(&mut word, &mut all);
                 let mut before = ' ';
                 chars.next();
-                // MySQL runs what stands in `/*! … */`.
+                // MySQL runs the content of `/*! … */`.
                 if chars.next_if_eq(&'!').is_some() {
                     while chars.next_if(char::is_ascii_digit).is_some() {}
                     continue;
@@ -136,7 +136,7 @@ fn statements(text: &str) -> impl Iterator<Item = Vec<String>> {
                 end_word(&mut word, &mut all);
                 all.push(vec![]);
             }
-            // A line of the program's own, such as `.tables`, ends with the line.
+            // A command of the client, such as `.tables`, ends with the line.
             '\n' if all
                 .last()
                 .is_some_and(|words| words.first().map_or(&word, |first| first).starts_with('.')) =>
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_destroys_is_told_from_what_mentions_it() {
+    fn distinguishes_destructive_statements_from_mentions() {
         for (text, expected) in [
             ("DROP TABLE users", Some("DROP")),
             ("drop database shop;", Some("DROP DATABASE")),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_accounts_are_told_from_questions_about_them() {
+    fn distinguishes_changes_of_accounts_from_queries() {
         for (text, expected) in [
             ("ALTER ROLE app PASSWORD 'x'", Some("ALTER USER")),
             ("create user x; grant all on y to x", Some("CREATE USER")),

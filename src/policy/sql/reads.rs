@@ -3,7 +3,7 @@
 use super::functions::Functions;
 use super::tokens::{Token, statements};
 
-/// The files that a text writes where every statement of it only reads the database; `None` where that is not known.
+/// The files that a text writes, if every statement of it only reads the database; `None` if that is not proved.
 ///
 /// Commands of the clients count as statements: `\dt`, `.tables`.
 pub fn reading(text: &str, functions: Functions) -> Option<Vec<String>> {
@@ -17,7 +17,7 @@ pub fn reading(text: &str, functions: Functions) -> Option<Vec<String>> {
 /// It reads and writes no file.
 const READS: Option<Vec<String>> = Some(vec![]);
 
-/// Words that change something or hide what runs, wherever they stand in a query.
+/// Words that change something or hide what runs, at any position of a query.
 const CHANGING: &[&str] = &[
     "insert", "update", "delete", "merge", "drop", "truncate", "alter", "create", "grant", "revoke", "call",
     "exec", "execute", "refresh", "reindex", "cluster", "vacuum",
@@ -129,7 +129,7 @@ fn query(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
     Some(files)
 }
 
-/// `EXPLAIN` reads whatever it explains, `EXPLAIN ANALYZE` carries it out.
+/// `EXPLAIN` reads; `EXPLAIN ANALYZE` runs the statement.
 fn explanation(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
     if !tokens.iter().any(|token| matches!(token.word(), "analyze" | "analyse")) {
         return READS;
@@ -253,7 +253,7 @@ fn pragma(tokens: &[Token]) -> Option<Vec<String>> {
         "soft_heap_limit",
         "hard_heap_limit",
     ];
-    // Settings of the connection alone.
+    // Settings of the connection only.
     let own =
         ["query_only", "busy_timeout", "cache_size", "temp_store", "mmap_size", "foreign_keys", "threads"];
     let bare = tokens.len() == 2;
@@ -284,9 +284,9 @@ fn copy(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
     }
 }
 
-/// Commands of `psql`, `mysql`, `sqlite3` and their kin.
+/// Commands of the clients: `psql`, `mysql`, `sqlite3` and others.
 fn client(name: &str, rest: &str, functions: Functions) -> Option<Vec<String>> {
-    // A command of the shell in back quotes is run.
+    // A shell command in backquotes runs.
     if rest.contains('`') {
         return None;
     }
@@ -391,7 +391,7 @@ const SETTINGS: &[&str] = &[
 fn copy_of_client(rest: &str, functions: Functions) -> Option<Vec<String>> {
     match statements(rest)?.as_slice() {
         [tokens] => {
-            // The file may stand without quotes, where its letters count.
+            // A file may be written without quotes, and is case-sensitive.
             if let Some(at) = tokens.iter().rposition(|token| token.word() == "to")
                 && tokens.get(at + 1) == Some(&Token::Symbol('/'))
             {
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_changes_or_is_doubtful_is_not_proved() {
+    fn changes_and_doubtful_expressions_are_not_proved() {
         for text in [
             "INSERT INTO events VALUES (1)",
             "SELECT 'a'; DELETE FROM events WHERE 1",

@@ -1,4 +1,4 @@
-//! SQL as its words, cut strictly: text that two dialects cut differently is not cut at all.
+//! A strict SQL tokenizer: text that two dialects tokenize differently is refused.
 
 /// A part of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,13 +14,13 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// The word, where it is one.
+    /// The word; `None` if the part is not a word.
     pub fn word(&self) -> &str {
         if let Self::Word(word) = self { word } else { "" }
     }
 }
 
-/// The statements of a text; `None` where it is doubtful where one of them ends.
+/// The statements of a text; `None` if the end of one of them is ambiguous.
 pub(super) fn statements(text: &str) -> Option<Vec<Vec<Token>>> {
     let mut cut = Cut { rest: text, statements: vec![vec![]] };
     let mut line_start = true;
@@ -78,7 +78,7 @@ fn is_part_of_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '.' | '@' | '$')
 }
 
-/// What is left of a text, and the statements before it.
+/// The rest of a text, and the statements before it.
 struct Cut<'a> {
     rest: &'a str,
     statements: Vec<Vec<Token>>,
@@ -115,7 +115,7 @@ impl<'a> Cut<'a> {
         taken
     }
 
-    /// A command of the client is a statement of its own.
+    /// A command of the client is a separate statement.
     fn client(&mut self, name: String, rest: String) {
         self.end();
         self.push(Token::Client(name, rest));
@@ -149,7 +149,7 @@ impl<'a> Cut<'a> {
         self.skip(quote);
         let end = self.rest.find(quote)?;
         let (inside, rest) = self.rest.split_at(end);
-        // Only some dialects take the quote behind a backslash for a part of the string.
+        // Only some dialects treat a quote after a backslash as a part of the string.
         if inside.ends_with('\\') {
             return None;
         }
@@ -159,14 +159,14 @@ impl<'a> Cut<'a> {
         Some(())
     }
 
-    /// `MySQL` wants a blank behind `--`, others do not: what follows must be harmless as code, too.
+    /// `MySQL` requires a blank after `--`, others do not: the comment must be harmless as code, too.
     fn line_comment(&mut self) -> Option<()> {
         let line = self.take_while(|c| c != '\n');
         let is_comment = line.get(2..)?.chars().next().is_none_or(char::is_whitespace);
         (is_comment || !line.contains(['\'', '"', '`', ';', '(', '\\'])).then_some(())
     }
 
-    /// `MySQL` runs what stands in `/*! … */`; only some dialects nest comments.
+    /// `MySQL` runs the content of `/*! … */`; only some dialects nest comments.
     fn comment(&mut self) -> Option<()> {
         let inside = self.rest.get(2..)?;
         let end = inside.find("*/")?;

@@ -55,7 +55,7 @@ pub async fn look(health: &Health, ends: Instant) -> Finding {
             return Finding::new(State::WrongStatus, detail).after(started.elapsed());
         };
         if seen.contains(&next) {
-            let detail = format!("it redirects in a circle to {}", shown(next.as_str()));
+            let detail = format!("it redirects in a loop to {}", shown(next.as_str()));
             return Finding::new(State::RedirectLoop, detail);
         }
         if seen.len() > MOST_REDIRECTS {

@@ -140,7 +140,7 @@ impl Evaluator {
         let Some(redirects) = redirects else { return self.compound(shell, compound) };
         let redirected = self.redirections(shell, &redirects.0);
         if !redirected.files.is_empty() {
-            // A command without words stands for the files that are opened.
+            // A command without words represents the files that are opened.
             let files = redirected.files.clone();
             self.push(Node::Command(Box::new(Command { redirections: files, ..Self::command_in(shell) })));
         }

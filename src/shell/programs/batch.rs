@@ -15,7 +15,7 @@ const MOST_RUNS: usize = 256;
 /// The items that are appended or inserted.
 enum Items {
     Known(Vec<String>),
-    /// A mark that stands for all items.
+    /// A mark for all items.
     Unknown(String),
 }
 

@@ -69,7 +69,7 @@ pub struct AnsibleCall<'a> {
     pub module: &'a str,
     /// Its arguments.
     pub arguments: &'a str,
-    /// It only looks: `--check`.
+    /// Whether it changes nothing: `--check`.
     pub quiet: bool,
 }
 

@@ -1,5 +1,5 @@
-//! A world without a network and without the machine's files, in which real bash runs cases one after the
-//! other and stand-ins write down every program that would have acted.
+//! A sandbox without a network and without the machine's files, in which real bash runs cases one after the
+//! other and stand-ins record every program that would have acted.
 //!
 //! `enter.sh` says what the world is made of. Nothing of it needs root: a user who may open a user namespace
 //! is enough.
@@ -19,7 +19,7 @@ pub struct Case {
     pub lookups_exit: u8,
 }
 
-/// A program that a stand-in has played.
+/// A call of a stand-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// The host under whose name it ran; `None` is the one where the case began.

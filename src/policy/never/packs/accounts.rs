@@ -5,7 +5,7 @@ use super::{DefaultRule, RULE};
 /// The rules of this pack.
 pub static RULES: &[DefaultRule] = &[DefaultRule {
     name: "accounts",
-    reason: "Accounts, passwords and rights are changed by a person. Say in the report which account should change, and why.",
+    reason: "Only an operator changes accounts, passwords and rights. State in the report which account should change, and why.",
     matches: &[
         "ssh root@ie01 passwd -l jan",
         "echo 'jan:x' | chpasswd",

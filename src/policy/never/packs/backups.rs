@@ -5,7 +5,7 @@ use super::rule::{DefaultRule, RULE};
 /// The rules of this pack.
 pub static RULES: &[DefaultRule] = &[DefaultRule {
     name: "prune-backups",
-    reason: "A backup is what remains when a repair goes wrong. Report the space in use and leave the removal of backups to a person.",
+    reason: "Backups are needed when a repair goes wrong. Report the space in use and leave the removal of backups to an operator.",
     matches: &[
         "restic -r /srv/backup forget --keep-last 3 --prune",
         "borg delete ::daily-2026-01-01",

@@ -5,7 +5,7 @@ use super::{DefaultRule, RULE};
 /// The rules of this pack.
 pub static RULES: &[DefaultRule] = &[DefaultRule {
     name: "delete-in-cloud",
-    reason: "What a cloud deletes is gone, with its data and its address. Leave it to a person.",
+    reason: "A deleted cloud resource is lost, with its data and its address. Leave it to an operator.",
     matches: &[
         "aws ec2 terminate-instances --instance-ids i-0abc",
         "aws --profile prod s3 rb s3://backup --force",

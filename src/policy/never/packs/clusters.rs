@@ -6,7 +6,7 @@ use super::{DefaultRule, RULE};
 pub static RULES: &[DefaultRule] = &[
     DefaultRule {
         name: "destroy-cluster-data",
-        reason: "It takes data and everything that depends on it along. Leave it to a person.",
+        reason: "It deletes data and everything that depends on it. Leave it to an operator.",
         matches: &[
             "kubectl -n media delete pvc jellyfin-config",
             "kubectl delete pvc,pv --all",
@@ -24,7 +24,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "delete-workload",
-        reason: "A workload or its configuration that is deleted does not come back. Restart it with `kubectl rollout restart`, or leave it to a person.",
+        reason: "A deleted workload or configuration is not recreated. Restart it with `kubectl rollout restart`, or leave it to an operator.",
         matches: &[
             "kubectl -n media delete deployment jellyfin",
             "kubectl delete sts/db",
@@ -43,7 +43,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "drain-node",
-        reason: "It evicts everything that runs on a node. Cordon the node, and ask for the drain in the report.",
+        reason: "It evicts everything that runs on a node. Cordon the node, and request the drain in the report.",
         matches: &["kubectl drain ie01 --ignore-daemonsets", "oc adm drain ie01"],
         differs: &["kubectl cordon ie01", "kubectl drain ie01 --dry-run=client", "kubectl uncordon ie01"],
         ..RULE

@@ -6,7 +6,7 @@ use super::{DefaultRule, RULE};
 pub static RULES: &[DefaultRule] = &[
     DefaultRule {
         name: "prune",
-        reason: "It removes whatever does not run at this moment, a stopped service's data included. Report the space in use (`docker system df`) and leave the cleaning to a person.",
+        reason: "It removes everything that is not running now, including the data of a stopped service. Report the space in use (`docker system df`) and leave the cleanup to an operator.",
         matches: &[
             "docker system prune -af --volumes",
             "ssh root@ie01 'docker --log-level debug volume prune -f'",
@@ -16,14 +16,14 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "remove-volume",
-        reason: "A volume is a service's data. Leave it in place and report what is wrong with it.",
+        reason: "A volume contains the data of a service. Leave it in place and report what is wrong with it.",
         matches: &["docker volume rm jellyfin_config", "docker volume ls -q | xargs docker volume rm"],
         differs: &["docker volume ls", "docker volume inspect jellyfin_config"],
         ..RULE
     },
     DefaultRule {
         name: "compose-down-volumes",
-        reason: "It removes the project's data with its containers. Run `down` without it.",
+        reason: "It removes the project's data with its containers. Run `down` without `-v`.",
         matches: &[
             "docker compose -f /opt/media/compose.yaml down -v",
             "docker-compose down --remove-orphans --volumes",
@@ -33,7 +33,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "privileged-container",
-        reason: "A container with the host's rights, its root folder or the engine's socket can do anything on the host. Start it without them, or leave it to a person.",
+        reason: "A container with the host's rights, its root folder or the engine's socket can do anything on the host. Start it without them, or leave it to an operator.",
         matches: &[
             "docker run --rm --privileged alpine sh",
             "docker run -v /:/host alpine chroot /host",

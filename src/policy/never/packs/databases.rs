@@ -6,7 +6,7 @@ use super::{DefaultRule, RULE};
 pub static RULES: &[DefaultRule] = &[
     DefaultRule {
         name: "destroy-rows",
-        reason: "Data in databases is not removed to repair a service. Report what you found and leave it to a person.",
+        reason: "No repair needs to remove data from a database. Report what you found and leave it to an operator.",
         matches: &[
             "psql -U shop -c 'DROP TABLE orders'",
             "docker exec db mysql -e 'truncate orders'",
@@ -23,7 +23,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "flush-database",
-        reason: "It empties a store or a queue at once. Name the one key or message that is in the way, or leave it to a person.",
+        reason: "It empties a whole store or queue. Remove only the key or message that causes the problem, or leave it to an operator.",
         matches: &[
             "redis-cli -n 2 FLUSHDB",
             "docker exec redis redis-cli flushall",
@@ -43,7 +43,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "database-accounts",
-        reason: "Who may use a database is not changed to repair a service. Report what is missing and leave it to a person.",
+        reason: "No repair needs to change the accounts or rights of a database. Report what is missing and leave it to an operator.",
         matches: &[
             "psql -c \"ALTER ROLE app PASSWORD 'x'\"",
             "mysql -e 'GRANT ALL ON app.* TO app'",

@@ -6,14 +6,14 @@ use super::{DefaultRule, RULE};
 pub static RULES: &[DefaultRule] = &[
     DefaultRule {
         name: "merge",
-        reason: "Changes are merged by a person. Leave the pull request open and say that it waits for review.",
+        reason: "Only an operator merges changes. Leave the pull request open and report that it needs a review.",
         matches: &["gh pr merge 12 --squash", "gh api -X PUT repos/o/r/pulls/12/merge"],
         differs: &["gh pr create --title x --body y", "gh pr view 12", "gh api repos/o/r/pulls/12/merge"],
         ..RULE
     },
     DefaultRule {
         name: "push-to-main",
-        reason: "The main branch is changed by pull requests alone. Push a branch of your own and open one.",
+        reason: "The main branch is only changed by pull requests. Push another branch and open a pull request.",
         matches: &[
             "git push origin main",
             "git -C /repos/homelab push -u origin HEAD:main",
@@ -29,7 +29,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "push-without-branch",
-        reason: "It does not say which branch is pushed, which may be the main one. Name it: `git push origin BRANCH`.",
+        reason: "It does not name the branch to push, which may be the main one. Name it: `git push origin BRANCH`.",
         matches: &["git push", "git push -u origin HEAD", "git push origin \"$(git branch --show-current)\""],
         differs: &[
             "git push origin fix/dns",
@@ -41,7 +41,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "force-push",
-        reason: "It rewrites what others have. Push a new commit or a new branch instead.",
+        reason: "It overwrites commits of others. Push a new commit or a new branch instead.",
         matches: &[
             "git push --force origin fix/dns",
             "git push origin +fix/dns",
@@ -52,7 +52,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "delete-in-forge",
-        reason: "What a forge holds is removed by a person. Leave it in place and report what is in the way.",
+        reason: "Only an operator deletes what is stored in a forge. Leave it in place and report the problem.",
         matches: &[
             "gh repo delete stump/homelab --yes",
             "gh release delete v1.2.3",

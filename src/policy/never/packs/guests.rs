@@ -5,7 +5,7 @@ use super::{DefaultRule, RULE};
 /// The rules of this pack.
 pub static RULES: &[DefaultRule] = &[DefaultRule {
     name: "destroy-guest",
-    reason: "A guest, its disks or a snapshot to return to is gone for good. Leave it to a person.",
+    reason: "A destroyed guest, disk or snapshot cannot be restored. Leave it to an operator.",
     matches: &[
         "ssh root@pve1 qm destroy 101 --purge",
         "pct delsnapshot 105 before",

@@ -1,5 +1,5 @@
-//! Always-denied commands: the names of the rules, their reasons, and examples, one file a pack. Which words of which
-//! program a rule denies stands with the program in the catalogue. `hosts.yaml` may switch a rule or a pack off by its name.
+//! Always-denied commands: the names of the rules, their reasons, and examples, one file a pack. The catalogue entry of
+//! a program states which of its words a rule denies. `hosts.yaml` may disable a rule or a pack by its name.
 
 mod accounts;
 mod backups;

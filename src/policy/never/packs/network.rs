@@ -6,7 +6,7 @@ use super::{DefaultRule, RULE};
 pub static RULES: &[DefaultRule] = &[
     DefaultRule {
         name: "firewall",
-        reason: "It opens the host to everyone, or locks everyone out, this session included. Show the rules in the report and leave the change to a person.",
+        reason: "It can open the host to everyone, or lock everyone out, this session included. Show the rules in the report and leave the change to an operator.",
         matches: &[
             "ssh root@ie01 'iptables -t nat -F'",
             "iptables -P INPUT DROP",
@@ -27,7 +27,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "interface-down",
-        reason: "A host without its network can be reached by nobody, and no session brings it back. Report what is wrong with the connection and leave it to a person.",
+        reason: "Without its network, the host is unreachable, and no session can bring it back. Report what is wrong with the connection and leave it to an operator.",
         matches: &[
             "ssh root@pie02 'ip link set wlan0 down && ip link set wlan0 up'",
             "ip addr flush dev eth0",

@@ -7,7 +7,7 @@ use crate::model::rules::Where;
 pub static RULES: &[DefaultRule] = &[
     DefaultRule {
         name: "kill-by-search",
-        reason: "A search for processes finds others than the one that is meant. Restart the service that owns it, or name one process id that you have looked at.",
+        reason: "A search can match other processes than the intended one. Restart the service that owns the process, or name one process id that you have checked.",
         matches: &[
             "pkill -f jellyfin",
             "lsof -ti :8096 | xargs kill -9",
@@ -26,7 +26,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "power",
-        reason: "A host takes all of its services down with it. Restart the one service that needs it, or ask for the reboot in the report.",
+        reason: "All services of the host stop with it. Restart the one service that needs it, or request the reboot in the report.",
         matches: &[
             "ssh root@ie01 reboot",
             "ssh root@ie01 'sudo shutdown -r now'",
@@ -51,7 +51,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "local-sudo",
-        reason: "This session has the rights that it needs on this machine. On a host, `ssh HOST sudo …` is fine.",
+        reason: "This session has the rights that it needs on this machine. On a host, `ssh HOST sudo …` is allowed.",
         scope: Where::Local,
         matches: &["sudo docker restart jellyfin", "sudo -i", "bash -c 'sudo ls'"],
         differs: &["ssh ie01 sudo docker restart jellyfin", "echo sudo", "sudo --version"],

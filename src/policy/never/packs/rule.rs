@@ -9,7 +9,7 @@ pub struct DefaultRule {
     pub name: &'static str,
     /// Why not, and what to do instead.
     pub reason: &'static str,
-    /// Where it holds.
+    /// The machines that it applies to.
     pub scope: Where,
     /// Commands that it denies.
     pub matches: &'static [&'static str],

@@ -6,7 +6,7 @@ use super::{DefaultRule, RULE};
 pub static RULES: &[DefaultRule] = &[
     DefaultRule {
         name: "remove-data",
-        reason: "That is where services keep their data. Name the one file that is in the way, or leave it to a person.",
+        reason: "Services keep their data there. Remove only the file that causes the problem, or leave it to an operator.",
         matches: &[
             "rm -rf /",
             "ssh root@ie01 'rm -rf /srv/media'",
@@ -31,7 +31,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "destroy-snapshot",
-        reason: "A snapshot is the way back from a repair that went wrong. Report the space in use and leave it to a person.",
+        reason: "A snapshot is needed to undo a repair that went wrong. Report the space in use and leave it to an operator.",
         matches: &[
             "zfs rollback -r tank/vm@before",
             "snapper -c root delete 12-40",
@@ -43,7 +43,7 @@ pub static RULES: &[DefaultRule] = &[
     },
     DefaultRule {
         name: "destroy-disk",
-        reason: "It destroys what is on a disk. No service needs that to be repaired; leave it to a person.",
+        reason: "It destroys the data on a disk. No repair needs that; leave it to an operator.",
         matches: &[
             "mkfs.ext4 /dev/sdb1",
             "ssh root@nas 'dd if=/dev/zero of=/dev/sda bs=1M'",
