@@ -60,6 +60,14 @@ impl Usage {
         std::iter::once(named(texts)).chain(verb).collect::<Vec<_>>().join(" ")
     }
 
+    /// Whether one of these options is given.
+    pub fn has(&self, texts: &[&str], options: &[&str]) -> bool {
+        let value = self.value();
+        let from = if self.is_mixed() { self.start } else { self.rest };
+        let mut items = Scanner::new(texts, from, &value).with_flags(options);
+        items.any(|item| matches!(item, Item::Option(name, _) if name.is_any(options)))
+    }
+
     /// A command that only reads, to suggest instead of this one.
     pub fn instead(&self, texts: &[&str]) -> Option<&'static str> {
         let value = self.program.value.unwrap_or_default();

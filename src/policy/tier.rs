@@ -2,6 +2,7 @@
 
 use super::effect::{PartEffect, Why};
 use super::pattern::{self, Pattern};
+use crate::catalogue::base_name;
 use crate::model::action::ActionKind;
 use crate::model::effect::Effect;
 use crate::model::policy::{Policy, Tier};
@@ -98,14 +99,19 @@ fn prefix_of<'a>(script: &Script, prefixes: &'a [String]) -> Option<(&'a str, St
         if let Node::Command(command) | Node::Group(Construct::Through(command), _) = node
             && found.is_none()
         {
-            let program =
-                command.words.first().map(|word| word.text.rsplit('/').next().unwrap_or(&word.text));
+            let program = command.words.first().map(|word| base_name(&word.text));
+            let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+            let is_quiet = || {
+                let usage = script.catalogue.usage(&texts, &|_| false);
+                usage.is_some_and(|usage| usage.has(&texts, &usage.form.quiet))
+            };
             found = prefixes
                 .iter()
                 .filter(|prefix| program.is_some_and(|program| pattern::concerns(prefix, program)))
                 .find(|prefix| {
                     Pattern::parse(prefix)
                         .is_ok_and(|pattern| pattern.find(command, script.catalogue, &|_, _| false).is_some())
+                        && !is_quiet()
                 })
                 .map(|prefix| (prefix.as_str(), command.whereabouts()));
         }

@@ -19,5 +19,6 @@ mod session_facts;
 mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
+mod tier_1;
 mod tiers;
 mod verification;

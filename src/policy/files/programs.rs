@@ -68,7 +68,7 @@ pub fn accesses(
         command.words.iter().skip(rest).chain(&command.stdin).for_each(|word| sqlite::named(word, into));
     }
     written(command, &files, (rest, value), &texts, into);
-    let has = |options: &[&str]| usage.as_ref().is_some_and(|usage| has_any(usage, &texts, options));
+    let has = |options: &[&str]| usage.as_ref().is_some_and(|usage| usage.has(&texts, options));
     // In a dry run or a listing, only files that options name are written.
     if usage.as_ref().is_some_and(|usage| has(&usage.form.quiet)) {
         let mut at = 0;
@@ -81,14 +81,6 @@ pub fn accesses(
         named(command, (&files.outputs, Touch::Write), (rest, value), &texts, false, into);
     }
     read(command, &files, rest, &texts, into);
-}
-
-/// Whether one of these options is given.
-fn has_any(usage: &Usage, texts: &[&str], options: &[&str]) -> bool {
-    let value = usage.value();
-    let from = if usage.is_mixed() { usage.start } else { usage.rest };
-    let mut items = Scanner::new(texts, from, &value).with_flags(options);
-    items.any(|item| matches!(item, Item::Option(name, _) if name.is_any(options)))
 }
 
 /// `dd if=FILE of=FILE`.
