@@ -8,7 +8,7 @@ use super::{templates, views};
 use crate::inventory::Installation;
 use crate::model::action::ActionKind;
 use crate::model::effect::Effect;
-use crate::model::policy::Tier;
+use crate::model::policy::{HostsAllowed, Tier};
 use crate::policy::never;
 
 /// Templates that the prompts include.
@@ -53,6 +53,8 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
             restart => budget(&policy.restart),
             redeployment => budget(&policy.redeployment),
         },
+        listed_hosts => policy.hosts == HostsAllowed::Inventory && !installation.inventory.hosts.is_empty(),
+        deny => &policy.tier(tier).deny,
         only_reads => policy.tier(tier).effects == [Effect::Reads],
         never => never::in_force(&policy.rules, tier)
             .into_iter()

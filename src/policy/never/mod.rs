@@ -122,7 +122,8 @@ pub fn objections(
 pub fn in_force(rules: &Rules, tier: Tier) -> Vec<(&str, &str)> {
     let by_default = defaults().filter(|rule| !is_off(rules, rule.name)).map(|rule| (rule.name, rule.reason));
     let own = rules.never.iter().filter(|rule| rule.tiers.is_empty() || rule.tiers.contains(&tier));
-    by_default.chain(own.map(|rule| (rule.name.as_str(), rule.reason.as_str()))).collect()
+    let unread = (!is_off(rules, unread::NAME)).then_some((unread::NAME, unread::REASON));
+    by_default.chain(unread).chain(own.map(|rule| (rule.name.as_str(), rule.reason.as_str()))).collect()
 }
 
 /// Whether a rule may apply to the program of this name.

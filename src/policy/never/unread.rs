@@ -7,6 +7,9 @@ use crate::shell::{Node, Script};
 /// The rule's name.
 pub const NAME: &str = "unread-into-shell";
 
+/// The reason, and what to do instead.
+pub const REASON: &str = "A shell would run text that is fetched or decoded, which opsctl cannot check. Save it to a file, read it, and run only the commands that are needed.";
+
 /// Programs that fetch or decode a text.
 const MAKERS: [&str; 14] = [
     "curl", "wget", "http", "https", "xh", "fetch", "aria2c", "nc", "ncat", "socat", "base64", "base32",
