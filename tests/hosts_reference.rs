@@ -1,4 +1,4 @@
-//! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and `src/catalogue/entry.rs`, and their doc
+//! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and `src/catalogue/entry/mod.rs`, and their doc
 //! comments.
 //! `UPDATE_REFERENCE=1 cargo test --test hosts_reference` writes it.
 #![cfg(test)]
@@ -74,7 +74,7 @@ fn shape() -> Shape {
     for file in files {
         shape.read(&std::fs::read_to_string(file).unwrap());
     }
-    let catalogue = std::fs::read_to_string(root().join("src/catalogue/entry.rs")).unwrap();
+    let catalogue = std::fs::read_to_string(root().join("src/catalogue/entry/mod.rs")).unwrap();
     // The catalogue's choice of effects has one more word than that of the tiers.
     shape.read(&catalogue);
     shape
