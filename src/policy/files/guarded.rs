@@ -37,6 +37,8 @@ const PERSON: &str = "Leave it to an operator, and state in the report what shou
 const STATE: &str = "opsctl maintains it: `opsctl cooldown record SERVICE` and `opsctl cooldown healthy SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
 const POLICY: &str = "It states the limits of this session; an operator renders it from hosts.yaml.";
 const SSHD: &str = "A mistake in it locks everyone out of the host. Leave it to an operator, and state in the report what should change.";
+const ACCOUNTS: &str =
+    "Only an operator changes accounts, keys and rights. State in the report what should change, and why.";
 const POWER: &str = "It reboots or stops the whole host. Restart the one service that needs it, or request the reboot in the report.";
 const DISK: &str = "It is a disk. Leave it to an operator.";
 
@@ -54,7 +56,13 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     ("**/id_dsa*", Where::Local, PERSON),
     ("**/id_ecdsa*", Where::Local, PERSON),
     ("**/id_ed25519*", Where::Local, PERSON),
-    ("**/authorized_keys", Where::Local, PERSON),
+    ("**/authorized_keys", Where::Any, ACCOUNTS),
+    ("/etc/sudoers", Where::Any, ACCOUNTS),
+    ("/etc/sudoers.d/**", Where::Any, ACCOUNTS),
+    ("/etc/passwd", Where::Any, ACCOUNTS),
+    ("/etc/shadow", Where::Any, ACCOUNTS),
+    ("/etc/group", Where::Any, ACCOUNTS),
+    ("/etc/gshadow", Where::Any, ACCOUNTS),
     ("**/.env", Where::Local, PERSON),
     ("**/.env.*", Where::Local, PERSON),
     ("!**/.env.example", Where::Local, ""),
