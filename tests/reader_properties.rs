@@ -104,7 +104,7 @@ fn whole_rows() -> Vec<Row> {
             && !outer_words.iter().any(|word| row.command.contains(word))
             && !row.command.contains("jellyfin;;")
             // An alias counts from the line after the one that defines it, and a group is one line to bash.
-            && !row.command.contains("alias ")
+            && !row.command.contains("alias ") && !row.command.contains("BASH_ALIASES")
     };
     ROWS.iter().filter(whole).cloned().collect()
 }

@@ -19,6 +19,9 @@ const MOST_WORK: usize = 14_000;
 /// Upper bound on script text in bytes; a text nested in another counts at both levels.
 const MOST_TEXT: usize = 200 * 1024;
 
+/// Maximum number of texts that are not followed for which all functions are read as text.
+const MOST_LEFT_OUT: usize = 8;
+
 /// How control flow continues after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
@@ -51,6 +54,8 @@ pub(crate) struct Evaluator {
     pub calls: Vec<(String, Vec<String>)>,
     /// Function calls so far.
     pub call_count: usize,
+    /// Texts that were not followed because they exceed a limit.
+    left_out: usize,
     /// True after a call was not followed because it recurses.
     pub recursed: bool,
 }
@@ -135,6 +140,17 @@ impl Evaluator {
     /// Adds a text that would run but cannot be read.
     pub fn unread(&mut self, shell: &Shell, text: &str) {
         self.unread_text(shell, text, false);
+    }
+
+    /// Adds a text that is not followed because it exceeds a limit. It may call any of the functions.
+    pub fn leave_out(&mut self, shell: &Shell, text: &str) {
+        self.unread(shell, text);
+        if self.left_out < MOST_LEFT_OUT {
+            self.left_out += 1;
+            for body in shell.functions.values() {
+                self.unread(shell, &body.to_string());
+            }
+        }
     }
 
     /// Adds the command whose unknown output would run.

@@ -10,8 +10,8 @@ use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Construct, Node};
 use crate::shell::state::Shell;
 
-/// Maximum nesting of calls; deeper ones count as endless recursion.
-const DEEPEST_CALLS: usize = 12;
+/// Maximum nesting of calls; deeper ones are not followed.
+const DEEPEST_CALLS: usize = 16;
 
 /// Maximum number of calls in one reading: a function that calls itself twice doubles them at every level.
 const MOST_CALLS: usize = 512;
@@ -27,10 +27,12 @@ impl Evaluator {
         let args: Vec<String> = invocation.fields.iter().skip(1).map(|field| field.text.clone()).collect();
         let same = self.calls.iter().any(|(called, with)| called == name && *with == args);
         self.call_count += 1;
-        if self.call_count == MOST_CALLS {
+        let beyond = self.calls.len() >= DEEPEST_CALLS || self.call_count > MOST_CALLS;
+        if beyond {
             self.complain(Complaint::ManyCalls);
+            self.leave_out(shell, name);
         }
-        if same || self.calls.len() >= DEEPEST_CALLS || self.call_count > MOST_CALLS {
+        if same || beyond {
             self.recursed = true;
             // An empty group: the call is not followed.
             self.push(Node::Group(Construct::Call(name.to_owned()), Vec::new()));

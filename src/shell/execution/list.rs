@@ -86,7 +86,7 @@ impl Evaluator {
             return (String::new(), Flow::On);
         }
         if self.depth_reached() {
-            self.unread(shell, &command.to_string());
+            self.leave_out(shell, &command.to_string());
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;

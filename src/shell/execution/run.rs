@@ -61,7 +61,7 @@ impl Evaluator {
         let admitted = self.admits_text(text.len());
         if self.depth_reached() || !admitted {
             self.complain(Complaint::MuchText);
-            self.unread(shell, text);
+            self.leave_out(shell, text);
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;

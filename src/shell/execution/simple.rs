@@ -158,7 +158,7 @@ impl Evaluator {
         }
         if self.depth_reached() {
             let words = invocation.texts().join(" ");
-            self.unread(shell, &words);
+            self.leave_out(shell, &words);
             return (self.unknowns.plain("…"), Flow::On);
         }
         self.depth += 1;

@@ -72,7 +72,7 @@ impl Evaluator {
     pub fn run_program(&mut self, shell: &Shell, invocation: &Invocation) -> String {
         if self.depth_reached() || self.exhausted() {
             let words = invocation.texts().join(" ");
-            self.unread(shell, &words);
+            self.leave_out(shell, &words);
             return self.unknowns.plain("…");
         }
         self.spend(1);
