@@ -118,6 +118,8 @@ impl Inventory {
             return Some(service.name.clone());
         }
         match target {
+            // Which container an id names, only the engine knows.
+            Target::Container(name) if is_container_id(name) => None,
             Target::Container(name)
             | Target::ComposeService(name)
             | Target::ComposeProject(name)
@@ -159,6 +161,11 @@ impl Inventory {
     pub fn host_of<'a>(&'a self, written: &'a str) -> &'a str {
         self.find_host(written).map_or(written, |host| host.name.as_str())
     }
+}
+
+/// Whether a name is a container id as engines print it: 12 to 64 hexadecimal digits.
+fn is_container_id(name: &str) -> bool {
+    (12..=64).contains(&name.len()) && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// The host in an ssh destination such as `root@ie01` or `ssh://root@ie01:22`.
@@ -235,6 +242,18 @@ mod tests {
         ] {
             assert_eq!(inventory.service_named(written), service, "{written}");
         }
+    }
+
+    #[test]
+    fn a_container_id_is_no_service_of_its_own() {
+        let mut inventory = inventory();
+        let id = "3f2a91c0be77";
+        let service =
+            |inventory: &Inventory, name: &str| inventory.service_of(&Target::Container(name.into()), None);
+        assert_eq!(service(&inventory, id), None);
+        assert_eq!(service(&inventory, "deadbeef").as_deref(), Some("deadbeef"));
+        inventory.services[0].containers.push(id.into());
+        assert_eq!(service(&inventory, id).as_deref(), Some("adguard"));
     }
 
     #[test]
