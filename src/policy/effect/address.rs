@@ -85,6 +85,23 @@ const ORDERS: &[&str] = &[
     "clear",
     "factory_reset",
     "delete_series",
+    "delete_all",
+    "force_merge",
+    "force_flush",
+    "resetrollupresultcache",
+    "create",
+    "save",
+    "run",
+    "cancel",
+    "activate",
+    "deactivate",
+    "play",
+    "open",
+    "close",
+    "mute",
+    "unmute",
+    "wakeonlan",
+    "update.php",
     "compact",
     "gc",
 ];
@@ -179,6 +196,35 @@ const ASKING: &[&str] = &[
     "whoami",
     "session_stats",
     "listmethods",
+];
+
+/// Parts of paths below which searches are asked for.
+const SEARCHES: &[&str] = &[
+    "_search",
+    "_count",
+    "_msearch",
+    "_mget",
+    "_field_caps",
+    "_eql",
+    "_validate",
+    "_analyze",
+    "_explain",
+    "_termvectors",
+    "_mtermvectors",
+    "_rank_eval",
+    "_cat",
+    "_search_shards",
+    "_render",
+    "_simulate",
+    "_find",
+    "_all_docs",
+    "_bulk_get",
+    "_terms_enum",
+    "_knn_search",
+    "_sql",
+    "_ppl",
+    "_async_search",
+    "_query",
 ];
 
 /// Modes of `SABnzbd` that change something.
@@ -290,6 +336,7 @@ impl Address {
                 | "cronitor.link"
                 | "nosnch.in"
                 | "sms.gateway.com"
+                | "sync.afraid.org"
         ) {
             return true;
         }
@@ -304,7 +351,8 @@ impl Address {
             || (!self.has("repos")
                 && !self.has("status-page")
                 && ["hooks", "webhook", "webhooks", "trigger", "heartbeat"].into_iter().any(follows))
-            || (first == "ping" && self.segments.len() > 1 && last.len() > 30);
+            || (first == "ping"
+                && (self.segments.len() > 2 || (self.segments.len() == 2 && last.len() > 30)));
         // Shelly, WLED, CCU and addresses of dynamic DNS.
         let device = (matches!(first, "relay" | "light" | "color" | "white" | "roller" | "settings" | "ota")
             && !self.query.is_empty())
@@ -315,6 +363,10 @@ impl Address {
                 && ["change", "reboot", "restart", "runprogram", "shutdown"]
                     .iter()
                     .any(|one| last.contains(one)))
+            // Plex keeps its marks and positions there.
+            || (first == ":" && !matches!(last, ":" | "prefs" | "websockets" | "notifications"))
+            || (host.ends_with("duckdns.org") && first == "update")
+            || (host.starts_with("update.") && self.segments.is_empty() && !self.query.is_empty())
             || (matches!(last, "update" | "dyndns")
                 && ["domains", "hostname", "myip", "ip", "host", "domain"]
                     .iter()
@@ -364,36 +416,17 @@ impl Address {
 
     /// Whether it only answers, whatever is sent to it, or because of what is sent.
     pub fn answers(&self, body: Option<&str>) -> bool {
-        const SEARCHES: &[&str] = &[
-            "_search",
-            "_count",
-            "_msearch",
-            "_mget",
-            "_field_caps",
-            "_eql",
-            "_validate",
-            "_analyze",
-            "_explain",
-            "_termvectors",
-            "_mtermvectors",
-            "_rank_eval",
-            "_cat",
-            "_search_shards",
-            "_render",
-            "_simulate",
-            "_find",
-            "_all_docs",
-            "_bulk_get",
-            "_terms_enum",
-            "_knn_search",
-            "_sql",
-            "_ppl",
-            "_async_search",
-            "_query",
-        ];
         let last = self.last();
         let has = |segments: &[&str]| self.segments.iter().any(|one| segments.contains(&one.as_str()));
         if ORDERS.contains(&last) {
+            return false;
+        }
+        let holds = |words: &[&str]| {
+            body.is_some_and(|body| words.iter().any(|word| body.to_lowercase().contains(word)))
+        };
+        // The same names make something of a document in JSON elsewhere.
+        let is_document = body.is_some_and(|body| body.trim_start().starts_with(['{', '[', '@', '"', '$']));
+        if has(&["_sql"]) && holds(&["delete", "@"]) {
             return false;
         }
         if has(SEARCHES)
@@ -421,7 +454,7 @@ impl Address {
             "stats",
         ];
         if metrics.contains(&last) && has(&["v1", "prometheus", "logsql"]) && !has(&["admin"]) {
-            return true;
+            return !is_document;
         }
         match last {
             // InfluxDB and ClickHouse.
@@ -429,17 +462,22 @@ impl Address {
                 statement.is_some_and(|text| statement_reads(&text.to_lowercase(), true))
             }
             "query" if has(&["v2"]) => body_lower.is_some_and(flux::only_reads),
-            "query" if has(&["ds", "grafana"]) => true,
+            "query" if has(&["ds", "grafana"]) => {
+                !holds(&["insert ", "update ", "delete ", "drop ", "truncate ", "alter ", "create ", "\\u"])
+            }
             "" => match (statement, body_lower) {
                 (Some(text), None | Some("")) => statement_reads(&text.to_lowercase(), true),
                 (None, Some(text)) => statement_reads(text, true),
                 _ => false,
             },
-            "graphql" => body_lower.is_some_and(|text| !text.contains("mutation") && !text.starts_with('@')),
+            "graphql" => body_lower.is_some_and(|text| {
+                !["mutation", "\\u"].iter().any(|one| text.contains(one)) && !text.starts_with('@')
+            }),
             "search" | "multi-search" | "multi_search" | "scroll" | "count" | "jql" => {
                 has(&["rest", "indexes", "collections", "multi-search", "multi_search"])
             }
-            "dns-query" | "select" | "selfsubjectaccessreviews" | "selfsubjectrulesreviews" => true,
+            "select" => has(&["solr", "logsql"]),
+            "dns-query" | "selfsubjectaccessreviews" | "selfsubjectrulesreviews" => true,
             // Home Assistant, Nomad, Kubernetes and Vault.
             "template" => self.segments == ["api", "template"],
             "check_config" => has(&["config"]),

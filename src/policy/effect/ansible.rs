@@ -1,5 +1,6 @@
 //! Modules of `ansible`: those that only look, and those that the reader follows.
 
+use super::address::Address;
 use super::proof::Proof;
 use super::reason::Why;
 use crate::catalogue::lookup::Usage;
@@ -78,7 +79,8 @@ pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
                 "timeout",
                 "method",
                 "headers",
-            ]) && call.argument("method").is_none_or(|method| matches!(method, "GET" | "HEAD")),
+            ]) && call.argument("url").is_none_or(|url| !Address::of(url).changes())
+                && call.argument("method").is_none_or(|method| matches!(method, "GET" | "HEAD")),
         ),
         _ if name.ends_with("_info") || name.ends_with("_facts") => stated(true),
         _ => {

@@ -150,6 +150,13 @@ const STEERING: &[&str] = &[
     "HELM_PLUGINS",
     "MANPAGER",
     "MANOPT",
+    "*PASSCOMMAND",
+    "RIPGREP_CONFIG_PATH",
+    "CURL_HOME",
+    "WGETRC",
+    "OPENSSL_*",
+    "SSLKEYLOGFILE",
+    "XDG_CONFIG_HOME",
 ];
 
 /// Values of such variables that run and load nothing.
@@ -180,6 +187,17 @@ fn steers(name: &str, value: &Word) -> bool {
         }
         _ => false,
     }
+}
+
+/// The first option whose value may run or write something, whatever else is asked for.
+fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
+    Scanner::new(texts, usage.rest, &usage.value()).find_map(|item| match item {
+        Item::Option(name, at) => {
+            let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+            is_doubtful(name, text, terms).then(|| written(name))
+        }
+        _ => None,
+    })
 }
 
 /// Proves that a command reads, or finds the reason why that cannot be proved.
@@ -245,7 +263,11 @@ impl Prover<'_> {
         if name.contains('/') && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder)) {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
-        if let Some((variable, _)) = command.env.iter().find(|(name, value)| steers(name, value)) {
+        if let Some((variable, _)) = command.env.iter().find(|(variable, value)| {
+            // The separators of what it reads.
+            let splits = variable == "IFS" && matches!(name, "read" | "mapfile" | "readarray");
+            !splits && steers(variable, value)
+        }) {
             return (Effect::Unknown, Why::Variable(variable.clone()));
         }
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
@@ -261,7 +283,12 @@ impl Prover<'_> {
                 return (Effect::Acts, Why::Acts(actions.first().map(|action| action.kind)));
             }
             // With a command to run, the option is one of that command.
-            Outcome::Quiet if !runs => return (Effect::Reads, Why::Stated),
+            Outcome::Quiet if !runs => {
+                // What runs a program runs it in a dry run, too.
+                let doubtful = usage.form.effect.and_then(|terms| doubtful_option(&usage, &terms, &texts));
+                return doubtful
+                    .map_or((Effect::Reads, Why::Stated), |option| (Effect::Unknown, Why::Option(option)));
+            }
             Outcome::Quiet | Outcome::NoAction => {}
         }
         if asks_for_help(&usage, &texts) {
@@ -366,7 +393,8 @@ impl Prover<'_> {
             match item {
                 Item::Option(name, at) => {
                     if name.is_any(&terms.changes_with)
-                        || (!name.is_any(&listed) && begins(name, &terms.changes_with))
+                        || (!name.is_any(&listed)
+                            && (begins(name, &terms.changes_with) || begins(name, &outputs)))
                     {
                         return changes(Why::Option(written(name)));
                     }
@@ -438,6 +466,10 @@ impl Prover<'_> {
             Check::Flux => flux::effect(command, usage, texts),
             Check::KeyValue => key_value::effect(command, usage, texts),
             Check::Mongo => mongo::effect(command, usage, texts),
+            // At a terminal nothing is sent.
+            Check::Socket if usage.program.key == "openssl" && command.stdin.is_none() => {
+                (Effect::Reads, Why::Stated)
+            }
             Check::Socket => socket::effect(command),
             // The files that it writes are looked at elsewhere.
             Check::ArchiveMode => {

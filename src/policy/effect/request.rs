@@ -109,7 +109,9 @@ pub fn forge(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         Some(Some(method)) => method.eq_ignore_ascii_case("get") || method.eq_ignore_ascii_case("head"),
         Some(None) => false,
         None if path == "graphql" => {
-            fields.iter().any(|field| field.text.starts_with("query=")) && fields.iter().all(is_query)
+            !texts.iter().any(|text| text.starts_with("--input"))
+                && fields.iter().any(|field| field.text.starts_with("query="))
+                && fields.iter().all(is_query)
         }
         None => fields.is_empty(),
     };

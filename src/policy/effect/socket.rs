@@ -7,7 +7,7 @@ use crate::shell::{Command, Mode};
 
 /// First words of lines that ask and change nothing: of `HAProxy`, memcached, `ZooKeeper`, Redis, mail servers and others.
 const ASKING: &str = "
-    show help version stats stat info ping quit exit ruok srvr mntr conf cons envi dump wchs wchc wchp isro dirs help prompt
+    show help version stats stat info ping quit exit ruok srvr q mntr conf cons envi dump wchs wchc wchp isro dirs help prompt
     get gets mn ls status list query_status query-status query-block ehlo helo noop head options dbsize ttl keys llen
     uptime who print
 ";
