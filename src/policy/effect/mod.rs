@@ -365,19 +365,22 @@ impl Prover<'_> {
         for item in Scanner::new(texts, usage.rest, &valued).with_flags(&listed) {
             match item {
                 Item::Option(name, at) => {
+                    let is_listed = name.is_any(&listed);
                     if name.is_any(&terms.changes_with)
-                        || (!name.is_any(&listed) && begins(name, &terms.changes_with))
+                        || (!is_listed && (begins(name, &terms.changes_with) || begins(name, &outputs)))
                     {
                         return changes(Why::Option(written(name)));
                     }
                     let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
-                    if is_doubtful(name, text, terms) {
+                    if is_doubtful(name, text, terms) || (!is_listed && may_be_doubtful(name, terms)) {
                         return (Effect::Unknown, Why::Option(written(name)));
                     }
                     if is_wrapper && words > 0 {
                         continue;
                     }
-                    reads |= name.is_any(&terms.reads_with);
+                    // `--check=false` is as if it were not there.
+                    let is_off = !name.is_any(&valued) && matches!(text, Some("false" | "0" | "no" | "off"));
+                    reads |= name.is_any(&terms.reads_with) && !is_off;
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !name.is_any(&listed) {
                         return (Effect::Unknown, Why::UnknownOption(written(name)));
@@ -543,6 +546,11 @@ fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool
         name.is(one.option) && value.is_some_and(|value| fits(value, &one.values))
     };
     terms.unknown_values.iter().any(doubtful)
+}
+
+/// Whether an option may be the beginning of one with whose values the effect can be unknown.
+fn may_be_doubtful(name: Name<'_>, terms: &EffectTerms) -> bool {
+    terms.unknown_values.iter().any(|one| !name.is(one.option) && begins(name, &[one.option]))
 }
 
 fn written(name: Name<'_>) -> String {
