@@ -208,7 +208,11 @@ fn cpio<'a>(texts: &[&'a str]) -> Operation<'a> {
     let long = |name: &str| texts.contains(&name);
     let more = ["--rsh-command", "--pass-through", "--file", "--force-local"];
     match () {
+        // A file in the cluster itself: `-oFfile`.
         () if letters.contains(&'p')
+            || texts
+                .iter()
+                .any(|text| !text.starts_with("--") && text.len() > 2 && text.contains(['F', 'O']))
             || texts.iter().any(|text| more.iter().any(|one| text.starts_with(one))) =>
         {
             Operation::Unclear

@@ -70,6 +70,7 @@ impl Evaluator {
         Script {
             nodes: self.nodes.pop().unwrap_or_default(),
             complaints: self.complaints,
+            cwd: None,
             catalogue: self.catalogue,
         }
     }

@@ -17,6 +17,8 @@ pub struct Script {
     pub nodes: Vec<Node>,
     /// What could not be read, one sentence each.
     pub complaints: Vec<Complaint>,
+    /// The working directory in which it starts, if that is known.
+    pub cwd: Option<String>,
     /// The known programs.
     pub catalogue: Catalogue,
 }

@@ -9,6 +9,9 @@ use brush_parser::ast;
 use super::text::{Field, Origin, Word, is_known};
 use crate::path::fold;
 
+/// Variables that every environment has, or that the shell itself evaluates: an assignment takes effect without `export`.
+pub const ALWAYS_SET: [&str; 3] = ["PATH", "HOME", "PS4"];
+
 /// Upper bound on exported variables passed to commands.
 const MOST_EXPORTED: usize = 64;
 
@@ -88,6 +91,10 @@ impl Shell {
 
     pub fn set(&mut self, name: &str, value: Value, origin: Origin) {
         let exported = self.get(name).is_some_and(|old| old.exported);
+        if ALWAYS_SET.contains(&name) {
+            let text = if let Value::Scalar(text) = &value { text.as_str() } else { "" };
+            self.add_env(name, Word::literal(text));
+        }
         Rc::make_mut(&mut self.variables).insert(name.to_owned(), Variable { value, origin, exported });
     }
 

@@ -38,7 +38,7 @@ pub use scratch::is_scratch;
 
 /// The effect of each command of a script, in the order of the text.
 pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> Vec<PartEffect> {
-    let prover = Prover { catalogue: script.catalogue, scratch, machine };
+    let prover = Prover { catalogue: script.catalogue, scratch, machine, cwd: script.cwd.as_deref() };
     let mut parts = Vec::new();
     let of = |command: &Command, runs: bool| {
         let (effect, why) = prover.command(command, runs);
@@ -108,9 +108,22 @@ const PROGRAM_FOLDERS: &[&str] = &[
     "/opt/",
 ];
 
+/// Programs that run or load what the folder configures in which they work, by their keys: `.git/config`, `json.py`.
+const FOLLOWING_FOLDERS: &[&str] = &["git", "python", "npm", "cargo", "go", "terraform"];
+
+/// Programs that print what an address answers.
+const FETCHING: &[&str] = &["curl", "wget", "http", "https", "xh", "nc", "ncat"];
+
+/// Programs that print what they get on standard input.
+const FILTERS: &[&str] = &[
+    "awk", "cat", "cut", "egrep", "gawk", "grep", "head", "jq", "paste", "sed", "shuf", "sort", "tac",
+    "tail", "tee", "tr", "uniq", "yq",
+];
+
 /// Variables by which a program runs another, loads code or reads its settings from elsewhere: globs of their names.
 const STEERING: &[&str] = &[
     "PATH",
+    "HOME",
     "LD_*",
     "BASH_*",
     "ENV",
@@ -205,6 +218,8 @@ struct Prover<'a> {
     catalogue: Catalogue,
     scratch: &'a Scratch,
     machine: &'a dyn LocalMachine,
+    /// Where the script starts.
+    cwd: Option<&'a str>,
 }
 
 impl Prover<'_> {
@@ -277,6 +292,9 @@ impl Prover<'_> {
         };
         if usage.verb.iter().any(|index| unknown(*index)) {
             return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
+        }
+        if FOLLOWING_FOLDERS.contains(&usage.program.key) && self.is_in_scratch(command, &usage) {
+            return (Effect::Unknown, Why::OwnFolder);
         }
         match outcome(command, self.catalogue) {
             Outcome::Acts(actions) => {
@@ -389,23 +407,29 @@ impl Prover<'_> {
             .form
             .runs
             .is_some_and(|runs| !matches!(runs.how, How::Find | How::Fd | How::Code(_) | How::Crontab));
+        let mut options_matter = !is_wrapper
+            && (terms.flags.is_some()
+                || terms.check.is_some()
+                || !(terms.changes_with.is_empty() && outputs.is_empty() && terms.unknown_values.is_empty()));
         for item in Scanner::new(texts, usage.rest, &valued).with_flags(&listed) {
             match item {
                 Item::Option(name, at) => {
+                    let is_listed = name.is_any(&listed);
                     if name.is_any(&terms.changes_with)
-                        || (!name.is_any(&listed)
-                            && (begins(name, &terms.changes_with) || begins(name, &outputs)))
+                        || (!is_listed && (begins(name, &terms.changes_with) || begins(name, &outputs)))
                     {
                         return changes(Why::Option(written(name)));
                     }
                     let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
-                    if is_doubtful(name, text, terms) {
+                    if is_doubtful(name, text, terms) || (!is_listed && may_be_doubtful(name, terms)) {
                         return (Effect::Unknown, Why::Option(written(name)));
                     }
                     if is_wrapper && words > 0 {
                         continue;
                     }
-                    reads |= name.is_any(&terms.reads_with);
+                    // `--check=false` is as if it were not there.
+                    let is_off = !name.is_any(&valued) && matches!(text, Some("false" | "0" | "no" | "off"));
+                    reads |= name.is_any(&terms.reads_with) && !is_off;
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !name.is_any(&listed) {
                         return (Effect::Unknown, Why::UnknownOption(written(name)));
@@ -418,12 +442,15 @@ impl Prover<'_> {
                         return changes(Why::Word);
                     }
                     // What only the run knows may be what must not be there.
-                    let known = command.words.get(index).is_some_and(|word| word.known().is_some());
-                    if !known && !terms.words.is_empty() {
+                    let word = command.words.get(index);
+                    if word.is_none_or(|word| word.known().is_none()) && !terms.words.is_empty() {
                         return (Effect::Unknown, Why::Word);
                     }
+                    if options_matter && word.is_some_and(|word| self.may_be_option(word, command)) {
+                        return (Effect::Unknown, Why::MaybeOption(text.to_owned()));
+                    }
                 }
-                Item::Dashes(_) => {}
+                Item::Dashes(_) => options_matter = false,
             }
         }
         if !reads && is_wrapper {
@@ -442,6 +469,33 @@ impl Prover<'_> {
             Some(check) => self.check(check, command, usage, terms, texts),
             None => (Effect::Reads, Why::Stated),
         }
+    }
+
+    /// Whether a command runs in a folder that the session may write, or is sent to one by an option such as `-C`.
+    fn is_in_scratch(&self, command: &Command, usage: &Usage) -> bool {
+        let before = command.words.get(1..usage.rest).unwrap_or_default();
+        let mut folders = before.iter().map(|word| word.text.rsplit('=').next().unwrap_or_default());
+        self.has_moved_to_scratch(command)
+            || folders
+                .any(|folder| folder.starts_with('/') && self.is_scratch(&format!("{folder}/x"), command))
+    }
+
+    /// Whether the script has changed to a folder that the session may write. Where it starts is the session's project.
+    fn has_moved_to_scratch(&self, command: &Command) -> bool {
+        command.cwd.is_some() && command.cwd.as_deref() != self.cwd && self.is_scratch("./x", command)
+    }
+
+    /// Whether a word is the output of a program that may print an option which the session has chosen: contents of a
+    /// file that it may write, or of an address.
+    fn may_be_option(&self, word: &Word, command: &Command) -> bool {
+        let Some(unknown) = word.unknown.as_ref().filter(|_| word.prefix().is_empty()) else { return false };
+        let source = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
+        let mut words = source.unwrap_or_default().split_whitespace();
+        let Some(program) = words.next().map(base_name) else { return false };
+        FETCHING.contains(&program)
+            || FILTERS.contains(&program) && !words.clone().any(|word| word.contains('/'))
+            || words.clone().any(|word| word.starts_with('/') && self.is_scratch(word, command))
+            || (FILTERS.contains(&program) || program == "ls") && self.has_moved_to_scratch(command)
     }
 
     fn check(
@@ -575,6 +629,11 @@ fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool
         name.is(one.option) && value.is_some_and(|value| fits(value, &one.values))
     };
     terms.unknown_values.iter().any(doubtful)
+}
+
+/// Whether an option may be the beginning of one with whose values the effect can be unknown.
+fn may_be_doubtful(name: Name<'_>, terms: &EffectTerms) -> bool {
+    terms.unknown_values.iter().any(|one| !name.is(one.option) && begins(name, &[one.option]))
 }
 
 fn written(name: Name<'_>) -> String {

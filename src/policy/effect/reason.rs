@@ -35,6 +35,10 @@ pub enum Why {
     Option(String),
     /// The catalogue does not list this option.
     UnknownOption(String),
+    /// It works in a folder that the session may write, whose settings may run something.
+    OwnFolder,
+    /// A word that is known only when it runs may be an option.
+    MaybeOption(String),
     /// Without this option it changes something.
     LacksOption(&'static str),
     /// With one of its words it changes something.
@@ -71,6 +75,10 @@ impl fmt::Display for Why {
             Self::ScriptOnDisk(path) => write!(f, "`{path}` is a file that may do anything"),
             Self::Variable(name) => write!(f, "the variable `{name}` can make it run something else"),
             Self::Option(option) => write!(f, "the option `{option}` changes something"),
+            Self::OwnFolder => f.write_str(
+                "the folder that it works in may be written by this session, and may make it run something",
+            ),
+            Self::MaybeOption(word) => write!(f, "`{word}` may be an option that changes something"),
             Self::UnknownOption(option) => write!(f, "the catalogue does not list the option `{option}`"),
             Self::LacksOption(option) => write!(f, "without `{option}` it changes something"),
             Self::Word => f.write_str("with these words it changes something"),

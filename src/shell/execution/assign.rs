@@ -7,7 +7,7 @@ use brush_parser::ast::{Assignment, AssignmentName, AssignmentValue};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::expansion::arithmetic;
-use crate::shell::state::{Shell, Value};
+use crate::shell::state::{ALWAYS_SET, Shell, Value};
 use crate::shell::text::{Field, Origin, Unknown};
 
 /// Maximum number of elements in an array.
@@ -76,7 +76,7 @@ impl Evaluator {
             Rc::make_mut(&mut shell.aliases.defined).extend(items.iter().cloned());
         }
         shell.set(name, value, Origin::Assigned);
-        if shell.get(name).is_some_and(|variable| variable.exported) {
+        if ALWAYS_SET.contains(&name.as_str()) || shell.get(name).is_some_and(|variable| variable.exported) {
             self.export(shell, name);
         }
     }

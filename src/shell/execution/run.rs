@@ -34,7 +34,7 @@ pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script 
         evaluator.complain(Complaint::ManySteps);
         evaluator.unread(&shell, &text);
     }
-    evaluator.into_script()
+    Script { cwd: cwd.map(str::to_owned), ..evaluator.into_script() }
 }
 
 impl Evaluator {
