@@ -84,13 +84,15 @@ fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<V
     let managed_settings =
         managed_file.exists().then(|| output::existing_settings(managed_file)).transpose()?;
     let opsctl = opsctl.to_str().ok_or(CompareError::Program)?;
-    let rendered = render(&Order {
-        compiled: &compiled,
-        opsctl,
-        settings: &settings,
-        managed: managed_settings.as_ref().map(|settings| Managed { file: managed_file, settings }),
-    })?;
-    Ok(output::differing(out, &rendered)?)
+    let rendered = |managed| render(&Order { compiled: &compiled, opsctl, settings: &settings, managed });
+    let managed = managed_settings.as_ref().map(|settings| Managed { file: managed_file, settings });
+    let differing = output::differing(out, &rendered(managed)?)?;
+    // While the managed settings of an image are those of another hosts.yaml, the project has the hooks as well.
+    let is_outdated = differing.iter().any(|path| path == managed_file);
+    if is_outdated && output::differing(out, &rendered(None)?)?.is_empty() {
+        return Ok(vec![managed_file.to_owned()]);
+    }
+    Ok(differing)
 }
 
 /// Checks the machine's managed settings.
