@@ -18,7 +18,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
-/// A tool call that has at least one action, or to which a rule objects.
+/// A tool call that has at least one action, or that a rule denies.
 pub struct ActingCall<'a> {
     /// The id of the call in the ledger.
     pub id: CallId<'a>,
@@ -56,7 +56,7 @@ impl<'a> ActingCall<'a> {
         Self::of(call, tool, reading.actions, (vec![], &[]), environment, now, warnings)
     }
 
-    /// `None` if there is no action, no objection and no effect beyond reading; the inventory is not read then.
+    /// `None` if there is no action, no rule denies the call, and it only reads; the inventory is not read then.
     pub(super) fn of(
         call: &'a HookCall,
         tool: &'a ToolCall,

@@ -55,7 +55,7 @@ impl Explanation<'_> {
 }
 
 /// Reads a tool call that is about to run: a shell command, a tool that opens a file, or an MCP tool. Reads only the
-/// first lines of the compiled policy, unless the call has an action or a rule objects to it. `always` asks for the effects
+/// first lines of the compiled policy, unless the call has an action or a rule denies it. `always` asks for the effects
 /// of its parts where every effect is allowed, too.
 pub fn explain<'a>(
     call: &'a HookCall,

@@ -48,7 +48,7 @@ pub struct Decision {
     pub reservations: Vec<Reservation>,
 }
 
-/// Decides on a command. If any rule objects to a part of it, the whole command is denied.
+/// Decides on a command. If any rule denies a part of it, the whole command is denied.
 pub fn decide(
     actions: &[ResolvedAction],
     snapshot: &Snapshot,

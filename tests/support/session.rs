@@ -163,7 +163,7 @@ impl Session {
         self
     }
 
-    /// The next steps of an agent hook's verifier; after the last step, it has no objection.
+    /// The next steps of an agent hook's verifier; after the last step, it accepts the work.
     pub fn verifier(self, step: Step) -> Self {
         self.script().verifier.push_back(step);
         self

@@ -1,4 +1,4 @@
-//! Addresses of HTTP requests: some only answer, whatever is sent to them; some change something when they are asked for.
+//! Addresses of HTTP requests: some only answer, even to a POST; some change something on a GET.
 
 use super::flux;
 use crate::policy::sql::{self, Functions};
@@ -287,7 +287,7 @@ impl Address {
         }
     }
 
-    /// Whether it is a request over HTTP or for a file at all, and not one that hands on any bytes.
+    /// Whether its scheme requests a resource over HTTP, FTP or from a file; other schemes, such as `gopher`, send arbitrary bytes.
     pub fn is_plain(&self) -> bool {
         matches!(
             self.scheme.as_str(),
@@ -414,7 +414,7 @@ impl Address {
         }
     }
 
-    /// Whether it only answers, whatever is sent to it, or because of what is sent.
+    /// Whether a request with this body only reads, with any method.
     pub fn answers(&self, body: Option<&str>) -> bool {
         let last = self.last();
         let has = |segments: &[&str]| self.segments.iter().any(|one| segments.contains(&one.as_str()));

@@ -32,7 +32,7 @@ const LOOKING: [&str; 21] = [
     "win_wait_for",
 ];
 
-/// The effect of a module by itself; what `command` and `service` come to stands below it in the tree.
+/// The effect of a module alone; commands and services that it runs are nodes of their own below it in the tree.
 pub fn effect(usage: &Usage, texts: &[&str]) -> Proof {
     let call = AnsibleCall::of(texts, usage);
     let stated =

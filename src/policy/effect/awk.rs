@@ -101,7 +101,7 @@ fn written(program: &str) -> Option<Vec<String>> {
                 let starts = at.checked_sub(2).and_then(|at| tokens.get(at));
                 let alone = matches!(starts, None | Some(Token::Line | Token::Symbol('{' | '}' | ';' | '(')));
                 match (before, after(1)) {
-                    // What the command does is told by the command itself, which stands below in the tree.
+                    // The effect of the command is that of its own node, below this one in the tree.
                     (Some(Token::Text(_)), Some(Token::Name(name))) if name == "getline" && alone => {}
                     (_, Some(Token::Text(filter)))
                         if prints.is_some() && ends(after(2)) && filters(filter) => {}

@@ -52,7 +52,7 @@ mod tests {
     use super::only_reads;
 
     #[test]
-    fn scripts_that_write_are_told_from_those_that_do_not() {
+    fn only_scripts_that_write_change() {
         assert!(only_reads(
             "from(bucket:\"home\") |> range(start:-1h) |> group(columns: [\"host\"]) |> last()"
         ));

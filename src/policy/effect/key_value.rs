@@ -52,7 +52,7 @@ const READING: &[(&str, &str)] = &[
     ("xinfo", ""),
 ];
 
-/// Commands that read, whatever follows.
+/// Commands that read with any arguments.
 const PLAIN: &str = "
     get mget strlen getrange substr getbit bitcount bitpos bitfield_ro exists type ttl pttl expiretime pexpiretime keys
     scan randomkey dbsize dump touch_ro llen lrange lindex lpos hget hmget hgetall hkeys hvals hlen hexists hstrlen
@@ -133,7 +133,7 @@ mod tests {
     use super::reads;
 
     #[test]
-    fn commands_that_read_are_told_from_those_that_change() {
+    fn only_commands_that_change_nothing_read() {
         for text in [
             "GET x",
             "config get maxmemory",

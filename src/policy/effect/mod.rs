@@ -202,7 +202,7 @@ fn steers(name: &str, value: &Word) -> bool {
     }
 }
 
-/// The first option whose value may run or write something, whatever else is asked for.
+/// The first option whose value may run or write something, in any form of the program.
 fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
     Scanner::new(texts, usage.rest, &usage.value()).find_map(|item| match item {
         Item::Option(name, at) => {
@@ -251,7 +251,7 @@ impl Prover<'_> {
         } else {
             files::accesses(command, !runs, self.catalogue, self.machine)
         };
-        // What `find` runs is judged by itself, as is `-delete`.
+        // Commands that `find` runs, and `-delete`, are checked elsewhere.
         if matches!(how, Some(How::Find | How::Fd)) {
             accesses.retain(|access| access.touch != Touch::WriteAll);
         }

@@ -32,7 +32,7 @@ const COMMANDS: &str = "
     datasize features getshardmap getshardversion serverstatus shardingstate lockinfo profile_ro
 ";
 
-/// Stages, objects and functions that do more than read, wherever they stand.
+/// Stages, objects and functions that do more than read, at any position.
 const DOUBTFUL: &[&str] =
     &["$out", "$merge", "process.", "constructor", "prototype", "require", "globalthis", "__"];
 

@@ -15,9 +15,9 @@ pub enum Why {
     Acts(Option<ActionKind>),
     /// It writes this file.
     Writes(String),
-    /// It reads whatever it finds in this folder.
+    /// It reads every file below this folder.
     Searches(String),
-    /// Which program it is, only the run knows.
+    /// The program is only known when the command runs.
     UnknownProgram,
     /// The program is not in the catalogue.
     NotListed(String),

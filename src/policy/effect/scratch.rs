@@ -5,7 +5,7 @@ use crate::policy::glob::matches;
 use crate::policy::word_paths::{LocalMachine, text_paths};
 use crate::shell::Command;
 
-/// Substitutions whose text holds no `/` and no `..`, whatever it is.
+/// Substitutions whose output never contains `/` or `..`.
 const HARMLESS: [&str; 5] = ["$(date", "$(hostname", "$$", "$RANDOM", "$(id -u"];
 
 /// Standard output, and devices that keep nothing.

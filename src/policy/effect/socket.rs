@@ -19,7 +19,7 @@ pub fn effect(command: &Command) -> Proof {
         .iter()
         .any(|word| word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('z'))
     {
-        // It only looks whether somebody listens.
+        // `-z` only tests whether the port is open.
         return (Effect::Reads, Why::Stated);
     }
     let nothing =
@@ -53,7 +53,7 @@ mod tests {
     use super::asks;
 
     #[test]
-    fn questions_are_told_from_orders() {
+    fn only_requests_for_information_read() {
         for text in [
             "show stat",
             "show info;show stat",

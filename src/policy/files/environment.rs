@@ -106,7 +106,7 @@ fn filter(text: &str, into: &mut Vec<Access>) {
 /// How languages call the environment.
 const CALLED: &[&str] = &["environ", "process.env", "Deno.env", "ENVIRON", "ENV", "$_ENV", "getenv()"];
 
-/// What stands before it where it is handed on, or only its names are used.
+/// Text before it where it is passed to a function or a process, or only its names are used.
 const HANDED_ON: &[&str] =
     &["**", "...", "import", " in", "env=", "env:", "keys", "keys(", "len(", "sorted("];
 

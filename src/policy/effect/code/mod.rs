@@ -1,4 +1,4 @@
-//! Code of other languages on the command line: one that only computes and prints is told from everything else.
+//! Code of other languages on the command line: whether it only computes and prints.
 //!
 //! The world is closed: code reads where each import, each call and each attribute of a module is known to be harmless.
 

@@ -364,7 +364,7 @@ mod tests {
     use super::is_harmless;
 
     #[test]
-    fn code_that_prints_is_told_from_code_that_does_more() {
+    fn only_code_that_computes_and_prints_reads() {
         for code in [
             "console.log(require('/opt/app/package.json').version)",
             "console.log(process.version, process.memoryUsage().rss)",

@@ -295,7 +295,7 @@ mod tests {
     use super::is_harmless;
 
     #[test]
-    fn code_that_prints_is_told_from_code_that_does_more() {
+    fn only_code_that_computes_and_prints_reads() {
         for code in [
             "print if /error/i",
             "s/a/b/g",

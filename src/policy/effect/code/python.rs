@@ -527,7 +527,7 @@ pub fn is_harmless(code: &str) -> bool {
     (0..rest.len()).all(|at| is_fine(&rest, at, &imports, &local, risky))
 }
 
-/// Whether code reads a file whose name cannot be told from it: it may be a secret one.
+/// Whether the name of a file that the code reads cannot be determined: the file may be a secret one.
 fn opens_any_file(tokens: &[&Token]) -> bool {
     let walks = ["walk", "listdir", "scandir", "iterdir", "rglob"];
     let lists_folders = tokens.iter().filter_map(|token| token.name()).any(|name| walks.contains(&name));
@@ -735,7 +735,7 @@ mod tests {
     use super::is_harmless;
 
     #[test]
-    fn code_that_prints_is_told_from_code_that_does_more() {
+    fn only_code_that_computes_and_prints_reads() {
         for code in [
             "print(1)",
             "import json,sys; print(json.load(sys.stdin)['status'])",

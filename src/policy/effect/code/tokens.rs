@@ -27,7 +27,7 @@ impl Token {
     }
 }
 
-/// Whether the file that is opened cannot be told from the code: its name is computed, or comes from a folder that the
+/// Whether the file that is opened cannot be determined from the code: its name is computed, or comes from a folder that the
 /// code lists. `argument` is what follows the opening bracket.
 pub fn opens_any<'a>(argument: impl Iterator<Item = &'a Token>, lists_folders: bool) -> bool {
     let ends = |token: &&Token| !token.is(')') && !token.is(',');
