@@ -14,7 +14,7 @@ ARG BASE_IMAGE=debian:bookworm-slim
 
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src
-COPY Cargo.toml Cargo.lock build.rs ./
+COPY Cargo.toml Cargo.lock build.rs hot-path.ld ./
 # The manifest without its benchmarks, whose sources are not copied.
 RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
 COPY compose.yaml .env.example ./
