@@ -78,6 +78,12 @@ pub struct Program {
     pub host: Options,
     /// Environment variables that name this host.
     pub host_variables: List<&'static str>,
+    /// Words that name this host.
+    pub host_words: Option<HostWords>,
+    /// Where the text that it prints comes from.
+    pub prints: Option<Prints>,
+    /// Whether it runs or loads what its working directory configures: `.git/config`, `json.py`.
+    pub loads_folder: bool,
     /// The form without a verb, or with an unlisted verb.
     pub form: Form,
     /// Its subcommands.
@@ -88,6 +94,28 @@ pub struct Program {
     pub prefixes: List<&'static str>,
     /// Commands that only read, by the words of the command that they replace; `*` stands for all others.
     pub instead: List<(&'static str, &'static str)>,
+}
+
+/// Words that name the host that a program acts on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostWords {
+    /// The first word.
+    First,
+    /// Every word with a colon before its first slash: `nas:/srv`.
+    Remote,
+}
+
+/// Where the text that a program prints comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prints {
+    /// From its standard input or its files.
+    Input,
+    /// From an address.
+    Answers,
+    /// It is the names of files.
+    FileNames,
+    /// It contains the IDs of processes.
+    ProcessIds,
 }
 
 /// A subcommand.

@@ -3,6 +3,7 @@
 use super::effect::PartEffect;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::program::HostWords;
 use crate::model::effect::Effect;
 use crate::model::inventory::Inventory;
 use crate::model::policy::{HostsAllowed, Policy, Tier};
@@ -21,10 +22,10 @@ pub fn named(command: &Command, usage: Option<&Usage>, texts: &[&str]) -> Vec<St
         _ => None,
     });
     let is_remote = |word: &&str| word.split('/').next().is_some_and(|head| head.contains(':'));
-    let addresses: Vec<&str> = match usage.program.key {
-        "ssh" | "autossh" | "mosh" | "sftp" | "ssh-copy-id" => words.take(1).collect(),
-        "scp" | "rsync" => words.filter(is_remote).collect(),
-        _ => usage.host(texts).into_iter().flat_map(|list| list.split(',')).collect(),
+    let addresses: Vec<&str> = match usage.program.host_words {
+        Some(HostWords::First) => words.take(1).collect(),
+        Some(HostWords::Remote) => words.filter(is_remote).collect(),
+        None => usage.host(texts).into_iter().flat_map(|list| list.split(',')).collect(),
     };
     hosts.extend(addresses.into_iter().filter_map(host_of));
     let variables = usage.program.host_variables.iter();

@@ -5,10 +5,14 @@ use std::fmt;
 
 use super::super::options::ONE_DASH;
 use super::super::program::{
-    Check, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, How, Language, List, Lists, OptionValues,
-    Options, Part, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind, VerbForm, Words,
+    Check, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, HostWords, How, Language, List, Lists,
+    OptionValues, Options, Part, Prints, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind,
+    VerbForm, Words,
 };
-use super::{CheckWire, EntryWire, FilesWire, GuessWire, Keys, StatedWire, StdinWire, Texts, VerbWire};
+use super::{
+    CheckWire, EntryWire, FilesWire, GuessWire, HostWordsWire, Keys, PrintsWire, StatedWire, StdinWire,
+    Texts, VerbWire,
+};
 use crate::model::verb::Verb;
 
 /// Why a description is invalid.
@@ -58,6 +62,17 @@ impl EntryWire {
             hints: texts(&keys.hints),
             host: options(&keys.host)?,
             host_variables: texts(&keys.host_variables),
+            host_words: keys.host_words.map(|words| match words {
+                HostWordsWire::First => HostWords::First,
+                HostWordsWire::Remote => HostWords::Remote,
+            }),
+            prints: keys.prints.map(|prints| match prints {
+                PrintsWire::Input => Prints::Input,
+                PrintsWire::Answers => Prints::Answers,
+                PrintsWire::FileNames => Prints::FileNames,
+                PrintsWire::ProcessIds => Prints::ProcessIds,
+            }),
+            loads_folder: keys.loads_folder,
             never: list(
                 keys.never
                     .iter()
@@ -104,6 +119,9 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
         ("one_dash", !keys.one_dash),
         ("host", keys.host.is_empty()),
         ("host_variables", keys.host_variables.is_empty()),
+        ("host_words", keys.host_words.is_none()),
+        ("prints", keys.prints.is_none()),
+        ("loads_folder", !keys.loads_folder),
         ("verbs", keys.verbs.is_empty()),
         ("never", keys.never.is_empty()),
         ("prefixes", keys.prefixes.is_empty()),

@@ -38,6 +38,15 @@ struct Keys {
     /// Environment variables that name this host.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     host_variables: Texts,
+    /// Words that name this host: `first`, or `remote` for each word such as `nas:/srv`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_words: Option<HostWordsWire>,
+    /// Where the text that it prints comes from: from its standard input or its files (`input`), from an address (`answers`), or it is names of files (`file_names`) or contains IDs of processes (`process_ids`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prints: Option<PrintsWire>,
+    /// Whether it runs or loads what its working directory configures, such as `.git/config`. Default: `false`.
+    #[serde(skip_serializing_if = "is_false")]
+    loads_folder: bool,
     /// Subcommands, by the words that select them. `a | b c` are alternatives, `*` matches any word. A verb is a map or only its effect.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     verbs: Entries,
@@ -260,6 +269,24 @@ enum GuessWire {
     Always,
     ByName,
     Never,
+}
+
+/// See [`HostWords`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum HostWordsWire {
+    First,
+    Remote,
+}
+
+/// See [`Prints`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum PrintsWire {
+    Input,
+    Answers,
+    FileNames,
+    ProcessIds,
 }
 
 /// See [`Stated`].

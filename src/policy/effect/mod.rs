@@ -27,7 +27,7 @@ use super::word_paths::LocalMachine;
 use crate::actions::{Outcome, outcome};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{Check, EffectTerms, How, Stated};
+use crate::catalogue::program::{Check, EffectTerms, How, Prints, Stated};
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
 use crate::shell::{Command, Construct, Node, Script, Word, glob};
@@ -106,18 +106,6 @@ const PROGRAM_FOLDERS: &[&str] = &[
     "/etc/init.d/",
     "/etc/rc.d/",
     "/opt/",
-];
-
-/// Programs that run or load what the folder configures in which they work, by their keys: `.git/config`, `json.py`.
-const FOLLOWING_FOLDERS: &[&str] = &["git", "python", "npm", "cargo", "go", "terraform"];
-
-/// Programs that print what an address answers.
-const FETCHING: &[&str] = &["curl", "wget", "http", "https", "xh", "nc", "ncat"];
-
-/// Programs that print what they get on standard input.
-const FILTERS: &[&str] = &[
-    "awk", "cat", "cut", "egrep", "gawk", "grep", "head", "jq", "paste", "sed", "shuf", "sort", "tac",
-    "tail", "tee", "tr", "uniq", "yq",
 ];
 
 /// Variables by which a program runs another, loads code or reads its settings from elsewhere: globs of their names.
@@ -293,7 +281,7 @@ impl Prover<'_> {
         if usage.verb.iter().any(|index| unknown(*index)) {
             return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
         }
-        if FOLLOWING_FOLDERS.contains(&usage.program.key) && self.is_in_scratch(command, &usage) {
+        if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
             return (Effect::Unknown, Why::OwnFolder);
         }
         match outcome(command, self.catalogue) {
@@ -490,12 +478,13 @@ impl Prover<'_> {
     fn may_be_option(&self, word: &Word, command: &Command) -> bool {
         let Some(unknown) = word.unknown.as_ref().filter(|_| word.prefix().is_empty()) else { return false };
         let source = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
-        let mut words = source.unwrap_or_default().split_whitespace();
-        let Some(program) = words.next().map(base_name) else { return false };
-        FETCHING.contains(&program)
-            || FILTERS.contains(&program) && !words.clone().any(|word| word.contains('/'))
-            || words.clone().any(|word| word.starts_with('/') && self.is_scratch(word, command))
-            || (FILTERS.contains(&program) || program == "ls") && self.has_moved_to_scratch(command)
+        let words: Vec<&str> = source.unwrap_or_default().split_whitespace().collect();
+        let prints = self.catalogue.usage(&words, &|_| false).and_then(|usage| usage.program.prints);
+        let mut paths = words.iter().skip(1).filter(|word| word.contains('/'));
+        prints == Some(Prints::Answers)
+            || prints == Some(Prints::Input) && paths.clone().next().is_none()
+            || paths.any(|word| word.starts_with('/') && self.is_scratch(word, command))
+            || prints.is_some() && self.has_moved_to_scratch(command)
     }
 
     fn check(

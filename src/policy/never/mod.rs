@@ -14,7 +14,7 @@ use super::pattern::{self, Behind, Found, Kind, Pattern};
 use super::word_paths::{LocalMachine, UnknownMachine, normal, text_paths};
 use super::{files, glob};
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::program::Program;
+use crate::catalogue::program::{Prints, Program};
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::policy::Tier;
 use crate::model::rules::{NeverRule, Rules};
@@ -240,11 +240,8 @@ fn is(kind: Kind, word: &Word, command: &Command, rules: &Rules, machine: &dyn L
         Kind::Pids => word.unknown.as_ref().is_some_and(|unknown| {
             unknown.source.split('|').any(|stage| {
                 let inside = stage.trim_start_matches(['$', '(', '`', ' ']);
-                let program = base_name(inside.split_whitespace().next().unwrap_or_default());
-                matches!(
-                    program,
-                    "lsof" | "pgrep" | "pidof" | "fuser" | "ps" | "ss" | "netstat" | "grep" | "awk"
-                )
+                let program = inside.split_whitespace().next().unwrap_or_default();
+                printed_by(program) == Some(Prints::ProcessIds)
             })
         }),
         Kind::Device => {
@@ -303,12 +300,16 @@ fn is_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMac
     })
 }
 
+fn printed_by(program: &str) -> Option<Prints> {
+    Catalogue::default().find(program).and_then(|program| program.prints)
+}
+
 /// Whether a word is the output of a program that lists everything in a data folder: `$(find /srv -type f)`.
 fn lists_data(word: &Word, command: &Command, rules: &Rules, machine: &dyn LocalMachine) -> bool {
     let Some(unknown) = &word.unknown else { return false };
     let listing = unknown.source.strip_prefix("$(").and_then(|source| source.strip_suffix(')'));
     let mut words = listing.unwrap_or_default().split_whitespace();
-    matches!(base_name(words.next().unwrap_or_default()), "find" | "ls" | "fd" | "fdfind")
+    printed_by(words.next().unwrap_or_default()) == Some(Prints::FileNames)
         && !words.clone().any(|word| matches!(word, "-name" | "-iname" | "-path" | "-regex"))
         && words.any(|word| {
             word.starts_with(['/', '~']) && is_data(&Word::literal(word), command, rules, machine)
