@@ -17,7 +17,6 @@ WORKDIR /src
 COPY Cargo.toml Cargo.lock build.rs hot-path.ld ./
 # The manifest without its benchmarks, whose sources are not copied.
 RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
-COPY compose.yaml .env.example ./
 COPY templates templates
 COPY src src
 # `release` is slow to build and fast to run; `quick` is fast to build and slow to run.

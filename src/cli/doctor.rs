@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
 use super::doctor_hooks;
@@ -10,13 +11,13 @@ use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{print, print_json};
 use crate::doctor::hooks::{Locations, read, survey};
-use crate::doctor::{Condition, Examined, Finding, client, examine, project_in_force};
+use crate::doctor::{Condition, Examined, Finding, client, examine, names};
 use crate::render::MANAGED;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
-/// Check a running installation: settings, hooks, program, client, ledger, rights, hosts, services
+/// Check a running installation: settings, hooks, program, client, credentials, ledger, rights, hosts, services
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl doctor
@@ -29,6 +30,9 @@ pub struct DoctorArgs {
     /// Skip slow checks
     #[arg(long)]
     quick: bool,
+    /// Run only this check
+    #[arg(long, value_name = "CHECK", value_parser = PossibleValuesParser::new(names()))]
+    only: Option<String>,
     /// List the hooks of every source, those that the client ignores included
     #[arg(long, conflicts_with = "quick")]
     hooks: bool,
@@ -51,9 +55,8 @@ struct DoctorWire<'a> {
 
 /// Runs the verb.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
-    let mut environment = Environment::of_process();
+    let environment = Environment::of_process();
     let opsctl = std::env::current_exe()?;
-    environment.project_dir = project_in_force(&environment, &opsctl);
     let sources = read(&Locations {
         managed: MANAGED.into(),
         project: environment.project_dir.clone(),
@@ -67,15 +70,18 @@ pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     }
     let mut warnings = Warning::of_environment(&environment.warnings);
     let policy = installation::in_force(&environment, &mut warnings);
-    let findings = examine(&Examined {
-        environment: &environment,
-        policy: &policy,
-        warnings: &warnings,
-        client: client::find(),
-        opsctl,
-        hooks: &hooks,
-        quick: args.quick,
-    });
+    let findings = examine(
+        &Examined {
+            environment: &environment,
+            policy: &policy,
+            warnings: &warnings,
+            client: client::find(),
+            opsctl,
+            hooks: &hooks,
+            quick: args.quick,
+        },
+        args.only.as_deref(),
+    );
     let healthy = findings.iter().all(|finding| finding.condition != Condition::Failed);
     if args.json {
         print_json(&DoctorWire { healthy, findings: &findings })?;

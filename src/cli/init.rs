@@ -12,16 +12,18 @@ use super::failure::Failure;
 use super::output::print;
 
 /// The files with their modes. `.env` is going to contain keys.
-const FILES: [(&str, &str, u32); 3] = [
+const FILES: [(&str, &str, u32); 5] = [
     ("hosts.yaml", include_str!("../../templates/starter/hosts.yaml"), 0o644),
-    ("compose.yaml", include_str!("../../compose.yaml"), 0o644),
-    (".env", include_str!("../../.env.example"), 0o600),
+    ("Dockerfile", include_str!("../../templates/starter/Dockerfile"), 0o644),
+    (".dockerignore", include_str!("../../templates/starter/.dockerignore"), 0o644),
+    ("compose.yaml", include_str!("../../templates/starter/compose.yaml"), 0o644),
+    (".env", include_str!("../../templates/starter/.env.example"), 0o600),
 ];
 
 /// Folders that `compose.yaml` mounts.
 const FOLDERS: [&str; 2] = ["repos", "ssh"];
 
-/// Write the files of a new installation: hosts.yaml, compose.yaml and .env
+/// Write the files of a new installation: hosts.yaml, Dockerfile, compose.yaml and .env
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl init homelab

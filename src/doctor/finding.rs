@@ -10,9 +10,9 @@ use serde::Serialize;
 pub enum Condition {
     /// No problem.
     Ok,
-    /// The guard works, but not fully.
+    /// The guard works, but not fully; or a host or service is down, which is the agent's task.
     Warning,
-    /// The guard does not work, or a host or service is down.
+    /// The guard does not work.
     Failed,
 }
 

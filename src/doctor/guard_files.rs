@@ -29,6 +29,9 @@ enum CompareError {
     Program,
 }
 
+/// The remedy where this user cannot write the rendered files.
+const REBUILD: &str = "build the image again with this hosts.yaml, or run `opsctl render` as root";
+
 /// Checks that the rendered files are up to date with `hosts.yaml`.
 pub fn settings(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "settings";
@@ -41,35 +44,14 @@ pub fn settings(examined: &Examined<'_>) -> Finding {
         Ok(differing) if differing.is_empty() => {
             Finding::ok(CHECK, format!("up to date with {}", hosts.display()))
         }
-        Ok(differing) if differing.iter().all(|path| path == Path::new(MANAGED)) => Finding::warning(
-            CHECK,
-            format!(
-                "{MANAGED} was rendered from another hosts.yaml than {}; its hooks are active",
-                hosts.display()
-            ),
-            "rebuild the image with this hosts.yaml, or run `opsctl render` as root",
-        ),
         Ok(differing) => {
             let paths: Vec<String> = differing.iter().map(|path| path.display().to_string()).collect();
             let what = format!("out of date with {}: {}", hosts.display(), paths.join(", "));
-            Finding::failed(CHECK, what, "run `opsctl render`")
+            let can_render = differing.iter().all(|path| can_replace(path));
+            let remedy = if can_render { "run `opsctl render`" } else { REBUILD };
+            Finding::failed(CHECK, what, remedy)
         }
     }
-}
-
-/// The project folder in use. If `hosts.yaml` was replaced in a read-only image, the entrypoint renders to `project` in the
-/// state folder, which processes outside the entrypoint have to detect.
-pub fn project_in_force(environment: &Environment, opsctl: &Path) -> PathBuf {
-    let moved = environment.state_dir.join("project");
-    let is_outgrown = || {
-        let hosts = hosts_file(environment.hosts.as_deref())?;
-        let differing = differing(environment, opsctl, &hosts).ok()?;
-        differing.iter().any(|path| path != Path::new(MANAGED)).then_some(())
-    };
-    if moved.join(COMPILED_POLICY).is_file() && is_outgrown().is_some() {
-        return moved;
-    }
-    environment.project_dir.clone()
 }
 
 fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<Vec<PathBuf>, CompareError> {
@@ -84,15 +66,9 @@ fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<V
     let managed_settings =
         managed_file.exists().then(|| output::existing_settings(managed_file)).transpose()?;
     let opsctl = opsctl.to_str().ok_or(CompareError::Program)?;
-    let rendered = |managed| render(&Order { compiled: &compiled, opsctl, settings: &settings, managed });
     let managed = managed_settings.as_ref().map(|settings| Managed { file: managed_file, settings });
-    let differing = output::differing(out, &rendered(managed)?)?;
-    // While the managed settings of an image are those of another hosts.yaml, the project has the hooks as well.
-    let is_outdated = differing.iter().any(|path| path == managed_file);
-    if is_outdated && output::differing(out, &rendered(None)?)?.is_empty() {
-        return Ok(vec![managed_file.to_owned()]);
-    }
-    Ok(differing)
+    let rendered = render(&Order { compiled: &compiled, opsctl, settings: &settings, managed })?;
+    Ok(output::differing(out, &rendered)?)
 }
 
 /// Checks the machine's managed settings.

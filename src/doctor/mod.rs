@@ -1,6 +1,7 @@
 //! Checks an installation: one finding, with remedy, for each thing that the guard depends on.
 
 pub mod client;
+mod credentials;
 mod examined;
 mod finding;
 mod guard_files;
@@ -11,28 +12,43 @@ mod state;
 use crate::model::policy::OnFailure;
 pub use examined::Examined;
 pub use finding::{Condition, Finding};
-pub use guard_files::project_in_force;
 
-/// Runs all checks, in a fixed order.
-pub fn examine(examined: &Examined<'_>) -> Vec<Finding> {
-    let mut findings = vec![policy(examined)];
-    findings.push(guard_files::settings(examined));
-    findings.push(guard_files::managed());
-    findings.push(guard_files::program(examined));
-    findings.push(hooks::finding(examined.hooks));
-    findings.push(guard_files::permissions(examined));
-    if !examined.quick {
-        findings.push(client::client(examined));
-    }
-    findings.push(state::folder(examined));
-    findings.push(state::ledger(examined));
-    findings.push(network::notifications(examined));
-    findings.push(network::icmp());
-    if !examined.quick {
-        findings.push(network::hosts(examined));
-        findings.push(network::services(examined));
-    }
-    findings
+type Check = fn(&Examined<'_>) -> Finding;
+
+/// The checks by name, in the order of the findings.
+const CHECKS: [(&str, Check); 14] = [
+    ("policy", policy),
+    ("settings", guard_files::settings),
+    ("managed settings", |_| guard_files::managed()),
+    ("program", guard_files::program),
+    ("hooks", |examined| hooks::finding(examined.hooks)),
+    ("permissions", guard_files::permissions),
+    ("client", client::client),
+    ("credentials", credentials::credentials),
+    ("state folder", state::folder),
+    ("ledger", state::ledger),
+    ("notifications", network::notifications),
+    ("icmp", |_| network::icmp()),
+    ("hosts", network::hosts),
+    ("services", network::services),
+];
+
+/// Checks that start other programs or wait for the network.
+const SLOW: [&str; 3] = ["client", "hosts", "services"];
+
+/// The names of the checks.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    CHECKS.into_iter().map(|(name, _)| name)
+}
+
+/// Runs the checks of this name, or all of them.
+pub fn examine(examined: &Examined<'_>, only: Option<&str>) -> Vec<Finding> {
+    CHECKS
+        .into_iter()
+        .filter(|(name, _)| only.is_none_or(|only| only == *name))
+        .filter(|(name, _)| !examined.quick || !SLOW.contains(name))
+        .map(|(_, check)| check(examined))
+        .collect()
 }
 
 fn policy(examined: &Examined<'_>) -> Finding {

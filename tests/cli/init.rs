@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::sandbox::Sandbox;
 
-const FILES: [&str; 3] = ["hosts.yaml", "compose.yaml", ".env"];
+const FILES: [&str; 5] = ["hosts.yaml", "Dockerfile", ".dockerignore", "compose.yaml", ".env"];
 
 #[test]
 fn a_starter_renders_and_checks() {
@@ -64,7 +64,7 @@ fn every_variable_that_is_read_is_in_the_example_of_env() {
     let mut read = BTreeSet::new();
     variables_below(&root.join("src"), &mut read);
     assert!(read.len() > 5, "{read:?}");
-    let example = std::fs::read_to_string(root.join(".env.example")).unwrap();
+    let example = std::fs::read_to_string(root.join("templates/starter/.env.example")).unwrap();
     let missing: Vec<&String> = read
         .iter()
         .filter(|name| {
@@ -95,7 +95,7 @@ fn variables_below(folder: &Path, found: &mut BTreeSet<String>) {
 
 #[test]
 fn compose_yaml_is_hardened() {
-    let text = include_str!("../../compose.yaml");
+    let text = include_str!("../../templates/starter/compose.yaml");
     let compose: serde_json::Value = serde_saphyr::from_str(text).unwrap();
     let agent = &compose["services"]["claude-ops"];
     assert_eq!(agent["read_only"], true);

@@ -308,26 +308,30 @@ fn each_round_reverts_tampering() {
     assert!(workspace.read("project/.claude/settings.json").contains("pre-tool-use"));
 }
 
-#[test]
-fn in_a_read_only_image_it_lives_in_its_state_folder_and_the_managed_hooks_hold() {
-    let workspace = workspace();
-    // As the image was built, with an inventory of its own; the mounted one is another.
-    workspace.write("built.yaml", "");
-    let built = Program::opsctl(&workspace)
+/// Renders an inventory to `project` and to managed settings, as the build of an image does.
+fn built_with(workspace: &Workspace, hosts: &str) -> Value {
+    let built = Program::opsctl(workspace)
         .args(["render", "--hosts"])
-        .args([workspace.path("built.yaml")])
+        .args([workspace.path(hosts)])
         .args(["--out"])
-        .args([workspace.path("built")])
+        .args([workspace.path("project")])
         .args(["--managed"])
         .args([workspace.path("managed-settings.json")])
         .run();
     assert_ended(&built, 0);
-    let managed: Value = serde_json::from_str(&workspace.read("managed-settings.json")).unwrap();
+    serde_json::from_str(&workspace.read("managed-settings.json")).unwrap()
+}
+
+#[test]
+fn runs_in_an_image_that_was_built_with_this_inventory_and_writes_nothing_to_it() {
+    let workspace = workspace();
+    let managed = built_with(&workspace, "hosts.yaml");
+    let policy = workspace.path("project/.claude/opsctl/policy.json");
+    let written = || policy.metadata().unwrap().modified().unwrap();
+    let before = written();
     let program = Program::entrypoint(&workspace)
         .managed_settings(&managed)
         .env("CLAUDEOPS_ONCE", "true")
-        // Nobody can write there, not even root.
-        .env("CLAUDE_PROJECT_DIR", "/proc/app")
         .env("HOME", "/proc/home");
     let asked = program.asked();
     let ran = program.at_tier(1, [bash("ssh root@ie01 docker restart jellyfin"), text("done")]).run();
@@ -335,11 +339,29 @@ fn in_a_read_only_image_it_lives_in_its_state_folder_and_the_managed_hooks_hold(
     assert_ended(&ran, 0);
     assert!(ran.stdout.contains("Tier 1 may not carry out a restart"), "{ran:?}");
     assert_eq!(workspace.marks("ssh"), [""; 0]);
-    assert_eq!(ran.stderr, "", "nothing is amiss");
-    assert!(workspace.read("state/project/.claude/opsctl/policy.json").contains("adguardhome"));
-    assert!(!workspace.read("state/project/.claude/settings.json").contains("opsctl"), "no hooks twice");
+    assert_eq!(ran.stderr, "");
+    assert_eq!(written(), before);
+    assert!(!workspace.read("project/.claude/settings.json").contains("opsctl"), "hooks are in managed settings");
     let prompts = asked.prompts();
     assert!(prompts[0].contains("- jellyfin on ie01"), "{}", prompts[0]);
+}
+
+#[test]
+fn refuses_an_inventory_that_a_read_only_image_was_not_built_with() {
+    let workspace = workspace();
+    workspace.write("built.yaml", "hosts: {nas: {address: 127.0.0.1}}");
+    let managed = built_with(&workspace, "built.yaml");
+    let ran = Program::entrypoint(&workspace)
+        .managed_settings(&managed)
+        .env("CLAUDEOPS_ONCE", "true")
+        // Not even root can write there.
+        .env("CLAUDE_PROJECT_DIR", "/proc/app")
+        .run();
+    assert_ended(&ran, 1);
+    assert_eq!(
+        ran.stderr,
+        "entrypoint: hosts.yaml is not the one that this image was built with, and the image's settings cannot be written; build the image again with this hosts.yaml: docker compose up -d --build\n"
+    );
 }
 
 #[test]
