@@ -1,9 +1,11 @@
 //! Checks every code block of the README, of CONTRIBUTING and of `docs/`.
 //!
-//! - `console`: the test runs the lines after `$ ` unchanged, and compares their output with the lines below.
-//! - indented: commands, which the test runs unchanged and in order, with `opsctl` itself and stand-ins
-//!   (`tests/fixtures/stand-ins`) for programs that build an image, reach another machine or call a model. A stand-in
-//!   checks its arguments.
+//! One shell runs all commands of a document in reading order, in a fresh folder, with only the variables that the document
+//! itself sets. `opsctl` is the program itself; stand-ins (`tests/fixtures/stand-ins`) replace programs that build an
+//! image, reach another machine or call a model, and check their arguments.
+//!
+//! - `sh`: commands, which must succeed.
+//! - `console`: the lines after `$ ` are commands, whose output must be the lines below.
 //! - `yaml`: `hosts.yaml` or a part of it, which must render. A block that begins with a comment such as `# lab.yaml`
 //!   is a file of this name for all commands of the document.
 //! - `text`: output of a program, without commands.
@@ -12,11 +14,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A command and what the document says it prints.
+/// Commands of a document.
 struct Example {
     position: String,
-    command: String,
-    printed: String,
+    commands: String,
+    /// What the document says that they print; `None` if they must only succeed.
+    printed: Option<String>,
 }
 
 fn root() -> &'static Path {
@@ -32,59 +35,65 @@ fn documents() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_example_prints_what_the_document_says() {
-    let mut count = 0;
+fn every_command_does_what_the_document_says() {
+    let (mut count, mut wrong) = (0, String::new());
     for document in documents() {
-        let folder = folder();
-        for yaml in fenced(&std::fs::read_to_string(&document).unwrap(), "yaml") {
+        let text = std::fs::read_to_string(&document).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let clone = clone(folder.path());
+        for yaml in fenced(&text, "yaml") {
             let name = yaml.lines().next().and_then(|line| line.strip_prefix("# "));
             if let Some(name) =
                 name.filter(|name| name.strip_suffix(".yaml").is_some_and(|stem| !stem.contains(' ')))
             {
-                std::fs::write(folder.path().join(name), yaml).unwrap();
+                std::fs::write(clone.join(name), yaml).unwrap();
             }
         }
-        for example in examples(&document) {
-            let printed = run(&example.command, folder.path());
-            assert_eq!(
-                masked(&printed),
-                masked(&example.printed),
-                "{}: {}",
-                example.position,
-                example.command
-            );
-            count += 1;
+        let examples = examples(&document, &text);
+        let installed = !text.contains("cargo install");
+        let outputs = run(&script(&examples), &clone, installed);
+        for (at, example) in examples.iter().enumerate() {
+            let Example { position, commands, printed } = example;
+            let output = outputs.get(at).map_or("not reached", String::as_str);
+            let as_said = printed.as_ref().is_none_or(|printed| masked(output) == masked(printed));
+            if outputs.len() <= at + 1 || !as_said {
+                wrong += &format!("{position}: {commands}{output}\n");
+                break;
+            }
         }
+        count += examples.len();
     }
-    assert!(count >= 20, "only {count} examples were found");
+    assert_eq!(wrong, "", "(the first difference of each document)");
+    assert!(count >= 40, "only {count} examples were found");
 }
 
-#[test]
-fn every_indented_command_runs() {
-    let stand_ins = root().join("tests/fixtures/stand-ins");
-    let mut count = 0;
-    for document in documents() {
-        let commands = indented(&std::fs::read_to_string(&document).unwrap());
-        count += commands.lines().count();
-        let folder = tempfile::tempdir().unwrap();
-        let sources = folder.path().join("opsctl");
-        std::fs::create_dir(&sources).unwrap();
-        for file in ["hosts.yaml", "Dockerfile"] {
-            std::fs::copy(root().join(file), sources.join(file)).unwrap();
-        }
-        for own in ["tests/run", ".ci/quick", ".ci/run"] {
-            assert!(root().join(own).is_file(), "{own}");
-            let stand_in = sources.join(own);
-            std::fs::create_dir_all(stand_in.parent().unwrap()).unwrap();
-            std::os::unix::fs::symlink("/bin/true", stand_in).unwrap();
-        }
-        std::fs::write(sources.join("commands"), format!("{commands}\necho all ran\n")).unwrap();
-        let (stand_ins, root) = (stand_ins.display(), root().display());
-        let script = format!("PATH={stand_ins}:$PATH ROOT={root} HERE=$PWD bash -eo pipefail commands");
-        let printed = run(&script, &sources);
-        assert!(printed.contains("all ran\n"), "{}: {printed}\n{commands}", document.display());
+/// What separates the outputs of examples.
+const SEPARATOR: &str = "\u{1e}";
+
+/// A script that runs all examples; a failure of commands without an expected output ends it.
+fn script(examples: &[Example]) -> String {
+    let mut script = String::from("exec 2>&1\n");
+    for Example { commands, printed, .. } in examples {
+        let on_error = if printed.is_some() { "set +e" } else { "set -eo pipefail" };
+        script += &format!("{on_error}\n{commands}printf '\\036'\n");
     }
-    assert!(count >= 20, "only {count} commands were found");
+    script
+}
+
+/// A folder like a fresh clone, with those files that the documents' commands use.
+fn clone(folder: &Path) -> PathBuf {
+    let clone = folder.join("opsctl");
+    std::fs::create_dir(&clone).unwrap();
+    for file in ["hosts.yaml", "Dockerfile"] {
+        std::fs::copy(root().join(file), clone.join(file)).unwrap();
+    }
+    for own in ["tests/run", ".ci/quick", ".ci/run", "release/build"] {
+        assert!(root().join(own).is_file(), "{own}");
+        let stand_in = clone.join(own);
+        std::fs::create_dir_all(stand_in.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("/bin/true", stand_in).unwrap();
+    }
+    clone
 }
 
 #[test]
@@ -92,15 +101,16 @@ fn every_piece_of_yaml_renders() {
     let mut count = 0;
     for document in documents() {
         for yaml in fenced(&std::fs::read_to_string(&document).unwrap(), "yaml") {
-            let folder = folder();
+            let folder = tempfile::tempdir().unwrap();
             let hosts = if yaml.contains("host:") {
                 "hosts: {ie01: {address: 192.0.2.1}, pie01: {address: 192.0.2.2}}\n"
             } else {
                 ""
             };
-            std::fs::write(folder.path().join("hosts.yaml"), format!("{hosts}{yaml}")).unwrap();
-            let printed = run("opsctl render --out rendered > /dev/null", folder.path());
-            assert_eq!(printed, "", "{}:\n{yaml}", document.display());
+            let clone = clone(folder.path());
+            std::fs::write(clone.join("hosts.yaml"), format!("{hosts}{yaml}")).unwrap();
+            let printed = run("exec 2>&1; opsctl render --out rendered > /dev/null", &clone, true);
+            assert_eq!(printed, [""], "{}:\n{yaml}", document.display());
             count += 1;
         }
     }
@@ -114,20 +124,17 @@ fn there_are_no_other_blocks() {
         let mut inside = false;
         for line in text.lines().filter_map(|line| line.strip_prefix("```")) {
             assert!(inside == line.is_empty(), "{}: {line}", document.display());
-            assert!(inside || ["console", "yaml", "text"].contains(&line), "{}: {line}", document.display());
+            assert!(
+                inside || ["console", "sh", "yaml", "text"].contains(&line),
+                "{}: {line}",
+                document.display()
+            );
             inside = !inside;
         }
         for shown in fenced(&text, "text") {
             assert!(!shown.lines().any(|line| line.starts_with("$ ")), "{}: {shown}", document.display());
         }
     }
-}
-
-/// A folder that contains the inventory of the repository.
-fn folder() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::copy(root().join("hosts.yaml"), folder.path().join("hosts.yaml")).unwrap();
-    folder
 }
 
 /// The contents of the blocks of this kind.
@@ -148,61 +155,56 @@ fn fenced(text: &str, kind: &str) -> Vec<String> {
     found
 }
 
-/// The lines of blocks that are indented by four, outside of fences. A section begins where the document began, unless it
-/// is a numbered step.
-fn indented(text: &str) -> String {
-    let mut commands = String::new();
-    let mut fenced = false;
-    for line in text.lines() {
-        fenced ^= line.starts_with("```");
-        let step = |title: &str| title.starts_with(|c: char| c.is_ascii_digit());
-        if !fenced && line.strip_prefix("## ").is_some_and(|title| !step(title)) {
-            commands += "cd \"$HERE\"\n";
-        }
-        if let (false, Some(command)) = (fenced, line.strip_prefix("    ")) {
-            commands += &format!("{command}\n");
-        }
-    }
-    commands
-}
-
-fn examples(document: &PathBuf) -> Vec<Example> {
-    let text = std::fs::read_to_string(document).unwrap();
+fn examples(document: &Path, text: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
-    let mut inside = false;
+    let mut kind = None;
     for (number, line) in text.lines().enumerate() {
-        match (inside, line) {
-            (_, "```console") => inside = true,
-            (true, "```") => inside = false,
-            (true, line) => match (line.strip_prefix("$ "), examples.last_mut()) {
+        let position = format!("{}:{}", document.display(), number + 1);
+        match (kind, line.strip_prefix("```")) {
+            (Some(_), Some(_)) => kind = None,
+            (None, Some("sh")) => {
+                kind = Some("sh");
+                examples.push(Example { position, commands: String::new(), printed: None });
+            }
+            (None, Some(begun)) => kind = Some(begun),
+            (Some("sh"), None) => examples.last_mut().unwrap().commands += &format!("{line}\n"),
+            (Some("console"), None) => match (line.strip_prefix("$ "), examples.last_mut()) {
                 (Some(command), _) => examples.push(Example {
-                    position: format!("{}:{}", document.display(), number + 1),
-                    command: command.to_owned(),
-                    printed: String::new(),
+                    position,
+                    commands: format!("{command}\n"),
+                    printed: Some(String::new()),
                 }),
-                (None, Some(example)) => example.printed += &format!("{line}\n"),
-                (None, None) => panic!("{}: output before any command", document.display()),
+                (None, Some(Example { printed: Some(printed), .. })) => *printed += &format!("{line}\n"),
+                (None, _) => panic!("{position}: output before any command"),
             },
-            (false, _) => {}
+            _ => {}
         }
     }
     examples
 }
 
-/// Runs in a separate network with loopback only, so that an example that checks hosts cannot reach real ones.
-fn run(command: &str, folder: &Path) -> String {
-    let binary = Path::new(env!("CARGO_BIN_EXE_opsctl")).parent().unwrap();
-    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+/// The output of each example, and the rest. Runs in a separate network with loopback only, so that an example that checks
+/// hosts cannot reach real ones. Without `installed`, a document has to install opsctl itself.
+fn run(script: &str, folder: &Path, installed: bool) -> Vec<String> {
+    let home = folder.parent().unwrap();
+    let programs = home.join(".cargo/bin");
+    std::fs::create_dir_all(&programs).unwrap();
+    if installed {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_opsctl"), programs.join("opsctl")).unwrap();
+    }
+    let stand_ins = root().join("tests/fixtures/stand-ins");
+    let path = format!("{}:{}:{}", stand_ins.display(), programs.display(), std::env::var("PATH").unwrap());
     let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--net", "sh", "-c"])
-        .arg(format!("ip link set lo up; {command}"))
+        .args(["--user", "--map-root-user", "--net", "bash", "-c"])
+        .arg(format!("ip link set lo up; {script}"))
         .current_dir(folder)
         .env_clear()
-        .env("PATH", path)
-        .env("CLAUDEOPS_STATE_DIR", folder)
+        .envs([("PATH", path), ("HOME", home.display().to_string())])
+        .envs([("ROOT", root().display().to_string()), ("OPSCTL", env!("CARGO_BIN_EXE_opsctl").to_owned())])
         .output()
         .expect("unshare is missing: run tests/setup");
-    String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    text.split(SEPARATOR).map(str::to_owned).collect()
 }
 
 /// Times and temporary folders differ from run to run.

@@ -73,7 +73,7 @@ pub fn run(args: &HandoffArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let runner = RunnerEnvironment::of_process();
     complain_all(environment.warnings.iter().chain(&runner.warnings));
-    let desk = Desk::new(&environment.state_dir, &runner.results_dir);
+    let desk = Desk::new(&environment.state_dir, &environment.results_dir());
     match &args.verb {
         None | Some(HandoffVerb::Show) => show(&desk),
         Some(HandoffVerb::Check(from)) => check(&desk, from.tier(&environment)),

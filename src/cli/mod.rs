@@ -42,6 +42,8 @@ use exit_code::{FAILED, OK};
 use failure::Failure;
 use output::complain;
 
+use crate::runtime::environment::Environment;
+
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
 #[derive(Debug, Parser)]
 #[command(name = "opsctl", version, propagate_version = true, disable_help_subcommand = true)]
@@ -109,7 +111,20 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Whether a verb may write to the state folder, directly or through hooks that it configures.
+const fn keeps_state(verb: &Verb) -> bool {
+    use Verb::{Cooldown, Handoff, Mcp, Notify, Prune, Render, Session, Sessions};
+    matches!(
+        verb,
+        Cooldown(_) | Handoff(_) | Mcp(_) | Notify(_) | Prune(_) | Render(_) | Session(_) | Sessions(_)
+    )
+}
+
 fn serve(verb: Verb) -> Result<u8, Failure> {
+    if keeps_state(&verb) {
+        // If this fails, the verb reports that it cannot write there.
+        let _ = Environment::of_process().create_own_state_dir();
+    }
     match verb {
         Verb::Hook(args) => Ok(hook::run(&args)),
         Verb::Render(args) => render::run(&args),

@@ -43,7 +43,7 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);
     let policy = installation.policy.tier(tier);
     let handoff = if args.handoff {
-        let taken = Desk::new(&environment.state_dir, &runner.results_dir).take_for(tier);
+        let taken = Desk::new(&environment.state_dir, &environment.results_dir()).take_for(tier);
         if taken.is_none() {
             complain(format_args!("nothing was handed over to tier {}", tier.number()));
         }

@@ -87,7 +87,7 @@ fn scratch(environment: &Environment) -> Scratch {
     let mut scratch = Scratch::default();
     let here = std::env::current_dir().unwrap_or_default();
     let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
-    scratch.0.push(format!("{}/**", absolute(&environment.results_dir)));
+    scratch.0.push(format!("{}/**", absolute(&environment.results_dir())));
     scratch.0.push(format!("{}/handoff.json", absolute(&environment.state_dir)));
     scratch.0.extend(
         std::env::var("TMPDIR")

@@ -1,6 +1,7 @@
 //! The environment variables that hooks and verbs read, read once per process.
 
 use std::ffi::OsString;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -16,12 +17,15 @@ pub struct Environment {
     pub hosts: Option<PathBuf>,
     /// Whether the compiled policy below `project_dir` is ignored, so that the inventory itself is in force.
     pub ignore_compiled: bool,
-    /// `CLAUDEOPS_STATE_DIR`: the folder of `cooldown.json`.
+    /// `CLAUDEOPS_STATE_DIR`: the folder of `cooldown.json`; by default `/state` of a container, else that of the XDG Base
+    /// Directory Specification, `~/.local/state/opsctl`.
     pub state_dir: PathBuf,
+    /// Whether the state folder is in the user's home, and may be created.
+    pub owns_state_dir: bool,
     /// `CLAUDEOPS_DB_PATH`: the ledger.
     pub db_path: PathBuf,
     /// `CLAUDEOPS_RESULTS_DIR`: the folder for results of sessions.
-    pub results_dir: PathBuf,
+    pub results: Option<PathBuf>,
     /// `CLAUDEOPS_TIER`: the tier of this session; without it, no tier gate.
     pub tier: Option<Tier>,
     /// `CLAUDE_SESSION_MODE`: the mode of this session; without it, only its tier limits messages.
@@ -89,13 +93,18 @@ impl Environment {
         });
         let mode = text("CLAUDE_SESSION_MODE").map(|mode| mode_named(&mode, &mut warnings));
         let dry_run = dry_run(text("CLAUDEOPS_DRY_RUN").as_deref(), &mut warnings);
-        let state_dir = path("CLAUDEOPS_STATE_DIR").unwrap_or_else(|| "/state".into());
+        let named = path("CLAUDEOPS_STATE_DIR")
+            .or_else(|| Some("/state".into()).filter(|folder: &PathBuf| folder.is_dir()));
+        let home = named.is_none().then(|| users_state_dir(&path)).flatten();
+        let owns_state_dir = home.is_some();
+        let state_dir = named.or(home).unwrap_or_else(|| "/state".into());
         Self {
             hosts: path("CLAUDEOPS_HOSTS"),
             ignore_compiled: false,
             db_path: path("CLAUDEOPS_DB_PATH").unwrap_or_else(|| state_dir.join("claudeops.db")),
+            results: path("CLAUDEOPS_RESULTS_DIR"),
             state_dir,
-            results_dir: path("CLAUDEOPS_RESULTS_DIR").unwrap_or_else(|| "/results".into()),
+            owns_state_dir,
             tier,
             mode,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
@@ -115,6 +124,24 @@ impl Environment {
         self.session.as_deref().or(self.client_session.as_deref())
     }
 
+    /// Creates the state folder if it is in the user's home. A folder that an operator has named must exist, so that a typo
+    /// does not begin a new history.
+    pub fn create_own_state_dir(&self) -> std::io::Result<()> {
+        if !self.owns_state_dir {
+            return Ok(());
+        }
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.state_dir)
+    }
+
+    /// The folder of session logs: `CLAUDEOPS_RESULTS_DIR`, else `/results` of a container, else `results` in the state
+    /// folder.
+    pub fn results_dir(&self) -> PathBuf {
+        self.results.clone().unwrap_or_else(|| {
+            let container = PathBuf::from("/results");
+            if container.is_dir() { container } else { self.state_dir.join("results") }
+        })
+    }
+
     /// `mcp.json` in the state folder: the merged MCP servers.
     pub fn mcp_config(&self) -> PathBuf {
         self.state_dir.join("mcp.json")
@@ -124,6 +151,12 @@ impl Environment {
     pub fn cooldown_file(&self) -> PathBuf {
         self.state_dir.join("cooldown.json")
     }
+}
+
+fn users_state_dir(path: &impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    let state = path("XDG_STATE_HOME").filter(|folder| folder.is_absolute());
+    let state = state.or_else(|| Some(path("HOME")?.join(".local/state")));
+    state.map(|state| state.join("opsctl"))
 }
 
 /// A name as it is stored and shown: no control characters, at most 200 characters; `None` if nothing is left.
@@ -169,6 +202,21 @@ mod tests {
         assert_eq!(environment.db_path, PathBuf::from("/state/claudeops.db"));
         assert_eq!((environment.tier, environment.apprise_urls, environment.dry_run), (None, None, false));
         assert_eq!(environment.mode, None);
+    }
+
+    #[test]
+    fn outside_a_container_state_is_in_the_users_folder() {
+        assert!(!std::path::Path::new("/state").exists(), "this test needs a machine without /state");
+        let state = |variables: &[(&str, &str)]| environment(variables).state_dir.display().to_string();
+        assert_eq!(state(&[("HOME", "/home/ann")]), "/home/ann/.local/state/opsctl");
+        assert_eq!(state(&[("HOME", "/home/ann"), ("XDG_STATE_HOME", "/data/state")]), "/data/state/opsctl");
+        assert_eq!(
+            state(&[("HOME", "/home/ann"), ("XDG_STATE_HOME", "relative")]),
+            "/home/ann/.local/state/opsctl"
+        );
+        assert_eq!(state(&[("HOME", "/home/ann"), ("CLAUDEOPS_STATE_DIR", "/srv")]), "/srv");
+        let home = environment(&[("HOME", "/home/ann")]);
+        assert_eq!(home.results_dir(), PathBuf::from("/home/ann/.local/state/opsctl/results"));
     }
 
     #[test]

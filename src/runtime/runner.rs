@@ -9,8 +9,6 @@ use crate::model::policy::{Tier, TierPolicy, is_model};
 /// The settings for running sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerEnvironment {
-    /// `CLAUDEOPS_RESULTS_DIR`: the folder for session logs.
-    pub results_dir: PathBuf,
     /// `CLAUDEOPS_REPOS_DIR`: the folder of mounted repositories.
     pub repos_dir: PathBuf,
     /// `CLAUDEOPS_MAX_TIER`: the highest tier that a session may hand over to.
@@ -60,7 +58,6 @@ impl RunnerEnvironment {
             })
         });
         Self {
-            results_dir: path("CLAUDEOPS_RESULTS_DIR").unwrap_or_else(|| "/results".into()),
             repos_dir: path("CLAUDEOPS_REPOS_DIR").unwrap_or_else(|| "/repos".into()),
             max_tier,
             dry_run,

@@ -66,9 +66,10 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
     let Session { tier, model, environment, runner, .. } = session;
     let id = uuid::Uuid::new_v4().to_string();
     let (started, began) = (Utc::now(), Instant::now());
-    let log = Log::create(&runner.results_dir, *tier, &id, started)
+    let results = environment.results_dir();
+    let log = Log::create(&results, *tier, &id, started)
         .map_err(|error| {
-            let folder = runner.results_dir.display();
+            let folder = results.display();
             (voices.complain)(&format!(
                 "no log of this session: {folder} cannot be written ({error}); name another with CLAUDEOPS_RESULTS_DIR"
             ));

@@ -341,7 +341,10 @@ fn runs_in_an_image_that_was_built_with_this_inventory_and_writes_nothing_to_it(
     assert_eq!(workspace.marks("ssh"), [""; 0]);
     assert_eq!(ran.stderr, "");
     assert_eq!(written(), before);
-    assert!(!workspace.read("project/.claude/settings.json").contains("opsctl"), "hooks are in managed settings");
+    assert!(
+        !workspace.read("project/.claude/settings.json").contains("opsctl"),
+        "hooks are in managed settings"
+    );
     let prompts = asked.prompts();
     assert!(prompts[0].contains("- jellyfin on ie01"), "{}", prompts[0]);
 }
