@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{print, print_json};
+use super::follow::follow;
+use super::output::print_json;
 use super::project::environment_in_force;
+use super::table::print_table;
 use super::{services, time};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Decision, Which};
@@ -20,6 +22,7 @@ use crate::runtime::installation;
   opsctl audit                              # the latest decisions, newest first
   opsctl audit --verdict deny --since 24h
   opsctl audit --service jellyfin --rule budget
+  opsctl audit --follow                     # the latest decisions, then new ones; Ctrl-C ends it
   opsctl audit --limit 100000 --json > audit.json")]
 pub struct AuditArgs {
     /// Only decisions on this service, by any of its names in hosts.yaml
@@ -40,10 +43,13 @@ pub struct AuditArgs {
     /// Maximum number of decisions
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
+    /// Print oldest first, then wait for new decisions
+    #[arg(long)]
+    follow: bool,
     /// Print relative times
     #[arg(long)]
     relative: bool,
-    /// Print JSON
+    /// Print JSON; with `--follow` one object per line
     #[arg(long)]
     json: bool,
 }
@@ -78,25 +84,42 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         rule: args.rule.as_deref(),
         session: args.session.as_deref(),
         since: args.since,
+        after: None,
     };
-    let decisions = match Ledger::open_existing(&environment.db_path)? {
-        Some(ledger) => ledger.decisions(which, args.limit)?,
-        None => vec![],
+    let matching = |which, limit| -> Result<Vec<Decision>, Failure> {
+        Ok(match Ledger::open_existing(&environment.db_path)? {
+            Some(ledger) => ledger.decisions(which, limit)?,
+            None => vec![],
+        })
     };
+    if args.follow {
+        let rows = |after, limit| {
+            let found = matching(Which { after, ..which }, limit)?;
+            Ok(found.into_iter().map(|decision| (decision.id, decision)).collect())
+        };
+        return follow(args.limit, rows, |decision| {
+            if args.json {
+                return Ok(serde_json::to_string(&DecisionWire::new(decision))?);
+            }
+            Ok(plain(&cells(decision, args.relative).join(" | ")))
+        });
+    }
+    let decisions = matching(which, args.limit)?;
     if args.json {
         return print_json(&DecisionsWire { decisions: decisions.iter().map(DecisionWire::new).collect() });
     }
-    let now = Utc::now();
-    print(&decisions.iter().map(|decision| in_words(decision, args.relative, now)).collect::<String>());
+    print_table(TITLES, decisions.iter().map(|decision| cells(decision, args.relative)), "no decisions");
     Ok(OK)
 }
 
-fn in_words(decision: &Decision, relative: bool, now: DateTime<Utc>) -> String {
-    let Decision { verdict, rule, actions, budgets, .. } = decision;
-    let filled = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
-    let at = time::shown(decision.at, relative, now);
-    let line = format!("{at} | {verdict} | {} | {} | {}", filled(rule), filled(actions), filled(budgets));
-    plain(&line) + "\n"
+const TITLES: [&str; 5] = ["TIME", "VERDICT", "RULE", "COMMAND", "REASON"];
+
+fn cells(decision: &Decision, relative: bool) -> [String; 5] {
+    let Decision { verdict, rule, actions, budgets, reason, .. } = decision;
+    // Of an allowed command, the budgets before it.
+    let reason = if reason.is_empty() { budgets } else { reason };
+    let at = time::shown(decision.at, relative, Utc::now());
+    [at, verdict.clone(), rule.clone(), actions.clone(), reason.clone()]
 }
 
 #[derive(Serialize)]

@@ -1,25 +1,20 @@
 //! `opsctl events`: lists events.
 
-use std::io::Write as _;
-use std::thread::sleep;
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{print, print_json};
+use super::follow::follow;
+use super::output::print_json;
 use super::project::environment_in_force;
+use super::table::print_table;
 use super::{services, time};
 use crate::ledger::{Event, Ledger, WhichEvents};
 use crate::model::plain_text::plain;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
-
-/// The polling interval of `--follow`.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// List the latest events, newest first, or follow them
 #[derive(Debug, Args)]
@@ -85,7 +80,13 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
         after: None,
     };
     if args.follow {
-        return follow(&environment, which, args);
+        let rows = |after, limit| matching(&environment, WhichEvents { after, ..which }, limit);
+        return follow(args.limit, rows, |event| {
+            if args.json {
+                return Ok(serde_json::to_string(&EventWire::new(event))?);
+            }
+            Ok(line(event, args.relative, Utc::now()))
+        });
     }
     // Without filters, events are sorted by time, otherwise by row id.
     let all =
@@ -100,34 +101,17 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
         return print_json(&EventsWire { events: events.iter().map(EventWire::new).collect() });
     }
     let now = Utc::now();
-    print(&events.iter().map(|event| line(event, args.relative, now) + "\n").collect::<String>());
+    let cells = |event: &Event| {
+        let Event { at, level, service, message } = event;
+        [
+            time::shown(*at, args.relative, now),
+            level.clone(),
+            service.clone().unwrap_or_default(),
+            message.clone(),
+        ]
+    };
+    print_table(["TIME", "LEVEL", "SERVICE", "MESSAGE"], events.iter().map(cells), "no events");
     Ok(OK)
-}
-
-fn follow(environment: &Environment, mut which: WhichEvents<'_>, args: &EventsArgs) -> Result<u8, Failure> {
-    let mut limit = args.limit;
-    loop {
-        let found = matching(environment, which, limit)?;
-        let now = Utc::now();
-        let mut stdout = std::io::stdout().lock();
-        for (id, event) in found.iter().rev() {
-            which.after = Some(*id);
-            let line = if args.json {
-                serde_json::to_string(&EventWire::new(event))?
-            } else {
-                line(event, args.relative, now)
-            };
-            if writeln!(stdout, "{line}").and_then(|()| stdout.flush()).is_err() {
-                // The reader has closed the pipe.
-                return Ok(OK);
-            }
-        }
-        drop(stdout);
-        // From here on, all further events are printed.
-        which.after = which.after.or(Some(0));
-        limit = u32::MAX;
-        sleep(LOOK_AGAIN);
-    }
 }
 
 fn matching(

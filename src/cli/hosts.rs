@@ -1,6 +1,6 @@
 //! `opsctl hosts`: pings hosts.
 
-use std::io::{IsTerminal as _, stderr, stdout};
+use std::io::{IsTerminal as _, stderr};
 use std::time::Duration;
 
 use clap::Args;
@@ -9,8 +9,9 @@ use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain_all, print, print_json};
+use super::output::{complain_all, print_json};
 use super::project::environment_in_force;
+use super::table::print_table;
 use crate::inventory::nearest::nearest;
 use crate::model::inventory::{Host, Inventory};
 use crate::model::policy::Window;
@@ -71,12 +72,6 @@ impl<'a> HostWire<'a> {
         };
         Self { name: &host.name, address: &host.address, state: reachability.as_str(), rtt_ms }
     }
-
-    fn in_words(&self) -> String {
-        let Self { name, address, state, rtt_ms } = self;
-        let rtt = rtt_ms.map(|rtt| format!(" in {rtt} ms")).unwrap_or_default();
-        format!("{name} ({address}): {state}{rtt}\n")
-    }
 }
 
 /// Runs the verb.
@@ -99,11 +94,11 @@ pub fn run(args: &HostsArgs) -> Result<u8, Failure> {
     if args.json {
         return print_json(&HostsWire { hosts });
     }
-    if stdout().is_terminal() {
-        print(&table(&hosts));
-    } else {
-        print(&hosts.iter().map(HostWire::in_words).collect::<String>());
-    }
+    let cells = |host: &HostWire<'_>| {
+        let rtt = host.rtt_ms.map(|rtt| format!("{rtt:.3} ms")).unwrap_or_default();
+        [host.name.to_owned(), host.address.to_owned(), host.state.to_owned(), rtt]
+    };
+    print_table(["HOST", "ADDRESS", "STATE", "RTT"], hosts.iter().map(cells), "hosts.yaml lists no hosts");
     Ok(OK)
 }
 
@@ -131,23 +126,4 @@ fn progress_bar(hosts: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} hosts")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(hosts as u64).with_style(style)
-}
-
-/// Formats the hosts as a table.
-fn table(hosts: &[HostWire<'_>]) -> String {
-    let width = |title: &str, column: &dyn Fn(&HostWire<'_>) -> usize| {
-        hosts.iter().map(column).chain([title.len()]).max().unwrap_or_default()
-    };
-    let names = width("HOST", &|host| host.name.chars().count());
-    let addresses = width("ADDRESS", &|host| host.address.chars().count());
-    let states = width("STATE", &|host| host.state.len());
-    let mut text =
-        format!("{:names$}  {:addresses$}  {:states$}  {:>10}\n", "HOST", "ADDRESS", "STATE", "RTT");
-    for HostWire { name, address, state, rtt_ms } in hosts {
-        let rtt = rtt_ms.map(|rtt| format!("{rtt:.3} ms")).unwrap_or_default();
-        let line = format!("{name:names$}  {address:addresses$}  {state:states$}  {rtt:>10}");
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
 }

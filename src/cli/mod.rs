@@ -10,6 +10,7 @@ mod events;
 mod exit_code;
 mod explain;
 mod failure;
+mod follow;
 mod handoff;
 mod hook;
 mod hosts;
@@ -28,6 +29,7 @@ mod session;
 mod sessions;
 mod stats;
 mod status;
+mod table;
 mod terminal;
 mod tier;
 mod time;
@@ -36,7 +38,8 @@ mod verify;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use anstream::ColorChoice;
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use exit_code::{FAILED, OK};
 use failure::Failure;
@@ -46,7 +49,7 @@ use crate::runtime::environment::Environment;
 
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
 #[derive(Debug, Parser)]
-#[command(name = "opsctl", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(name = "opsctl", version, propagate_version = true)]
 #[command(after_help = "Examples:
   opsctl demo                              # replay an incident in a temporary folder
   opsctl render                            # hosts.yaml -> the client's settings, prompts and policy
@@ -57,8 +60,18 @@ Exit codes:
   1  not done: a usage error, bad input, or something is wrong with what was looked at
   2  a hook denies or blocks; `explain --exit-code`: the call would be denied")]
 struct Cli {
+    /// When to use colours
+    #[arg(long, value_enum, global = true, default_value_t = Colors::Auto, value_name = "WHEN")]
+    color: Colors,
     #[command(subcommand)]
     verb: Verb,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Colors {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -97,10 +110,17 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let code = match hook::fast_path(&arguments) {
         Some(args) => hook::run(&args),
         None => match Cli::try_parse_from(arguments) {
-            Ok(cli) => serve(cli.verb).unwrap_or_else(|failure| {
-                complain(failure);
-                FAILED
-            }),
+            Ok(Cli { color, verb }) => {
+                match color {
+                    Colors::Auto => {}
+                    Colors::Always => ColorChoice::Always.write_global(),
+                    Colors::Never => ColorChoice::Never.write_global(),
+                }
+                serve(verb).unwrap_or_else(|failure| {
+                    complain(failure);
+                    FAILED
+                })
+            }
             Err(error) => {
                 // Help and version are not errors. Errors of the terminal are ignored.
                 let _ = error.print();
@@ -150,7 +170,8 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Init(args) => init::run(&args),
         Verb::Rehearse(args) => rehearse::run(&args),
         Verb::Completions(args) => Ok(manual::completions(&args, Cli::command())),
-        Verb::Man(args) => manual::man(&args, Cli::command()),
+        // `help` has no page of its own.
+        Verb::Man(args) => manual::man(&args, Cli::command().disable_help_subcommand(true)),
     }
 }
 

@@ -9,12 +9,12 @@ use serde::Serialize;
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain, print, print_json};
+use super::table::print_table;
 use super::time::timestamp;
 use crate::ledger::Ledger;
 use crate::ledger::notices::StoredNotice;
 use crate::model::event::Level;
 use crate::model::notice::Body;
-use crate::model::plain_text::plain;
 use crate::model::policy::Window;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify::apprise::{self, DEADLINE, Message, Sent, Target};
@@ -122,16 +122,15 @@ fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
     if Target::of(environment).is_none() {
         complain(Failure::NoTarget);
     }
-    print(&notices.iter().map(in_words).collect::<String>());
+    let titles = ["TIME", "LEVEL", "STATE", "TITLE", "ERROR"];
+    print_table(titles, notices.iter().map(cells), "no notifications");
     Ok(OK)
 }
 
-fn in_words(notice: &StoredNotice) -> String {
+fn cells(notice: &StoredNotice) -> [String; 5] {
     let NoticeWire { created_at, level, title, state, last_error, .. } = NoticeWire::new(notice);
-    let why = last_error.map(|error| format!(" ({error})")).unwrap_or_default();
-    let line =
-        format!("{} | {level} | {state} | {title}{why}", created_at.as_deref().unwrap_or("unknown time"));
-    plain(&line) + "\n"
+    let at = created_at.unwrap_or_else(|| "unknown time".to_owned());
+    [at, level.to_owned(), state.to_owned(), title.to_owned(), last_error.unwrap_or_default().to_owned()]
 }
 
 #[derive(Serialize)]

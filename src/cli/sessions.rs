@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{print, print_json};
+use super::output::print_json;
+use super::table::print_table;
 use super::time;
 use crate::ledger::Ledger;
 use crate::ledger::sessions::{WhichSessions, Who};
@@ -111,7 +112,7 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
     if args.json {
         return print_json(&SessionsWire { sessions: seen.iter().map(SessionWire::new).collect() });
     }
-    print(&table(&seen, args.relative, now));
+    print_table(TITLES, seen.iter().map(|seen| cells(seen, args.relative, now)), "no sessions");
     Ok(OK)
 }
 
@@ -184,39 +185,20 @@ fn all(
     Ok(seen.collect())
 }
 
-/// Formats the sessions as a table, with complete ids.
-fn table(seen: &[Seen], relative: bool, now: DateTime<Utc>) -> String {
-    const TITLES: [&str; 12] = [
-        "STATE",
-        "TIER",
-        "MODE",
-        "ROLE",
-        "MODEL",
-        "STARTED",
-        "LAST SEEN",
-        "END",
-        "AGENTS",
-        "COST",
-        "SESSION",
-        "STATUS",
-    ];
-    let rows = seen.iter().map(|seen| cells(seen, relative, now));
-    let rows: Vec<[String; 12]> = [TITLES.map(str::to_owned)].into_iter().chain(rows).collect();
-    let mut widths = [0; 12];
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    let mut text = String::new();
-    for row in &rows {
-        let cells: Vec<String> =
-            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
-}
+const TITLES: [&str; 12] = [
+    "STATE",
+    "TIER",
+    "MODE",
+    "ROLE",
+    "MODEL",
+    "STARTED",
+    "LAST SEEN",
+    "END",
+    "AGENTS",
+    "COST",
+    "SESSION",
+    "STATUS",
+];
 
 fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 12] {
     let session = &seen.session;

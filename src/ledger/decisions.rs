@@ -84,6 +84,8 @@ pub struct Which<'a> {
     pub session: Option<&'a str>,
     /// Those at or after this time.
     pub since: Option<DateTime<Utc>>,
+    /// Those after this row id.
+    pub after: Option<i64>,
 }
 
 /// Statistics of recorded decisions and hooks.
@@ -102,7 +104,7 @@ const MATCHING: &str =
      FROM hook_decisions
      WHERE (?1 IS NULL OR instr(' ' || services || ' ', ' ' || ?1 || ' '))
          AND (?2 IS NULL OR verdict = ?2) AND (?3 IS NULL OR instr(' ' || rule || ' ', ' ' || ?3 || ' '))
-         AND (?4 IS NULL OR session_id = ?4) AND (?5 IS NULL OR at >= ?5)
+         AND (?4 IS NULL OR session_id = ?4) AND (?5 IS NULL OR at >= ?5) AND (?7 IS NULL OR id > ?7)
      ORDER BY id DESC LIMIT ?6";
 
 impl Change<'_> {
@@ -153,8 +155,8 @@ impl Ledger {
             if !migrate::is_latest(&self.connection)? {
                 return Ok(vec![]);
             }
-            let Which { service, verdict, rule, session, since } = which;
-            let wanted = params![service, verdict, rule, session, since.map(time::write), count];
+            let Which { service, verdict, rule, session, since, after } = which;
+            let wanted = params![service, verdict, rule, session, since.map(time::write), count, after];
             self.connection.prepare(MATCHING)?.query_map(wanted, decision)?.collect()
         };
         look().map_err(|cause| self.error(cause))

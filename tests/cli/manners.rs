@@ -65,6 +65,7 @@ fn every_verb_has_a_manual_page_without_a_flaw() {
         // A line further in goes on with the words of the one before.
         .filter(|line| !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
+        .filter(|verb| *verb != "help")
         .collect();
     assert!(verbs.contains(&"hook"), "{verbs:?}");
     for verb in verbs {
@@ -94,6 +95,19 @@ fn the_help_says_what_the_exit_codes_mean() {
     for code in ["0  done", "1  not done", "2  a hook denies"] {
         assert!(help.contains(code), "{help}");
     }
+}
+
+#[test]
+fn help_is_a_verb_too_and_colours_can_be_forced_and_forbidden() {
+    let sandbox = Sandbox::new();
+    assert_eq!(
+        sandbox.opsctl(&["help", "explain"], b"").stdout,
+        sandbox.opsctl(&["explain", "--help"], b"").stdout
+    );
+    sandbox.before("t1", "docker restart $(docker ps -q)");
+    let coloured =
+        |when: &str| sandbox.opsctl(&["audit", "--color", when], b"").stdout.contains("\u{1b}[31mdeny");
+    assert_eq!([coloured("always"), coloured("never"), coloured("auto")], [true, false, false]);
 }
 
 #[test]

@@ -37,12 +37,3 @@ fn warns_if_the_policy_in_force_is_out_of_date_with_the_inventory() {
     let run = explain(&sandbox);
     assert!(run.stdout.contains("on new") && run.stderr.is_empty(), "{run:?}");
 }
-
-#[test]
-fn a_project_that_moved_to_the_state_folder_is_found_there() {
-    let sandbox = outgrown();
-    let moved = sandbox.path("project");
-    render(&sandbox, moved.to_str().unwrap());
-    let run = explain(&sandbox);
-    assert!(run.stdout.contains("on new") && run.stderr.is_empty(), "{run:?}");
-}

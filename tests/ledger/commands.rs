@@ -200,7 +200,7 @@ fn events_are_found_by_service_level_session_and_time() {
         assert_eq!(messages, expected, "{arguments:?}");
     }
     let run = sandbox.opsctl(&["events", "--session", "old", "--relative"], b"");
-    assert!(run.stdout.starts_with("3h00m ago | info | - | old"), "{run:?}");
+    assert!(run.stdout.lines().nth(1).unwrap().starts_with("3h00m ago  info   -        old"), "{run:?}");
 }
 
 #[test]
@@ -224,13 +224,34 @@ fn events_are_followed_as_they_are_written() {
 }
 
 #[test]
+fn follows_decisions_as_they_are_made() {
+    let sandbox = Sandbox::new();
+    passes(&sandbox.before("t1", "docker restart first"));
+    let mut follow = sandbox.command(&["audit", "--follow"]);
+    let mut follow = follow.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(follow.stdout.take().unwrap()));
+    let mut next = || lines.next().unwrap().unwrap();
+    let line = next();
+    assert!(line.ends_with(" | allow | - | docker restart first | first: 0/2 restarts (4h)"), "{line}");
+    sandbox.before("t2", "docker restart $(docker ps -q)");
+    let line = next();
+    assert!(
+        line.contains(" | deny | forbidden | docker restart $(docker ps) | Forbidden at every tier"),
+        "{line}"
+    );
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+}
+
+#[test]
 fn a_reader_that_goes_away_ends_what_is_followed() {
     let sandbox = Sandbox::new();
     sandbox.after("t1", "docker restart first");
-    for verb in [&["events", "--follow"][..], &["status", "--watch"]] {
+    for verb in [&["events", "--follow"][..], &["audit", "--follow"], &["status", "--watch"]] {
         let mut follow = sandbox.command(verb);
         let mut follow = follow.stdout(std::process::Stdio::piped()).spawn().unwrap();
         drop(follow.stdout.take());
+        sandbox.before("t2", "docker restart $(docker ps -q)");
         sandbox.after("t2", "docker restart second");
         assert_eq!(follow.wait().unwrap().code(), Some(0), "{verb:?}");
     }

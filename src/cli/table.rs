@@ -1,0 +1,118 @@
+//! Tables: columns that fit the terminal, with a colour for states that matter.
+
+use std::io::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::presets::NOTHING;
+use comfy_table::{ColumnConstraint, ContentArrangement};
+
+use super::terminal;
+use crate::model::plain_text::plain;
+
+/// Columns of at most this width are not wrapped.
+const SHORT: u16 = 20;
+
+const TITLE: Style = Style::new().bold();
+
+/// Words with a colour where they are the whole text of a cell.
+const STATES: [(&str, Style); 11] = [
+    ("allow", AnsiColor::Green.on_default()),
+    ("reachable", AnsiColor::Green.on_default()),
+    ("delivered", AnsiColor::Green.on_default()),
+    ("warning", AnsiColor::Yellow.on_default()),
+    ("unknown", AnsiColor::Yellow.on_default()),
+    ("deny", AnsiColor::Red.on_default()),
+    ("fail-open", AnsiColor::Red.on_default().bold()),
+    ("fail-closed", AnsiColor::Red.on_default().bold()),
+    ("critical", AnsiColor::Red.on_default().bold()),
+    ("unreachable", AnsiColor::Red.on_default()),
+    ("failed", AnsiColor::Red.on_default()),
+];
+
+/// Prints a table on stdout, or a sentence if it has no rows. On a terminal it fits the width; elsewhere each row is one
+/// line.
+pub fn print_table<const N: usize>(
+    titles: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    empty: &str,
+) {
+    let rows: Vec<[String; N]> = rows.into_iter().collect();
+    let text =
+        if rows.is_empty() { format!("{empty}\n") } else { formatted(titles, &rows, terminal::width()) };
+    // Errors, such as a closed pipe, are ignored.
+    let mut stdout = anstream::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+fn formatted<const N: usize>(titles: [&str; N], rows: &[[String; N]], width: Option<usize>) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(NOTHING).set_header(titles);
+    match width.and_then(|width| u16::try_from(width).ok()) {
+        Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
+        None => table.set_content_arrangement(ContentArrangement::Disabled),
+    };
+    for row in rows {
+        table.add_row(row.iter().map(|cell| plain(if cell.is_empty() { "-" } else { cell })));
+    }
+    let widths = table.column_max_content_widths();
+    for (column, width) in table.column_iter_mut().zip(widths) {
+        column.set_padding((0, 2));
+        // Times, states and names stay on one line.
+        if width <= SHORT {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    let text = table.trim_fmt();
+    let mut lines = text.lines();
+    let mut shown = format!("{TITLE}{}{TITLE:#}\n", lines.next().unwrap_or_default());
+    for line in lines {
+        shown += &coloured(line);
+        shown.push('\n');
+    }
+    shown
+}
+
+/// The line with the first state in a cell of its own coloured.
+fn coloured(line: &str) -> String {
+    let found = STATES.iter().find_map(|(word, style)| {
+        let at = line.find(&format!("  {word}  "))? + 2;
+        Some((at, word.len(), style))
+    });
+    let Some((at, length, style)) = found else { return line.to_owned() };
+    let (before, rest) = line.split_at(at);
+    let (word, after) = rest.split_at(length);
+    format!("{before}{style}{word}{style:#}{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(width: Option<usize>) -> String {
+        let rows = [["09:00", "deny", "one two three four"], ["10:00", "allow", ""]];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        anstream::adapter::strip_str(&formatted(["TIME", "VERDICT", "REASON"], &rows, width)).to_string()
+    }
+
+    #[test]
+    fn each_row_is_one_line_outside_of_a_terminal() {
+        assert_eq!(
+            shown(None),
+            "TIME   VERDICT  REASON\n09:00  deny     one two three four\n10:00  allow    -\n"
+        );
+    }
+
+    #[test]
+    fn wraps_cells_to_the_width_of_the_terminal() {
+        let text = shown(Some(28));
+        assert!(text.lines().all(|line| line.chars().count() <= 28), "{text}");
+        assert!(text.lines().count() > 3 && text.contains("three"), "{text}");
+    }
+
+    #[test]
+    fn control_characters_of_a_cell_reach_no_terminal() {
+        let rows = [["a\u{1b}[31m\nb".to_owned()]];
+        let text = anstream::adapter::strip_str(&formatted(["TEXT"], &rows, None)).to_string();
+        assert_eq!(text, "TEXT\na [31m b\n");
+    }
+}
