@@ -9,6 +9,7 @@ pub mod file_entry;
 pub mod files;
 pub mod glob;
 pub mod hosts;
+pub mod identity;
 pub mod modes;
 pub mod never;
 pub mod notices;

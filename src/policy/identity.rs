@@ -1,0 +1,271 @@
+//! The services that actions concern: names are looked up in the inventory, and container IDs asked of their engine.
+
+use crate::inventory::nearest::nearest;
+use crate::model::action::Action;
+use crate::model::container::Container;
+use crate::model::identity::Identity;
+use crate::model::inventory::Inventory;
+use crate::model::names;
+use crate::model::policy::Resolve;
+use crate::model::reference::EngineCall;
+use crate::model::verdict::ResolvedAction;
+
+/// What is asked of a container engine: which container an ID names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question<'a> {
+    /// The ID, or the beginning of one: hexadecimal digits.
+    pub id: &'a str,
+    /// How the engine is started.
+    pub engine: &'a EngineCall,
+    /// The name of the host and its ssh destination; `None` for this machine.
+    pub host: Option<(&'a str, &'a str)>,
+}
+
+/// The answer of a container engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// This container has the ID.
+    Container(Container),
+    /// No container has the ID.
+    NoContainer,
+    /// The engine could not be asked, or did not answer; the reason as the end of a sentence.
+    Unanswered(String),
+}
+
+/// What this machine knows of containers and of itself.
+pub trait Surroundings {
+    /// Asks a container engine.
+    fn ask(&self, question: &Question<'_>) -> Answer;
+
+    /// The name of this machine, if it is known.
+    fn name(&self) -> Option<String>;
+}
+
+/// Surroundings without an engine and without a name.
+#[derive(Debug, Clone, Copy)]
+pub struct NoSurroundings;
+
+impl Surroundings for NoSurroundings {
+    fn ask(&self, _: &Question<'_>) -> Answer {
+        Answer::Unanswered("no engine can be asked".to_owned())
+    }
+
+    fn name(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Looks up the targets and hosts of the actions: one action for each service that is concerned.
+pub fn resolve(
+    actions: Vec<Action>,
+    inventory: &Inventory,
+    allowed: Resolve,
+    surroundings: &dyn Surroundings,
+) -> Vec<ResolvedAction> {
+    let lookup = Lookup { inventory, allowed, surroundings };
+    actions.into_iter().flat_map(|action| lookup.resolve(action)).collect()
+}
+
+struct Lookup<'a> {
+    inventory: &'a Inventory,
+    allowed: Resolve,
+    surroundings: &'a dyn Surroundings,
+}
+
+impl Lookup<'_> {
+    fn resolve(&self, action: Action) -> Vec<ResolvedAction> {
+        let host = action.host.as_deref().map(|host| self.inventory.host_of(host).to_owned());
+        let here = self.surroundings_matter(&action).then(|| self.surroundings.name()).flatten();
+        let identify = |target, form| self.inventory.identify(target, form, host.as_deref(), here.as_deref());
+        let (identity, note) = match identify(&action.target, action.reference.form) {
+            Identity::Id(id) => self.ask(&action, &id),
+            identity => (identity, None),
+        };
+        let resolved = |service, listed, note| ResolvedAction {
+            action: action.clone(),
+            service,
+            host: host.clone(),
+            listed,
+            note,
+        };
+        match identity {
+            Identity::Listed(services) => {
+                services.into_iter().map(|name| resolved(Some(name), true, None)).collect()
+            }
+            Identity::Unlisted(name) => {
+                let note = self.nearest_to(&name);
+                vec![resolved(Some(name), false, note)]
+            }
+            Identity::Id(_) | Identity::Unknown => vec![resolved(None, false, note)],
+        }
+    }
+
+    /// Whether the name of this machine decides about an action.
+    fn surroundings_matter(&self, action: &Action) -> bool {
+        use crate::model::action::Target;
+        action.host.is_none() && matches!(action.target, Target::Unit(_)) && !self.inventory.hosts.is_empty()
+    }
+
+    /// The identity of the container with this ID, and why it is not known.
+    fn ask(&self, action: &Action, id: &str) -> (Identity, Option<String>) {
+        match self.question(action, id).map(|question| self.surroundings.ask(&question)) {
+            Ok(Answer::Container(container)) => (self.identity_of(&container, action), None),
+            Ok(Answer::NoContainer) => without_answer(id, "the engine knows no such container"),
+            Ok(Answer::Unanswered(reason)) => without_answer(id, &reason),
+            Err(reason) => without_answer(id, &reason),
+        }
+    }
+
+    /// What may be asked about an action; otherwise, why not.
+    fn question<'q>(&'q self, action: &'q Action, id: &'q str) -> Result<Question<'q>, String> {
+        let engine = action.reference.engine.as_ref();
+        let engine = engine.ok_or("the command uses an engine that opsctl cannot ask")?;
+        let Some(written) = &action.host else {
+            let allowed = self.allowed.local.then_some(Question { id, engine, host: None });
+            return allowed.ok_or_else(|| "`policy.resolve` does not contain `local`".to_owned());
+        };
+        if !self.allowed.ssh {
+            return Err(format!("`policy.resolve` does not contain `ssh`, so {written} is not asked"));
+        }
+        let host = self.inventory.find_host(written);
+        let host = host.filter(|_| !action.via.iter().any(|via| via == "ansible"));
+        let host = host.and_then(|host| Some((host.name.as_str(), host.ssh.as_deref()?)));
+        let host = host.ok_or_else(|| format!("hosts.yaml states no ssh destination for {written}"))?;
+        Ok(Question { id, engine, host: Some(host) })
+    }
+
+    /// The service of a container: one that lists a name of it, else that of its name.
+    fn identity_of(&self, container: &Container, action: &Action) -> Identity {
+        let host = action.host.as_deref().map(|host| self.inventory.host_of(host));
+        let identities = container
+            .targets()
+            .into_iter()
+            .map(|(target, form)| self.inventory.identify(&target, form, host, None));
+        let listed = identities.into_iter().find(|identity| matches!(identity, Identity::Listed(_)));
+        listed.unwrap_or_else(|| Identity::Unlisted(container.name.clone()))
+    }
+
+    /// A sentence that names the listed service with the most similar name; `None` if there is none.
+    fn nearest_to(&self, name: &str) -> Option<String> {
+        let services = &self.inventory.services;
+        let names = services.iter().flat_map(|service| {
+            let parts = [&service.containers, &service.units, &service.workloads];
+            std::iter::once(&service.name).chain(parts.into_iter().flatten())
+        });
+        let near = nearest(name, names.map(String::as_str))?;
+        Some(format!("`{name}` is not listed in hosts.yaml; did you mean `{near}`?"))
+    }
+}
+
+/// What a word is that may be an ID, where the engine has not named its container.
+fn without_answer(word: &str, reason: &str) -> (Identity, Option<String>) {
+    if !names::is_likely_id(word) && !names::is_swarm_id(word) {
+        return (Identity::Unlisted(word.to_owned()), None);
+    }
+    let note = format!("`{word}` is read as a container ID, and {reason}.");
+    (Identity::Id(word.to_owned()), Some(note))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::actions::read_command;
+    use crate::model::inventory::{Host, Service};
+
+    const ID: &str = "3f2a91c0be773f2a91c0be773f2a91c0be773f2a91c0be773f2a91c0be773f2a";
+
+    /// An engine with one container, jellyfin, which notes what it is asked.
+    struct OneContainer {
+        name: &'static str,
+        asked: RefCell<Vec<String>>,
+    }
+
+    impl Surroundings for OneContainer {
+        fn ask(&self, question: &Question<'_>) -> Answer {
+            let sudo = if question.engine.sudo { "sudo " } else { "" };
+            let host = question.host.map_or("", |(name, _)| name);
+            self.asked.borrow_mut().push(format!("{sudo}{}@{host} {}", question.engine.program, question.id));
+            if !ID.starts_with(question.id) {
+                return Answer::NoContainer;
+            }
+            Container::read(&format!("{ID}|/{}||||", self.name))
+                .map_or(Answer::NoContainer, Answer::Container)
+        }
+
+        fn name(&self) -> Option<String> {
+            None
+        }
+    }
+
+    fn inventory() -> Inventory {
+        let ssh = Some("root@ie01".into());
+        Inventory {
+            domain: None,
+            hosts: vec![Host { name: "ie01".into(), address: "192.0.2.1".into(), ssh }],
+            services: vec![Service {
+                name: "jellyfin".into(),
+                containers: vec!["jf".into()],
+                ..Service::default()
+            }],
+        }
+    }
+
+    /// The services of a command, and what the engine is asked.
+    fn resolved(command: &str, name: &'static str, ssh: bool) -> (String, String) {
+        let engine = OneContainer { name, asked: RefCell::default() };
+        let actions = read_command(command, None).actions;
+        let actions = resolve(actions, &inventory(), Resolve { local: true, ssh }, &engine);
+        let services: Vec<String> =
+            actions.into_iter().map(|action| action.service.or(action.note).unwrap_or_default()).collect();
+        (services.join(" "), engine.asked.into_inner().join(", "))
+    }
+
+    #[test]
+    fn an_engine_names_the_container_of_an_id() {
+        for (command, asked) in [
+            ("docker restart 3f2a91c0be77", "docker@ 3f2a91c0be77"),
+            ("podman stop 3f", "podman@ 3f"),
+            ("docker -H unix:///var/run/docker.sock kill 3f2a", "docker@ 3f2a"),
+            ("ssh root@ie01 docker restart 3f2a91c0be77", "docker@ie01 3f2a91c0be77"),
+            ("ssh root@ie01 sudo docker restart 3f2a", "sudo docker@ie01 3f2a"),
+            ("docker -H ssh://root@192.0.2.1 restart 3f2a", "docker@ie01 3f2a"),
+        ] {
+            for name in ["jf", "jellyfin", "media-jf-1"] {
+                assert_eq!(resolved(command, name, true), ("jellyfin".into(), asked.into()), "{command}");
+            }
+            assert_eq!(resolved(command, "sonarr", true).0, "sonarr", "{command}");
+        }
+        for command in ["docker restart jellyfin", "docker restart sonarr", "systemctl restart 3f2a"] {
+            assert_eq!(resolved(command, "jf", true).1, "", "{command}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_no_engine_can_name_is_unresolved_with_the_reason() {
+        for (command, reason) in [
+            ("docker restart 4f2a91c0be77", "the engine knows no such container"),
+            ("docker -c lab restart 3f2a", "the command uses an engine that opsctl cannot ask"),
+            ("DOCKER_HOST=unix:///tmp/x.sock docker restart 3f2a", "an engine that opsctl cannot ask"),
+            ("docker exec dind docker restart 3f2a", "an engine that opsctl cannot ask"),
+            ("ssh ie01 docker restart 3f2a", "`policy.resolve` does not contain `ssh`, so ie01 is not asked"),
+        ] {
+            let (note, _) = resolved(command, "jf", false);
+            assert!(note.contains("is read as a container ID, and ") && note.contains(reason), "{note}");
+        }
+        let (note, _) = resolved("ssh nas docker restart 3f2a", "jf", true);
+        assert!(note.ends_with("hosts.yaml states no ssh destination for nas."), "{note}");
+        assert_eq!(resolved("docker -c lab restart cafe", "jf", true).0, "cafe");
+    }
+
+    #[test]
+    fn an_unlisted_name_is_noted_with_the_nearest_listed_one() {
+        let actions = read_command("docker restart jellyfn", None).actions;
+        let actions = resolve(actions, &inventory(), Resolve::default(), &NoSurroundings);
+        let [action] = actions.as_slice() else { panic!("{actions:?}") };
+        assert_eq!((action.service.as_deref(), action.listed), (Some("jellyfn"), false));
+        let note = action.note.as_deref();
+        assert_eq!(note, Some("`jellyfn` is not listed in hosts.yaml; did you mean `jellyfin`?"));
+    }
+}
