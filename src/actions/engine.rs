@@ -1,7 +1,6 @@
 //! The container engine of a command: the one that can be asked which container an ID names.
 
 use super::line::{Arguments, Line};
-use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::model::reference::{EngineCall, Form, Reference};
 
@@ -11,13 +10,29 @@ const PROGRAMS: [&str; 3] = ["docker", "podman", "nerdctl"];
 /// Options before the verb that choose no other engine than the host does.
 const HARMLESS: [&str; 6] = ["-H", "--host", "-l", "--log-level", "-D", "--debug"];
 
-/// Variables that choose another engine.
-const OTHER_ENGINE: [&str; 4] =
-    ["DOCKER_CONTEXT", "DOCKER_CONFIG", "CONTAINER_CONNECTION", "CONTAINERD_NAMESPACE"];
+/// Variables that choose another engine, or another user's configuration of it.
+const OTHER_ENGINE: [&str; 10] = [
+    "DOCKER_CONTEXT",
+    "DOCKER_CONFIG",
+    "CONTAINER_CONNECTION",
+    "CONTAINERS_CONF",
+    "CONTAINERS_STORAGE_CONF",
+    "CONTAINERD_NAMESPACE",
+    "NERDCTL_TOML",
+    "XDG_CONFIG_HOME",
+    "XDG_RUNTIME_DIR",
+    "HOME",
+];
 
-/// Addresses of the engine of this machine, which is also the default.
-const LOCAL: [&str; 3] =
-    ["unix:///var/run/docker.sock", "unix:///run/docker.sock", "unix:///run/podman/podman.sock"];
+/// Programs that run a command as the user, on the machine and with the engine of their own. Behind any other program, the
+/// engine may be that of a container, of a virtual machine or of another user.
+const PLAIN: [&str; 18] = [
+    "sh", "bash", "dash", "ash", "zsh", "env", "timeout", "nice", "ionice", "nohup", "time", "xargs",
+    "stdbuf", "setsid", "command", "exec", "eval", "watch",
+];
+
+/// The sockets of docker on any machine.
+const SOCKETS: [&str; 2] = ["/var/run/docker.sock", "/run/docker.sock"];
 
 /// How the targets of a call are named, and which engine knows them. `global` are the options before the verb, `host` is
 /// the host that the call itself names.
@@ -33,29 +48,31 @@ pub(super) fn reference(
     if usage.verb.first().is_some_and(|index| line.text(*index) == "service") {
         return Reference { form: Form::SwarmService, engine: None };
     }
-    Reference { form: Form::Name, engine: engine(line, usage, global, host) }
+    let has = |name: &&str| line.command.variable(name).is_some();
+    let names_address =
+        global.value(&["-H", "--host"]).is_some() || usage.program.host_variables.iter().any(has);
+    // An address without a host is a socket, perhaps of another engine.
+    let is_other =
+        names_address && host.is_none() || global.options.iter().any(|(name, _)| !name.is_any(&HARMLESS));
+    let program = PROGRAMS.into_iter().find(|name| *name == line.program());
+    let engine = program.filter(|_| !is_other).and_then(|program| askable(line, program, host.is_some()));
+    Reference { form: Form::Name, engine }
 }
 
-fn engine(line: &Line<'_>, usage: &Usage, global: &Arguments<'_>, host: Option<&str>) -> Option<EngineCall> {
-    let program = PROGRAMS.into_iter().find(|name| *name == line.program())?;
+/// How the target of a request to an engine's socket is named.
+pub(super) fn reference_on_socket(line: &Line<'_>, socket: &str) -> Reference {
+    let engine = SOCKETS.contains(&socket).then(|| askable(line, "docker", false)).flatten();
+    Reference { form: Form::Name, engine }
+}
+
+/// The engine behind the programs that run a command; `None` if these may choose another one.
+fn askable(line: &Line<'_>, program: &'static str, names_host: bool) -> Option<EngineCall> {
     let command = line.command;
-    let other = global.options.iter().any(|(name, _)| !name.is_any(&HARMLESS))
-        || OTHER_ENGINE.iter().any(|name| command.variable(name).is_some());
-    let address = global.value(&["-H", "--host"]);
-    let variables = usage.program.host_variables;
-    let address = address.or_else(|| variables.iter().find_map(|name| command.variable(name)));
-    // An address without a host is a socket of this machine.
-    let elsewhere = host.is_none() && address.is_some_and(|address| !LOCAL.contains(&address.text.as_str()));
-    let own_host = command.via.iter().rposition(|via| via == "ssh").map_or(0, |at| at + 1);
-    let on_host = command.via.get(own_host..).unwrap_or_default();
-    let is_inside = on_host.iter().any(|via| runs_inside(line.catalogue, via));
-    let sudo = on_host.iter().any(|via| via == "sudo");
-    (!other && !elsewhere && !is_inside).then_some(EngineCall { program, sudo })
-}
-
-/// Whether a program can run commands in a container, a virtual machine or another root.
-fn runs_inside(catalogue: Catalogue, name: &str) -> bool {
-    let Some(program) = catalogue.find(name) else { return true };
-    let forms = program.verbs.iter().map(|verb| &verb.form).chain([&program.form]);
-    forms.into_iter().any(|form| form.runs.is_some_and(|runs| runs.inside))
+    let ssh = command.via.iter().rposition(|via| via == "ssh");
+    let behind = command.via.get(ssh.map_or(0, |at| at + 1)..).unwrap_or_default();
+    let is_remote = ssh.is_some() || names_host;
+    let sudo = behind.iter().any(|via| via == "sudo");
+    let is_plain = behind.iter().all(|via| PLAIN.contains(&via.as_str()) || via == "sudo" && is_remote);
+    let is_other = OTHER_ENGINE.iter().any(|name| command.variable(name).is_some());
+    (is_plain && !is_other).then_some(EngineCall { program, sudo })
 }

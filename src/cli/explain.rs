@@ -153,8 +153,6 @@ struct ActionWire<'a> {
     /// The target as read.
     name: Option<&'a str>,
     service: Option<&'a str>,
-    /// Whether `hosts.yaml` lists the service.
-    listed: bool,
     host: Option<&'a str>,
     via: &'a [String],
     repeats: bool,
@@ -172,12 +170,11 @@ impl<'a> ExplanationWire<'a> {
         let actions = explanation
             .actions()
             .iter()
-            .map(|ResolvedAction { action, service, host, listed, note }| ActionWire {
+            .map(|ResolvedAction { action, service, host, note, .. }| ActionWire {
                 kind: action.kind.as_str(),
                 verb: action.verb.as_str(),
                 name: action.target.name(),
                 service: service.as_deref(),
-                listed: *listed,
                 host: host.as_deref(),
                 via: &action.via,
                 repeats: action.repeats,

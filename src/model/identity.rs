@@ -158,13 +158,11 @@ impl Inventory {
 
     /// The services that stop with the unit of an engine; `None` for any other unit, and where no service does.
     fn below_unit(&self, unit: &str, host: Option<&str>, here: Option<&str>) -> Option<Identity> {
-        let plain =
-            [".socket", ".service"].iter().find_map(|suffix| unit.strip_suffix(suffix)).unwrap_or(unit);
-        let (_, below) = ENGINE_UNITS.iter().find(|(name, _)| *name == plain)?;
+        let (plain, below) = engine_unit(unit)?;
         let is_local = host.is_none();
         let host = host.or_else(|| self.this_host(here));
         // Where no service states this engine, its containers may be those of any service.
-        [*below, below.of_any_engine()].into_iter().find_map(|below| {
+        [below, below.of_any_engine()].into_iter().find_map(|below| {
             let is_below = |service: &&Service| {
                 let own = service.name == plain || service.units.iter().any(|name| name == plain);
                 own || service.runs_below(below)
@@ -188,6 +186,17 @@ impl Inventory {
         };
         self.hosts.iter().find(is_here).map(|host| host.name.as_str())
     }
+}
+
+/// Whether other services run in a unit.
+pub fn is_engine_unit(unit: &str) -> bool {
+    engine_unit(unit).is_some()
+}
+
+/// The name of the unit of an engine without its type, and what runs in it.
+fn engine_unit(unit: &str) -> Option<(&str, Below)> {
+    let plain = [".socket", ".service"].iter().find_map(|suffix| unit.strip_suffix(suffix)).unwrap_or(unit);
+    ENGINE_UNITS.iter().find(|(name, _)| *name == plain).map(|(_, below)| (plain, *below))
 }
 
 /// These services; `None` if there are none.

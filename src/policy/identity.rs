@@ -1,9 +1,9 @@
 //! The services that actions concern: names are looked up in the inventory, and container IDs asked of their engine.
 
 use crate::inventory::nearest::nearest;
-use crate::model::action::Action;
+use crate::model::action::{Action, Target};
 use crate::model::container::Container;
-use crate::model::identity::Identity;
+use crate::model::identity::{Identity, is_engine_unit};
 use crate::model::inventory::Inventory;
 use crate::model::names;
 use crate::model::policy::Resolve;
@@ -63,7 +63,7 @@ pub fn resolve(
     surroundings: &dyn Surroundings,
 ) -> Vec<ResolvedAction> {
     let lookup = Lookup { inventory, allowed, surroundings };
-    actions.into_iter().flat_map(|action| lookup.resolve(action)).collect()
+    actions.into_iter().flat_map(|action| lookup.resolve(&action)).collect()
 }
 
 struct Lookup<'a> {
@@ -73,13 +73,15 @@ struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    fn resolve(&self, action: Action) -> Vec<ResolvedAction> {
+    fn resolve(&self, action: &Action) -> Vec<ResolvedAction> {
         let host = action.host.as_deref().map(|host| self.inventory.host_of(host).to_owned());
-        let here = self.surroundings_matter(&action).then(|| self.surroundings.name()).flatten();
-        let identify = |target, form| self.inventory.identify(target, form, host.as_deref(), here.as_deref());
-        let (identity, note) = match identify(&action.target, action.reference.form) {
-            Identity::Id(id) => self.ask(&action, &id),
-            identity => (identity, None),
+        let is_engine_here =
+            host.is_none() && matches!(&action.target, Target::Unit(unit) if is_engine_unit(unit));
+        let here = is_engine_here.then(|| self.surroundings.name()).flatten();
+        let (target, form) = (&action.target, action.reference.form);
+        let (found, note) = match self.inventory.identify(target, form, host.as_deref(), here.as_deref()) {
+            Identity::Id(id) => self.ask(action, &id),
+            found => (found, None),
         };
         let resolved = |service, listed, note| ResolvedAction {
             action: action.clone(),
@@ -88,31 +90,34 @@ impl Lookup<'_> {
             listed,
             note,
         };
-        match identity {
+        match found {
             Identity::Listed(services) => {
-                services.into_iter().map(|name| resolved(Some(name), true, None)).collect()
+                services.into_iter().map(|name| resolved(Some(name), true, note.clone())).collect()
             }
             Identity::Unlisted(name) => {
-                let note = self.nearest_to(&name);
+                let note = note.or_else(|| self.nearest_to(&name));
                 vec![resolved(Some(name), false, note)]
             }
             Identity::Id(_) | Identity::Unknown => vec![resolved(None, false, note)],
         }
     }
 
-    /// Whether the name of this machine decides about an action.
-    fn surroundings_matter(&self, action: &Action) -> bool {
-        use crate::model::action::Target;
-        action.host.is_none() && matches!(action.target, Target::Unit(_)) && !self.inventory.hosts.is_empty()
-    }
-
-    /// The identity of the container with this ID, and why it is not known.
+    /// The identity of the container with this ID, and a note about it.
     fn ask(&self, action: &Action, id: &str) -> (Identity, Option<String>) {
-        match self.question(action, id).map(|question| self.surroundings.ask(&question)) {
-            Ok(Answer::Container(container)) => (self.identity_of(&container, action), None),
-            Ok(Answer::NoContainer) => without_answer(id, "the engine knows no such container"),
-            Ok(Answer::Unanswered(reason)) => without_answer(id, &reason),
-            Err(reason) => without_answer(id, &reason),
+        let answer = match self.question(action, id) {
+            Ok(question) => self.surroundings.ask(&question),
+            Err(reason) => Answer::Unanswered(reason),
+        };
+        match answer {
+            Answer::Container(container) if container.name == id => {
+                (self.identity_of(&container, action), None)
+            }
+            Answer::Container(container) => {
+                let note = format!("`{id}` is the container `{}`.", container.name);
+                (self.identity_of(&container, action), Some(note))
+            }
+            Answer::NoContainer => without_answer(id, "the engine knows no such container"),
+            Answer::Unanswered(reason) => without_answer(id, &reason),
         }
     }
 
@@ -227,7 +232,8 @@ mod tests {
         for (command, asked) in [
             ("docker restart 3f2a91c0be77", "docker@ 3f2a91c0be77"),
             ("podman stop 3f", "podman@ 3f"),
-            ("docker -H unix:///var/run/docker.sock kill 3f2a", "docker@ 3f2a"),
+            ("timeout 9 bash -c 'nerdctl kill 3f2a'", "nerdctl@ 3f2a"),
+            ("curl --unix-socket /run/docker.sock -XPOST http://d/containers/3f2a/stop", "docker@ 3f2a"),
             ("ssh root@ie01 docker restart 3f2a91c0be77", "docker@ie01 3f2a91c0be77"),
             ("ssh root@ie01 sudo docker restart 3f2a", "sudo docker@ie01 3f2a"),
             ("docker -H ssh://root@192.0.2.1 restart 3f2a", "docker@ie01 3f2a"),
@@ -248,6 +254,9 @@ mod tests {
             ("docker restart 4f2a91c0be77", "the engine knows no such container"),
             ("docker -c lab restart 3f2a", "the command uses an engine that opsctl cannot ask"),
             ("DOCKER_HOST=unix:///tmp/x.sock docker restart 3f2a", "an engine that opsctl cannot ask"),
+            ("docker -H unix:///var/run/docker.sock restart 3f2a", "an engine that opsctl cannot ask"),
+            ("HOME=/tmp docker restart 3f2a", "an engine that opsctl cannot ask"),
+            ("sudo docker restart 3f2a", "an engine that opsctl cannot ask"),
             ("docker exec dind docker restart 3f2a", "an engine that opsctl cannot ask"),
             ("ssh ie01 docker restart 3f2a", "`policy.resolve` does not contain `ssh`, so ie01 is not asked"),
         ] {
