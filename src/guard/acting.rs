@@ -57,17 +57,18 @@ impl<'a> ActingCall<'a> {
             reading = read(call, tool, &installation::header_in_force(environment).rules);
         }
         warnings.extend(reading.complaints.into_iter().map(Warning::Command));
-        Self::of(call, tool, reading.actions, (vec![], &[]), environment, now, warnings)
+        let engines = || Engines::as_remembered(environment, now);
+        Self::of(call, tool, reading.actions, (vec![], &[]), environment, engines, warnings)
     }
 
     /// `None` if there is no action, no objection and no effect beyond reading; the inventory is not read then.
-    pub(super) fn of(
+    pub(super) fn of<'e>(
         call: &'a HookCall,
         tool: &'a ToolCall,
         actions: Vec<Action>,
         (objections, effects): (Vec<Reason>, &[PartEffect]),
         environment: &Environment,
-        now: DateTime<Utc>,
+        engines: impl FnOnce() -> Engines<'e>,
         warnings: &mut Vec<Warning>,
     ) -> Option<Self> {
         let mut changing: Vec<String> = effects
@@ -80,7 +81,7 @@ impl<'a> ActingCall<'a> {
             return None;
         }
         let compiled = installation::in_force(environment, warnings);
-        let engines = Engines::new(environment, now);
+        let engines = engines();
         let Installation { inventory, policy, .. } = &compiled.installation;
         let actions = identity::resolve(actions, inventory, policy.resolve, &engines);
         Some(Self {
@@ -95,8 +96,8 @@ impl<'a> ActingCall<'a> {
             objections,
             effect: (!effects.is_empty()).then(|| strongest(effects)),
             changing,
+            now: engines.now(),
             known: engines.into_known(),
-            now,
         })
     }
 

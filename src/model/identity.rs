@@ -134,12 +134,16 @@ impl Inventory {
         listed(listing().find(here).or_else(|| listing().next()))
     }
 
-    /// The service with this name, else one with a part of this name, if possible on this host.
+    /// The service with this name, else one with a part of this name, if possible on this host, else those of the compose
+    /// project of this name.
     fn by_any_name(&self, name: &str, host: Option<&str>) -> Option<Identity> {
+        let project = Target::ComposeProject(name.to_owned());
         let own = || self.services.iter().find(|service| service.name == name);
-        let parts = || self.services.iter().filter(|service| service.has_part(name));
+        let parts =
+            || self.services.iter().filter(|service| service.has_part(name) && !service.lists(&project));
         let here = |service: &&Service| host.is_some() && service.host.as_deref() == host;
-        listed(own().or_else(|| parts().find(here)).or_else(|| parts().next()))
+        let one = own().or_else(|| parts().find(here)).or_else(|| parts().next());
+        listed(one).or_else(|| self.by_kind(&project, host))
     }
 
     /// The service whose name the name of a target contains, else that name.
@@ -311,6 +315,7 @@ mod tests {
         for (target, service) in [
             (Target::Unit("jf".into()), "jellyfin"),
             (Target::Unit("container-jf".into()), "jellyfin"),
+            (Target::Unit("docker-compose@net".into()), "adguard unbound"),
             (Target::Workload("jf".into()), "jellyfin"),
             (Target::Container("nginx".into()), "nginx"),
             (Target::Release("plex".into()), "plex"),

@@ -167,7 +167,8 @@ fn without_answer(word: &str, reason: &str) -> (Identity, Option<String>) {
     if !names::is_likely_id(word) && !names::is_swarm_id(word) {
         return (Identity::Unlisted(word.to_owned()), None);
     }
-    let note = format!("`{word}` is read as a container ID, and {reason}.");
+    let what = if names::is_swarm_id(word) { "the ID of a swarm service" } else { "a container ID" };
+    let note = format!("`{word}` is read as {what}, and {reason}.");
     (Identity::Id(word.to_owned()), Some(note))
 }
 

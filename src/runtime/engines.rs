@@ -7,7 +7,7 @@ use std::cell::{OnceCell, RefCell};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
@@ -27,6 +27,9 @@ const SSH_LIMIT: Duration = Duration::from_secs(4);
 /// The most questions for one tool call.
 const MOST_QUESTIONS: usize = 16;
 
+/// How long all engines together have to answer.
+const LIMIT: Duration = Duration::from_secs(8);
+
 /// From this length on, an ID names one container for ever; shorter ones may name another one later.
 const LASTING_ID: usize = 12;
 
@@ -38,6 +41,8 @@ const MESSAGE_CHARS: usize = 120;
 pub struct Engines<'a> {
     environment: &'a Environment,
     now: DateTime<Utc>,
+    /// When the first question may have been asked; `None` if no engine is asked.
+    began: Option<Instant>,
     /// The ledger, which is only opened if an ID is looked up; `None` if it cannot be read.
     ledger: OnceCell<Option<Ledger>>,
     known: RefCell<Vec<KnownContainer>>,
@@ -52,11 +57,22 @@ impl<'a> Engines<'a> {
         Self {
             environment,
             now,
+            began: Some(Instant::now()),
             ledger: OnceCell::new(),
             known: RefCell::default(),
             asked: RefCell::default(),
             silent: RefCell::default(),
         }
+    }
+
+    /// What engines have answered within a day; they are not asked again.
+    pub fn as_remembered(environment: &'a Environment, now: DateTime<Utc>) -> Self {
+        Self { began: None, ..Self::new(environment, now) }
+    }
+
+    /// When the call is judged.
+    pub const fn now(&self) -> DateTime<Utc> {
+        self.now
     }
 
     /// The containers that engines have named.
@@ -73,6 +89,15 @@ impl<'a> Engines<'a> {
     }
 
     fn inspect(&self, question: &Question<'_>) -> Answer {
+        let Some(began) = self.began else {
+            return Answer::Unanswered("engines are not asked after the call".to_owned());
+        };
+        if began.elapsed() > LIMIT {
+            return Answer::Unanswered(format!(
+                "other engines have used up the {} s for one command",
+                LIMIT.as_secs()
+            ));
+        }
         let host = question.host.map(|(name, _)| name.to_owned());
         let program = question.engine.program;
         let silent =
