@@ -103,7 +103,13 @@ impl<'a> ActingCall<'a> {
 
     /// The actions as text, as they are recorded.
     pub fn evidence(&self) -> String {
-        let actions = self.actions.iter().map(|action| action.action.evidence.as_str());
+        // An action on several services is one text.
+        let is_first = |(at, found): &(usize, &ResolvedAction)| {
+            let before = at.checked_sub(1).and_then(|before| self.actions.get(before));
+            before.is_none_or(|before| before.action != found.action || before.service == found.service)
+        };
+        let actions = self.actions.iter().enumerate().filter(is_first);
+        let actions = actions.map(|(_, action)| action.action.evidence.as_str());
         let changing = self.changing.iter().filter(|form| !form.is_empty()).map(String::as_str);
         actions.chain(changing).collect::<Vec<_>>().join("; ")
     }

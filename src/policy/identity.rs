@@ -124,7 +124,7 @@ impl Lookup<'_> {
     /// What may be asked about an action; otherwise, why not.
     fn question<'q>(&'q self, action: &'q Action, id: &'q str) -> Result<Question<'q>, String> {
         let engine = action.reference.engine.as_ref();
-        let engine = engine.ok_or("the command uses an engine that opsctl cannot ask")?;
+        let engine = engine.ok_or("opsctl cannot determine which engine acts")?;
         let Some(written) = &action.host else {
             let allowed = self.allowed.local.then_some(Question { id, engine, host: None });
             return allowed.ok_or_else(|| "`policy.resolve` does not contain `local`".to_owned());
@@ -253,12 +253,12 @@ mod tests {
     fn an_id_that_no_engine_can_name_is_unresolved_with_the_reason() {
         for (command, reason) in [
             ("docker restart 4f2a91c0be77", "the engine knows no such container"),
-            ("docker -c lab restart 3f2a", "the command uses an engine that opsctl cannot ask"),
-            ("DOCKER_HOST=unix:///tmp/x.sock docker restart 3f2a", "an engine that opsctl cannot ask"),
-            ("docker -H unix:///var/run/docker.sock restart 3f2a", "an engine that opsctl cannot ask"),
-            ("HOME=/tmp docker restart 3f2a", "an engine that opsctl cannot ask"),
-            ("sudo docker restart 3f2a", "an engine that opsctl cannot ask"),
-            ("docker exec dind docker restart 3f2a", "an engine that opsctl cannot ask"),
+            ("docker -c lab restart 3f2a", "opsctl cannot determine which engine acts"),
+            ("DOCKER_HOST=unix:///tmp/x.sock docker restart 3f2a", "cannot determine which engine acts"),
+            ("docker -H unix:///var/run/docker.sock restart 3f2a", "cannot determine which engine acts"),
+            ("HOME=/tmp docker restart 3f2a", "cannot determine which engine acts"),
+            ("sudo docker restart 3f2a", "cannot determine which engine acts"),
+            ("docker exec dind docker restart 3f2a", "cannot determine which engine acts"),
             ("ssh ie01 docker restart 3f2a", "`policy.resolve` does not contain `ssh`, so ie01 is not asked"),
         ] {
             let (note, _) = resolved(command, "jf", false);
