@@ -270,6 +270,19 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_by_name_selects_what_it_is_a_part_of() {
+        for (command, services) in [
+            ("docker restart $(docker ps -q --filter name=jell)", "jellyfin"),
+            ("docker ps -qf name=j | xargs -r docker stop", "jellyfin"),
+            ("docker restart $(docker ps -aqf 'name=^/jf$')", "jellyfin"),
+            ("docker restart $(docker ps -aqf 'name=^jell$')", "jell"),
+            ("docker restart $(docker ps -q --filter name=sonarr)", "sonarr"),
+        ] {
+            assert_eq!(resolved(command, "jf", true).0, services, "{command}");
+        }
+    }
+
+    #[test]
     fn an_unlisted_name_is_noted_with_the_nearest_listed_one() {
         let actions = read_command("docker restart jellyfn", None).actions;
         let actions = resolve(actions, &inventory(), Resolve::default(), &NoSurroundings);
