@@ -40,7 +40,8 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
         };
         let shown = if shown.contains('/') { shown.to_owned() } else { format!("{kind} {shown}") };
         let mut action = call.action(Family::Workload, target, format!("{} {shown}", call.words()));
-        if PODS.contains(&shown.split(['/', ' ']).next().unwrap_or_default()) {
+        let kind = shown.split(['/', ' ', '.']).next().unwrap_or_default();
+        if PODS.iter().any(|pod| pod.eq_ignore_ascii_case(kind)) {
             action.reference.form = Form::Pod;
         }
         actions.push(action);

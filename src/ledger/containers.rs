@@ -55,7 +55,12 @@ impl Ledger {
 impl Change<'_> {
     /// Keeps the containers that engines have named, for a day.
     pub fn keep_containers(&self, known: &[KnownContainer], now: DateTime<Utc>) -> Result<(), LedgerError> {
+        if known.is_empty() {
+            return Ok(());
+        }
         let keep = || {
+            let outdated = "DELETE FROM engine_containers WHERE seen_at < ?1";
+            self.transaction.execute(outdated, [time::write(now - KEPT)])?;
             for KnownContainer { host, engine, container } in known {
                 let host = host.as_deref().unwrap_or_default();
                 self.transaction.execute(
@@ -90,14 +95,18 @@ mod tests {
             .keep_containers(&[known("3f2a", "old"), known("3f2a", "jellyfin"), known("3f2b", "sonarr")], now)
             .unwrap();
         change.commit().unwrap();
-        let name = |host, engine, id, hours| {
+        let name = |ledger: &Ledger, host, engine, id, hours| {
             let found = ledger.container(host, engine, id, now + TimeDelta::hours(hours)).unwrap();
             found.map(|container| container.name)
         };
-        assert_eq!(name(None, "docker", "3f2a", 23).as_deref(), Some("jellyfin"));
-        assert_eq!(name(None, "docker", "3f2", 1), None);
-        assert_eq!(name(None, "docker", "3f2a", 25), None);
-        assert_eq!(name(None, "podman", "3f2a", 1), None);
-        assert_eq!(name(Some("ie01"), "docker", "3f2a", 1), None);
+        assert_eq!(name(&ledger, None, "docker", "3f2a", 23).as_deref(), Some("jellyfin"));
+        assert_eq!(name(&ledger, None, "docker", "3f2", 1), None);
+        assert_eq!(name(&ledger, None, "docker", "3f2a", 25), None);
+        assert_eq!(name(&ledger, None, "podman", "3f2a", 1), None);
+        assert_eq!(name(&ledger, Some("ie01"), "docker", "3f2a", 1), None);
+        let change = ledger.change().unwrap();
+        change.keep_containers(&[known("4f", "new")], now + TimeDelta::hours(25)).unwrap();
+        change.commit().unwrap();
+        assert_eq!(name(&ledger, None, "docker", "3f2a", 1), None);
     }
 }

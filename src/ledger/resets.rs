@@ -125,7 +125,6 @@ impl Change<'_> {
             ("verifications", "at", ""),
             ("session_reminders", "changed_at", ""),
             ("client_runs", "started_at", ""),
-            ("engine_containers", "seen_at", ""),
             // The last reset of a service determines which of its rows no longer count.
             ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {

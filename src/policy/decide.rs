@@ -6,7 +6,9 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::budget::{Fit, Usage, fit};
 use super::tier;
+use super::unidentified::{is_unlisted, unlisted_objection, unresolved_objection};
 use crate::model::action::{ActionKind, Family, Verb};
+use crate::model::plain_text::capitalised;
 use crate::model::policy::{Budget, Policy, Tier, Unlisted, Unresolved};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 
@@ -110,35 +112,6 @@ fn repeat_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> 
             capitalised(&tier::describe(action))
         ),
     })
-}
-
-fn unresolved_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> {
-    let is_unresolved = action.service.is_none() && policy.budget(action.action.kind).is_some();
-    (policy.unresolved == Unresolved::Deny && is_unresolved).then(|| {
-        let what = tier::describe(action);
-        let note = action.note.as_ref().map(|note| format!(" {note}")).unwrap_or_default();
-        let text =
-            format!("The service that {what} targets cannot be determined.{note} Name it in the command.");
-        Reason { rule: "unresolved", text }
-    })
-}
-
-fn unlisted_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> {
-    let service = action.service.as_ref().filter(|_| is_unlisted(action, policy))?;
-    (policy.unlisted == Unlisted::Deny).then(|| {
-        let unlisted = || format!("`{service}` is not listed in hosts.yaml.");
-        let note = action.note.clone().unwrap_or_else(unlisted);
-        let what = capitalised(&tier::describe(action));
-        let text = format!(
-            "{what} is denied, because policy.unlisted is deny. {note} Use the name of a listed service, or report what is needed."
-        );
-        Reason { rule: "unlisted", text }
-    })
-}
-
-/// Whether an action draws on the budget of a name that the inventory does not list.
-fn is_unlisted(action: &ResolvedAction, policy: &Policy) -> bool {
-    action.service.is_some() && !action.listed && policy.budget(action.action.kind).is_some()
 }
 
 /// Why the budgets of actions are not those of listed services, by budget.
@@ -245,11 +218,6 @@ fn refusal(
     Some(format!(
         "Cooldown limit exceeded for {service}: {used}/{limit} {plural} in last {window}{wanted}. {when}{advice}"
     ))
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]

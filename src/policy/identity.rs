@@ -79,7 +79,12 @@ impl Lookup<'_> {
             host.is_none() && matches!(&action.target, Target::Unit(unit) if is_engine_unit(unit));
         let here = is_engine_here.then(|| self.surroundings.name()).flatten();
         let (target, form) = (&action.target, action.reference.form);
-        let (found, note) = match self.inventory.identify(target, form, host.as_deref(), here.as_deref()) {
+        // A group of ansible may be any hosts.
+        let is_group = |host: &&str| {
+            action.via.iter().any(|via| via == "ansible") && self.inventory.host(host).is_none()
+        };
+        let scope = host.as_deref().filter(|host| !is_group(host));
+        let (found, note) = match self.inventory.identify(target, form, scope, here.as_deref()) {
             Identity::Id(id) => self.ask(action, &id),
             found => (found, None),
         };
@@ -207,14 +212,16 @@ mod tests {
 
     fn inventory() -> Inventory {
         let ssh = Some("root@ie01".into());
+        let service = |name: &str, host: Option<String>, container: &str| Service {
+            name: name.into(),
+            host,
+            containers: vec![container.into()],
+            ..Service::default()
+        };
         Inventory {
             domain: None,
             hosts: vec![Host { name: "ie01".into(), address: "192.0.2.1".into(), ssh }],
-            services: vec![Service {
-                name: "jellyfin".into(),
-                containers: vec!["jf".into()],
-                ..Service::default()
-            }],
+            services: vec![service("jellyfin", None, "jf"), service("adguard", Some("ie01".into()), "agh")],
         }
     }
 
@@ -280,6 +287,14 @@ mod tests {
         ] {
             assert_eq!(resolved(command, "jf", true).0, services, "{command}");
         }
+    }
+
+    #[test]
+    fn an_engine_on_a_group_of_ansible_may_be_that_of_any_host() {
+        let on = |host: &str| format!("ansible {host} -m service -a 'name=docker state=restarted'");
+        assert_eq!(resolved(&on("media"), "jf", true).0, "jellyfin adguard");
+        assert_eq!(resolved(&on("ie01"), "jf", true).0, "adguard");
+        assert_eq!(resolved("ssh nas systemctl restart docker", "jf", true).0, "jellyfin");
     }
 
     #[test]

@@ -19,5 +19,6 @@ pub mod report;
 pub mod session;
 pub mod sql;
 pub mod tier;
+mod unidentified;
 pub mod window;
 pub mod word_paths;
