@@ -82,9 +82,14 @@ impl Service {
         }
     }
 
-    /// Whether one of the names of the service contains this text.
+    /// Whether the name of one of its containers contains this text.
     fn is_matched_by(&self, part: &str) -> bool {
-        self.name.contains(part) || self.containers.iter().any(|name| name.contains(part))
+        let in_project = |container: &str| {
+            let full = |project: &String| format!("{project}-{container}-1 {project}_{container}_1");
+            self.projects.iter().map(full).any(|names| names.contains(part))
+        };
+        let mut names = std::iter::once(self.name.as_str()).chain(self.containers.iter().map(String::as_str));
+        names.any(|name| name.contains(part) || in_project(name))
     }
 }
 
@@ -103,8 +108,7 @@ impl Inventory {
         let Some(name) = target.name() else { return Identity::Unknown };
         if form == Form::PartOfNames {
             let may_match = |service: &&Service| service.may_run_on(host) && service.is_matched_by(name);
-            let matched = self.services.iter().filter(may_match);
-            return listed(matched).unwrap_or_else(|| Identity::Unlisted(name.to_owned()));
+            return listed(self.services.iter().filter(may_match)).unwrap_or(Identity::Unknown);
         }
         if let Target::Unit(unit) = target
             && let Some(found) = self.below_unit(unit, host, here)
@@ -362,6 +366,7 @@ mod tests {
         assert_eq!(part("jelly", None), "jellyfin");
         assert_eq!(part("dns", None), "adguard unbound");
         assert_eq!(part("dns", Some("ie01")), "unbound");
-        assert_eq!(part("sonarr", None), "(sonarr)");
+        assert_eq!(part("net-", None), "adguard unbound");
+        assert_eq!(part("sonarr", None), "");
     }
 }

@@ -7,7 +7,7 @@ use crate::model::identity::{Identity, is_engine_unit};
 use crate::model::inventory::Inventory;
 use crate::model::names;
 use crate::model::policy::Resolve;
-use crate::model::reference::EngineCall;
+use crate::model::reference::{EngineCall, Form};
 use crate::model::verdict::ResolvedAction;
 
 /// What is asked of a container engine: which container an ID names.
@@ -86,6 +86,9 @@ impl Lookup<'_> {
         let scope = host.as_deref().filter(|host| !is_group(host));
         let (found, note) = match self.inventory.identify(target, form, scope, here.as_deref()) {
             Identity::Id(id) => self.ask(action, &id),
+            Identity::Unknown if form == Form::PartOfNames => {
+                (Identity::Unknown, target.name().map(unmatched))
+            }
             found => (found, None),
         };
         let resolved = |service, listed, note| ResolvedAction {
@@ -167,6 +170,13 @@ impl Lookup<'_> {
     }
 }
 
+/// Why a part of names stands for no service.
+fn unmatched(part: &str) -> String {
+    format!(
+        "The command selects containers by a part of their names, and no service of hosts.yaml has a name with `{part}`."
+    )
+}
+
 /// What a word is that may be an ID, where the engine has not named its container.
 fn without_answer(word: &str, reason: &str) -> (Identity, Option<String>) {
     if !names::is_likely_id(word) && !names::is_swarm_id(word) {
@@ -183,6 +193,7 @@ mod tests {
 
     use super::*;
     use crate::actions::read_command;
+    use crate::model::action::ActionKind;
     use crate::model::inventory::{Host, Service};
 
     const ID: &str = "3f2a91c0be773f2a91c0be773f2a91c0be773f2a91c0be773f2a91c0be773f2a";
@@ -283,10 +294,13 @@ mod tests {
             ("docker ps -qf name=j | xargs -r docker stop", "jellyfin"),
             ("docker restart $(docker ps -aqf 'name=^/jf$')", "jellyfin"),
             ("docker restart $(docker ps -aqf 'name=^jell$')", "jell"),
-            ("docker restart $(docker ps -q --filter name=sonarr)", "sonarr"),
         ] {
             assert_eq!(resolved(command, "jf", true).0, services, "{command}");
         }
+        let (note, _) = resolved("docker restart $(docker ps -q --filter name=sonarr)", "jf", true);
+        assert!(note.ends_with("no service of hosts.yaml has a name with `sonarr`."), "{note}");
+        let everything = read_command("docker restart $(docker ps -q --filter name=.)", None).actions;
+        assert_eq!(everything.first().map(|action| action.kind), Some(ActionKind::Forbidden));
     }
 
     #[test]

@@ -40,7 +40,10 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
     {
         let exact = name.starts_with('^') && name.ends_with('$');
         let name = name.trim_start_matches(['^', '/']).trim_end_matches('$');
-        if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c)) {
+        // It is a regular expression: `.` alone matches every name.
+        if name.contains(|c: char| c.is_ascii_alphanumeric())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+        {
             let listing = if exact { Listing::Named } else { Listing::Matching };
             return Some(listing(name.to_owned()));
         }
