@@ -29,7 +29,7 @@ impl Container {
     /// The template with which `inspect --format` prints what [`Self::read`] reads. It contains no single quote.
     pub fn template() -> String {
         let labels = LABELS.map(|label| format!("|{{{{index .Config.Labels \"{label}\"}}}}"));
-        format!("{{{{.Id}}}}|{{{{.Name}}}}{}", labels.concat())
+        format!("{{{{.ID}}}}|{{{{.Name}}}}{}", labels.concat())
     }
 
     /// Reads a line that an engine prints for the template, or that [`Self::line`] returns; `None` for any other text.
@@ -40,17 +40,21 @@ impl Container {
             field => field,
         });
         let (id, name) = (fields.next()?, fields.next()?.trim_start_matches('/'));
-        let mut labels = LABELS.map(|_| String::new());
-        for label in &mut labels {
-            fields.next()?.clone_into(label);
-        }
-        let is_id =
-            id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
         let is_name = |name: &str| {
             name.len() <= LONGEST && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-@:/".contains(c))
         };
-        let is_valid =
-            is_id && !name.is_empty() && is_name(name) && labels.iter().all(|label| is_name(label));
+        let mut labels = LABELS.map(|_| String::new());
+        for label in &mut labels {
+            // Another program may have written anything into a label.
+            let value = fields.next()?;
+            value.clone_into(label);
+            if !is_name(value) {
+                label.clear();
+            }
+        }
+        let is_id =
+            id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
+        let is_valid = is_id && !name.is_empty() && is_name(name);
         (is_valid && fields.next().is_none()).then(|| Self {
             id: id.to_owned(),
             name: name.to_owned(),
@@ -99,6 +103,8 @@ mod tests {
         {
             assert_eq!(Container::read(other), None, "{other}");
         }
+        let odd = Container::read(&format!("{id}|/jf|a b|||")).unwrap();
+        assert_eq!(odd.targets().len(), 1);
         assert!(!Container::template().contains('\''));
     }
 }

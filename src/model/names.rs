@@ -142,6 +142,11 @@ pub fn is_likely_id(word: &str) -> bool {
     may_be_id(word) && (word.len() >= SHORT_ID || word.contains(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether a container ID is shorter than those that engines print.
+pub fn is_short_id(word: &str) -> bool {
+    word.len() < SHORT_ID
+}
+
 /// Whether a word is the ID of a swarm service, task or node.
 pub fn is_swarm_id(word: &str) -> bool {
     word.len() == SWARM_ID

@@ -182,7 +182,13 @@ fn without_answer(word: &str, reason: &str) -> (Identity, Option<String>) {
     if !names::is_likely_id(word) && !names::is_swarm_id(word) {
         return (Identity::Unlisted(word.to_owned()), None);
     }
-    let what = if names::is_swarm_id(word) { "the ID of a swarm service" } else { "a container ID" };
+    let what = if names::is_swarm_id(word) {
+        "the ID of a swarm service"
+    } else if names::is_short_id(word) {
+        "a container ID (if it is a name, list it in hosts.yaml)"
+    } else {
+        "a container ID"
+    };
     let note = format!("`{word}` is read as {what}, and {reason}.");
     (Identity::Id(word.to_owned()), Some(note))
 }
@@ -280,7 +286,7 @@ mod tests {
             ("ssh ie01 docker restart 3f2a", "`policy.resolve` does not contain `ssh`, so ie01 is not asked"),
         ] {
             let (note, _) = resolved(command, "jf", false);
-            assert!(note.contains("is read as a container ID, and ") && note.contains(reason), "{note}");
+            assert!(note.contains("is read as a container ID") && note.contains(reason), "{note}");
         }
         let (note, _) = resolved("ssh nas docker restart 3f2a", "jf", true);
         assert!(note.ends_with("hosts.yaml states no ssh destination for nas."), "{note}");

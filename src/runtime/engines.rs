@@ -30,7 +30,7 @@ const MOST_QUESTIONS: usize = 16;
 /// How long all engines together have to answer.
 const LIMIT: Duration = Duration::from_secs(8);
 
-/// From this length on, an ID names one container for ever; shorter ones may name another one later.
+/// From this length on, an ID identifies one container; a shorter one may identify another container later.
 const LASTING_ID: usize = 12;
 
 /// The longest message of an engine that is shown, in characters.
