@@ -110,17 +110,18 @@ impl<'a> Engines<'a> {
                 "more than {MOST_QUESTIONS} IDs of one command are not looked up"
             ));
         }
-        let answer = inspect(question);
-        match &answer {
-            Answer::Container(container) => self.known.borrow_mut().push(KnownContainer {
-                host,
-                engine: program,
-                container: container.clone(),
-            }),
-            Answer::Unanswered(reason) => self.silent.borrow_mut().push((host, program, reason.clone())),
-            Answer::NoContainer => {}
+        match inspect(question) {
+            Ok(Answer::Container(container)) => {
+                let known = KnownContainer { host, engine: program, container: container.clone() };
+                self.known.borrow_mut().push(known);
+                Answer::Container(container)
+            }
+            Ok(answer) => answer,
+            Err(reason) => {
+                self.silent.borrow_mut().push((host, program, reason.clone()));
+                Answer::Unanswered(reason)
+            }
         }
-        answer
     }
 }
 
@@ -145,13 +146,11 @@ impl Surroundings for Engines<'_> {
     }
 }
 
-/// Runs `docker inspect`, and reads its answer.
-fn inspect(question: &Question<'_>) -> Answer {
-    let unanswered = |reason: String| Answer::Unanswered(reason);
+/// Runs `docker inspect`, and reads its answer. An error means that the engine does not answer any question, and why.
+fn inspect(question: &Question<'_>) -> Result<Answer, String> {
     let started = if question.host.is_some() { "ssh" } else { question.engine.program };
-    let Some(path) = find(started) else {
-        return unanswered(format!("no `{started}` is installed here that only an administrator can change"));
-    };
+    let missing = || format!("no `{started}` is installed here that only an administrator can change");
+    let path = find(started).ok_or_else(missing)?;
     let path = path.to_string_lossy();
     let template = Container::template();
     let inspect = ["inspect", "--type", "container", "--format", &template, question.id];
@@ -167,20 +166,20 @@ fn inspect(question: &Question<'_>) -> Answer {
         Some((_, destination)) => (Some((path.as_ref(), destination)), SSH_LIMIT),
         None => (None, LOCAL_LIMIT),
     };
-    match engine::ask(&words, ssh, limit) {
-        Err(reason) => unanswered(reason),
-        Ok((true, stdout, _)) => match stdout.lines().find_map(Container::read) {
-            Some(container) if container.id.starts_with(question.id) || container.name == question.id => {
-                Answer::Container(container)
-            }
-            _ => unanswered("the answer of the engine cannot be read".to_owned()),
-        },
-        Ok((false, _, stderr)) if stderr.to_lowercase().contains("no such") => Answer::NoContainer,
-        Ok((false, _, stderr)) => {
-            let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
-            unanswered(format!("the engine cannot be asked ({})", shortened(why.trim(), MESSAGE_CHARS)))
-        }
+    let (success, stdout, stderr) = engine::ask(&words, ssh, limit)?;
+    if success {
+        let container = stdout.lines().find_map(Container::read);
+        let is_meant =
+            |container: &Container| container.id.starts_with(question.id) || container.name == question.id;
+        let unread = || Answer::Unanswered("the answer of the engine cannot be read".to_owned());
+        return Ok(container.filter(is_meant).map_or_else(unread, Answer::Container));
     }
+    if stderr.to_lowercase().contains("no such") {
+        return Ok(Answer::NoContainer);
+    }
+    let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
+    let why = shortened(why.trim(), MESSAGE_CHARS);
+    Ok(Answer::Unanswered(format!("the engine cannot be asked ({why})")))
 }
 
 /// The path of the first program of this name in `PATH` that the agent cannot replace.

@@ -23,6 +23,7 @@ const ENGINE: &str = "#!/bin/sh
 echo \"$0 $*\" >> \"$ASKED\"
 for last; do :; done
 case ID in \"$last\"*) echo 'ID|/jf|player||<no value>|' ;;
+10) echo 'Error: multiple IDs found' >&2; exit 1 ;;
 *) echo \"Error: No such container: $last\" >&2; exit 1 ;; esac
 ";
 
@@ -129,6 +130,8 @@ fn explain_shows_the_name_as_read_and_writes_nothing() {
     let action = &explained["actions"][0];
     assert_eq!((&action["name"], &action["service"]), (&json!("3f2a"), &json!("jellyfin")));
     assert!(!engines.0.path("claudeops.db").exists());
+    let actions = &engines.explain("docker restart 10 3f2a")["actions"];
+    assert_eq!((&actions[0]["service"], &actions[1]["service"]), (&Value::Null, &json!("jellyfin")));
     let action = &engines.explain("docker restart jellyfn")["actions"][0];
     let note = "`jellyfn` is not listed in hosts.yaml; did you mean `jellyfin`?";
     assert_eq!(action["note"], note);
