@@ -157,6 +157,10 @@ impl Inventory {
             Target::Container(_) => names::of_container(name),
             Target::Workload(_) if form == Form::Pod => names::of_pod(name),
             Target::Unit(_) => names::of_unit(name),
+            // An own program or an MCP tool may use the name of any part.
+            Target::Service(_) => {
+                [names::of_container(name), names::of_unit(name), names::of_pod(name)].concat()
+            }
             _ => vec![],
         };
         let found = parts.iter().find_map(|part| self.by_any_name(part.name, host));
@@ -323,6 +327,8 @@ mod tests {
             (Target::Workload("jf".into()), "jellyfin"),
             (Target::Container("nginx".into()), "nginx"),
             (Target::Release("plex".into()), "plex"),
+            (Target::Service("media-jf-1".into()), "jellyfin"),
+            (Target::Service("plex-7d9c5b6f4-x2x8k".into()), "plex"),
         ] {
             assert_eq!(identified(&target, Form::Name, None, None), service, "{target:?}");
         }
