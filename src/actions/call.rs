@@ -1,10 +1,12 @@
 //! A call of a program in one form (a verb, or the program without a verb): its options, its words, and its actions.
 
+use super::engine;
 use super::line::{Arguments, Line, Named, named};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{Does, How, Options, Program, Words};
 use crate::model::action::{Action, ActionKind, Family, Target};
+use crate::model::reference::Form;
 use crate::shell::{Word, glob, host_of};
 
 /// A call of a program that acts.
@@ -131,8 +133,9 @@ impl<'a> Call<'a> {
         actions: &mut Vec<Action>,
     ) {
         let mut everything = false;
+        let reference = engine::reference(self.line, self.usage, &self.global, self.host().as_deref());
         for word in self.targets() {
-            let action = match named(&word) {
+            let mut action = match named(&word) {
                 Named::Everything(_) if everything => continue,
                 Named::Everything(listing) => {
                     everything = true;
@@ -144,8 +147,15 @@ impl<'a> Call<'a> {
                     let target = if name.is_empty() { Target::Unknown } else { target(name.to_owned()) };
                     self.action(family, target, self.evidence(name))
                 }
+                Named::Matching(part) => {
+                    self.action(family, target(part.to_owned()), self.evidence(&word.text))
+                }
                 Named::Unknown => self.action(family, Target::Unknown, self.evidence(&word.text)),
             };
+            action.reference = reference.clone();
+            if matches!(named(&word), Named::Matching(_)) {
+                action.reference.form = Form::PartOfNames;
+            }
             actions.push(action);
         }
     }

@@ -4,6 +4,7 @@ use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 use crate::shell::host_of;
 
 use super::call::Call;
+use super::engine;
 use super::request::Request;
 
 pub(super) fn find_actions(call: &Call<'_>, request: &Request, actions: &mut Vec<Action>) {
@@ -21,10 +22,12 @@ pub(super) fn find_actions(call: &Call<'_>, request: &Request, actions: &mut Vec
         let target = if known { Target::Container(name.to_owned()) } else { Target::Unknown };
         let evidence = format!("docker {operation} {name}");
         let mut action = call.line.action(ActionKind::Restart, verb, Family::Container, target, evidence);
-        let socket = call.own.has(&["--unix-socket", "--abstract-unix-socket"]);
+        let socket = call.own.value(&["--unix-socket", "--abstract-unix-socket"]);
+        action.reference =
+            socket.map(|path| engine::reference_on_socket(call.line, &path.text)).unwrap_or_default();
         let host = host_of(&url.text)
             .filter(|host| !matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1" | "docker"));
-        if let Some(host) = host.filter(|_| !socket) {
+        if let Some(host) = host.filter(|_| socket.is_none()) {
             action.host = Some(host);
         }
         actions.push(action);

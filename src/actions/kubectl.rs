@@ -4,6 +4,10 @@ use super::call::Call;
 use super::line::{Named, named};
 use crate::catalogue::base_name;
 use crate::model::action::{Action, Family, Target};
+use crate::model::reference::Form;
+
+/// The kinds of which a name contains that of a workload.
+const PODS: [&str; 3] = ["pod", "pods", "po"];
 
 pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let words = call.targets();
@@ -27,7 +31,7 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     }
     for word in names {
         let (target, shown) = match named(word) {
-            Named::One(text) => (Target::Workload(base_name(text).to_owned()), text),
+            Named::One(text) | Named::Matching(text) => (Target::Workload(base_name(text).to_owned()), text),
             Named::Everything(listing) => {
                 actions.push(call.on_everything(Family::Workload, &format!("$({listing})")));
                 return;
@@ -35,6 +39,11 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
             Named::Unknown => (Target::Unknown, word.text.as_str()),
         };
         let shown = if shown.contains('/') { shown.to_owned() } else { format!("{kind} {shown}") };
-        actions.push(call.action(Family::Workload, target, format!("{} {shown}", call.words())));
+        let mut action = call.action(Family::Workload, target, format!("{} {shown}", call.words()));
+        let kind = shown.split(['/', ' ', '.']).next().unwrap_or_default();
+        if PODS.iter().any(|pod| pod.eq_ignore_ascii_case(kind)) {
+            action.reference.form = Form::Pod;
+        }
+        actions.push(action);
     }
 }

@@ -7,6 +7,7 @@ use crate::catalogue::options::{At, Item, Name, Scanner};
 use crate::catalogue::program::Options;
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::action::{Action, ActionKind, Family, Target, Verb};
+use crate::model::reference::Reference;
 use crate::shell::{Command, Listing, Word};
 
 /// A simple command: its words as plain text, and what the reader knows of them.
@@ -70,6 +71,8 @@ const OFF: [&str; 5] = ["false", "none", "0", "f", "no"];
 pub(super) enum Named<'a> {
     /// One target.
     One(&'a str),
+    /// The targets whose names contain a text.
+    Matching(&'a str),
     /// All targets that a command lists.
     Everything(&'a str),
     /// It cannot be determined.
@@ -137,6 +140,7 @@ impl<'a> Line<'a> {
             verb,
             family,
             target,
+            reference: Reference::default(),
             host: self.command.host().map(str::to_owned),
             via: Arc::clone(&self.command.via).to_vec(),
             repeats: self.command.repeats,
@@ -153,6 +157,7 @@ pub(super) fn named(word: &Word) -> Named<'_> {
         Some(unknown) => match &unknown.listing {
             Some(Listing::Everything(command)) => Named::Everything(command),
             Some(Listing::Named(name)) if word.prefix().is_empty() => Named::One(name),
+            Some(Listing::Matching(part)) if word.prefix().is_empty() => Named::Matching(part),
             _ => Named::Unknown,
         },
     }

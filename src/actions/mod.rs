@@ -4,6 +4,7 @@
 mod ansible;
 mod call;
 mod compose;
+mod engine;
 mod engine_api;
 mod generous;
 mod kubectl;

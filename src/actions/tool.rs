@@ -3,6 +3,7 @@
 use crate::model::action::{Action, ActionKind, Family, Target};
 use crate::model::event::McpCall;
 use crate::model::message::Recipient;
+use crate::model::reference::Reference;
 use crate::model::rules::ToolRule;
 
 /// The actions of a call: one for each named service. A tool without a rule has none.
@@ -22,6 +23,7 @@ pub fn find_actions(call: &McpCall, rules: &[ToolRule]) -> Vec<Action> {
             None if rule.kind == ActionKind::Notification => Target::Recipients(recipients(call, rule)),
             None => Target::Nothing,
         },
+        reference: Reference::default(),
         host: host.map(str::to_owned),
         via: vec![],
         repeats: false,

@@ -114,12 +114,14 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
 
 const TITLES: [&str; 5] = ["TIME", "VERDICT", "RULE", "COMMAND", "REASON"];
 
+/// The cells of a decision; `-` for what it does not have.
 fn cells(decision: &Decision, relative: bool) -> [String; 5] {
     let Decision { verdict, rule, actions, budgets, reason, .. } = decision;
     // Of an allowed command, the budgets before it.
     let reason = if reason.is_empty() { budgets } else { reason };
     let at = time::shown(decision.at, relative, Utc::now());
-    [at, verdict.clone(), rule.clone(), actions.clone(), reason.clone()]
+    let filled = |text: &String| if text.is_empty() { "-".to_owned() } else { text.clone() };
+    [at, verdict.clone(), filled(rule), filled(actions), filled(reason)]
 }
 
 #[derive(Serialize)]

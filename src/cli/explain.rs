@@ -150,11 +150,15 @@ struct PartWire<'a> {
 struct ActionWire<'a> {
     kind: &'static str,
     verb: &'static str,
+    /// The target as read.
+    name: Option<&'a str>,
     service: Option<&'a str>,
     host: Option<&'a str>,
     via: &'a [String],
     repeats: bool,
     evidence: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
 }
 
 impl<'a> ExplanationWire<'a> {
@@ -166,14 +170,16 @@ impl<'a> ExplanationWire<'a> {
         let actions = explanation
             .actions()
             .iter()
-            .map(|ResolvedAction { action, service, host }| ActionWire {
+            .map(|ResolvedAction { action, service, host, note, .. }| ActionWire {
                 kind: action.kind.as_str(),
                 verb: action.verb.as_str(),
+                name: action.target.name(),
                 service: service.as_deref(),
                 host: host.as_deref(),
                 via: &action.via,
                 repeats: action.repeats,
                 evidence: &action.evidence,
+                note: note.as_deref(),
             })
             .collect();
         let part = |part: &'a PartEffect| PartWire {
@@ -237,6 +243,6 @@ impl ActionWire<'_> {
         if self.repeats {
             words.push_str(", an unknown number of times");
         }
-        format!("{words}: `{evidence}`")
+        format!("{words}: `{evidence}`{}", self.note.map(|note| format!(" ({note})")).unwrap_or_default())
     }
 }

@@ -5,15 +5,17 @@ use chrono::{DateTime, Utc};
 use crate::actions::tool::find_actions as tool_actions;
 use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_with};
 use crate::inventory::Installation;
-use crate::ledger::CallId;
+use crate::ledger::{CallId, KnownContainer};
 use crate::model::action::Action;
 use crate::model::effect::Effect;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::inventory::Inventory;
-use crate::model::policy::Tier;
+use crate::model::policy::{Resolve, Tier};
 use crate::model::rules::Rules;
 use crate::model::verdict::{Reason, ResolvedAction};
 use crate::policy::effect::{PartEffect, strongest};
+use crate::policy::identity::{self, NoSurroundings};
+use crate::runtime::engines::Engines;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
@@ -34,6 +36,8 @@ pub struct ActingCall<'a> {
     pub effect: Option<Effect>,
     /// Programs and verbs of the parts that change something, or may.
     pub changing: Vec<String>,
+    /// The containers that engines have named for the IDs of the call.
+    pub known: Vec<KnownContainer>,
     /// When the call is judged.
     pub now: DateTime<Utc>,
 }
@@ -53,17 +57,18 @@ impl<'a> ActingCall<'a> {
             reading = read(call, tool, &installation::header_in_force(environment).rules);
         }
         warnings.extend(reading.complaints.into_iter().map(Warning::Command));
-        Self::of(call, tool, reading.actions, (vec![], &[]), environment, now, warnings)
+        let engines = || Engines::as_remembered(environment, now);
+        Self::of(call, tool, reading.actions, (vec![], &[]), environment, engines, warnings)
     }
 
     /// `None` if there is no action, no rule denies the call, and it only reads; the inventory is not read then.
-    pub(super) fn of(
+    pub(super) fn of<'e>(
         call: &'a HookCall,
         tool: &'a ToolCall,
         actions: Vec<Action>,
         (objections, effects): (Vec<Reason>, &[PartEffect]),
         environment: &Environment,
-        now: DateTime<Utc>,
+        engines: impl FnOnce() -> Engines<'e>,
         warnings: &mut Vec<Warning>,
     ) -> Option<Self> {
         let mut changing: Vec<String> = effects
@@ -76,7 +81,9 @@ impl<'a> ActingCall<'a> {
             return None;
         }
         let compiled = installation::in_force(environment, warnings);
-        let actions = resolve(actions, &compiled.installation.inventory);
+        let engines = engines();
+        let Installation { inventory, policy, .. } = &compiled.installation;
+        let actions = identity::resolve(actions, inventory, policy.resolve, &engines);
         Some(Self {
             id: CallId {
                 session: call.session.as_deref(),
@@ -89,13 +96,20 @@ impl<'a> ActingCall<'a> {
             objections,
             effect: (!effects.is_empty()).then(|| strongest(effects)),
             changing,
-            now,
+            now: engines.now(),
+            known: engines.into_known(),
         })
     }
 
     /// The actions as text, as they are recorded.
     pub fn evidence(&self) -> String {
-        let actions = self.actions.iter().map(|action| action.action.evidence.as_str());
+        // An action on several services is one text.
+        let is_first = |(at, found): &(usize, &ResolvedAction)| {
+            let before = at.checked_sub(1).and_then(|before| self.actions.get(before));
+            before.is_none_or(|before| before.action != found.action || before.service == found.service)
+        };
+        let actions = self.actions.iter().enumerate().filter(is_first);
+        let actions = actions.map(|(_, action)| action.action.evidence.as_str());
         let changing = self.changing.iter().filter(|form| !form.is_empty()).map(String::as_str);
         actions.chain(changing).collect::<Vec<_>>().join("; ")
     }
@@ -113,14 +127,7 @@ pub(super) fn read(call: &HookCall, tool: &ToolCall, rules: &Rules) -> CommandRe
     reading
 }
 
-/// Looks up the targets and hosts of the actions in the inventory.
+/// Looks up the targets and hosts of the actions in the inventory, and asks no engine.
 pub fn resolve(actions: Vec<Action>, inventory: &Inventory) -> Vec<ResolvedAction> {
-    actions
-        .into_iter()
-        .map(|action| {
-            let host = action.host.as_deref().map(|host| inventory.host_of(host).to_owned());
-            let service = inventory.service_of(&action.target, host.as_deref());
-            ResolvedAction { action, service, host }
-        })
-        .collect()
+    identity::resolve(actions, inventory, Resolve { local: false, ssh: false }, &NoSurroundings)
 }

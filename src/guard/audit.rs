@@ -17,6 +17,8 @@ pub fn record(
     snapshot: &Snapshot,
     environment: &Environment,
 ) -> Result<(), LedgerError> {
+    // The hook after the call looks its IDs up again.
+    change.keep_containers(&acting.known, acting.now)?;
     let reasons: &[Reason] = match verdict {
         Verdict::Silent => &[],
         Verdict::Deny(reasons) => reasons,

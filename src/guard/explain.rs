@@ -11,6 +11,7 @@ use crate::model::policy::OnFailure;
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::{dry_run, hosts, modes};
+use crate::runtime::engines::Engines;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
@@ -87,8 +88,16 @@ pub fn explain<'a>(
     };
     effects.extend(screen::tool_effect(tool, &header, environment));
     objections.extend(screen::effect_objections(&effects, &header, environment));
-    let mut acting =
-        ActingCall::of(call, tool, reading.actions, (objections, &effects), environment, now, &mut warnings);
+    let engines = || Engines::new(environment, now);
+    let mut acting = ActingCall::of(
+        call,
+        tool,
+        reading.actions,
+        (objections, &effects),
+        environment,
+        engines,
+        &mut warnings,
+    );
     if let Some(acting) = &mut acting {
         let policy = &acting.installation.policy;
         acting.objections.extend(modes::objections(&acting.actions, policy, environment.mode));

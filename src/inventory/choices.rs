@@ -7,7 +7,7 @@ use crate::model::action::{ActionKind, Verb};
 use crate::model::checks::{Engine, Verifier};
 use crate::model::effect::Effect;
 use crate::model::message::Audience;
-use crate::model::policy::{HostsAllowed, OnFailure, Unresolved};
+use crate::model::policy::{HostsAllowed, OnFailure, Resolve, Unlisted, Unresolved};
 use crate::model::rules::Where;
 
 /// Defines enums of words: `WIRE <=> MODEL { Variant = "word", … }` has a word for every variant of the model's enum,
@@ -50,6 +50,7 @@ macro_rules! choices {
 
 choices! {
     UnresolvedWire <=> Unresolved { Budget = "budget", Allow = "allow", Deny = "deny" }
+    UnlistedWire <=> Unlisted { Own = "own", Shared = "shared", Deny = "deny" }
     HostsWire <=> HostsAllowed { Inventory = "inventory", Any = "any" }
     OnFailureWire <=> OnFailure { Open = "open", Closed = "closed" }
     WhereWire <=> Where { Local = "local", Remote = "remote", Any = "any" }
@@ -70,6 +71,28 @@ choices! {
     }
     // How an MCP tool restarts: a stop opens a cycle that a start closes.
     ToolVerbWire => Verb { Restart = "restart", Stop = "stop", Start = "start" }
+}
+
+/// Where engines are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ResolveWire {
+    #[serde(rename = "local")]
+    Local,
+    #[serde(rename = "ssh")]
+    Ssh,
+}
+
+impl ResolveWire {
+    /// The places of a list.
+    pub fn of_list(list: &[Self]) -> Resolve {
+        Resolve { local: list.contains(&Self::Local), ssh: list.contains(&Self::Ssh) }
+    }
+
+    /// The list of the places.
+    pub fn list(Resolve { local, ssh }: Resolve) -> Vec<Self> {
+        let places = [(local, Self::Local), (ssh, Self::Ssh)];
+        places.into_iter().filter(|(asked, _)| *asked).map(|(_, place)| place).collect()
+    }
 }
 
 impl ToolActionWire {

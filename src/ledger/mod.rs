@@ -7,6 +7,7 @@ pub mod time;
 
 mod actions;
 pub mod client_runs;
+mod containers;
 pub mod cooldown_edit;
 mod creation;
 mod database;
@@ -27,6 +28,7 @@ mod usage;
 mod verifications;
 
 pub use actions::{CallId, Settled};
+pub use containers::KnownContainer;
 pub use database::{Change, Ledger};
 pub use error::LedgerError;
 pub use events::{Event, Source, WhichEvents};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::message::Recipient;
+use super::reference::Reference;
 pub use super::verb::Verb;
 
 /// The kind of an action. Budgets and the rights of tiers are per kind.
@@ -104,6 +105,23 @@ pub enum Target {
     Nothing,
 }
 
+impl Target {
+    /// The name as the command writes it; for a playbook the service that it states, or its file. `None` if there is none.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Container(name)
+            | Self::ComposeService(name)
+            | Self::ComposeProject(name)
+            | Self::Unit(name)
+            | Self::Workload(name)
+            | Self::Release(name)
+            | Self::Service(name) => Some(name),
+            Self::Playbook(playbook) => playbook.stated.as_deref().or(playbook.file.as_deref()),
+            Self::Unknown | Self::Recipients(_) | Self::Nothing => None,
+        }
+    }
+}
+
 /// An Ansible playbook, and what the command says about its service, most reliable first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Playbook {
@@ -126,6 +144,8 @@ pub struct Action {
     pub family: Family,
     /// The target as named on the command line.
     pub target: Target,
+    /// What the name of the target is, and who may be asked about it.
+    pub reference: Reference,
     /// The host as written in the command (`ie01`, `192.168.100.210`); `None` for this machine.
     pub host: Option<String>,
     /// Wrappers between the shell and the program, outermost first, e.g. `["ssh", "sudo"]`.

@@ -70,7 +70,8 @@ impl Service {
         if self.containers.is_empty() && elsewhere { vec![] } else { self.container_names() }
     }
 
-    fn has_part(&self, written: &str) -> bool {
+    /// Whether this is the name of one of its parts, of any kind.
+    pub(super) fn has_part(&self, written: &str) -> bool {
         let unit = written.strip_suffix(".service").unwrap_or(written);
         self.units.iter().any(|name| name == unit)
             || [&self.containers, &self.projects, &self.workloads, &self.releases, &self.playbooks]
@@ -79,7 +80,8 @@ impl Service {
                 .any(|name| name == written)
     }
 
-    fn lists(&self, target: &Target) -> bool {
+    /// Whether it lists the target under its kind of name.
+    pub(super) fn lists(&self, target: &Target) -> bool {
         let (listed, name) = match target {
             Target::Container(name) | Target::ComposeService(name) => (&self.containers, name),
             Target::ComposeProject(name) => (&self.projects, name),
@@ -97,41 +99,6 @@ impl Service {
 }
 
 impl Inventory {
-    /// The service of a command's target. A name that no service lists is a service of its own; `None` if the target
-    /// cannot be determined or has no service.
-    ///
-    /// `host` decides if several services use the name for a part.
-    pub fn service_of(&self, target: &Target, host: Option<&str>) -> Option<String> {
-        if let Target::Playbook(playbook) = target
-            && let Some(stated) = &playbook.stated
-        {
-            return Some(self.service_named(stated));
-        }
-        if let Target::Service(name) = target {
-            return Some(self.service_named(name));
-        }
-        let listing = || self.services.iter().filter(|service| service.lists(target));
-        let found = listing()
-            .find(|service| host.is_some() && service.host.as_deref() == host)
-            .or_else(|| listing().next());
-        if let Some(service) = found {
-            return Some(service.name.clone());
-        }
-        match target {
-            // Which container an id names, only the engine knows.
-            Target::Container(name) if is_container_id(name) => None,
-            Target::Container(name)
-            | Target::ComposeService(name)
-            | Target::ComposeProject(name)
-            | Target::Unit(name)
-            | Target::Workload(name)
-            | Target::Release(name)
-            | Target::Service(name) => Some(name.clone()),
-            Target::Playbook(playbook) => playbook.guessed.as_deref().map(|name| self.service_named(name)),
-            Target::Recipients(_) | Target::Unknown | Target::Nothing => None,
-        }
-    }
-
     /// The host with this name.
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|host| host.name == name)
@@ -163,11 +130,6 @@ impl Inventory {
     }
 }
 
-/// Whether a name is a container id as engines print it: 12 to 64 hexadecimal digits.
-fn is_container_id(name: &str) -> bool {
-    (12..=64).contains(&name.len()) && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
 /// The host in an ssh destination such as `root@ie01` or `ssh://root@ie01:22`.
 fn ssh_host(destination: &str) -> &str {
     let rest = destination.strip_prefix("ssh://").unwrap_or(destination);
@@ -181,7 +143,6 @@ fn ssh_host(destination: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::action::Playbook;
 
     fn inventory() -> Inventory {
         let service = |name: &str, host: &str, container: &str| Service {
@@ -204,32 +165,6 @@ mod tests {
     }
 
     #[test]
-    fn the_host_decides_between_services_with_the_same_container_name() {
-        let inventory = inventory();
-        let dns = Target::Container("dns".into());
-        assert_eq!(inventory.service_of(&dns, Some("ie01")).as_deref(), Some("unbound"));
-        assert_eq!(inventory.service_of(&dns, Some("pie01")).as_deref(), Some("adguard"));
-        assert_eq!(inventory.service_of(&dns, None).as_deref(), Some("adguard"));
-    }
-
-    #[test]
-    fn the_service_of_a_playbook_is_the_stated_then_the_listed_then_the_guessed_one() {
-        let inventory = inventory();
-        let playbook = |stated: Option<&str>, guessed: &str| {
-            Target::Playbook(Playbook {
-                file: Some("redeploy-dns.yml".into()),
-                stated: stated.map(Into::into),
-                guessed: Some(guessed.into()),
-            })
-        };
-        assert_eq!(inventory.service_of(&playbook(Some("plex"), "dns"), None).as_deref(), Some("plex"));
-        assert_eq!(inventory.service_of(&playbook(None, "dns"), None).as_deref(), Some("adguard"));
-        let unlisted =
-            Target::Playbook(Playbook { file: None, stated: None, guessed: Some("jellyfin".into()) });
-        assert_eq!(inventory.service_of(&unlisted, None).as_deref(), Some("jellyfin"));
-    }
-
-    #[test]
     fn a_service_name_takes_precedence_over_a_part_of_another_service() {
         let mut inventory = inventory();
         inventory.services[1].containers.push("adguard".into());
@@ -242,18 +177,6 @@ mod tests {
         ] {
             assert_eq!(inventory.service_named(written), service, "{written}");
         }
-    }
-
-    #[test]
-    fn a_container_id_is_no_service_of_its_own() {
-        let mut inventory = inventory();
-        let id = "3f2a91c0be77";
-        let service =
-            |inventory: &Inventory, name: &str| inventory.service_of(&Target::Container(name.into()), None);
-        assert_eq!(service(&inventory, id), None);
-        assert_eq!(service(&inventory, "deadbeef").as_deref(), Some("deadbeef"));
-        inventory.services[0].containers.push(id.into());
-        assert_eq!(service(&inventory, id).as_deref(), Some("adguard"));
     }
 
     #[test]

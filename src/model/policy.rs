@@ -19,6 +19,10 @@ pub struct Policy {
     pub redeployment: Budget,
     /// How actions are handled whose target service cannot be determined.
     pub unresolved: Unresolved,
+    /// How names are handled that `hosts.yaml` does not list.
+    pub unlisted: Unlisted,
+    /// Which engines are asked what a container ID names.
+    pub resolve: Resolve,
     /// Hosts that commands may change.
     pub hosts: HostsAllowed,
     /// How actions are handled if the ledger cannot be read or written.
@@ -42,6 +46,8 @@ impl Default for Policy {
             restart: Budget { limit: 2, window: Window::hours(4) },
             redeployment: Budget { limit: 1, window: Window::hours(24) },
             unresolved: Unresolved::Budget,
+            unlisted: Unlisted::Own,
+            resolve: Resolve::default(),
             hosts: HostsAllowed::Inventory,
             on_failure: OnFailure::Open,
             tiers: Tier::ALL.map(TierPolicy::default_of),
@@ -92,6 +98,32 @@ pub enum Unresolved {
     Allow,
     /// They are denied.
     Deny,
+}
+
+/// How actions are handled on a name that the inventory does not list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unlisted {
+    /// Each name has a budget of its own.
+    Own,
+    /// They count against a budget that all such names on a host share.
+    Shared,
+    /// They are denied.
+    Deny,
+}
+
+/// The engines that are asked what a container ID names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resolve {
+    /// Those of this machine.
+    pub local: bool,
+    /// Those of the hosts of the inventory, through ssh.
+    pub ssh: bool,
+}
+
+impl Default for Resolve {
+    fn default() -> Self {
+        Self { local: true, ssh: false }
+    }
 }
 
 /// Hosts that commands of a session with a tier may change.

@@ -18,7 +18,7 @@ pub struct Reason {
     pub text: String,
 }
 
-/// An action with its service and host from the inventory.
+/// An action on one service, with service and host from the inventory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedAction {
     /// The action as parsed from the command.
@@ -27,4 +27,8 @@ pub struct ResolvedAction {
     pub service: Option<String>,
     /// The host's name in the inventory, or as written if it is not listed; `None` for this machine.
     pub host: Option<String>,
+    /// Whether `hosts.yaml` lists the service.
+    pub listed: bool,
+    /// Why the service cannot be determined, or which listed name is similar; one sentence.
+    pub note: Option<String>,
 }

@@ -6,13 +6,19 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::budget::{Fit, Usage, fit};
 use super::tier;
+use super::unidentified::{is_unlisted, unlisted_objection, unresolved_objection};
 use crate::model::action::{ActionKind, Family, Verb};
-use crate::model::policy::{Budget, Policy, Tier, Unresolved};
+use crate::model::plain_text::capitalised;
+use crate::model::policy::{Budget, Policy, Tier, Unlisted, Unresolved};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 
 /// The service name in the ledger of actions whose target service cannot be determined; `@HOST` follows for a remote
 /// one.
 pub const UNRESOLVED: &str = "unresolved";
+
+/// The service name in the ledger of names that the inventory does not list, where these share a budget; `@HOST` follows
+/// for a remote one.
+pub const UNLISTED: &str = "unlisted";
 
 /// A budget: a service and a kind of action.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +66,7 @@ pub fn decide(
     // The budgets are not checked for a command that is denied anyway: one reason is enough.
     let reservations = if reasons.is_empty() {
         let reservations = reservations(actions, snapshot, policy);
-        reasons = budget_objections(&reservations, snapshot, policy, now);
+        reasons = budget_objections(&reservations, &notes(actions, policy), snapshot, policy, now);
         reservations
     } else {
         vec![]
@@ -79,15 +85,10 @@ pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Opti
         let found = if action.action.kind == ActionKind::Forbidden {
             Some(forbidden(action))
         } else {
-            tier::objection(action, policy, tier).or_else(|| repeat_objection(action, policy)).or_else(|| {
-                (policy.unresolved == Unresolved::Deny && is_unresolved(action, policy)).then(|| Reason {
-                    rule: "unresolved",
-                    text: format!(
-                        "The service that {} targets cannot be determined. Name it in the command.",
-                        tier::describe(action)
-                    ),
-                })
-            })
+            tier::objection(action, policy, tier)
+                .or_else(|| repeat_objection(action, policy))
+                .or_else(|| unresolved_objection(action, policy))
+                .or_else(|| unlisted_objection(action, policy))
         };
         reasons.extend(found.filter(|reason| !reasons.contains(reason)));
     }
@@ -113,8 +114,10 @@ fn repeat_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> 
     })
 }
 
-fn is_unresolved(action: &ResolvedAction, policy: &Policy) -> bool {
-    action.service.is_none() && policy.budget(action.action.kind).is_some()
+/// Why the budgets of actions are not those of listed services, by budget.
+fn notes(actions: &[ResolvedAction], policy: &Policy) -> BTreeMap<BudgetKey, String> {
+    let noted = actions.iter().filter_map(|action| Some((key(action, policy)?, action.note.clone()?)));
+    noted.collect()
 }
 
 /// The budgets that these actions draw on, whose usage a decision needs.
@@ -128,11 +131,13 @@ pub fn budget_keys(actions: &[ResolvedAction], policy: &Policy) -> Vec<BudgetKey
 fn key(action: &ResolvedAction, policy: &Policy) -> Option<BudgetKey> {
     let kind = action.action.kind;
     policy.budget(kind)?;
-    let service = match (&action.service, policy.unresolved, &action.host) {
-        (Some(service), _, _) => service.clone(),
-        (None, Unresolved::Allow, _) => return None,
-        (None, _, None) => UNRESOLVED.to_owned(),
-        (None, _, Some(host)) => format!("{UNRESOLVED}@{host}"),
+    let on_host =
+        |name: &str| action.host.as_ref().map_or_else(|| name.to_owned(), |host| format!("{name}@{host}"));
+    let service = match &action.service {
+        Some(_) if is_unlisted(action, policy) && policy.unlisted == Unlisted::Shared => on_host(UNLISTED),
+        Some(service) => service.clone(),
+        None if policy.unresolved == Unresolved::Allow => return None,
+        None => on_host(UNRESOLVED),
     };
     Some(BudgetKey { service, kind: kind.as_str() })
 }
@@ -159,6 +164,7 @@ pub fn reservations(actions: &[ResolvedAction], snapshot: &Snapshot, policy: &Po
 
 fn budget_objections(
     reservations: &[Reservation],
+    notes: &BTreeMap<BudgetKey, String>,
     snapshot: &Snapshot,
     policy: &Policy,
     now: DateTime<Utc>,
@@ -179,7 +185,8 @@ fn budget_objections(
                 _ => (&policy.restart, "restarts"),
             };
             let counted = snapshot.get(key).unwrap_or(&none).counted(budget, now);
-            let text = refusal(key, budget, plural, counted.len(), more, fit(&counted, budget, more))?;
+            let mut text = refusal(key, budget, plural, counted.len(), more, fit(&counted, budget, more))?;
+            text.extend(notes.get(key).iter().flat_map(|note| [" ", note.as_str()]));
             Some(Reason { rule: "budget", text })
         })
         .collect()
@@ -213,11 +220,6 @@ fn refusal(
     ))
 }
 
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +237,7 @@ mod tests {
                 verb,
                 family: Family::Container,
                 target: service.map_or(Target::Unknown, |name| Target::Container(name.into())),
+                reference: crate::model::reference::Reference::default(),
                 host: None,
                 via: vec![],
                 repeats: false,
@@ -243,6 +246,8 @@ mod tests {
             },
             service: service.map(Into::into),
             host: None,
+            listed: service.is_some(),
+            note: None,
         }
     }
 

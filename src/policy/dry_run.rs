@@ -10,7 +10,11 @@ use crate::model::verdict::{Reason, ResolvedAction};
 pub fn objections(actions: &[ResolvedAction]) -> Vec<Reason> {
     // A forbidden action is denied for its own reason.
     let acting = actions.iter().filter(|action| action.action.kind != ActionKind::Forbidden);
-    acting.map(|action| reason(&format!("{} is not carried out", describe(action)), "")).collect()
+    let mut reasons: Vec<Reason> =
+        acting.map(|action| reason(&format!("{} is not carried out", describe(action)), "")).collect();
+    // An action on several services is one sentence.
+    reasons.dedup();
+    reasons
 }
 
 /// The objections to parts of a command that are not known to only read.

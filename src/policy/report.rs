@@ -9,7 +9,7 @@ use crate::model::verdict::ResolvedAction;
 /// Levels follow Claude Ops: routine is `info`, a remediation `warning`, a failed one `critical`. Taking a
 /// compose service down is `critical` too: it stays down until it is started again.
 pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
-    let ResolvedAction { action, service, host } = action;
+    let ResolvedAction { action, service, host, .. } = action;
     let succeeded = *result == ToolResult::Succeeded;
     let level = match action.kind {
         _ if !succeeded => Level::Critical,
@@ -236,13 +236,14 @@ mod tests {
                 verb,
                 family,
                 target: Target::Unknown,
+                reference: crate::model::reference::Reference::default(),
                 host: None,
                 via: vec![],
                 repeats: false,
                 evidence: evidence.into(),
                 title: Some("Fix\nit".into()),
             };
-            let resolved = ResolvedAction { action, service: None, host: None };
+            let resolved = ResolvedAction { action, service: None, host: None, listed: false, note: None };
             let event = event(&resolved, &ToolResult::Succeeded);
             assert_eq!((event.level.as_str(), event.message.as_str()), (level, message));
             let failed = super::event(&resolved, &ToolResult::Failed("exit code 1".into()));

@@ -28,6 +28,8 @@ pub enum Listing {
     Everything(String),
     /// One container, service or unit; holds its name.
     Named(String),
+    /// Those whose names contain this text.
+    Matching(String),
 }
 
 /// A stretch of unknown text and what can be determined about it.

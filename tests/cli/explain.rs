@@ -25,7 +25,7 @@ fn the_json_is_that_of_the_contract() {
                 {"command": "sudo docker restart jellyfin   [on ie01]", "effect": "reads", "why": "it runs the command below it"},
                 {"command": "docker restart jellyfin   [on ie01]", "effect": "acts", "why": "it is a restart"}
             ],
-            "actions": [{"kind": "restart", "verb": "restart", "service": "jellyfin", "host": "ie01",
+            "actions": [{"kind": "restart", "verb": "restart", "name": "jellyfin", "service": "jellyfin", "host": "ie01",
                 "via": ["ssh", "sudo"], "repeats": false, "evidence": "docker restart jellyfin"}],
             "decision": "allow",
             "reasons": []

@@ -10,6 +10,7 @@ mod explain;
 mod handoff;
 mod hooks;
 mod hosts_yaml;
+mod identity;
 mod init;
 mod manners;
 mod modes;

@@ -102,7 +102,7 @@ fn two_healthy_checks_in_a_row_clear_the_counters_and_an_unhealthy_one_starts_ov
 #[test]
 fn events_and_status_read_the_ledger_and_create_none() {
     let sandbox = Sandbox::new();
-    assert_eq!(ok(&sandbox.opsctl(&["events"], b"")), "");
+    assert_eq!(ok(&sandbox.opsctl(&["events"], b"")), "no events\n");
     ok(&sandbox.opsctl(&["status", "--json"], b""));
     assert!(!sandbox.path("claudeops.db").exists());
     sandbox.after("t1", "docker restart jellyfin");

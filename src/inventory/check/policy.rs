@@ -4,6 +4,7 @@ use serde_saphyr::Spanned;
 
 use super::values::{check_duration, tier_slot};
 use super::{contacts, rules, tier};
+use crate::inventory::choices::ResolveWire;
 use crate::inventory::error::{Checked, Mistake};
 use crate::inventory::yaml::checks::VerifyWire;
 use crate::inventory::yaml::forms::entries;
@@ -25,6 +26,8 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>) -> Checked<Policy> {
         restart: check_budget(wire.restart, defaults.restart)?,
         redeployment: check_budget(wire.redeployment, defaults.redeployment)?,
         unresolved: wire.unresolved.map_or(defaults.unresolved, Into::into),
+        unlisted: wire.unlisted.map_or(defaults.unlisted, Into::into),
+        resolve: wire.resolve.map_or(defaults.resolve, |places| ResolveWire::of_list(&places)),
         hosts: wire.hosts.map_or(defaults.hosts, Into::into),
         on_failure: wire.on_failure.map_or(defaults.on_failure, Into::into),
         tiers,

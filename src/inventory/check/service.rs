@@ -80,9 +80,10 @@ pub fn check(
 }
 
 /// Checks that no two services of one host list the same part: an action on it would count against the first one only.
+/// A compose project may have several services.
 pub fn one_owner_per_part(services: &[Service], parts: &[Vec<Part>]) -> Checked<()> {
     for (index, (service, own)) in services.iter().zip(parts).enumerate() {
-        for part in own {
+        for part in own.iter().filter(|part| part.list != "projects") {
             let owner = services.iter().zip(parts).take(index).find(|(other, theirs)| {
                 other.host == service.host
                     && theirs

@@ -8,8 +8,10 @@ use super::checks::VerifyWire;
 use super::contacts::{ContactWire, ModesWire};
 use super::error::{CompiledError, window};
 use super::mirrors::each;
-use crate::inventory::choices::{EffectWire, HostsWire, KindWire, OnFailureWire, UnresolvedWire};
-use crate::model::policy::{Budget, Policy, TierPolicy};
+use crate::inventory::choices::{
+    EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
+};
+use crate::model::policy::{Budget, Policy, Resolve, TierPolicy, Unlisted};
 use crate::model::rules::Rules;
 use crate::model::tier::Tier;
 
@@ -18,6 +20,10 @@ pub struct PolicyWire {
     restart: BudgetWire,
     redeployment: BudgetWire,
     unresolved: UnresolvedWire,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unlisted: Option<UnlistedWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resolve: Option<Vec<ResolveWire>>,
     hosts: HostsWire,
     on_failure: OnFailureWire,
     verify: VerifyWire,
@@ -34,6 +40,8 @@ impl From<Policy> for PolicyWire {
             restart: policy.restart.into(),
             redeployment: policy.redeployment.into(),
             unresolved: policy.unresolved.into(),
+            unlisted: Some(policy.unlisted.into()),
+            resolve: Some(ResolveWire::list(policy.resolve)),
             hosts: policy.hosts.into(),
             on_failure: policy.on_failure.into(),
             verify: policy.verify.into(),
@@ -51,6 +59,8 @@ impl PolicyWire {
             restart: self.restart.into_budget()?,
             redeployment: self.redeployment.into_budget()?,
             unresolved: self.unresolved.into(),
+            unlisted: self.unlisted.map_or(Unlisted::Own, Into::into),
+            resolve: self.resolve.map_or_else(Resolve::default, |places| ResolveWire::of_list(&places)),
             hosts: self.hosts.into(),
             on_failure: self.on_failure.into(),
             tiers: [

@@ -59,7 +59,7 @@ pub struct ServiceWire {
     pub host: Option<Spanned<String>>,
     /// Names of its containers and compose services. Default: the name of the service.
     pub containers: Vec<Spanned<String>>,
-    /// Names of its compose projects.
+    /// Names of its compose projects. Several services may be part of a project; an action on it counts for each of them.
     pub projects: Vec<Spanned<String>>,
     /// Names of its systemd or init units.
     pub units: Vec<Spanned<String>>,

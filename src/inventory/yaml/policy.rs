@@ -7,7 +7,9 @@ use super::checks::VerifyWire;
 use super::contacts::ModesWire;
 use super::forms::{Entries, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
-use crate::inventory::choices::{EffectWire, HostsWire, KindWire, OnFailureWire, UnresolvedWire};
+use crate::inventory::choices::{
+    EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
+};
 
 /// Budgets, tiers and rules. A missing key keeps its default.
 #[derive(Debug, Default, Deserialize)]
@@ -19,6 +21,10 @@ pub struct PolicyWire {
     pub redeployment: Option<BudgetWire>,
     /// An action whose target service cannot be determined is counted against a separate budget (`budget`), allowed (`allow`) or denied (`deny`). Default: `budget`.
     pub unresolved: Option<UnresolvedWire>,
+    /// A name that no service lists has a budget of its own (`own`), shares one with all such names on its host (`shared`), or is denied (`deny`). Default: `own`.
+    pub unlisted: Option<UnlistedWire>,
+    /// Container engines that are asked which container an ID names: those of this machine (`local`) and those of `hosts`, through their `ssh` destination (`ssh`). An ID that is not resolved follows `unresolved`. Default: `[local]`.
+    pub resolve: Option<Vec<ResolveWire>>,
     /// Hosts that commands of a session with a tier may change: those of `hosts` (`inventory`) or all (`any`). Reading is allowed on every host. Default: `inventory`, and `any` where `hosts` lists none.
     pub hosts: Option<HostsWire>,
     /// While the ledger, the database of past actions, cannot be used, or when a tool call cannot be read, an action is allowed and reported (`open`) or denied (`closed`). Default: `open`, with a warning of `opsctl doctor`.

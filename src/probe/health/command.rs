@@ -30,11 +30,21 @@ pub struct Said {
 
 /// Runs a command, on this machine or on the destination `ssh`. The words must not contain single quotes.
 pub async fn run(words: &[&str], ssh: Option<&str>) -> Result<Said, Finding> {
+    run_through(words, ssh.map(|destination| ("ssh", destination)), &[]).await
+}
+
+/// Runs a command, on this machine or through an ssh program on a destination, with these variables in addition. The words
+/// must not contain single quotes.
+pub async fn run_through(
+    words: &[&str],
+    ssh: Option<(&str, &str)>,
+    variables: &[(&str, &str)],
+) -> Result<Said, Finding> {
     let Some((program, rest)) = words.split_first() else {
         return Err(Finding::new(State::Failed, "there is nothing to run"));
     };
-    let mut command = if let Some(destination) = ssh {
-        let mut command = Command::new("ssh");
+    let mut command = if let Some((ssh, destination)) = ssh {
+        let mut command = Command::new(ssh);
         // ssh must not ask questions, and a host that is down must not use up the deadline.
         command.args([
             "-n",
@@ -54,6 +64,7 @@ pub async fn run(words: &[&str], ssh: Option<&str>) -> Result<Said, Finding> {
         command
     };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    command.envs(variables.iter().copied());
     command.env_remove("ANTHROPIC_API_KEY").env_remove("CLAUDEOPS_APPRISE_URLS");
     let _turn = TURNS.acquire().await;
     let mut child =

@@ -1,6 +1,6 @@
 //! Health checks of services: concurrent, each retried until it succeeds or its grace is over.
 
-mod command;
+pub(super) mod command;
 mod container;
 mod dns;
 mod finding;

@@ -10,6 +10,7 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
     let lists = usage.form.lists?;
     let value = usage.value();
     let (mut words, mut filters, mut is_asked) = (0, Vec::new(), lists.with.is_empty());
+    let mut is_latest = false;
     for item in Scanner::new(texts, usage.rest, &value) {
         match item {
             // `kubectl get pod/x` names one.
@@ -19,6 +20,9 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
             Item::Positional(_) => words += 1,
             Item::Option(name, at) => {
                 is_asked |= name.is_any(&lists.with);
+                let number = at.and_then(|at| texts.get(at.index)?.get(at.offset..));
+                is_latest |=
+                    name.is_any(&["-l", "--latest"]) || name.is_any(&["-n", "--last"]) && number == Some("1");
                 if let Some(at) = at.filter(|_| name.is_any(&["-f", "--filter"])) {
                     filters.extend(texts.get(at.index).and_then(|word| word.get(at.offset..)));
                 }
@@ -26,16 +30,22 @@ pub(crate) fn of(texts: &[&str], catalogue: Catalogue) -> Option<Listing> {
             Item::Dashes(_) => {}
         }
     }
-    if words != lists.words || !is_asked {
+    // The latest container is one, which only the engine knows.
+    if words != lists.words || !is_asked || is_latest {
         return None;
     }
-    // A filter by an exact name selects one; any other filter may select everything.
+    // A filter by name selects what it is a part of; any other filter may select everything.
     if let [filter] = filters.as_slice()
         && let Some(name) = filter.strip_prefix("name=")
     {
+        let exact = name.starts_with('^') && name.ends_with('$');
         let name = name.trim_start_matches(['^', '/']).trim_end_matches('$');
-        if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c)) {
-            return Some(Listing::Named(name.to_owned()));
+        // It is a regular expression: `.` alone matches every name.
+        if name.contains(|c: char| c.is_ascii_alphanumeric())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+        {
+            let listing = if exact { Listing::Named } else { Listing::Matching };
+            return Some(listing(name.to_owned()));
         }
     }
     Some(Listing::Everything(usage.written(texts)))

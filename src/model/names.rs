@@ -1,0 +1,254 @@
+//! Names that contain the name of a service: of pods, of the containers of compose and swarm, of units.
+
+/// The letters of the suffixes that Kubernetes generates: no vowels, and nothing that looks like one.
+const SUFFIX: &str = "bcdfghjklmnpqrstvwxz2456789";
+
+/// The length of the random suffix of a pod.
+const POD_SUFFIX: usize = 5;
+
+/// The length of the ID of a swarm task or node.
+const SWARM_ID: usize = 25;
+
+/// From this length on, hexadecimal digits are a container ID; engines print so many.
+const SHORT_ID: usize = 12;
+
+/// The length of a full container ID.
+const FULL_ID: usize = 64;
+
+/// Programs that generate units for containers; their names begin the names of these units.
+const GENERATORS: [&str; 7] =
+    ["docker-compose", "podman-compose", "container", "docker", "podman", "compose", "pod"];
+
+/// The types of units other than services.
+const UNIT_TYPES: [&str; 6] = [".service", ".socket", ".timer", ".scope", ".path", ".target"];
+
+/// A name that is contained in another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// The contained name.
+    pub name: &'a str,
+    /// True if the form of the whole name leaves no doubt; otherwise, it is one only if `hosts.yaml` lists it.
+    pub certain: bool,
+}
+
+const fn certain(name: &str) -> Part<'_> {
+    Part { name, certain: true }
+}
+
+const fn possible(name: &str) -> Part<'_> {
+    Part { name, certain: false }
+}
+
+/// The workloads that a pod may belong to, most likely first.
+pub fn of_pod(pod: &str) -> Vec<Part<'_>> {
+    let Some((front, suffix)) = split_last(pod, '-') else { return vec![] };
+    let mut parts = Vec::new();
+    if is_suffix(suffix) {
+        if let Some((name, middle)) = split_last(front, '-') {
+            let has_digit = middle.contains(|c: char| c.is_ascii_digit());
+            let plain = middle.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+            // The hash of a replica set, or the time of a cron job in minutes.
+            let is_hash = middle.chars().all(|c| SUFFIX.contains(c)) && has_digit && middle.len() >= 8;
+            let is_time = middle.chars().all(|c| c.is_ascii_digit()) && middle.len() >= 8;
+            if (is_hash || is_time) && middle.len() <= 10 {
+                parts.push(certain(name));
+            } else if plain && has_digit && (5..=10).contains(&middle.len()) {
+                parts.push(possible(name));
+            }
+        }
+        // A daemon set, a job, or a replica set without a deployment.
+        let has_digit = suffix.contains(|c: char| c.is_ascii_digit());
+        parts.push(if has_digit { certain(front) } else { possible(front) });
+    } else if suffix.chars().all(|c| c.is_ascii_digit()) {
+        parts.push(possible(front));
+    }
+    parts
+}
+
+/// The compose or swarm services that a container may belong to, most likely first.
+pub fn of_container(container: &str) -> Vec<Part<'_>> {
+    // `STACK_SERVICE.1.TASK`.
+    if let Some((front, task)) = split_last(container, '.')
+        && let Some((service, replica)) = split_last(front, '.')
+    {
+        let is_replica = replica.chars().all(|c| c.is_ascii_digit()) || is_swarm_id(replica);
+        if is_replica && task.chars().all(|c| c.is_ascii_alphanumeric()) {
+            let whole = if is_swarm_id(task) { certain(service) } else { possible(service) };
+            return std::iter::once(whole).chain(of_swarm_service(service)).collect();
+        }
+    }
+    // `k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT`.
+    if let Some(rest) = container.strip_prefix("k8s_") {
+        let mut words = rest.split('_');
+        let (container, pod) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        return std::iter::once(possible(container)).chain(of_pod(pod)).collect();
+    }
+    // `PROJECT-SERVICE-1`, `PROJECT_SERVICE_1`.
+    for separator in ['-', '_'] {
+        if let Some((front, number)) = split_last(container, separator)
+            && number.chars().all(|c| c.is_ascii_digit())
+        {
+            return tails(front, separator).collect();
+        }
+    }
+    vec![]
+}
+
+/// The services that a swarm service `STACK_SERVICE` may be, most likely first.
+pub fn of_swarm_service(service: &str) -> impl Iterator<Item = Part<'_>> {
+    tails(service, '_')
+}
+
+/// The names that a unit may stand for, most likely first: that of a container for which a program has generated it, of
+/// a compose project, of the service that a socket or a timer starts.
+pub fn of_unit(unit: &str) -> Vec<Part<'_>> {
+    let plain = UNIT_TYPES.iter().find_map(|suffix| unit.strip_suffix(suffix)).unwrap_or(unit);
+    let mut parts = Vec::new();
+    if plain != unit {
+        parts.push(possible(plain));
+    }
+    let of_generator = |name: &str| {
+        GENERATORS
+            .iter()
+            .any(|program| name.split(['-', '.']).any(|word| word == *program) || name == *program)
+    };
+    if let Some((base, instance)) = plain.split_once('@') {
+        if of_generator(base) {
+            parts.push(possible(instance));
+        }
+        parts.push(possible(base));
+    }
+    let generated =
+        GENERATORS.iter().filter_map(|program| plain.strip_prefix(program)?.strip_prefix(['-', '.']));
+    parts.extend(generated.map(possible));
+    parts.retain(|part| !part.name.is_empty());
+    parts
+}
+
+/// The container ID in the name of a scope: `docker-ID.scope`.
+pub fn id_of_scope(unit: &str) -> Option<&str> {
+    let (_, id) = unit.strip_suffix(".scope")?.rsplit_once('-')?;
+    (is_hex(id) && id.len() >= SHORT_ID).then_some(id)
+}
+
+/// Whether a word may be a container ID, or the beginning of one, as every engine accepts it.
+pub fn may_be_id(word: &str) -> bool {
+    is_hex(word) && (1..=FULL_ID).contains(&word.len())
+}
+
+/// Whether a word that is no known name counts as a container ID where the engine cannot be asked: it has the length of
+/// one, or a digit. Hardly any ID begins with letters only, and hardly any name has hexadecimal digits only.
+pub fn is_likely_id(word: &str) -> bool {
+    may_be_id(word) && (word.len() >= SHORT_ID || word.contains(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether a container ID is shorter than those that engines print.
+pub fn is_short_id(word: &str) -> bool {
+    word.len() < SHORT_ID
+}
+
+/// Whether a word is the ID of a swarm service, task or node.
+pub fn is_swarm_id(word: &str) -> bool {
+    word.len() == SWARM_ID
+        && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && word.contains(|c: char| c.is_ascii_digit())
+}
+
+fn is_hex(word: &str) -> bool {
+    word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_suffix(word: &str) -> bool {
+    word.len() == POD_SUFFIX && word.chars().all(|c| SUFFIX.contains(c))
+}
+
+/// The two parts around the last separator, if neither is empty.
+fn split_last(name: &str, separator: char) -> Option<(&str, &str)> {
+    name.rsplit_once(separator).filter(|(front, last)| !front.is_empty() && !last.is_empty())
+}
+
+/// What follows each separator, longest first.
+fn tails(name: &str, separator: char) -> impl Iterator<Item = Part<'_>> {
+    let at = name.match_indices(separator).filter(|(at, _)| *at > 0);
+    at.filter_map(move |(at, found)| name.get(at + found.len()..))
+        .filter(|tail| !tail.is_empty())
+        .map(possible)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(parts: impl IntoIterator<Item = Part<'static>>) -> String {
+        let parts =
+            parts.into_iter().map(|part| format!("{}{}", part.name, if part.certain { "!" } else { "" }));
+        parts.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn pods_name_their_workloads() {
+        for (pod, workloads) in [
+            ("jellyfin-7d9c5b6f4-x2x8k", "jellyfin! jellyfin-7d9c5b6f4!"),
+            ("media-server-6bd8f9c754-zkvqp", "media-server! media-server-6bd8f9c754"),
+            ("backup-28493820-xk2wq", "backup! backup-28493820!"),
+            ("node-exporter-x7k2p", "node-exporter!"),
+            ("db-0", "db"),
+            ("nginx-https", "nginx"),
+            ("jellyfin", ""),
+            ("home-assistant", ""),
+            ("redis-cache", ""),
+        ] {
+            assert_eq!(shown(of_pod(pod)), workloads, "{pod}");
+        }
+    }
+
+    #[test]
+    fn containers_name_their_compose_and_swarm_services() {
+        for (container, services) in [
+            ("media-jellyfin-1", "jellyfin"),
+            ("media_jellyfin_1", "jellyfin"),
+            ("my-media-jelly-fin-2", "media-jelly-fin jelly-fin fin"),
+            ("media_jellyfin.1.xyz", "media_jellyfin jellyfin"),
+            ("media_jellyfin.1.k2tqv0c8l1m9n3p5r7s9t1v3w", "media_jellyfin! jellyfin"),
+            ("k8s_jellyfin_jellyfin-7d9c5b6f4-x2x8k_media_0a_1", "jellyfin jellyfin! jellyfin-7d9c5b6f4!"),
+            ("jellyfin-1", ""),
+            ("media-jellyfin", ""),
+            ("v1.2.3-x", ""),
+        ] {
+            assert_eq!(shown(of_container(container)), services, "{container}");
+        }
+    }
+
+    #[test]
+    fn units_name_containers_projects_and_services() {
+        for (unit, names) in [
+            ("container-jellyfin", "jellyfin"),
+            ("docker-compose@media", "media docker-compose compose@media"),
+            ("jellyfin.timer", "jellyfin"),
+            ("syncthing@jan", "syncthing"),
+            ("jellyfin", ""),
+        ] {
+            assert_eq!(shown(of_unit(unit)), names, "{unit}");
+        }
+        let id = "3f2a91c0be77".repeat(5) + "3f2a";
+        assert_eq!(id_of_scope(&format!("docker-{id}.scope")), Some(id.as_str()));
+        assert_eq!(id_of_scope("session-3.scope"), None);
+    }
+
+    #[test]
+    fn tells_ids_from_names() {
+        for (word, may, likely) in [
+            ("3f2a91c0be77", true, true),
+            ("3f2", true, true),
+            ("7", true, true),
+            ("deadbeef", true, false),
+            ("db", true, false),
+            ("deadbeefcafe", true, true),
+            ("jellyfin", false, false),
+            ("3F2A", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!((may_be_id(word), is_likely_id(word)), (may, likely), "{word}");
+        }
+    }
+}

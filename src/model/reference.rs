@@ -1,0 +1,33 @@
+//! How a command refers to its target, beyond the target's name.
+
+/// How a command refers to its target.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Reference {
+    /// What the name is.
+    pub form: Form,
+    /// The container engine that acts; `None` if it cannot be asked: another one, one inside a container, or no engine.
+    pub engine: Option<EngineCall>,
+}
+
+/// What the name of a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Form {
+    /// The name of the target itself. That of a container may also be an ID, or the beginning of one.
+    #[default]
+    Name,
+    /// The name of a pod, which contains that of its workload.
+    Pod,
+    /// The name of a swarm service, which begins with that of its stack.
+    SwarmService,
+    /// A part of the names of the targets, as in `docker ps --filter name=PART`.
+    PartOfNames,
+}
+
+/// How a command starts its container engine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EngineCall {
+    /// The program: `docker`, `podman` or `nerdctl`.
+    pub program: &'static str,
+    /// Whether it runs with `sudo`.
+    pub sudo: bool,
+}
