@@ -9,7 +9,7 @@ const POD_SUFFIX: usize = 5;
 /// The length of the ID of a swarm task or node.
 const SWARM_ID: usize = 25;
 
-/// From this length on, hexadecimal digits are a container ID; engines print so many.
+/// From this length on, hexadecimal digits are a container ID; engines print this number of them.
 const SHORT_ID: usize = 12;
 
 /// The length of a full container ID.
@@ -137,9 +137,11 @@ pub fn may_be_id(word: &str) -> bool {
 }
 
 /// Whether a word that is no known name counts as a container ID where the engine cannot be asked: it has the length of
-/// one, or a digit. Hardly any ID begins with letters only, and hardly any name has hexadecimal digits only.
+/// one, begins with a digit, or has a digit and at least four characters. `cafe`, `db` and `db1` are names.
 pub fn is_likely_id(word: &str) -> bool {
-    may_be_id(word) && (word.len() >= SHORT_ID || word.contains(|c: char| c.is_ascii_digit()))
+    let digit = word.find(|c: char| c.is_ascii_digit());
+    let has_form = word.len() >= SHORT_ID || digit == Some(0) || (digit.is_some() && word.len() >= 4);
+    may_be_id(word) && has_form
 }
 
 /// Whether a container ID is shorter than those that engines print.
@@ -236,11 +238,13 @@ mod tests {
     }
 
     #[test]
-    fn tells_ids_from_names() {
+    fn distinguishes_ids_from_names() {
         for (word, may, likely) in [
             ("3f2a91c0be77", true, true),
             ("3f2", true, true),
             ("7", true, true),
+            ("b3f2", true, true),
+            ("db1", true, false),
             ("deadbeef", true, false),
             ("db", true, false),
             ("deadbeefcafe", true, true),

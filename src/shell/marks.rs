@@ -1,7 +1,7 @@
 //! Private-use characters that carry information inside script text from one phase to a later one.
 //!
 //! Between the phases a script is a plain string, which may be expanded, joined and parsed again (`eval`,
-//! `bash -c`, `ssh host …`). Whatever has to survive that is encoded in the string:
+//! `bash -c`, `ssh host …`). Everything that has to survive this is encoded in the string:
 //!
 //! - [`OPEN`] index [`CLOSE`]: a stretch of unknown text, as an index into
 //!   [`Unknowns`](super::text::Unknowns). Written by `text`, read by every phase after the grammar.

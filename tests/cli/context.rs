@@ -146,7 +146,7 @@ fn unusable_files_are_named_with_the_reason_and_the_others_are_included() {
 #[test]
 fn a_file_that_may_not_be_read_is_named() {
     let sandbox = project("{files: [closed.md]}", &[("closed.md", "x")]);
-    // Whoever is root reads everything, unless that right is taken away.
+    // Root reads every file, unless this capability is dropped.
     let script = "chmod 0 closed.md; exec setpriv --bounding-set=-dac_override,-dac_read_search \
                   --inh-caps=-dac_override,-dac_read_search \"$@\"";
     let run = sandbox.in_own_mounts(script, &["hook", "session-start"], "{}");

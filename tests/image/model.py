@@ -1,6 +1,6 @@
 """A model on loopback that does what tests/image/script.json says: a list of commands for each tier, one after the other.
 
-A tier is known by the heading of its prompt, its place in the list by the results that it has been told so far.
+A tier is known by the heading of its prompt, its place in the list by the results that it has received so far.
 """
 import http.server
 import json

@@ -111,7 +111,7 @@ fn events_and_status_read_the_ledger_and_create_none() {
         let json: Value = serde_json::from_str(ok(&run)).unwrap();
         assert_eq!(json["events"][0]["message"], "Container restarted: docker restart jellyfin");
     }
-    assert_eq!(ok(&sandbox.opsctl(&["events", "--limit", "0"], b"")), "");
+    assert_eq!(ok(&sandbox.opsctl(&["events", "--limit", "0"], b"")), "no events\n");
     let run = sandbox.opsctl(&["status", "--json"], b"");
     let json: Value = serde_json::from_str(ok(&run)).unwrap();
     assert_eq!(json["services"][0]["restart"]["used"], 1);

@@ -152,7 +152,7 @@ fn a_stop_opens_the_cycle_across_sessions_failures_and_lost_reports() {
             _ => clock.done("t2", stop),
         }
         clock.session = "s2";
-        // Somebody else uses up what is left of the budget.
+        // Another process uses up the rest of the budget.
         clock.done("x1", RESTART.replace("restart", "stop").as_str());
         clock.minutes(300);
         assert_eq!(clock.ask("t3", start), None, "{lost}: the service may be down");

@@ -41,7 +41,7 @@ fn each_source_is_enough_and_both_report_once() {
         wait_until("it is written down", || sandbox.path("claudeops.db").exists());
         wait_until("the operators are notified", || !target.titles().is_empty());
         assert_eq!(settled(&sandbox), "delivered");
-        // Whoever comes second changes nothing.
+        // A second call changes nothing.
         session_end(&sandbox);
         stop_failure(&sandbox);
         wait_until("both have ended", || !delivering(&sandbox));

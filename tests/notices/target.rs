@@ -91,7 +91,7 @@ impl Shared {
             Manner::Refuses(status) => status,
             _ => 204,
         };
-        // Whoever asked may have gone.
+        // The client may have closed the connection.
         let _ = write!(stream, "HTTP/1.1 {status} As Told\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     }
 }

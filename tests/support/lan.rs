@@ -66,7 +66,7 @@ impl Drop for KillTheRest {
 impl Drop for Lan {
     fn drop(&mut self) {
         for started in self.started.get_mut() {
-            let _ = started.kill(); // it may have ended by itself
+            let _ = started.kill(); // it may have ended already
             let _ = started.wait();
         }
     }

@@ -104,7 +104,7 @@ pub(super) fn kill_the_rest() {
             break;
         }
         for id in ours.into_iter().filter_map(Pid::from_raw) {
-            let _ = kill_process(id, Signal::KILL); // it may have ended by itself
+            let _ = kill_process(id, Signal::KILL); // it may have ended already
         }
         thread::sleep(Duration::from_millis(5));
     }

@@ -124,7 +124,7 @@ impl Sandbox {
 
 pub fn sqlite3(database: &Path, statements: &str) -> String {
     let mut command = Command::new("sqlite3");
-    // Somebody else may be at it in this moment: the guard waits, and so does the judge.
+    // Another process may hold the lock: opsctl waits, and so does this query.
     command.args(["-batch", "-bail", "-cmd", ".timeout 10000"]).arg(database);
     let run = run(command, format!("{statements}\n;\n").as_bytes());
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{statements}");
@@ -157,7 +157,7 @@ fn run(mut command: Command, stdin: &[u8]) -> Run {
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// No objection.
+/// The call is allowed.
 pub fn passes(run: &Run) {
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{run:?}");
 }

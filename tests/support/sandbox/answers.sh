@@ -1,7 +1,7 @@
 #!/bin/bash -p
 # A lookup: no effect, and the exit status that the case asks for, so that both branches of a script are seen.
 if [[ ${0##*/} == sleep ]]; then
-  # Nobody waits, except in a loop that would not end by itself: the case's time limit ends that.
+  # It does not sleep, except in a loop that would not end: the time limit of the case ends that.
   printf . >> /oracle/naps
   read -r naps < /oracle/naps
   ((${#naps} > 3)) && read -r -t 30 <> <(:)

@@ -4,12 +4,12 @@
 #   enter.sh STAND-INS SCRATCH SECONDS < cases > records
 #
 # The world is a file system in memory that holds the programs named below (copied, with their libraries), the
-# stand-ins under the names of everything that could act, and nothing else of the machine: whatever a case
+# stand-ins under the names of everything that could act, and nothing else of the machine: everything that a case
 # destroys is gone with the namespace.
 set -euo pipefail
 stand_ins=$1 scratch=$2 seconds=$3
 
-# Programs that run as they are: they touch nothing but files, or run what they are told to.
+# Programs that run as they are: they touch nothing but files, or run the command that they are given.
 real=(bash awk base64 basename cat chmod cp cut date dirname env expr find flock grep head hostname id ionice
   ln ls mkdir mv nice nohup paste perl rm sed seq setsid sort stat stdbuf tail tee test time timeout touch tr
   true false umount uname uniq unshare wc xargs mktemp sync kill)
@@ -30,7 +30,7 @@ for name in "${real[@]}"; do
   paths+=("$path")
   cp -L -- "$path" "usr/bin/$name"
 done
-# stdbuf works through a library that the loader is told of.
+# stdbuf works through a library that the loader preloads.
 libraries=$(ldd "${paths[@]}" 2>/dev/null | grep -o '/[^ ]*lib[^ :]*' | sort -u)
 for buffer in /usr/libexec/coreutils/libstdbuf.so /usr/lib/*/coreutils/libstdbuf.so /usr/lib/coreutils/libstdbuf.so; do
   [[ -e $buffer ]] && libraries+=$'\n'$buffer
