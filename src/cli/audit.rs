@@ -93,11 +93,13 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         })
     };
     if args.follow {
-        let rows = |after, limit| {
+        let mut after = None;
+        let next = |limit| {
             let found = matching(Which { after, ..which }, limit)?;
-            Ok(found.into_iter().map(|decision| (decision.id, decision)).collect())
+            after = Some(found.first().map_or(after.unwrap_or(0), |decision| decision.id));
+            Ok(found)
         };
-        return follow(args.limit, rows, |decision| {
+        return follow(args.limit, next, |decision| {
             if args.json {
                 return Ok(serde_json::to_string(&DecisionWire::new(decision))?);
             }

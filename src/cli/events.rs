@@ -11,12 +11,13 @@ use super::output::print_json;
 use super::project::environment_in_force;
 use super::table::print_table;
 use super::{services, time};
+use crate::ledger::decisions::{Decision, Which};
 use crate::ledger::{Event, Ledger, WhichEvents};
 use crate::model::plain_text::plain;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
-/// List the latest events, newest first, or follow them
+/// List the latest events and denials, newest first, or follow them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl events
@@ -55,6 +56,8 @@ enum LevelName {
     Info,
     Warning,
     Critical,
+    /// A denied command
+    Denied,
 }
 
 impl LevelName {
@@ -63,6 +66,7 @@ impl LevelName {
             Self::Info => "info",
             Self::Warning => "warning",
             Self::Critical => "critical",
+            Self::Denied => "denied",
         }
     }
 }
@@ -72,31 +76,30 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
     let service = args.service.as_deref().map(|name| services::meant(&inventory, name));
-    let which = WhichEvents {
-        service: service.as_deref(),
-        level: args.level.map(LevelName::as_str),
-        session: args.session.as_deref(),
-        since: args.since,
-        after: None,
+    let mut source = Source {
+        environment: &environment,
+        which: WhichEvents {
+            service: service.as_deref(),
+            level: args.level.map(LevelName::as_str),
+            session: args.session.as_deref(),
+            since: args.since,
+            after: args.follow.then_some(0),
+        },
+        after_denial: None,
     };
     if args.follow {
-        let rows = |after, limit| matching(&environment, WhichEvents { after, ..which }, limit);
-        return follow(args.limit, rows, |event| {
-            if args.json {
-                return Ok(serde_json::to_string(&EventWire::new(event))?);
-            }
-            Ok(line(event, args.relative, Utc::now()))
-        });
+        return follow(
+            args.limit,
+            |limit| source.next(limit),
+            |event| {
+                if args.json {
+                    return Ok(serde_json::to_string(&EventWire::new(event))?);
+                }
+                Ok(line(event, args.relative, Utc::now()))
+            },
+        );
     }
-    // Without filters, events are sorted by time, otherwise by row id.
-    let all =
-        args.service.is_none() && args.level.is_none() && args.session.is_none() && args.since.is_none();
-    let events = if all {
-        latest(&environment, args.limit)?
-    } else {
-        let found = matching(&environment, which, args.limit)?;
-        found.into_iter().map(|(_, event)| event).collect()
-    };
+    let events = source.next(args.limit)?;
     if args.json {
         return print_json(&EventsWire { events: events.iter().map(EventWire::new).collect() });
     }
@@ -114,16 +117,56 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-fn matching(
-    environment: &Environment,
-    which: WhichEvents<'_>,
-    limit: u32,
-) -> Result<Vec<(i64, Event)>, Failure> {
-    let events = match Ledger::open_existing(&environment.db_path)? {
-        Some(ledger) => ledger.events(which, usize::try_from(limit).unwrap_or(usize::MAX))?,
-        None => None,
-    };
-    Ok(events.unwrap_or_default())
+/// Events, and denials as events of the level `denied`.
+struct Source<'a> {
+    environment: &'a Environment,
+    which: WhichEvents<'a>,
+    /// The row id of the last denial that was read.
+    after_denial: Option<i64>,
+}
+
+impl Source<'_> {
+    /// The next events, newest first, at most this many.
+    fn next(&mut self, limit: u32) -> Result<Vec<Event>, Failure> {
+        let Some(ledger) = Ledger::open_existing(&self.environment.db_path)? else { return Ok(vec![]) };
+        let most = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut found = Vec::new();
+        if self.which.level.is_none_or(|level| level == LevelName::Denied.as_str()) {
+            let WhichEvents { service, session, since, .. } = self.which;
+            let which = Which {
+                service,
+                verdict: Some("deny"),
+                rule: None,
+                session,
+                since,
+                after: self.after_denial,
+            };
+            let denials = ledger.decisions(which, limit)?;
+            self.after_denial = denials.first().map(|denial| denial.id).or(self.after_denial);
+            found.extend(denials.into_iter().map(denied));
+        }
+        found.extend(self.events(&ledger, limit, most)?);
+        // Of two in one second, the denial is the newer one.
+        found.sort_by_key(|event| std::cmp::Reverse(event.at));
+        found.truncate(most);
+        Ok(found)
+    }
+
+    fn events(&mut self, ledger: &Ledger, limit: u32, most: usize) -> Result<Vec<Event>, Failure> {
+        // Without filters, events are sorted by time, so that late rows of other programs are in their place.
+        let WhichEvents { service: None, level: None, session: None, since: None, after: None } = self.which
+        else {
+            let found = ledger.events(self.which, most)?.unwrap_or_default();
+            self.which.after = found.first().map(|(id, _)| *id).or(self.which.after);
+            return Ok(found.into_iter().map(|(_, event)| event).collect());
+        };
+        Ok(ledger.latest_events(limit)?.unwrap_or_default())
+    }
+}
+
+fn denied(decision: Decision) -> Event {
+    let service = Some(decision.services).filter(|services| !services.is_empty());
+    Event { at: decision.at, level: LevelName::Denied.as_str().to_owned(), service, message: decision.reason }
 }
 
 /// The latest events; empty without a ledger.

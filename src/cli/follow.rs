@@ -10,25 +10,24 @@ use super::failure::Failure;
 /// The polling interval.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Prints rows until the reader closes the pipe. `rows` returns those after an id, newest first and at most this many;
-/// `line` formats one.
+/// Prints rows until the reader closes the pipe. `next` returns those that it has not returned yet, newest first and at
+/// most this many; `line` formats one.
 pub fn follow<T>(
     latest: u32,
-    rows: impl Fn(Option<i64>, u32) -> Result<Vec<(i64, T)>, Failure>,
+    mut next: impl FnMut(u32) -> Result<Vec<T>, Failure>,
     line: impl Fn(&T) -> Result<String, Failure>,
 ) -> Result<u8, Failure> {
-    let (mut after, mut limit) = (None, latest);
+    let mut limit = latest;
     loop {
+        let rows = next(limit)?;
         let mut stdout = anstream::stdout().lock();
-        for (id, row) in rows(after, limit)?.iter().rev() {
-            after = Some(*id);
+        for row in rows.iter().rev() {
             if writeln!(stdout, "{}", line(row)?).and_then(|()| stdout.flush()).is_err() {
                 return Ok(OK);
             }
         }
         drop(stdout);
         // From here on, all further rows are printed.
-        after = after.or(Some(0));
         limit = u32::MAX;
         sleep(INTERVAL);
     }

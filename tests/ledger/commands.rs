@@ -224,6 +224,23 @@ fn events_are_followed_as_they_are_written() {
 }
 
 #[test]
+fn denials_are_among_the_events() {
+    let sandbox = Sandbox::new();
+    sandbox.after("t1", "docker restart jellyfin");
+    sandbox.before("t2", "docker restart $(docker ps -q)");
+    let levels = |arguments: &[&str]| {
+        let run = sandbox.opsctl(&[&["events", "--json"], arguments].concat(), b"");
+        let json: Value = serde_json::from_str(ok(&run)).unwrap();
+        let levels = json["events"].as_array().unwrap().iter().map(|event| event["level"].as_str().unwrap());
+        levels.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(levels(&[]), "denied warning");
+    assert_eq!(levels(&["--level", "denied"]), "denied");
+    assert_eq!(levels(&["--level", "warning"]), "warning");
+    assert_eq!(levels(&["--limit", "1"]), "denied");
+}
+
+#[test]
 fn follows_decisions_as_they_are_made() {
     let sandbox = Sandbox::new();
     passes(&sandbox.before("t1", "docker restart first"));
