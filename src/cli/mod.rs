@@ -19,6 +19,7 @@ mod manual;
 mod mcp;
 mod notify;
 mod output;
+mod progress;
 mod project;
 mod prune;
 mod rehearse;
@@ -34,6 +35,7 @@ mod terminal;
 mod tier;
 mod time;
 mod verify;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use clap::Args;
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain_all, print, print_json};
+use super::progress::during;
 use super::project::environment_in_force;
 use crate::doctor::client;
 use crate::rehearse::{Outcome, Report, rehearse};
@@ -49,7 +50,8 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
         }
         None => client::find().ok_or(Failure::NoClient)?,
     };
-    let report = rehearse(client, &environment.project_dir, &policy)?;
+    let what = "rehearsing the guarantees with the installed client".to_owned();
+    let report = during(what, || rehearse(client, &environment.project_dir, &policy))?;
     if args.json {
         print_json(&report)?;
     } else {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain_all, print, print_json};
+use super::progress::during;
 use super::project::environment_in_force;
 use crate::guard::verification;
 use crate::inventory::Installation;
@@ -64,7 +65,8 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         print("nothing to verify: the session acted on no service\n");
         return Ok(OK);
     }
-    let reports = health::verify(subjects, deadline)?;
+    let what = format!("checking {} services", subjects.len());
+    let reports = during(what, || health::verify(subjects, deadline))?;
     let healthy = reports.iter().all(|report| report.healthy() != Some(false));
     if args.json {
         print_json(&VerifyWire { healthy, services: reports.iter().map(ServiceWire::new).collect() })?;

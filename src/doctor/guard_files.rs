@@ -39,6 +39,15 @@ pub fn settings(examined: &Examined<'_>) -> Finding {
         let remedy = "name it with CLAUDEOPS_HOSTS, or write a starter with `opsctl init`";
         return Finding::warning(CHECK, "no hosts.yaml: the default limits apply", remedy);
     };
+    let project = &examined.environment.project_dir;
+    if !project.is_dir() {
+        let what = format!("the project folder {} does not exist", project.display());
+        return Finding::failed(
+            CHECK,
+            what,
+            "create it with `opsctl render --out`, or name another with CLAUDE_PROJECT_DIR",
+        );
+    }
     match differing(examined.environment, &examined.opsctl, &hosts) {
         Err(error) => Finding::failed(CHECK, error.to_string(), "correct it, then run `opsctl render`"),
         Ok(differing) if differing.is_empty() => {

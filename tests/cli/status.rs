@@ -126,3 +126,28 @@ fn healthy_entries_of_a_hundred_services_and_hosts_are_counted() {
         "{text}"
     );
 }
+
+#[test]
+fn a_watched_status_fits_the_window_and_ends_with_q() {
+    let sandbox = homelab();
+    let opsctl = sandbox.command(&[]);
+    let watched = format!(
+        "stty rows 8 cols 80; {} status --watch --no-hosts; stty -a | grep -o ' icanon'",
+        opsctl.get_program().display()
+    );
+    let mut child = Command::new("script")
+        .args(["--quiet", "--return", "--command", &watched, "/dev/null"])
+        .current_dir(sandbox.path(""))
+        .envs(opsctl.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("script is missing: run tests/setup");
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"q").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("opsctl status, ") && shown.contains("`q` ends it"), "{shown}");
+    let page = shown.rsplit("\u{1b}[H").next().unwrap();
+    assert!(page.contains(" more lines") && page.lines().count() <= 9, "{page}");
+    assert!(page.contains(" icanon"), "the terminal has its settings back: {page}");
+}

@@ -4,8 +4,6 @@ mod display;
 mod overview;
 
 use std::io::Write as _;
-use std::thread::sleep;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use clap::Args;
@@ -19,6 +17,7 @@ use super::hosts::HostWire;
 use super::output::print_json;
 use super::terminal;
 use super::time::timestamp;
+use super::watch::watch;
 use crate::ledger::client_runs::Run;
 use overview::{Known, Status};
 
@@ -42,9 +41,6 @@ pub struct StatusArgs {
     #[arg(long)]
     json: bool,
 }
-
-/// The interval of `--watch`.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 #[derive(Serialize)]
 struct StatusWire<'a> {
@@ -101,24 +97,18 @@ fn time(at: Option<DateTime<Utc>>) -> Option<String> {
 
 /// Runs the verb.
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
-    loop {
-        let status = Status::at(Utc::now(), args.no_hosts)?;
-        if args.json {
-            status.print_json()?;
-        } else {
-            let mut stdout = anstream::stdout().lock();
-            let clear = if args.watch { "\x1b[2J\x1b[H" } else { "" };
-            let text = display::render(&status, terminal::width());
-            if write!(stdout, "{clear}{text}").and_then(|()| stdout.flush()).is_err() {
-                // The reader has closed the pipe.
-                return Ok(OK);
-            }
-        }
-        if !args.watch {
-            return Ok(OK);
-        }
-        sleep(LOOK_AGAIN);
+    let page = |width| Ok(display::render(&Status::at(Utc::now(), args.no_hosts)?, width));
+    if args.json {
+        return Status::at(Utc::now(), args.no_hosts)?.print_json();
     }
+    if args.watch {
+        watch("opsctl status", page)?;
+        return Ok(OK);
+    }
+    let mut stdout = anstream::stdout().lock();
+    // Errors, such as a closed pipe, are ignored.
+    let _ = stdout.write_all(page(terminal::width())?.as_bytes()).and_then(|()| stdout.flush());
+    Ok(OK)
 }
 
 impl Status {

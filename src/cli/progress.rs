@@ -1,0 +1,18 @@
+//! Progress of verbs that take seconds, on stderr if it is a terminal.
+
+use std::io::{IsTerminal as _, stderr};
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+
+/// Shows what is being done, with the time since the start, while `work` runs.
+pub fn during<T>(what: String, work: impl FnOnce() -> T) -> T {
+    if !stderr().is_terminal() {
+        return work();
+    }
+    let spinner = ProgressBar::new_spinner().with_message(what);
+    spinner.enable_steady_tick(Duration::from_millis(120));
+    let done = work();
+    spinner.finish_and_clear();
+    done
+}
