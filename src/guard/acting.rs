@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::actions::tool::find_actions as tool_actions;
-use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_with};
+use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_on};
 use crate::inventory::Installation;
 use crate::ledger::CallId;
 use crate::model::action::Action;
@@ -14,6 +14,7 @@ use crate::model::policy::Tier;
 use crate::model::rules::Rules;
 use crate::model::verdict::{Reason, ResolvedAction};
 use crate::policy::effect::{PartEffect, strongest};
+use crate::runtime::disk::LocalDisk;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
@@ -104,8 +105,9 @@ impl<'a> ActingCall<'a> {
 /// Reads the shell command or the call of an MCP tool, with the programs, webhooks and tools that `hosts.yaml` describes.
 pub(super) fn read(call: &HookCall, tool: &ToolCall, rules: &Rules) -> CommandReading {
     let command = tool.command.as_deref();
-    let mut reading =
-        command.map(|text| read_command_with(text, call.cwd.as_deref(), rules.catalogue)).unwrap_or_default();
+    let mut reading = command
+        .map(|text| read_command_on(text, call.cwd.as_deref(), rules.catalogue, Some(&LocalDisk)))
+        .unwrap_or_default();
     message::listed(&reading.script, &rules.webhooks, &mut reading.actions);
     if let Some(call) = &tool.mcp {
         reading.actions.extend(tool_actions(call, &rules.tools));

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::execution::OnDisk;
 use super::grammar::here::{HereDocument, restore};
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::Shell;
@@ -46,6 +47,8 @@ pub(crate) struct Evaluator {
     pub documents: Vec<HereDocument>,
     /// Contents of files that the script writes, by host and path.
     pub files: BTreeMap<String, String>,
+    /// The disk of this machine, and what was read from it.
+    pub on_disk: OnDisk,
     nodes: Vec<Vec<Node>>,
     complaints: Vec<Complaint>,
     work: usize,
@@ -71,6 +74,7 @@ impl Evaluator {
             nodes: self.nodes.pop().unwrap_or_default(),
             complaints: self.complaints,
             cwd: None,
+            files: self.on_disk.reached,
             catalogue: self.catalogue,
         }
     }
@@ -103,9 +107,23 @@ impl Evaluator {
         reached
     }
 
+    /// The nodes found so far, by open group, outermost first.
+    pub fn nodes(&self) -> &[Vec<Node>] {
+        &self.nodes
+    }
+
     pub fn push(&mut self, node: Node) {
         if let Some(nodes) = self.nodes.last_mut() {
             nodes.push(node);
+        }
+    }
+
+    /// States of the last node, a wrapper, that its program is a script whose text stands below it.
+    pub fn mark_script(&mut self) {
+        if let Some(Node::Group(Construct::Through(command), _)) =
+            self.nodes.last_mut().and_then(|nodes| nodes.last_mut())
+        {
+            command.is_script = true;
         }
     }
 

@@ -6,6 +6,7 @@
 //! is a [`Script`].
 
 mod complaint;
+pub mod disk;
 mod evaluator;
 mod execution;
 mod expansion;
@@ -19,7 +20,7 @@ mod text;
 
 pub use crate::catalogue::options;
 pub use complaint::Complaint;
-pub use execution::run::{read, read_with};
+pub use execution::run::{read, read_on, read_with};
 pub use expansion::pattern::glob;
 pub use host::host_of;
 pub use programs::AnsibleCall;

@@ -19,6 +19,8 @@ pub struct Script {
     pub complaints: Vec<Complaint>,
     /// The working directory in which it starts, if that is known.
     pub cwd: Option<String>,
+    /// Files of this machine whose text is part of the script: absolute paths, and the links that lead to them.
+    pub files: Vec<String>,
     /// The known programs.
     pub catalogue: Catalogue,
 }
@@ -129,6 +131,8 @@ pub struct Command {
     pub repeats: bool,
     /// For a wrapper: its label in the tree, such as `ssh ie01`. Empty for other commands.
     pub through: String,
+    /// True where its program is a script whose text stands below it in the tree.
+    pub is_script: bool,
 }
 
 impl Command {

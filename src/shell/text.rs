@@ -4,6 +4,7 @@
 //! program) is replaced by a mark. Marks survive quoting, joining and repeated parsing: in
 //! `ssh host "docker restart $NAME"`, the script on the host still contains the mark of `$NAME`.
 
+use super::execution::Search;
 use super::grammar::here::restore;
 use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
 
@@ -45,6 +46,12 @@ pub struct Unknown {
     pub(crate) made_from: Option<String>,
     /// True when the text may be any number of words.
     pub(crate) many: bool,
+    /// The absolute path of the file on this machine that holds the text.
+    pub(crate) on_disk: Option<String>,
+    /// The search on this machine that lists the files which the text names.
+    pub(crate) found: Option<Search>,
+    /// The text, with marks of files on disk.
+    pub(crate) contents: Option<String>,
 }
 
 /// One word of a command.

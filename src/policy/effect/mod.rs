@@ -275,7 +275,10 @@ impl Prover<'_> {
         if lines::ends_own_jobs(command) {
             return (Effect::Reads, Why::Stated);
         }
-        if name.contains('/') && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder)) {
+        if name.contains('/')
+            && !command.is_script
+            && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder))
+        {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
         if let Some((variable, _)) = command.env.iter().find(|(variable, value)| {
@@ -284,6 +287,9 @@ impl Prover<'_> {
             !splits && steers(variable, value)
         }) {
             return (Effect::Unknown, Why::Variable(variable.clone()));
+        }
+        if command.is_script {
+            return (Effect::Reads, Why::RunsPart);
         }
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let unknown = |index: usize| command.words.get(index).is_some_and(|word| word.known().is_none());

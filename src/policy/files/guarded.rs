@@ -1,6 +1,7 @@
 //! Which files are guarded: the defaults, and what `hosts.yaml` adds and excepts.
 
 use crate::model::rules::{PathRule, Where};
+use crate::policy::glob::matches;
 use crate::policy::word_paths::LocalMachine;
 
 /// Where this installation's own files are. All absolute.
@@ -154,6 +155,20 @@ pub const SECRET: &[(&str, Where)] = &[
     ("!$ANTHROPIC_BASE_URL", Where::Local),
     ("!$*_FILE", Where::Local),
 ];
+
+/// Whether a file on this machine holds secrets by default. `path` is absolute.
+pub fn is_secret_by_default(path: &str, home: Option<&str>) -> bool {
+    let is_meant = |text: &str| match (text.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) => matches(&format!("{home}{rest}"), path),
+        (Some(_), None) => false,
+        (None, _) => !text.starts_with('$') && matches(text, path),
+    };
+    // The last one that fits decides.
+    SECRET.iter().rev().map(|(glob, _)| glob).find_map(|glob| {
+        let (text, excepted) = glob.strip_prefix('!').map_or((*glob, false), |text| (text, true));
+        is_meant(text).then_some(!excepted)
+    }) == Some(true)
+}
 
 /// The files that may not be written.
 pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {

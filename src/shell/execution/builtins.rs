@@ -331,7 +331,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     let file = invocation.word(1).unwrap_or_default();
     let content = match file {
         "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-" => invocation.stdin.clone(),
-        _ => evaluator.file_content(shell, file),
+        _ => evaluator.script_file(shell, file),
     };
     let Some(content) = content else {
         evaluator.leaf(shell, invocation);
@@ -341,9 +341,13 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     if invocation.fields.len() > 2 {
         inner.args = Rc::new(invocation.fields.get(2..).unwrap_or_default().to_vec());
     }
-    let printed =
-        evaluator.through(shell, invocation, "source".to_owned(), |this| this.run_text(&mut inner, &content));
+    inner.set_text("BASH_SOURCE", file);
+    let printed = evaluator.through(shell, invocation, "source".to_owned(), |this| {
+        this.follow_file(shell, file, &content, |this| this.run_text(&mut inner, &content))
+            .unwrap_or_default()
+    });
     inner.args = Rc::clone(&shell.args);
+    inner.restore("BASH_SOURCE", shell);
     *shell = inner;
     (printed, Flow::On)
 }

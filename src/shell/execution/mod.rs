@@ -3,6 +3,7 @@
 mod assign;
 pub(crate) mod builtins;
 mod compound;
+mod disk_files;
 mod functions;
 pub(crate) mod invocation;
 mod list;
@@ -14,3 +15,5 @@ mod redirect;
 pub(crate) mod run;
 mod simple;
 mod written_files;
+
+pub(crate) use disk_files::{INSTALLED, OnDisk, ScriptFile, Search};

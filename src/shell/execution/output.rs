@@ -28,12 +28,13 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             invocation.stdin.clone()
         }
         "cat" | "pv" => cat(evaluator, shell, invocation, program),
-        "cp" | "mv" | "scp" | "install" => {
+        "cp" | "mv" | "scp" | "install" | "ln" => {
             evaluator.copy_files(shell, invocation, program);
             Some(String::new())
         }
-        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown"
-        | "ln" => Some(String::new()),
+        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => {
+            Some(String::new())
+        }
         "pwd" => shell.cwd.clone().map(|cwd| cwd + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation)),
@@ -188,7 +189,7 @@ fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
     }
 }
 
-fn cat(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> Option<String> {
+fn cat(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> Option<String> {
     let files =
         invocation.fields.iter().skip(1).filter(|field| field.text == "-" || !field.text.starts_with('-'));
     let files: Vec<&str> = files.map(|field| field.text.as_str()).collect();
@@ -196,14 +197,22 @@ fn cat(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, program: &
         return invocation.stdin.clone();
     }
     let mut text = String::new();
+    let mut on_disk = false;
     for file in files {
         let content = match file {
             "-" | "/dev/stdin" => invocation.stdin.clone(),
-            _ => evaluator.file_content(shell, file),
+            _ => evaluator.file_content(shell, file).or_else(|| {
+                on_disk = true;
+                evaluator.file_mark(shell, file)
+            }),
         };
         text.push_str(&content?);
     }
-    Some(text)
+    if !on_disk {
+        return Some(text);
+    }
+    let source = format!("$({})", evaluator.unknowns.show(&invocation.texts().join(" ")));
+    Some(evaluator.unknowns.mark(Unknown { source, many: true, contents: Some(text), ..Unknown::default() }))
 }
 
 fn seq(args: &[&str]) -> Option<String> {

@@ -159,7 +159,8 @@ impl Evaluator {
             return printed.to_owned();
         }
         let source = format!("$({})", self.unknowns.show(body));
-        self.unknowns.mark(Unknown { source, listing, many: true, ..Unknown::default() })
+        let contents = self.unknowns.only_mark(printed).and_then(|unknown| unknown.contents.clone());
+        self.unknowns.mark(Unknown { source, listing, many: true, contents, ..Unknown::default() })
     }
 
     /// The text of a variable; `None` when the script does not set it.

@@ -4,6 +4,7 @@ mod batch;
 mod interpreter;
 mod interpreter_calls;
 mod remote;
+mod script_file;
 mod shell_program;
 mod start;
 mod wrapper;

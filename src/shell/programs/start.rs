@@ -1,7 +1,5 @@
 //! Chooses how to follow a program: as a shell, an interpreter, a wrapper, or a plain command.
 
-use std::rc::Rc;
-
 use super::{batch, interpreter, remote, shell_program, wrapper};
 use crate::catalogue::base_name;
 use crate::catalogue::program::How;
@@ -9,15 +7,15 @@ use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::{builtins, output};
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, is_all_unknown};
+use crate::shell::text::is_all_unknown;
 
 impl Evaluator {
     /// Runs words as a program and ignores functions and builtins.
     pub fn start(&mut self, shell: &Shell, invocation: &Invocation) -> Ran {
         let name = invocation.word(0).unwrap_or_default();
         let program = base_name(name);
-        if let Some(text) = self.file_content(shell, name).filter(|_| name.contains('/')) {
-            return (self.run_file(shell, invocation, &text), Flow::On);
+        if let Some(printed) = self.run_script_file(shell, invocation, name) {
+            return (printed, Flow::On);
         }
         let texts = invocation.texts();
         let usage =
@@ -45,27 +43,6 @@ impl Evaluator {
             output::of(self, shell, invocation, program)
         });
         (printed, Flow::On)
-    }
-
-    /// Runs a file that the script wrote, in the language that its first line names.
-    fn run_file(&mut self, shell: &Shell, invocation: &Invocation, text: &str) -> String {
-        let mut inner = shell.child();
-        inner.args = Rc::new(invocation.fields.get(1..).unwrap_or_default().to_vec());
-        inner.stdin.clone_from(&invocation.stdin);
-        let name = invocation.word(0).unwrap_or_default();
-        let label = self.unknowns.show(name);
-        let first = text.lines().next().unwrap_or_default();
-        if let Some(program) = first.strip_prefix("#!").and_then(|line| line.split_whitespace().last()) {
-            let program = program.rsplit('/').next().unwrap_or(program);
-            let form = self.catalogue.find(program).map(|program| &program.form);
-            if form.and_then(|form| form.runs).is_some_and(|runs| matches!(runs.how, How::Code(_))) {
-                let stdin = Some(text.to_owned());
-                let one =
-                    Invocation { fields: vec![Field::literal(program)], redirections: Vec::new(), stdin };
-                return self.through(shell, invocation, label, |this| this.run_program(&inner, &one));
-            }
-        }
-        self.through(shell, invocation, label, |this| this.run_text(&mut inner, text))
     }
 
     /// Runs words as a program that another program starts, within the limits on depth and work.
