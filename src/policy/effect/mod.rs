@@ -21,6 +21,7 @@ mod socket;
 
 use super::archive::{self, Operation};
 use super::files::{self, Touch};
+use super::glob::matches;
 use super::hosts;
 use super::sql::{self, Functions};
 use super::word_paths::LocalMachine;
@@ -69,6 +70,11 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
         Node::Group(..) => {}
         Node::Unread(text) => parts.push(unread(text.text.clone())),
     });
+    let in_scratch = |file: &&String| scratch.0.iter().any(|glob| matches(glob, file));
+    parts.extend(script.files.iter().filter(in_scratch).map(|file| PartEffect {
+        why: Why::ScriptInScratch(file.clone()),
+        ..unread(file.clone())
+    }));
     if !script.complaints.is_empty() && !parts.iter().any(|part| part.effect == Effect::Unknown) {
         parts.push(unread(script.complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")));
     }

@@ -26,6 +26,8 @@ const DEEPEST_RUNS: usize = 2;
 /// Maximum number of marks that are replaced by the text of a file in one script.
 const MOST_LOADED: usize = 32;
 
+/// Characters of globs.
+const GLOB: [char; 3] = ['*', '?', '['];
 /// Folders of installed programs, which are taken for what the catalogue says of their name.
 pub(crate) const INSTALLED: [&str; 8] =
     ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/lib/", "/lib/", "/snap/", "/etc/init.d/"];
@@ -51,42 +53,49 @@ pub(crate) struct ScriptFile {
     pub is_written: bool,
 }
 
-/// The files that a program such as `find` lists.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Search {
-    /// Absolute paths.
-    pub folders: Vec<String>,
-    /// Globs of their names; without any, all files.
-    pub names: Vec<String>,
+/// Files on this machine that are not named one by one. Paths are absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// Files below folders whose names match one of the globs; all files without globs.
+    Below { folders: Vec<String>, names: Vec<String> },
+    /// Files that a glob matches.
+    Glob(String),
 }
 
 impl Search {
     fn files(&self, disk: &dyn Disk) -> Vec<String> {
-        let mut files = Vec::new();
-        let mut folders: VecDeque<String> = self.folders.iter().cloned().collect();
-        let mut left = MOST_FOLDERS;
-        while let Some(folder) = folders.pop_front() {
-            let Some(rest) = left.checked_sub(1) else { break };
-            left = rest;
-            for entry in disk.list(&folder) {
-                let path = format!("{}/{}", folder.trim_end_matches('/'), entry.name);
-                if entry.is_folder {
-                    folders.push_back(path);
-                } else if self.names.is_empty() || self.names.iter().any(|name| glob(name, &entry.name)) {
-                    files.push(path);
-                }
-            }
-        }
+        let mut files = match self {
+            Self::Below { folders, names } => below(folders, names, disk),
+            Self::Glob(pattern) => expand(pattern, disk),
+        };
         files.truncate(MOST_FILES + 1);
         files
     }
+}
+
+/// The files below folders, those of the outer folders first.
+fn below(folders: &[String], names: &[String], disk: &dyn Disk) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut folders: VecDeque<String> = folders.iter().cloned().collect();
+    for _ in 0..MOST_FOLDERS {
+        let Some(folder) = folders.pop_front() else { break };
+        for entry in disk.list(&folder) {
+            let path = format!("{}/{}", folder.trim_end_matches('/'), entry.name);
+            if entry.is_folder {
+                folders.push_back(path);
+            } else if names.is_empty() || names.iter().any(|name| glob(name, &entry.name)) {
+                files.push(path);
+            }
+        }
+    }
+    files
 }
 
 /// The files that a glob matches.
 fn expand(pattern: &str, disk: &dyn Disk) -> Vec<String> {
     let mut found = vec![String::new()];
     for name in pattern.split('/').filter(|name| !name.is_empty()) {
-        found = if name.contains(['*', '?', '[']) {
+        found = if name.contains(GLOB) {
             let in_folder = |folder: &String| {
                 let entries = disk.list(if folder.is_empty() { "/" } else { folder });
                 let fits = |entry: &Entry| {
@@ -103,7 +112,6 @@ fn expand(pattern: &str, disk: &dyn Disk) -> Vec<String> {
             found.iter().map(|folder| format!("{folder}/{name}")).collect()
         };
     }
-    found.truncate(MOST_FILES + 1);
     found
 }
 
@@ -185,6 +193,14 @@ impl Evaluator {
         }))
     }
 
+    /// A mark for one of the files that a glob matches on this machine; `None` for any other text.
+    pub fn glob_mark(&mut self, shell: &Shell, text: &str) -> Option<String> {
+        self.disk_of(shell).filter(|_| text.contains(GLOB))?;
+        let pattern = self.path_of(shell, text).filter(|path| path.starts_with('/'))?;
+        let source = self.unknowns.show(text);
+        Some(self.unknowns.mark(Unknown { source, found: Some(Search::Glob(pattern)), ..Unknown::default() }))
+    }
+
     /// The content of a file that is run: of one that the script wrote, otherwise of one on disk; `None` when it is unknown.
     pub fn script_file(&mut self, shell: &Shell, path: &str) -> Option<String> {
         self.scripts_at(shell, path).into_iter().next().map(|script| script.text)
@@ -195,16 +211,17 @@ impl Evaluator {
     pub fn scripts_at(&mut self, shell: &Shell, path: &str) -> Vec<ScriptFile> {
         if let Some(written) = self.file_content(shell, path) {
             let text = self.loaded(shell, &written);
-            return vec![ScriptFile { path: self.unknowns.show(path), text, is_written: true }];
+            return vec![ScriptFile { path: self.written_path(shell, path), text, is_written: true }];
         }
         let Some(disk) = self.disk_of(shell) else { return vec![] };
         let found = self.unknowns.only_mark(path).and_then(|unknown| unknown.found.clone());
         let paths = match (found, self.path_of(shell, path)) {
             (Some(search), _) => search.files(disk),
-            (None, Some(path)) if path.contains(['*', '?', '[']) => expand(&path, disk),
+            // The further ones are arguments of the first.
+            (None, Some(path)) if path.contains(GLOB) => expand(&path, disk).into_iter().take(1).collect(),
             (None, Some(absolute)) if absolute.starts_with('/') => {
                 let text = self.read_script(shell, &absolute);
-                let path = self.unknowns.show(path);
+                let path = if is_known(path) { path.to_owned() } else { absolute };
                 return text
                     .into_iter()
                     .map(|text| ScriptFile { path: path.clone(), text, is_written: false })
@@ -218,6 +235,14 @@ impl Evaluator {
             scripts.extend(text.map(|text| ScriptFile { path, text, is_written: false }));
         }
         scripts
+    }
+
+    /// A path as a program receives it: with the home folder in place of `~`.
+    fn written_path(&self, shell: &Shell, path: &str) -> String {
+        if is_known(path) {
+            return path.to_owned();
+        }
+        self.path_of(shell, path).unwrap_or_else(|| self.unknowns.show(path))
     }
 
     /// The text of a script on disk. Complains where a limit or the kind of the file prevents that it is read.
@@ -332,7 +357,7 @@ impl Evaluator {
             if is_here(command)
                 && (written.any(|file| self.means(command, &file.path.text, path))
                     || words.any(|word| self.means(command, &word.text, path))
-                        && may_write(command, self.catalogue))
+                        && may_write(command, |text| self.means(command, text, path), self.catalogue))
             {
                 return true;
             }
@@ -365,10 +390,14 @@ fn here(shell: &Shell) -> Shell {
 
 /// Whether a command may write one of the files that its words name. Rights are no content, and what a wrapper runs is a
 /// command of its own.
-fn may_write(command: &Command, catalogue: Catalogue) -> bool {
+fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalogue) -> bool {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let Some(usage) = catalogue.usage(&texts, &|_| false) else { return !texts.is_empty() };
     let files = usage.form.files.or(usage.program.form.files);
+    if files.is_some_and(|files| files.how == Some(FileHow::Copy)) {
+        // The sources stay as they are.
+        return texts.last().is_some_and(|last| means(last)) || texts.iter().any(|text| text.starts_with("-t"));
+    }
     if usage.form.runs.is_some() || files.is_some_and(|files| files.how == Some(FileHow::Rights)) {
         return false;
     }

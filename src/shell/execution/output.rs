@@ -11,6 +11,9 @@ use crate::shell::text::{Stretch, Unknown, is_known, stretches};
 /// Maximum length in bytes of the commands of a pipeline that are shown before the last one.
 const LONGEST_SOURCE: usize = 512;
 
+/// Maximum number of words of a program that may name the files from which it makes its output.
+const MOST_SOURCES: usize = 8;
+
 /// The standard output of a program, with marks for unknown stretches.
 pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> String {
     let texts = invocation.texts();
@@ -72,10 +75,20 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         }
         _ => None,
     }
-    .unwrap_or_else(|| unknown(evaluator, invocation, &texts, program))
+    .unwrap_or_else(|| unknown(evaluator, shell, invocation, &texts, program))
 }
 
-fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], program: &str) -> String {
+/// What a program makes its output from, in case that is run: its input, or the files that its words may name.
+fn made_from(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> Option<String> {
+    if let Some(text) = &invocation.stdin {
+        return Some(text.clone()).filter(|text| text.len() < 4096 && !text.is_empty());
+    }
+    let words = invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
+    let marks: Vec<String> = words.filter_map(|field| evaluator.file_mark(shell, &field.text)).collect();
+    Some(marks.join("\n")).filter(|marks| !marks.is_empty())
+}
+
+fn unknown(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, texts: &[&str], program: &str) -> String {
     let mut listing = listing::of(texts, evaluator.catalogue);
     if listing.is_none() && listing::keeps_everything(program, texts) {
         listing =
@@ -94,10 +107,11 @@ fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], p
         Some(before) => format!("{before} | {source}"),
         None => source,
     };
+    let made_from = made_from(evaluator, shell, invocation);
     evaluator.unknowns.mark(Unknown {
         source: format!("$({source})"),
         listing,
-        made_from: invocation.stdin.clone().filter(|text| text.len() < 4096 && !text.is_empty()),
+        made_from,
         many: true,
         ..Unknown::default()
     })

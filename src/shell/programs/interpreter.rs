@@ -36,6 +36,7 @@ pub(crate) fn run(
         evaluator.leaf(shell, invocation);
         return printed;
     };
+    let loops = loops && !code.contains("BEGIN");
     evaluator.spend(code.len() / 64);
     let calls = find_calls(&code, language);
     if calls.is_empty() {
@@ -138,7 +139,7 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
         let Some(letters) = word.strip_prefix('-') else {
             // The first word of awk is its program; other interpreters take a file, or `deno eval`.
             if awk {
-                return (Some(Code::Text(word.to_owned())), !word.contains("BEGIN"));
+                return (Some(Code::Text(word.to_owned())), true);
             }
             if deno && matches!(word, "eval" | "repl") {
                 evaluates = true;

@@ -22,7 +22,7 @@ impl Evaluator {
         let is_on_disk = !scripts.is_empty() && scripts.iter().all(|script| !script.is_written);
         let mut printed = None;
         for script in scripts {
-            let label = self.unknowns.show(name);
+            let label = script.path.clone();
             let mut inner = shell.child().through(&label);
             inner.args = Rc::new(invocation.fields.get(1..).unwrap_or_default().to_vec());
             inner.stdin.clone_from(&invocation.stdin);
