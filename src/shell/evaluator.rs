@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::execution::OnDisk;
 use super::grammar::here::{HereDocument, restore};
+use super::on_disk::OnDisk;
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::Shell;
 use super::text::Unknowns;

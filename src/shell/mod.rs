@@ -13,6 +13,7 @@ mod expansion;
 mod grammar;
 mod host;
 mod marks;
+mod on_disk;
 mod programs;
 mod script;
 mod state;

@@ -4,9 +4,9 @@
 //! program) is replaced by a mark. Marks survive quoting, joining and repeated parsing: in
 //! `ssh host "docker restart $NAME"`, the script on the host still contains the mark of `$NAME`.
 
-use super::execution::Search;
 use super::grammar::here::restore;
 use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
+use super::on_disk::Search;
 
 /// Where a word's text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

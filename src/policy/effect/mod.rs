@@ -71,10 +71,13 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
         Node::Unread(text) => parts.push(unread(text.text.clone())),
     });
     let in_scratch = |file: &&String| scratch.0.iter().any(|glob| matches(glob, file));
-    parts.extend(script.files.iter().filter(in_scratch).map(|file| PartEffect {
-        why: Why::ScriptInScratch(file.clone()),
-        ..unread(file.clone())
-    }));
+    parts.extend(
+        script
+            .files
+            .iter()
+            .filter(in_scratch)
+            .map(|file| PartEffect { why: Why::ScriptInScratch(file.clone()), ..unread(file.clone()) }),
+    );
     if !script.complaints.is_empty() && !parts.iter().any(|part| part.effect == Effect::Unknown) {
         parts.push(unread(script.complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")));
     }

@@ -1,119 +1,24 @@
 //! Scripts on this machine's disk that a command runs.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{FileHow, Stated};
 use crate::path::fold;
 use crate::shell::Complaint;
-use crate::shell::disk::{Disk, Entry, Unreadable};
+use crate::shell::disk::{Disk, Unreadable};
 use crate::shell::evaluator::Evaluator;
-use crate::shell::expansion::pattern::glob;
 use crate::shell::marks::without_marks;
+use crate::shell::on_disk::{
+    GLOB, INSTALLED, MOST_FILES, MOST_FOLDERS, MOST_PATHS, ScriptFile, Search, expand,
+};
 use crate::shell::script::{Command, Construct, Mode, Node};
 use crate::shell::state::Shell;
 use crate::shell::text::{Stretch, Unknown, Unknowns, is_known, stretches};
 
-/// Maximum number of files that are opened in one reading.
-const MOST_FILES: usize = 32;
-/// Maximum number of paths that are looked up in one reading.
-const MOST_PATHS: usize = 256;
-/// Maximum number of folders that one search or glob lists.
-const MOST_FOLDERS: usize = 64;
 /// Maximum number of nested runs of one file; a deeper one is kept as unread text.
 const DEEPEST_RUNS: usize = 2;
 /// Maximum number of marks that are replaced by the text of a file in one script.
 const MOST_LOADED: usize = 32;
-
-/// Characters of globs.
-const GLOB: [char; 3] = ['*', '?', '['];
-/// Folders of installed programs, which are taken for what the catalogue says of their name.
-pub(crate) const INSTALLED: [&str; 8] =
-    ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/lib/", "/lib/", "/snap/", "/etc/init.d/"];
-
-/// The disk of this machine, and what was read from it.
-#[derive(Default)]
-pub(crate) struct OnDisk {
-    pub disk: Option<&'static dyn Disk>,
-    /// The texts that were read, by absolute path.
-    read: BTreeMap<String, Result<String, Unreadable>>,
-    /// The paths under which files were reached that were read, links included.
-    pub reached: Vec<String>,
-    /// The files whose text is being followed, outermost first.
-    running: Vec<String>,
-}
-
-/// A script in a file that is run.
-pub(crate) struct ScriptFile {
-    /// Its path as `$0` has it.
-    pub path: String,
-    pub text: String,
-    /// True for a file that the same command wrote.
-    pub is_written: bool,
-}
-
-/// Files on this machine that are not named one by one. Paths are absolute.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Search {
-    /// Files below folders whose names match one of the globs; all files without globs.
-    Below { folders: Vec<String>, names: Vec<String> },
-    /// Files that a glob matches.
-    Glob(String),
-}
-
-impl Search {
-    fn files(&self, disk: &dyn Disk) -> Vec<String> {
-        let mut files = match self {
-            Self::Below { folders, names } => below(folders, names, disk),
-            Self::Glob(pattern) => expand(pattern, disk),
-        };
-        files.truncate(MOST_FILES + 1);
-        files
-    }
-}
-
-/// The files below folders, those of the outer folders first.
-fn below(folders: &[String], names: &[String], disk: &dyn Disk) -> Vec<String> {
-    let mut files = Vec::new();
-    let mut folders: VecDeque<String> = folders.iter().cloned().collect();
-    for _ in 0..MOST_FOLDERS {
-        let Some(folder) = folders.pop_front() else { break };
-        for entry in disk.list(&folder) {
-            let path = format!("{}/{}", folder.trim_end_matches('/'), entry.name);
-            if entry.is_folder {
-                folders.push_back(path);
-            } else if names.is_empty() || names.iter().any(|name| glob(name, &entry.name)) {
-                files.push(path);
-            }
-        }
-    }
-    files
-}
-
-/// The files that a glob matches.
-fn expand(pattern: &str, disk: &dyn Disk) -> Vec<String> {
-    let mut found = vec![String::new()];
-    for name in pattern.split('/').filter(|name| !name.is_empty()) {
-        found = if name.contains(GLOB) {
-            let in_folder = |folder: &String| {
-                let entries = disk.list(if folder.is_empty() { "/" } else { folder });
-                let fits = |entry: &Entry| {
-                    entry.name.starts_with('.') == name.starts_with('.') && glob(name, &entry.name)
-                };
-                entries
-                    .into_iter()
-                    .filter(fits)
-                    .map(|entry| format!("{folder}/{}", entry.name))
-                    .collect::<Vec<_>>()
-            };
-            found.iter().take(MOST_FOLDERS).flat_map(in_folder).collect()
-        } else {
-            found.iter().map(|folder| format!("{folder}/{name}")).collect()
-        };
-    }
-    found
-}
 
 /// True where files and variables are those of this machine.
 fn is_here(shell: &Shell) -> bool {
@@ -396,7 +301,8 @@ fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalog
     let files = usage.form.files.or(usage.program.form.files);
     if files.is_some_and(|files| files.how == Some(FileHow::Copy)) {
         // The sources stay as they are.
-        return texts.last().is_some_and(|last| means(last)) || texts.iter().any(|text| text.starts_with("-t"));
+        return texts.last().is_some_and(|last| means(last))
+            || texts.iter().any(|text| text.starts_with("-t"));
     }
     if usage.form.runs.is_some() || files.is_some_and(|files| files.how == Some(FileHow::Rights)) {
         return false;

@@ -15,5 +15,3 @@ mod redirect;
 pub(crate) mod run;
 mod simple;
 mod written_files;
-
-pub(crate) use disk_files::{INSTALLED, OnDisk, ScriptFile, Search};

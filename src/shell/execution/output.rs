@@ -83,12 +83,19 @@ fn made_from(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) 
     if let Some(text) = &invocation.stdin {
         return Some(text.clone()).filter(|text| text.len() < 4096 && !text.is_empty());
     }
-    let words = invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
+    let words =
+        invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
     let marks: Vec<String> = words.filter_map(|field| evaluator.file_mark(shell, &field.text)).collect();
     Some(marks.join("\n")).filter(|marks| !marks.is_empty())
 }
 
-fn unknown(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, texts: &[&str], program: &str) -> String {
+fn unknown(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    texts: &[&str],
+    program: &str,
+) -> String {
     let mut listing = listing::of(texts, evaluator.catalogue);
     if listing.is_none() && listing::keeps_everything(program, texts) {
         listing =

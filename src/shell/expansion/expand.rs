@@ -150,7 +150,8 @@ impl Evaluator {
     /// Runs `$( … )` and returns its output.
     fn substitution(&mut self, shell: &Shell, body: &str) -> String {
         // `$(<file)` prints the file.
-        let is_file = body.trim_start().strip_prefix('<').is_some_and(|rest| !rest.starts_with(['<', '(', '&', '>']));
+        let is_file =
+            body.trim_start().strip_prefix('<').is_some_and(|rest| !rest.starts_with(['<', '(', '&', '>']));
         let script = if is_file { format!("cat {body}") } else { body.to_owned() };
         let printed = self.inside(Construct::Substitution, |this| this.run_text(&mut shell.clone(), &script));
         let printed = printed.trim_end_matches('\n');
@@ -163,7 +164,14 @@ impl Evaluator {
         }
         let source = format!("$({})", self.unknowns.show(body));
         let printed = self.unknowns.only_mark(printed).cloned().unwrap_or_default();
-        self.unknowns.mark(Unknown { source, listing, many: true, content: None, candidates: vec![], ..printed })
+        self.unknowns.mark(Unknown {
+            source,
+            listing,
+            many: true,
+            content: None,
+            candidates: vec![],
+            ..printed
+        })
     }
 
     /// The text of a variable; `None` when the script does not set it.

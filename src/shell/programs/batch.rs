@@ -3,9 +3,9 @@
 use crate::catalogue::lookup::Usage;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::Search;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::host::host_of;
+use crate::shell::on_disk::Search;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin, Unknown, is_known};
@@ -284,7 +284,9 @@ pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invoca
 fn search(evaluator: &Evaluator, shell: &Shell, texts: &[&str], is_fd: bool) -> Option<Search> {
     evaluator.disk_of(shell)?;
     let own = texts.get(1..).unwrap_or_default();
-    let upto = own.iter().position(|text| text.starts_with('-') && text.len() > 2 || matches!(*text, "(" | "!" | "-x" | "-X"));
+    let upto = own
+        .iter()
+        .position(|text| text.starts_with('-') && text.len() > 2 || matches!(*text, "(" | "!" | "-x" | "-X"));
     let words = own.get(..upto.unwrap_or(own.len())).unwrap_or_default();
     let mut words: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
     let names = if is_fd {
@@ -292,7 +294,8 @@ fn search(evaluator: &Evaluator, shell: &Shell, texts: &[&str], is_fd: bool) -> 
         pattern.into_iter().map(|pattern| format!("*{}*", pattern.trim_matches(['^', '$']))).collect()
     } else {
         let pairs = own.iter().zip(own.iter().skip(1));
-        let named = pairs.filter(|(option, _)| matches!(**option, "-name" | "-iname" | "-path" | "-wholename"));
+        let named =
+            pairs.filter(|(option, _)| matches!(**option, "-name" | "-iname" | "-path" | "-wholename"));
         named.map(|(_, name)| name.rsplit('/').next().unwrap_or(name).to_owned()).collect()
     };
     if words.is_empty() {

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use crate::catalogue::base_name;
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::INSTALLED;
 use crate::shell::execution::invocation::Invocation;
+use crate::shell::on_disk::INSTALLED;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;
 

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use crate::shell::evaluator::Evaluator;
-use crate::shell::execution::ScriptFile;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::output;
+use crate::shell::on_disk::ScriptFile;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;
 
