@@ -40,7 +40,7 @@ pub struct ActingCall<'a> {
 }
 
 impl<'a> ActingCall<'a> {
-    /// Reads a tool call that has run. `None` if it has no action.
+    /// Reads a tool call that has run. `None` if it has no action, and ran no file that may have had one.
     pub fn after(
         call: &'a HookCall,
         tool: &'a ToolCall,
@@ -54,7 +54,9 @@ impl<'a> ActingCall<'a> {
             reading = read(call, tool, &installation::header_in_force(environment).rules);
         }
         warnings.extend(reading.complaints.into_iter().map(Warning::Command));
-        Self::of(call, tool, reading.actions, (vec![], &[]), environment, now, warnings)
+        // A script may have changed or removed itself; what was reserved for it is settled in any case.
+        (!reading.actions.is_empty() || reading.script.looks_at_files)
+            .then(|| Self::resolved(call, tool, reading.actions, (vec![], &[]), environment, now, warnings))
     }
 
     /// `None` if there is no action, no objection and no effect beyond reading; the inventory is not read then.
@@ -67,18 +69,26 @@ impl<'a> ActingCall<'a> {
         now: DateTime<Utc>,
         warnings: &mut Vec<Warning>,
     ) -> Option<Self> {
-        let mut changing: Vec<String> = effects
-            .iter()
-            .filter(|part| matches!(part.effect, Effect::Changes | Effect::Unknown))
-            .map(|part| part.form.clone())
-            .collect();
+        let is_quiet = actions.is_empty() && objections.is_empty() && !effects.iter().any(changes);
+        (!is_quiet)
+            .then(|| Self::resolved(call, tool, actions, (objections, effects), environment, now, warnings))
+    }
+
+    fn resolved(
+        call: &'a HookCall,
+        tool: &'a ToolCall,
+        actions: Vec<Action>,
+        (objections, effects): (Vec<Reason>, &[PartEffect]),
+        environment: &Environment,
+        now: DateTime<Utc>,
+        warnings: &mut Vec<Warning>,
+    ) -> Self {
+        let mut changing: Vec<String> =
+            effects.iter().filter(|part| changes(part)).map(|part| part.form.clone()).collect();
         changing.dedup();
-        if actions.is_empty() && objections.is_empty() && changing.is_empty() {
-            return None;
-        }
         let compiled = installation::in_force(environment, warnings);
         let actions = resolve(actions, &compiled.installation.inventory);
-        Some(Self {
+        Self {
             id: CallId {
                 session: call.session.as_deref(),
                 // An empty id identifies no call.
@@ -91,7 +101,7 @@ impl<'a> ActingCall<'a> {
             effect: (!effects.is_empty()).then(|| strongest(effects)),
             changing,
             now,
-        })
+        }
     }
 
     /// The actions as text, as they are recorded.
@@ -100,6 +110,11 @@ impl<'a> ActingCall<'a> {
         let changing = self.changing.iter().filter(|form| !form.is_empty()).map(String::as_str);
         actions.chain(changing).collect::<Vec<_>>().join("; ")
     }
+}
+
+/// Whether a part of a call changes something, or may.
+fn changes(part: &PartEffect) -> bool {
+    matches!(part.effect, Effect::Changes | Effect::Unknown)
 }
 
 /// Reads the shell command or the call of an MCP tool, with the programs, webhooks and tools that `hosts.yaml` describes.

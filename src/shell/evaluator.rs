@@ -74,6 +74,7 @@ impl Evaluator {
             nodes: self.nodes.pop().unwrap_or_default(),
             complaints: self.complaints,
             cwd: None,
+            looks_at_files: !self.on_disk.read.is_empty(),
             files: self.on_disk.reached,
             catalogue: self.catalogue,
         }
