@@ -37,6 +37,8 @@ pub enum Complaint {
     File { path: String, why: Unreadable },
     #[error("the command changes `{0}` before it runs it")]
     ChangedFile(String),
+    #[error("`{0}` may run more than can be followed")]
+    PartialFile(String),
     #[error("it runs more files than can be followed")]
     ManyFiles,
 }

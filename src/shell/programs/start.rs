@@ -1,6 +1,6 @@
 //! Chooses how to follow a program: as a shell, an interpreter, a wrapper, or a plain command.
 
-use super::{batch, interpreter, remote, shell_program, wrapper};
+use super::{batch, git, interpreter, remote, shell_program, tasks, unit, wrapper};
 use crate::catalogue::base_name;
 use crate::catalogue::program::How;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
@@ -31,6 +31,12 @@ impl Evaluator {
                 How::Parallel => Some(batch::parallel(self, shell, invocation, usage)),
                 How::Find => Some(batch::find(self, shell, invocation, false)),
                 How::Fd => Some(batch::find(self, shell, invocation, true)),
+                How::Make => Some(tasks::make(self, shell, invocation, (program, usage))),
+                How::Package => Some(tasks::package(self, shell, invocation, (program, usage))),
+                How::Just => Some(tasks::just(self, shell, invocation, (program, usage))),
+                How::RunParts => Some(tasks::run_parts(self, shell, invocation, usage)),
+                How::Git => Some(git::run(self, shell, invocation, usage)),
+                How::UnitFile => Some(unit::run(self, shell, invocation, usage)),
                 How::Code(language) => Some(interpreter::run(self, shell, invocation, (program, language))),
                 How::Command | How::Joined | How::Typed => {
                     wrapper::run(self, shell, invocation, (program, usage, runs))
