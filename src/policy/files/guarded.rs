@@ -72,8 +72,17 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     ("~/.bashrc", Where::Local, PERSON),
     ("~/.bash_profile", Where::Local, PERSON),
     ("~/.profile", Where::Local, PERSON),
+    ("~/.bash_login", Where::Local, PERSON),
+    ("~/.bash_logout", Where::Local, PERSON),
+    ("~/.bash_aliases", Where::Local, PERSON),
     ("~/.zshenv", Where::Local, PERSON),
+    ("~/.zprofile", Where::Local, PERSON),
     ("~/.zshrc", Where::Local, PERSON),
+    ("~/.zlogin", Where::Local, PERSON),
+    ("~/.kshrc", Where::Local, PERSON),
+    ("~/.config/fish/**", Where::Local, PERSON),
+    ("~/.claude/shell-snapshots/**", Where::Local, PERSON),
+    ("~/.claude/session-env/**", Where::Local, PERSON),
     ("~/.mailrc", Where::Local, PERSON),
     ("~/.forward", Where::Local, PERSON),
     ("~/.muttrc", Where::Local, PERSON),
@@ -189,6 +198,12 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
         "mcp.json",
     ] {
         file(&format!("{}/{name}", locations.state), STATE);
+    }
+    // What every shell of the client runs first.
+    for path in ["BASH_ENV", "ENV"].iter().filter_map(|name| machine.variable(name)) {
+        if path.starts_with('/') {
+            file(&path, PERSON);
+        }
     }
     locations.hosts.iter().for_each(|path| file(path, POLICY));
     locations.opsctl.iter().for_each(|path| file(path, POLICY));

@@ -14,4 +14,5 @@ pub(crate) mod output;
 mod redirect;
 pub(crate) mod run;
 mod simple;
+pub(crate) mod startup;
 mod written_files;

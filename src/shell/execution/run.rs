@@ -43,6 +43,7 @@ pub fn read_on(
     let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };
     // The client's shell expands aliases, although it is not interactive.
     shell.aliases.enabled = true;
+    evaluator.client_startup(&mut shell);
     evaluator.run_text(&mut shell, &text);
     if evaluator.exhausted() {
         evaluator.complain(Complaint::ManySteps);

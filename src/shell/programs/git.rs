@@ -58,15 +58,20 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
             inner.cwd = evaluator.path_of(shell, folder);
         }
         let rest = invocation.fields.get(at + 1..).unwrap_or_default();
-        let repository = evaluator.repository(&mut inner);
         match HOOKS.iter().find(|(command, _)| *command == word) {
-            Some((_, hooks)) => {
+            Some((_, hooks)) if !usage.has(&texts, &usage.form.quiet) => {
+                let repository = evaluator.repository(&mut inner);
                 let skips = texts.contains(&"--no-verify");
                 let is_checked = |hook: &str| hook.starts_with("pre-") || hook == "commit-msg";
                 let hooks = hooks.iter().copied().filter(|hook| !(skips && is_checked(hook)));
                 evaluator.hooks(&inner, repository, hooks);
             }
-            None => evaluator.alias(shell, &inner, repository, word, rest),
+            // A listed command is no alias.
+            None if usage.verb.is_empty() => {
+                let repository = evaluator.repository(&mut inner);
+                evaluator.alias(shell, &inner, repository, word, rest);
+            }
+            _ => {}
         }
     }
     output::of(evaluator, shell, invocation, "git")
@@ -83,13 +88,17 @@ impl Evaluator {
     fn repository(&mut self, shell: &mut Shell) -> Option<Repository> {
         let mut top = shell.cwd.clone()?;
         for _ in 0..MOST_PARENTS {
-            let linked = self.script_file(shell, &format!("{top}/.git"));
-            let folder = linked.as_deref().and_then(|text| text.trim().strip_prefix("gitdir: "));
-            // A worktree shares the settings of its repository.
-            let folder = folder.map_or(format!("{top}/.git"), |folder| {
-                folder.split("/worktrees/").next().unwrap_or(folder).to_owned()
-            });
-            if let Some(settings) = self.script_file(shell, &format!("{folder}/config")) {
+            let mut folder = format!("{top}/.git");
+            let mut settings = self.script_file(shell, &format!("{folder}/config"));
+            if settings.is_none()
+                && let Some(text) = self.script_file(shell, &folder)
+            {
+                // A worktree shares the settings of its repository.
+                let linked = text.trim().strip_prefix("gitdir: ").unwrap_or_default();
+                folder = linked.split("/worktrees/").next().unwrap_or(linked).to_owned();
+                settings = self.script_file(shell, &format!("{folder}/config"));
+            }
+            if let Some(settings) = settings {
                 shell.cwd = Some(top);
                 return Some(Repository { folder, settings });
             }

@@ -57,6 +57,9 @@ pub(crate) fn run(
     if let Some(script) = startup_file.and_then(|file| evaluator.script_file(shell, &file)) {
         evaluator.through(shell, invocation, label.clone(), |this| this.run_text(&mut inner, &script));
     }
+    if program == "bash" && !interactive {
+        evaluator.run_startup_file(&mut inner, "BASH_ENV");
+    }
     let rest = fields.get(at..).unwrap_or_default();
     if command {
         let Some(script) = rest.first() else {

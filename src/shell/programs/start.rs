@@ -20,7 +20,11 @@ impl Evaluator {
         let texts = invocation.texts();
         let usage =
             self.catalogue.usage(&texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)));
-        let runs = usage.as_ref().and_then(|usage| Some((usage, usage.form.runs.as_deref()?)));
+        let runs = usage.as_ref().and_then(|usage| {
+            // Every command of git may run hooks.
+            let of_git = usage.program.form.runs.filter(|runs| runs.how == How::Git);
+            Some((usage, usage.form.runs.or(of_git).map(|runs| runs.0)?))
+        });
         let printed = match runs {
             Some((usage, runs)) => match runs.how {
                 How::Shell => Some(shell_program::run(self, shell, invocation, program)),
