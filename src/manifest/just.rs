@@ -66,7 +66,8 @@ impl Justfile {
                 continue;
             }
             if word == "set" {
-                let is_shell = line.contains("shell") && !["bash", "'sh'", "\"sh\"", "zsh"].iter().any(|name| line.contains(name));
+                let is_shell = line.contains("shell")
+                    && !["bash", "'sh'", "\"sh\"", "zsh"].iter().any(|name| line.contains(name));
                 file.is_partial |= is_shell || line.contains("fallback");
                 continue;
             }
@@ -75,7 +76,9 @@ impl Justfile {
             } else if let Some((name, value)) = line.split_once(":=") {
                 let name = name.trim_start_matches("export ").trim();
                 match name.strip_prefix("alias ") {
-                    Some(alias) => drop(file.aliases.insert(alias.trim().to_owned(), value.trim().to_owned())),
+                    Some(alias) => {
+                        drop(file.aliases.insert(alias.trim().to_owned(), value.trim().to_owned()))
+                    }
                     None => drop(file.variables.insert(name.to_owned(), literal(value.trim()))),
                 }
             } else if let Some(recipe) = recipe(line) {
@@ -110,8 +113,10 @@ impl Justfile {
         }
         for dependency in &recipe.dependencies {
             if let Some((name, arguments)) = dependency.split_first() {
-                let arguments: Vec<String> =
-                    arguments.iter().map(|text| values.get(text).cloned().unwrap_or_else(|| literal(text))).collect();
+                let arguments: Vec<String> = arguments
+                    .iter()
+                    .map(|text| values.get(text).cloned().unwrap_or_else(|| literal(text)))
+                    .collect();
                 self.follow(name, &arguments, found, left);
             }
         }

@@ -17,8 +17,18 @@ const DEEPEST: usize = 8;
 const LONGEST: usize = 16 * 1024;
 /// Values of `SHELL` and its options with which recipes are read as usual.
 const PLAIN_SHELLS: [&str; 12] = [
-    "/bin/sh", "/bin/bash", "/usr/bin/bash", "/usr/bin/env bash", "bash", "sh", "-c", "-ec", "-euc", "-eu -c",
-    "-eu -o pipefail -c", "--no-print-directory",
+    "/bin/sh",
+    "/bin/bash",
+    "/usr/bin/bash",
+    "/usr/bin/env bash",
+    "bash",
+    "sh",
+    "-c",
+    "-ec",
+    "-euc",
+    "-eu -c",
+    "-eu -o pipefail -c",
+    "--no-print-directory",
 ];
 /// Directives of conditionals: both branches are read.
 const CONDITIONALS: [&str; 6] = ["ifeq", "ifneq", "ifdef", "ifndef", "else", "endif"];
@@ -146,7 +156,8 @@ impl Makefile {
         let exports = line.starts_with("export ");
         let line = line.strip_prefix("export ").or_else(|| line.strip_prefix("override ")).unwrap_or(line);
         let Some(at) = line.find('=') else { return matches!(line, "export" | "unexport") };
-        let (head, value) = (line.get(..at).unwrap_or_default(), line.get(at + 1..).unwrap_or_default().trim());
+        let (head, value) =
+            (line.get(..at).unwrap_or_default(), line.get(at + 1..).unwrap_or_default().trim());
         let sign = |c: char| matches!(c, ':' | '?' | '+' | '!');
         let name = head.trim_end_matches(sign).trim();
         if name.is_empty() || name.contains([' ', ':', '\t']) {
@@ -169,8 +180,11 @@ impl Makefile {
         } else if sign != "?" || !self.variables.contains_key(name) {
             self.variables.insert(name.to_owned(), value.to_owned());
         }
-        if value.contains("$(shell") && !given.iter().any(|(own, _)| own == name) {
-            self.at_once.push(format!(": \"{}\"", self.plain_text(value).replace('"', "\\\"")));
+        // `:=` runs its scripts at once, `=` where it is used.
+        if sign.contains(':') && value.contains("$(shell") && !given.iter().any(|(own, _)| own == name) {
+            let script = self.plain_text(value).replace('"', "\\\"");
+            self.at_once.push(format!(": \"{script}\""));
+            self.variables.insert(name.to_owned(), "${MAKE_OUTPUT}".replace('$', "$$"));
         }
         true
     }
@@ -194,8 +208,12 @@ impl Makefile {
                 return targets;
             }
         }
-        let prerequisites: Vec<String> =
-            self.plain_text(prerequisites).split_whitespace().filter(|word| *word != "|").map(str::to_owned).collect();
+        let prerequisites: Vec<String> = self
+            .plain_text(prerequisites)
+            .split_whitespace()
+            .filter(|word| *word != "|")
+            .map(str::to_owned)
+            .collect();
         for target in &targets {
             if let Some(rule) = self.rule_of(target) {
                 rule.prerequisites.extend(prerequisites.iter().cloned());
@@ -323,7 +341,8 @@ impl Makefile {
         {
             return own(*name);
         }
-        let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        let is_name =
+            |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
         match (body, self.variables.get(body)) {
             (_, Some(value)) => self.expand(value, own, depth + 1),
             ("MAKE", None) => "make".to_owned(),

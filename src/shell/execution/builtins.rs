@@ -181,8 +181,9 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
         Some(dir) => {
             // The last name in `cd "$DIR/jellyfin"` is known.
             let last = dir.rsplit('/').next().unwrap_or_default();
+            let at_home = evaluator.path_of(shell, dir).filter(|path| path.starts_with('/'));
             let keeps_name = dir.contains('/') && !last.is_empty() && is_known(last) && last != "..";
-            keeps_name.then(|| evaluator.unknowns.show(dir))
+            at_home.or_else(|| keeps_name.then(|| evaluator.unknowns.show(dir)))
         }
         None => None,
     };

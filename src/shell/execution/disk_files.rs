@@ -55,6 +55,11 @@ impl Evaluator {
         Some(format!("/{}", names.join("/")))
     }
 
+    /// The path of a file in the home folder.
+    pub fn at_home(&self, shell: &Shell, name: &str) -> Option<String> {
+        self.variable_in_path(shell, "~", true).map(|home| format!("{home}/{name}"))
+    }
+
     /// The value of `~`, `$NAME` or `${NAME}` in a path.
     fn variable_in_path(&self, shell: &Shell, source: &str, is_start: bool) -> Option<String> {
         let is_home = source == "~";

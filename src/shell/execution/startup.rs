@@ -5,14 +5,14 @@ use crate::shell::state::Shell;
 use crate::shell::text::is_known;
 
 impl Evaluator {
-    /// Follows what the client's shell loads: the file of `BASH_ENV`, and the definitions in that of `ENV`.
+    /// Takes over the variables, functions and aliases of the files that the client's shell loads: those of `BASH_ENV` and
+    /// `ENV`. Their own commands run whatever the client's command is, and are no part of it.
     pub fn client_startup(&mut self, shell: &mut Shell) {
-        if self.disk_of(shell).is_none() {
-            return;
+        if self.disk_of(shell).is_some() {
+            for variable in ["BASH_ENV", "ENV"] {
+                let ((), _) = self.collected(|this| this.run_startup_file(shell, variable));
+            }
         }
-        self.run_startup_file(shell, "BASH_ENV");
-        // Only interactive shells run it: its commands are none of this one's.
-        let ((), _) = self.collected(|this| this.run_startup_file(shell, "ENV"));
     }
 
     /// Follows the file that a variable names and that a shell runs before its script.
@@ -32,7 +32,8 @@ impl Evaluator {
     pub fn import_function(&mut self, shell: &mut Shell, name: &str) -> bool {
         // `command x` is no function.
         let skips = shell.via.last().is_some_and(|via| matches!(via.as_str(), "command" | "builtin"));
-        let body = self.disk_of(shell).filter(|_| is_known(name) && !skips).and_then(|disk| disk.function(name));
+        let body =
+            self.disk_of(shell).filter(|_| is_known(name) && !skips).and_then(|disk| disk.function(name));
         let Some(body) = body.filter(|body| body.trim_start().starts_with("()")) else { return false };
         let mut defined = shell.clone();
         self.run_text(&mut defined, &format!("{name} {body}"));

@@ -27,7 +27,19 @@ const HOOKS: [(&str, &[&str]); 11] = [
 ];
 /// Commands of git without hooks, which no alias replaces.
 const OWN: [&str; 14] = [
-    "add", "apply", "bisect", "clean", "clone", "fetch", "gc", "init", "mv", "reset", "restore", "rm", "stash",
+    "add",
+    "apply",
+    "bisect",
+    "clean",
+    "clone",
+    "fetch",
+    "gc",
+    "init",
+    "mv",
+    "reset",
+    "restore",
+    "rm",
+    "stash",
     "submodule",
 ];
 /// Maximum number of folders above the working directory in which a repository is searched.
@@ -35,7 +47,12 @@ const MOST_PARENTS: usize = 12;
 /// Maximum nesting of aliases.
 const MOST_ALIASES: usize = 4;
 
-pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, usage: &Usage) -> String {
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    usage: &Usage,
+) -> String {
     evaluator.leaf(shell, invocation);
     let texts = invocation.texts();
     let value = usage.value();
@@ -43,7 +60,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
     let mut verb = None;
     for item in Scanner::new(&texts, usage.start, &value) {
         match item {
-            Item::Option(name, Some(at)) if name.is("-C") => folder = texts.get(at.index).and_then(|word| word.get(at.offset..)),
+            Item::Option(name, Some(at)) if name.is("-C") => {
+                folder = texts.get(at.index).and_then(|word| word.get(at.offset..))
+            }
             Item::Positional(index) => {
                 verb = Some(index);
                 break;
@@ -51,7 +70,8 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
             _ => {}
         }
     }
-    let word = verb.and_then(|at| texts.get(at)).copied().filter(|word| is_known(word) && !OWN.contains(word));
+    let word =
+        verb.and_then(|at| texts.get(at)).copied().filter(|word| is_known(word) && !OWN.contains(word));
     if let Some((at, word)) = verb.zip(word).filter(|_| evaluator.disk_of(shell).is_some()) {
         let mut inner = shell.child().through("git");
         if let Some(folder) = folder {
@@ -102,12 +122,20 @@ impl Evaluator {
                 shell.cwd = Some(top);
                 return Some(Repository { folder, settings });
             }
-            top = top.rsplit_once('/').map(|(parent, _)| parent.to_owned()).filter(|parent| !parent.is_empty())?;
+            top = top
+                .rsplit_once('/')
+                .map(|(parent, _)| parent.to_owned())
+                .filter(|parent| !parent.is_empty())?;
         }
         None
     }
 
-    fn hooks<'a>(&mut self, shell: &Shell, repository: Option<Repository>, names: impl Iterator<Item = &'a str>) {
+    fn hooks<'a>(
+        &mut self,
+        shell: &Shell,
+        repository: Option<Repository>,
+        names: impl Iterator<Item = &'a str>,
+    ) {
         let Some(repository) = repository else { return };
         let folder = manifest::git::hooks_folder(&repository.settings);
         let folder = folder.unwrap_or_else(|| format!("{}/hooks", repository.folder));
@@ -116,21 +144,30 @@ impl Evaluator {
                 let path = format!("{folder}/{name}");
                 // A hook that is not there is no program.
                 if !this.scripts_at(shell, &path).is_empty() {
-                    let one = Invocation { fields: vec![Field::literal(path)], redirections: vec![], stdin: None };
+                    let one =
+                        Invocation { fields: vec![Field::literal(path)], redirections: vec![], stdin: None };
                     this.run_program(shell, &one);
                 }
             }
         });
     }
 
-    fn alias(&mut self, shell: &Shell, inner: &Shell, repository: Option<Repository>, name: &str, rest: &[Field]) {
+    fn alias(
+        &mut self,
+        shell: &Shell,
+        inner: &Shell,
+        repository: Option<Repository>,
+        name: &str,
+        rest: &[Field],
+    ) {
         if shell.via.iter().filter(|via| *via == "git").count() >= MOST_ALIASES {
             return;
         }
         let own = repository.and_then(|repository| manifest::git::alias(&repository.settings, name));
         let found = own.or_else(|| {
-            ["~/.gitconfig", "~/.config/git/config", "/etc/gitconfig"].iter().find_map(|path| {
-                let settings = self.script_file(inner, path)?;
+            let own = [".gitconfig", ".config/git/config"].map(|name| self.at_home(inner, name));
+            own.into_iter().flatten().chain(["/etc/gitconfig".to_owned()]).find_map(|path| {
+                let settings = self.script_file(inner, &path)?;
                 manifest::git::alias(&settings, name)
             })
         });

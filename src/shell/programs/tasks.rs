@@ -78,12 +78,8 @@ pub(crate) fn make(
     (program, usage): (&str, &Usage),
 ) -> String {
     let texts = invocation.texts();
-    let words = Words::of(
-        &texts,
-        usage.rest,
-        usage,
-        (&["-C", "--directory"], &["-f", "--file", "--makefile"]),
-    );
+    let words =
+        Words::of(&texts, usage.rest, usage, (&["-C", "--directory"], &["-f", "--file", "--makefile"]));
     let inner = evaluator.in_folder(shell, words.folder, program);
     let file = match words.files.first() {
         Some(file) => evaluator.first_file(&inner, "", &[*file]),
@@ -93,7 +89,9 @@ pub(crate) fn make(
         return evaluator.plain_program(shell, invocation, program);
     };
     let (assigned, goals): (Vec<&str>, Vec<&str>) = words.plain.iter().partition(|word| word.contains('='));
-    let split = |word: &&str| word.split_once('=').map(|(name, value)| (name.trim_end_matches(':').to_owned(), value.to_owned()));
+    let split = |word: &&str| {
+        word.split_once('=').map(|(name, value)| (name.trim_end_matches(':').to_owned(), value.to_owned()))
+    };
     let variables: Vec<(String, String)> = assigned.iter().filter_map(split).collect();
     let mut commands = manifest::make::commands(&text, &goals, &variables);
     let steers = |name: &str| matches!(name, "SHELL" | "MAKEFLAGS" | "MAKEFILES" | ".SHELLFLAGS");
@@ -111,8 +109,7 @@ pub(crate) fn package(
     (program, usage): (&str, &Usage),
 ) -> String {
     let texts = invocation.texts();
-    let mut words =
-        Words::of(&texts, usage.start, usage, (&["-C", "--prefix", "--cwd", "--dir"], &[]));
+    let mut words = Words::of(&texts, usage.start, usage, (&["-C", "--prefix", "--cwd", "--dir"], &[]));
     let is_run = matches!(words.plain.first(), Some(&("run" | "run-script")));
     if is_run {
         words.plain.remove(0);
@@ -142,12 +139,7 @@ pub(crate) fn just(
     (program, usage): (&str, &Usage),
 ) -> String {
     let texts = invocation.texts();
-    let words = Words::of(
-        &texts,
-        usage.rest,
-        usage,
-        (&["-d", "--working-directory"], &["-f", "--justfile"]),
-    );
+    let words = Words::of(&texts, usage.rest, usage, (&["-d", "--working-directory"], &["-f", "--justfile"]));
     let mut inner = evaluator.in_folder(shell, words.folder, program);
     let file = match words.files.first() {
         Some(file) => evaluator.first_file(&inner, "", &[*file]),
@@ -192,7 +184,9 @@ pub(crate) fn run_parts(
     let program = Field::literal(evaluator.unknowns.mark(found));
     let value = usage.value();
     let given = Scanner::new(&texts, usage.rest, &value).filter_map(|item| match item {
-        Item::Option(name, Some(at)) if name.is_any(&["-a", "--arg"]) => texts.get(at.index)?.get(at.offset..),
+        Item::Option(name, Some(at)) if name.is_any(&["-a", "--arg"]) => {
+            texts.get(at.index)?.get(at.offset..)
+        }
         _ => None,
     });
     let fields = std::iter::once(program).chain(given.map(Field::literal)).collect();

@@ -10,20 +10,30 @@ use crate::shell::script::Construct;
 use crate::shell::state::Shell;
 
 /// Folders of unit files, first choice first.
-const FOLDERS: [&str; 5] =
-    ["/etc/systemd/system", "/run/systemd/system", "~/.config/systemd/user", "/usr/lib/systemd/system", "/lib/systemd/system"];
+const FOLDERS: [&str; 4] =
+    ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
 /// Maximum number of units of one command whose files are read.
 const MOST_UNITS: usize = 4;
 
 /// Adds the command, and what the units that it starts run. A unit that stays is a service of its own: starting it is one action, and
 /// its commands are no further ones.
-pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, usage: &Usage) -> String {
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    usage: &Usage,
+) -> String {
     evaluator.leaf(shell, invocation);
     let texts = invocation.texts();
-    if evaluator.disk_of(shell).is_some() && usage.host(&texts).is_none() && !usage.has(&texts, &usage.form.quiet) {
+    if evaluator.disk_of(shell).is_some()
+        && usage.host(&texts).is_none()
+        && !usage.has(&texts, &usage.form.quiet)
+    {
         let value = usage.value();
         let units: Vec<&str> = Scanner::new(&texts, usage.rest, &value)
-            .filter_map(|item| if let Item::Positional(index) = item { texts.get(index).copied() } else { None })
+            .filter_map(
+                |item| if let Item::Positional(index) = item { texts.get(index).copied() } else { None },
+            )
             .take(MOST_UNITS)
             .collect();
         for unit in units {
@@ -38,7 +48,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
 
 impl Evaluator {
     fn unit(&mut self, shell: &Shell, name: &str) {
-        let Some(text) = FOLDERS.iter().find_map(|folder| self.script_file(shell, &format!("{folder}/{name}"))) else {
+        let Some(text) =
+            FOLDERS.iter().find_map(|folder| self.script_file(shell, &format!("{folder}/{name}")))
+        else {
             return;
         };
         if !manifest::unit::runs_once(&text) {
