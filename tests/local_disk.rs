@@ -74,7 +74,7 @@ fn a_file_without_permission_is_refused() {
     let folder = folder();
     let path = folder.path().join("x.sh");
     fs::write(&path, "ls\n").expect("a file");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("rights");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).expect("rights");
     // root may read it all the same.
     let expected = if fs::read(&path).is_ok() { Ok("ls\n".to_owned()) } else { Err(Unreadable::Refused) };
     assert_eq!(read(&path), expected);
@@ -123,7 +123,7 @@ fn a_file_that_changes_while_it_is_read_is_whole_or_refused() {
         for _ in 0..2_000 {
             match read(&path) {
                 Ok(text) => {
-                    assert!(text.is_empty() || texts.iter().any(|one| one.starts_with(&text)), "mixed")
+                    assert!(text.is_empty() || texts.iter().any(|one| one.starts_with(&text)), "mixed");
                 }
                 Err(why) => assert_eq!(why, Unreadable::Changing),
             }

@@ -77,7 +77,7 @@ impl Justfile {
                 let name = name.trim_start_matches("export ").trim();
                 match name.strip_prefix("alias ") {
                     Some(alias) => {
-                        drop(file.aliases.insert(alias.trim().to_owned(), value.trim().to_owned()))
+                        drop(file.aliases.insert(alias.trim().to_owned(), value.trim().to_owned()));
                     }
                     None => drop(file.variables.insert(name.to_owned(), literal(value.trim()))),
                 }

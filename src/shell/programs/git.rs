@@ -61,7 +61,7 @@ pub(crate) fn run(
     for item in Scanner::new(&texts, usage.start, &value) {
         match item {
             Item::Option(name, Some(at)) if name.is("-C") => {
-                folder = texts.get(at.index).and_then(|word| word.get(at.offset..))
+                folder = texts.get(at.index).and_then(|word| word.get(at.offset..));
             }
             Item::Positional(index) => {
                 verb = Some(index);
@@ -115,7 +115,7 @@ impl Evaluator {
             {
                 // A worktree shares the settings of its repository.
                 let linked = text.trim().strip_prefix("gitdir: ").unwrap_or_default();
-                folder = linked.split("/worktrees/").next().unwrap_or(linked).to_owned();
+                linked.split("/worktrees/").next().unwrap_or(linked).clone_into(&mut folder);
                 settings = self.script_file(shell, &format!("{folder}/config"));
             }
             if let Some(settings) = settings {

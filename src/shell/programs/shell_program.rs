@@ -80,7 +80,7 @@ pub(crate) fn run(
         }
         Some(Field { text, .. }) => {
             inner.args = Rc::new(rest.get(1..).unwrap_or_default().to_vec());
-            let printed = evaluator.shell_files(shell, inner, invocation, (text, &label));
+            let printed = evaluator.shell_files(shell, &inner, invocation, (text, &label));
             return printed.unwrap_or_else(|| evaluator.unknowns.plain(format!("$({label} …)")));
         }
     };
@@ -99,7 +99,7 @@ impl Evaluator {
     fn shell_files(
         &mut self,
         shell: &Shell,
-        inner: Shell,
+        inner: &Shell,
         invocation: &Invocation,
         (path, label): (&str, &str),
     ) -> Option<String> {

@@ -99,7 +99,7 @@ pub(crate) fn make(
         || words.files.len() > 1
         || variables.iter().any(|(name, _)| steers(name))
         || shell.env.iter().any(|(name, _)| steers(name));
-    evaluator.run_commands(shell, inner, invocation, (program, &path), commands)
+    evaluator.run_commands(shell, inner, invocation, (program, &path), &commands)
 }
 
 pub(crate) fn package(
@@ -129,7 +129,7 @@ pub(crate) fn package(
     let commands = manifest::package::commands(&text, name, &quoted(&arguments));
     // What the package has installed is found before everything else.
     inner.add_env("PATH", crate::shell::Word::literal("node_modules/.bin:$PATH"));
-    evaluator.run_commands(shell, inner, invocation, (program, &path), commands)
+    evaluator.run_commands(shell, inner, invocation, (program, &path), &commands)
 }
 
 pub(crate) fn just(
@@ -154,7 +154,7 @@ pub(crate) fn just(
         inner.cwd = inner.follow(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
     }
     let commands = manifest::just::commands(&text, &words.plain);
-    evaluator.run_commands(shell, inner, invocation, (program, &path), commands)
+    evaluator.run_commands(shell, inner, invocation, (program, &path), &commands)
 }
 
 pub(crate) fn run_parts(
@@ -227,7 +227,7 @@ impl Evaluator {
         mut inner: Shell,
         invocation: &Invocation,
         (program, path): (&str, &str),
-        commands: Commands,
+        commands: &Commands,
     ) -> String {
         if commands.is_partial {
             self.complain(Complaint::PartialFile(self.unknowns.show(path)));
