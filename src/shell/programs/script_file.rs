@@ -15,7 +15,8 @@ impl Evaluator {
         let is_path =
             name.contains('/') || self.unknowns.only_mark(name).is_some_and(|name| name.found.is_some());
         let path = if is_path { name.to_owned() } else { self.in_own_path(shell, name)? };
-        if self.files.is_empty() && INSTALLED.iter().any(|folder| path.starts_with(folder)) {
+        let is_installed = INSTALLED.iter().any(|folder| path.starts_with(folder));
+        if is_installed && self.file_content(shell, &path).is_none() {
             return None;
         }
         let scripts = self.scripts_at(shell, &path);
