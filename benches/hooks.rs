@@ -104,11 +104,10 @@ fn prepare(folder: &Path) {
         if script.len() >= SCRIPT_SIZE {
             break;
         }
-        writeln!(
-            script,
-            "docker inspect service-{number} | grep -q healthy || echo \"$(date) service-{number}\""
-        )
-        .unwrap();
+        let name = format!("service-{number}");
+        writeln!(script, "# {name} has to run, and to have been healthy at the last look.").unwrap();
+        writeln!(script, "state=$(docker inspect -f '{{{{.State.Status}}}}' {name})").unwrap();
+        writeln!(script, "if [ \"$state\" != running ]; then\n    echo \"{name} is $state\"\nfi\n").unwrap();
     }
     std::fs::write(folder.join("check.sh"), script).unwrap();
     let used = format!(
