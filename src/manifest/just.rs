@@ -62,19 +62,25 @@ impl Justfile {
             }
             in_recipe = false;
             let word = line.split_whitespace().next().unwrap_or_default();
+            // Attributes may move a recipe to another folder, or give it another interpreter.
+            file.is_partial |= ["[no-cd", "[working-directory", "[script", "[extension"]
+                .iter()
+                .any(|start| line.starts_with(start));
             if line.starts_with(['#', '[']) || word == "unexport" {
                 continue;
             }
             if word == "set" {
                 let is_shell = line.contains("shell")
                     && !["bash", "'sh'", "\"sh\"", "zsh"].iter().any(|name| line.contains(name));
-                file.is_partial |= is_shell || line.contains("fallback");
+                file.is_partial |=
+                    is_shell || line.contains("fallback") || line.contains("working-directory");
                 continue;
             }
             if matches!(word, "import" | "import?" | "mod" | "mod?") {
                 file.is_partial = true;
             } else if let Some((name, value)) = line.split_once(":=") {
                 let name = name.trim_start_matches("export ").trim();
+                file.is_partial |= computes(value);
                 match name.strip_prefix("alias ") {
                     Some(alias) => {
                         drop(file.aliases.insert(alias.trim().to_owned(), value.trim().to_owned()));
@@ -120,6 +126,7 @@ impl Justfile {
                 self.follow(name, &arguments, found, left);
             }
         }
+        found.is_partial |= recipe.body.iter().any(|line| line.contains("{{") && computes(line));
         let lines: Vec<String> = recipe.body.iter().map(|line| filled(line, &values)).collect();
         if let Some(first) = lines.first().filter(|line| line.starts_with("#!")) {
             // A script of its own, in the language of its first line.
@@ -168,7 +175,12 @@ fn recipe(line: &str) -> Option<Recipe> {
     Some(Recipe { name, parameters: parameters.collect(), dependencies, body: vec![] })
 }
 
-/// A text in quotes without them; an expression becomes a shell variable that is not set, a backquote runs.
+/// Whether an expression may run something: a backquote, or a function that starts a shell.
+fn computes(text: &str) -> bool {
+    text.contains('`') || text.contains("shell(")
+}
+
+/// A text in quotes without them; an expression becomes a shell variable that is not set, a backquote a substitution.
 fn literal(text: &str) -> String {
     let quoted = |quote: char| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     if let Some(inner) = quoted('\'').or_else(|| quoted('"')) {

@@ -30,6 +30,39 @@ const PLAIN_SHELLS: [&str; 12] = [
     "-eu -o pipefail -c",
     "--no-print-directory",
 ];
+/// Functions of make that only compute.
+const HARMLESS: [&str; 28] = [
+    "abspath",
+    "addprefix",
+    "addsuffix",
+    "and",
+    "basename",
+    "dir",
+    "error",
+    "filter",
+    "filter-out",
+    "findstring",
+    "firstword",
+    "flavor",
+    "if",
+    "info",
+    "join",
+    "lastword",
+    "notdir",
+    "or",
+    "origin",
+    "patsubst",
+    "realpath",
+    "sort",
+    "strip",
+    "subst",
+    "suffix",
+    "warning",
+    "wildcard",
+    "word",
+];
+/// What a harmless function may contain that runs or writes something.
+const STATEMENTS: [&str; 5] = ["shell ", "file ", "eval ", "call ", "guile "];
 /// Directives of conditionals: both branches are read.
 const CONDITIONALS: [&str; 6] = ["ifeq", "ifneq", "ifdef", "ifndef", "else", "endif"];
 
@@ -51,6 +84,8 @@ struct Makefile {
     exported: Vec<String>,
     is_partial: bool,
     one_shell: bool,
+    /// True where a function of make may run or write something.
+    runs_more: Cell<bool>,
     /// The number of references that were expanded.
     references: Cell<usize>,
 }
@@ -72,7 +107,11 @@ pub fn commands(text: &str, goals: &[&str], variables: &[(String, String)]) -> C
     let value = |name: &String| Some((name.clone(), makefile.plain_text(makefile.variables.get(name)?)));
     let exported = makefile.exported.iter().chain(variables.iter().map(|(name, _)| name));
     let environment = exported.filter_map(value).collect();
-    Commands { scripts: run.scripts, environment, is_partial: makefile.is_partial || run.is_partial }
+    Commands {
+        scripts: run.scripts,
+        environment,
+        is_partial: makefile.is_partial || run.is_partial || makefile.runs_more.get(),
+    }
 }
 
 struct Run {
@@ -125,6 +164,10 @@ impl Makefile {
                 let name = rest.split(['=', ':', ' ']).next().unwrap_or_default();
                 defining = Some((name.to_owned(), String::new()));
                 continue;
+            }
+            if runs_scripts(line) {
+                let script = makefile.plain_text(line).replace('"', "\\\"");
+                makefile.at_once.push(format!(": \"{script}\""));
             }
             let word = line.split_whitespace().next().unwrap_or_default();
             if CONDITIONALS.contains(&word) {
@@ -180,11 +223,9 @@ impl Makefile {
         } else if sign != "?" || !self.variables.contains_key(name) {
             self.variables.insert(name.to_owned(), value.to_owned());
         }
-        // `:=` runs its scripts at once, `=` where it is used.
-        if sign.contains(':') && value.contains("$(shell") && !given.iter().any(|(own, _)| own == name) {
-            let script = self.plain_text(value).replace('"', "\\\"");
-            self.at_once.push(format!(": \"{script}\""));
-            self.variables.insert(name.to_owned(), "${MAKE_OUTPUT}".replace('$', "$$"));
+        // What a script prints is not known where the variable is used.
+        if runs_scripts(value) && !given.iter().any(|(own, _)| own == name) {
+            self.variables.insert(name.to_owned(), "$${MAKE_OUTPUT}".to_owned());
         }
         true
     }
@@ -341,6 +382,11 @@ impl Makefile {
         {
             return own(*name);
         }
+        let function = body.split([' ', '\t']).next().unwrap_or_default();
+        let is_harmless = HARMLESS.contains(&function) && !STATEMENTS.iter().any(|word| body.contains(word));
+        if function.len() < body.len() && !is_harmless {
+            self.runs_more.set(true);
+        }
         let is_name =
             |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
         match (body, self.variables.get(body)) {
@@ -354,6 +400,11 @@ impl Makefile {
             _ => unknown("MAKE_EXPRESSION"),
         }
     }
+}
+
+/// Whether a line runs scripts while it is read.
+fn runs_scripts(line: &str) -> bool {
+    line.contains("(shell ") || line.contains("{shell ")
 }
 
 fn closing(open: char) -> Option<char> {
@@ -411,7 +462,23 @@ mod tests {
     #[test]
     fn scripts_of_variables_run_whatever_the_goal_is() {
         let text = "X := $(shell docker restart jellyfin)\nls:\n\tls\n";
-        assert_eq!(scripts(text, &["ls"]).0, [": \"$(docker restart jellyfin)\"", "ls"]);
+        assert_eq!(scripts(text, &["ls"]).0, [": \"X := $(docker restart jellyfin)\"", "ls"]);
+        let text = "all: $(shell docker restart jellyfin)\nifeq ($(shell docker stop x),y)\nendif\n\tls\n";
+        assert_eq!(scripts(text, &[]).0.len(), 3, "{:?}", scripts(text, &[]));
+    }
+
+    #[test]
+    fn functions_that_may_write_are_partial() {
+        for (call, is_partial) in [
+            ("$(file >/etc/x,y)", true),
+            ("$(eval X = 1)", true),
+            ("$(call restart,x)", true),
+            ("$(if a,$(file >x,y))", true),
+            ("$(wildcard *.c)", false),
+            ("$(notdir $(CURDIR))", false),
+        ] {
+            assert_eq!(scripts(&format!("all:\n\techo {call}\n"), &[]).1, is_partial, "{call}");
+        }
     }
 
     #[test]

@@ -9,12 +9,10 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::OFlags;
 
 use crate::policy::files::guarded::is_secret_by_default;
-use crate::shell::disk::{Disk, DiskFile, Entry, LONGEST_SCRIPT, Unreadable};
+use crate::shell::disk::{Disk, DiskFile, Entry, LONGEST_LISTING, LONGEST_SCRIPT, Unreadable};
 
 /// Maximum number of links on one path.
 const MOST_LINKS: usize = 16;
-/// Maximum number of entries of a folder that are listed.
-const MOST_ENTRIES: usize = 1_000;
 /// Folders whose files are not plain text on a disk, although some call themselves regular.
 const VIRTUAL: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// What stands before and after the name of a function in the environment.
@@ -41,7 +39,7 @@ impl Disk for LocalDisk {
     }
 
     fn list(&self, path: &str) -> Vec<Entry> {
-        let entries = Path::new(path).read_dir().into_iter().flatten().flatten().take(MOST_ENTRIES);
+        let entries = Path::new(path).read_dir().into_iter().flatten().flatten().take(LONGEST_LISTING);
         let mut entries: Vec<Entry> = entries
             .filter_map(|entry| {
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());

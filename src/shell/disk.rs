@@ -7,6 +7,9 @@ use std::fmt;
 /// The maximum size in bytes of a script that is read.
 pub const LONGEST_SCRIPT: usize = 64 * 1024;
 
+/// The maximum number of entries of a folder that are listed.
+pub const LONGEST_LISTING: usize = 1_000;
+
 /// This machine, as far as a reading depends on it.
 pub trait Disk: Sync {
     /// Reads a script. `path` is absolute.

@@ -74,6 +74,7 @@ impl Evaluator {
             nodes: self.nodes.pop().unwrap_or_default(),
             complaints: self.complaints,
             cwd: None,
+            has_doubtful_file: self.on_disk.is_doubtful,
             looks_at_files: !self.on_disk.read.is_empty(),
             files: self.on_disk.reached,
             catalogue: self.catalogue,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::disk::{Disk, Entry, Unreadable};
+use super::disk::{Disk, Entry, LONGEST_LISTING, Unreadable};
 use super::expansion::pattern::glob;
 
 /// Maximum number of files that are opened in one reading.
@@ -25,6 +25,8 @@ pub(crate) struct OnDisk {
     pub read: BTreeMap<String, Result<String, Unreadable>>,
     /// The paths under which files were reached that were read, links included.
     pub reached: Vec<String>,
+    /// True where a file was looked up in a folder that may be another one.
+    pub is_doubtful: bool,
     /// The files whose text is being followed, outermost first.
     pub running: Vec<String>,
 }
@@ -47,55 +49,79 @@ pub(crate) enum Search {
     Glob(String),
 }
 
+/// What a search finds.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub files: Vec<String>,
+    /// The folders that were listed.
+    pub folders: Vec<String>,
+    /// False where a limit ended the search.
+    pub is_complete: bool,
+}
+
 impl Search {
-    pub fn files(&self, disk: &dyn Disk) -> Vec<String> {
-        let mut files = match self {
+    pub fn files(&self, disk: &dyn Disk) -> Found {
+        let mut found = match self {
             Self::Below { folders, names } => below(folders, names, disk),
             Self::Glob(pattern) => expand(pattern, disk),
         };
-        files.truncate(MOST_FILES + 1);
-        files
+        found.is_complete = found.folders.len() < MOST_FOLDERS && found.files.len() <= MOST_FILES;
+        found.files.truncate(MOST_FILES + 1);
+        found
+    }
+}
+
+impl Found {
+    /// The entries of a folder, none beyond the limit on folders. Too many entries count as all folders at once.
+    fn list(&mut self, folder: &str, disk: &dyn Disk) -> Vec<Entry> {
+        if self.folders.len() >= MOST_FOLDERS {
+            return vec![];
+        }
+        self.folders.push(folder.to_owned());
+        let entries = disk.list(folder);
+        if entries.len() >= LONGEST_LISTING {
+            self.folders.resize(MOST_FOLDERS, folder.to_owned());
+        }
+        entries
     }
 }
 
 /// The files below folders, those of the outer folders first.
-fn below(folders: &[String], names: &[String], disk: &dyn Disk) -> Vec<String> {
-    let mut files = Vec::new();
+fn below(folders: &[String], names: &[String], disk: &dyn Disk) -> Found {
+    let mut found = Found::default();
     let mut folders: VecDeque<String> = folders.iter().cloned().collect();
-    for _ in 0..MOST_FOLDERS {
-        let Some(folder) = folders.pop_front() else { break };
-        for entry in disk.list(&folder) {
+    while let Some(folder) = folders.pop_front() {
+        for entry in found.list(&folder, disk) {
             let path = format!("{}/{}", folder.trim_end_matches('/'), entry.name);
             if entry.is_folder {
                 folders.push_back(path);
             } else if names.is_empty() || names.iter().any(|name| glob(name, &entry.name)) {
-                files.push(path);
+                found.files.push(path);
             }
         }
     }
-    files
+    found
 }
 
 /// The files that a glob matches.
-pub(crate) fn expand(pattern: &str, disk: &dyn Disk) -> Vec<String> {
+fn expand(pattern: &str, disk: &dyn Disk) -> Found {
+    let mut result = Found::default();
     let mut found = vec![String::new()];
     for name in pattern.split('/').filter(|name| !name.is_empty()) {
-        found = if name.contains(GLOB) {
-            let in_folder = |folder: &String| {
-                let entries = disk.list(if folder.is_empty() { "/" } else { folder });
-                let fits = |entry: &Entry| {
-                    entry.name.starts_with('.') == name.starts_with('.') && glob(name, &entry.name)
-                };
-                entries
-                    .into_iter()
-                    .filter(fits)
-                    .map(|entry| format!("{folder}/{}", entry.name))
-                    .collect::<Vec<_>>()
+        let mut next = Vec::new();
+        for folder in found {
+            if !name.contains(GLOB) {
+                next.push(format!("{folder}/{name}"));
+                continue;
+            }
+            let entries = result.list(if folder.is_empty() { "/" } else { &folder }, disk);
+            let fits = |entry: &&Entry| {
+                entry.name.starts_with('.') == name.starts_with('.') && glob(name, &entry.name)
             };
-            found.iter().take(MOST_FOLDERS).flat_map(in_folder).collect()
-        } else {
-            found.iter().map(|folder| format!("{folder}/{name}")).collect()
-        };
+            next.extend(entries.iter().filter(fits).map(|entry| format!("{folder}/{}", entry.name)));
+        }
+        found = next;
     }
-    found
+    result.files = found;
+    result
 }

@@ -21,6 +21,8 @@ pub struct Script {
     pub cwd: Option<String>,
     /// Files of this machine whose text is part of the script: absolute paths, and the links that lead to them.
     pub files: Vec<String>,
+    /// True where a script is named relative to a folder that may be another one when it runs.
+    pub has_doubtful_file: bool,
     /// True where a file of this machine decides what runs, whether it could be read or not.
     pub looks_at_files: bool,
     /// The known programs.

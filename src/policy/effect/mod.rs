@@ -78,6 +78,9 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
             .filter(in_scratch)
             .map(|file| PartEffect { why: Why::ScriptInScratch(file.clone()), ..unread(file.clone()) }),
     );
+    if script.has_doubtful_file {
+        parts.push(PartEffect { why: Why::DoubtfulFolder, ..unread(String::new()) });
+    }
     if !script.complaints.is_empty() && !parts.iter().any(|part| part.effect == Effect::Unknown) {
         parts.push(unread(script.complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")));
     }

@@ -31,6 +31,8 @@ pub enum Why {
     ScriptOnDisk(String),
     /// It runs a file that the session may write, and that may be another one when it runs.
     ScriptInScratch(String),
+    /// The folder of a script may be another one when it runs.
+    DoubtfulFolder,
     /// A variable makes the program run or load something else.
     Variable(String),
     /// This option changes something, or may.
@@ -78,6 +80,9 @@ impl fmt::Display for Why {
             Self::ScriptInScratch(path) => {
                 write!(f, "this session may write `{path}`, so it may be another script when it runs")
             }
+            Self::DoubtfulFolder => f.write_str(
+                "the `cd` before it may not run, so it may run a script of another folder; name the script by its absolute path",
+            ),
             Self::Variable(name) => write!(f, "the variable `{name}` can make it run something else"),
             Self::Option(option) => write!(f, "the option `{option}` changes something"),
             Self::OwnFolder => f.write_str(

@@ -175,6 +175,7 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
     let mut words = invocation.fields.iter().skip(1).map(|field| field.text.as_str());
     let target = words.rfind(|word| *word == "-" || !word.starts_with(['-', '+']));
     let before = shell.cwd.clone();
+    shell.is_cwd_doubtful &= !target.is_some_and(|dir| dir.starts_with('/'));
     shell.cwd = match target {
         Some("-") => shell.old_cwd.clone(),
         Some(dir) if is_known(dir) => shell.follow(dir),

@@ -8,9 +8,7 @@ use crate::shell::Complaint;
 use crate::shell::disk::{Disk, Unreadable};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::marks::without_marks;
-use crate::shell::on_disk::{
-    GLOB, INSTALLED, MOST_FILES, MOST_FOLDERS, MOST_PATHS, ScriptFile, Search, expand,
-};
+use crate::shell::on_disk::{GLOB, INSTALLED, MOST_FILES, MOST_FOLDERS, MOST_PATHS, ScriptFile, Search};
 use crate::shell::script::{Command, Construct, Mode, Node};
 use crate::shell::state::Shell;
 use crate::shell::text::{Stretch, Unknown, Unknowns, is_known, stretches};
@@ -92,7 +90,7 @@ impl Evaluator {
 
     /// A mark for the content of a file on this machine, which is read when it is run; `None` where the file is elsewhere.
     pub fn file_mark(&mut self, shell: &Shell, path: &str) -> Option<String> {
-        self.disk_of(shell)?;
+        self.disk_of(shell).filter(|_| path.starts_with('/') || !shell.is_cwd_doubtful)?;
         let absolute = self.path_of(shell, path).filter(|path| path.starts_with('/'))?;
         let source = format!("$(< {})", self.unknowns.show(path));
         Some(self.unknowns.mark(Unknown {
@@ -121,14 +119,23 @@ impl Evaluator {
     pub fn scripts_at(&mut self, shell: &Shell, path: &str) -> Vec<ScriptFile> {
         if let Some(written) = self.file_content(shell, path) {
             let text = self.loaded(shell, &written);
-            return vec![ScriptFile { path: self.written_path(shell, path), text, is_written: true }];
+            let path = self.written_path(shell, path);
+            if is_here(shell) {
+                // Another process may write it, too.
+                let absolute = self.path_of(shell, &path);
+                self.on_disk.reached.extend(absolute);
+            }
+            return vec![ScriptFile { path, text, is_written: true }];
         }
         let Some(disk) = self.disk_of(shell) else { return vec![] };
+        self.on_disk.is_doubtful |= shell.is_cwd_doubtful && !path.starts_with('/');
         let found = self.unknowns.only_mark(path).and_then(|unknown| unknown.found.clone());
         let paths = match (found, self.path_of(shell, path)) {
-            (Some(search), _) => search.files(disk),
+            (Some(search), _) => self.found_files(&search, disk),
             // The further ones are arguments of the first.
-            (None, Some(path)) if path.contains(GLOB) => expand(&path, disk).into_iter().take(1).collect(),
+            (None, Some(path)) if path.contains(GLOB) => {
+                self.found_files(&Search::Glob(path), disk).into_iter().take(1).collect()
+            }
             (None, Some(absolute)) if absolute.starts_with('/') => {
                 let text = self.read_script(shell, &absolute);
                 let path = if is_known(path) { path.to_owned() } else { absolute };
@@ -142,9 +149,22 @@ impl Evaluator {
         let mut scripts = Vec::new();
         for path in paths {
             let text = self.read_script(shell, &path);
+            if text.is_none() {
+                self.complain(Complaint::Runs(short(&path)));
+            }
             scripts.extend(text.map(|text| ScriptFile { path, text, is_written: false }));
         }
         scripts
+    }
+
+    /// The files of a search. The session may add some if it may write one of the folders.
+    fn found_files(&mut self, search: &Search, disk: &dyn Disk) -> Vec<String> {
+        let found = search.files(disk);
+        if !found.is_complete {
+            self.complain(Complaint::ManyFiles);
+        }
+        self.on_disk.reached.extend(found.folders);
+        found.files
     }
 
     /// A path as a program receives it: with the home folder in place of `~`.

@@ -13,6 +13,9 @@ use crate::shell::text::{Field, Origin, Unknown, is_known};
 /// Maximum number of runs that are followed.
 const MOST_RUNS: usize = 256;
 
+/// Expressions of `find` with which files of any name may be found.
+const UNNAMED: [&str; 8] = ["-o", "-or", "!", "-not", ",", "-iname", "-regex", "-iregex"];
+
 /// The items that are appended or inserted.
 enum Items {
     Known(Vec<String>),
@@ -292,10 +295,11 @@ fn search(evaluator: &Evaluator, shell: &Shell, texts: &[&str], is_fd: bool) -> 
     let names = if is_fd {
         let pattern = (!words.is_empty()).then(|| words.remove(0));
         pattern.into_iter().map(|pattern| format!("*{}*", pattern.trim_matches(['^', '$']))).collect()
+    } else if own.iter().any(|word| UNNAMED.contains(word)) {
+        vec![]
     } else {
         let pairs = own.iter().zip(own.iter().skip(1));
-        let named =
-            pairs.filter(|(option, _)| matches!(**option, "-name" | "-iname" | "-path" | "-wholename"));
+        let named = pairs.filter(|(option, _)| matches!(**option, "-name" | "-path" | "-wholename"));
         named.map(|(_, name)| name.rsplit('/').next().unwrap_or(name).to_owned()).collect()
     };
     if words.is_empty() {
