@@ -5,6 +5,7 @@ pub mod git;
 pub mod just;
 pub mod make;
 pub mod package;
+pub mod playbook;
 pub mod unit;
 
 /// The commands that a tool runs for what it is asked.

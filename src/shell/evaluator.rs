@@ -87,6 +87,15 @@ impl Evaluator {
         }
     }
 
+    pub fn complaint_count(&self) -> usize {
+        self.complaints.len()
+    }
+
+    /// Removes the complaints after the first `count`.
+    pub fn forget_complaints(&mut self, count: usize) {
+        self.complaints.truncate(count);
+    }
+
     pub fn spend(&mut self, work: usize) {
         self.work = self.work.saturating_add(work);
     }

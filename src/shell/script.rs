@@ -135,6 +135,8 @@ pub struct Command {
     pub repeats: bool,
     /// For a wrapper: its label in the tree, such as `ssh ie01`. Empty for other commands.
     pub through: String,
+    /// The text of the file on this machine that states its targets, such as a playbook.
+    pub stated: Option<String>,
     /// True where its program is a script whose text stands below it in the tree.
     pub is_script: bool,
 }

@@ -2,10 +2,13 @@
 
 use super::{batch, git, interpreter, remote, shell_program, tasks, unit, wrapper};
 use crate::catalogue::base_name;
-use crate::catalogue::program::How;
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::program::{How, TargetKind};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::{builtins, output};
+use crate::shell::script::Node;
 use crate::shell::state::Shell;
 use crate::shell::text::is_all_unknown;
 
@@ -49,7 +52,22 @@ impl Evaluator {
             None => None,
         };
         let printed = printed.unwrap_or_else(|| {
-            self.leaf(shell, invocation);
+            let is_playbook =
+                |usage: &Usage| usage.form.does.is_some_and(|does| does.to.kind == TargetKind::Playbook);
+            let mut command = self.command_of(shell, invocation);
+            if let Some(usage) =
+                usage.as_ref().filter(|usage| is_playbook(usage) && self.disk_of(shell).is_some())
+            {
+                let value = usage.value();
+                let mut words = Scanner::new(&texts, usage.rest, &value).filter_map(|item| match item {
+                    Item::Positional(index) => texts.get(index).copied(),
+                    _ => None,
+                });
+                // The file of several ones is not clear.
+                let only = words.next().filter(|_| words.next().is_none());
+                command.stated = only.and_then(|path| self.read_data(shell, path));
+            }
+            self.push(Node::Command(Box::new(command)));
             output::of(self, shell, invocation, program)
         });
         (printed, Flow::On)
