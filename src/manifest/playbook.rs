@@ -19,16 +19,16 @@ pub fn service(text: &str) -> Option<String> {
     let plays: Vec<&Map<String, Value>> = plays.as_array()?.iter().filter_map(Value::as_object).collect();
     let vars = plays.iter().filter_map(|play| play.get("vars")?.as_object());
     let stated = vars.filter_map(|vars| SERVICE_KEYS.iter().find_map(|key| plain(vars.get(*key)?)));
-    only(stated.collect()).or_else(|| {
+    only(&stated.collect()).or_else(|| {
         let mut names = BTreeSet::new();
         for play in plays {
             tasks(play, &mut names, 0);
         }
-        only(names)
+        only(&names)
     })
 }
 
-fn only(names: BTreeSet<&str>) -> Option<String> {
+fn only(names: &BTreeSet<&str>) -> Option<String> {
     names.first().filter(|_| names.len() == 1).map(|name| (*name).to_owned())
 }
 
