@@ -114,22 +114,25 @@ fn a_file_that_changes_while_it_is_read_is_whole_or_refused() {
     let texts = ["a".repeat(60_000), "b".repeat(50_000)];
     fs::write(&path, &texts[0]).expect("a file");
     let is_done = AtomicBool::new(false);
-    thread::scope(|scope| {
+    // Judged at the end: a failure in between would leave the writer running.
+    let results = thread::scope(|scope| {
         scope.spawn(|| {
             for text in texts.iter().cycle().take_while(|_| !is_done.load(Ordering::Relaxed)) {
                 fs::write(&path, text).expect("a file");
             }
         });
-        for _ in 0..2_000 {
-            match read(&path) {
-                Ok(text) => {
-                    assert!(text.is_empty() || texts.iter().any(|one| one.starts_with(&text)), "mixed");
-                }
-                Err(why) => assert_eq!(why, Unreadable::Changing),
-            }
-        }
+        let results: Vec<_> = (0..2_000).map(|_| read(&path)).collect();
         is_done.store(true, Ordering::Relaxed);
+        results
     });
+    for result in results {
+        match result {
+            Ok(text) => {
+                assert!(text.is_empty() || texts.iter().any(|one| one.starts_with(&text)), "mixed");
+            }
+            Err(why) => assert_eq!(why, Unreadable::Changing),
+        }
+    }
 }
 
 #[test]

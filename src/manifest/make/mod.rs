@@ -2,11 +2,8 @@
 
 mod variables;
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
-
 use super::Commands;
-use variables::LONGEST;
+use variables::{LONGEST, Variables};
 
 /// Maximum number of targets that are followed.
 const MOST_TARGETS: usize = 128;
@@ -41,23 +38,19 @@ struct Rule {
 struct Makefile {
     /// Rules by target, in the order of the file.
     rules: Vec<(String, Rule)>,
-    variables: BTreeMap<String, String>,
+    variables: Variables,
     /// Scripts of `NAME != script` and of `$(shell …)` in assignments, which run whatever the goal is.
     at_once: Vec<String>,
     /// Variables that the recipes get in their environment.
     exported: Vec<String>,
     is_partial: bool,
     one_shell: bool,
-    /// True where a function of make may run or write something.
-    runs_more: Cell<bool>,
-    /// The number of references that were expanded.
-    references: Cell<usize>,
 }
 
 /// What `make` runs for its goals; without goals, for the default one. `variables` are those of the command line.
 pub fn commands(text: &str, goals: &[&str], variables: &[(String, String)]) -> Commands {
     let mut makefile = Makefile::read(text, variables);
-    let default = makefile.variables.get(".DEFAULT_GOAL").cloned().or_else(|| makefile.first_target());
+    let default = makefile.variables.values.get(".DEFAULT_GOAL").cloned().or_else(|| makefile.first_target());
     let goals: Vec<String> = match goals {
         [] => default.into_iter().collect(),
         goals => goals.iter().map(|goal| (*goal).to_owned()).collect(),
@@ -68,13 +61,15 @@ pub fn commands(text: &str, goals: &[&str], variables: &[(String, String)]) -> C
         let known = makefile.follow(goal, &mut run);
         makefile.is_partial |= !known;
     }
-    let value = |name: &String| Some((name.clone(), makefile.plain_text(makefile.variables.get(name)?)));
+    let value = |name: &String| {
+        Some((name.clone(), makefile.variables.plain_text(makefile.variables.values.get(name)?)))
+    };
     let exported = makefile.exported.iter().chain(variables.iter().map(|(name, _)| name));
     let environment = exported.filter_map(value).collect();
     Commands {
         scripts: run.scripts,
         environment,
-        is_partial: makefile.is_partial || run.is_partial || makefile.runs_more.get(),
+        is_partial: makefile.is_partial || run.is_partial || makefile.variables.runs_more.get(),
     }
 }
 
@@ -108,7 +103,7 @@ impl Makefile {
             }
             if let Some((name, body)) = &mut defining {
                 if line.trim() == "endef" {
-                    makefile.variables.insert(std::mem::take(name), std::mem::take(body));
+                    makefile.variables.values.insert(std::mem::take(name), std::mem::take(body));
                     defining = None;
                 } else {
                     body.push_str(&line);
@@ -130,7 +125,7 @@ impl Makefile {
                 continue;
             }
             if runs_scripts(line) {
-                let script = makefile.plain_text(line).replace('"', "\\\"");
+                let script = makefile.variables.plain_text(line).replace('"', "\\\"");
                 makefile.at_once.push(format!(": \"{script}\""));
             }
             let word = line.split_whitespace().next().unwrap_or_default();
@@ -148,7 +143,7 @@ impl Makefile {
             }
         }
         for (name, value) in given {
-            makefile.variables.insert(name.clone(), value.clone());
+            makefile.variables.values.insert(name.clone(), value.clone());
         }
         makefile
     }
@@ -178,18 +173,18 @@ impl Makefile {
             && !PLAIN_SHELLS.contains(&value);
         let sign = head.trim_end().trim_start_matches(name).trim();
         if sign == "!" {
-            self.at_once.push(self.plain_text(value));
-            self.variables.remove(name);
+            self.at_once.push(self.variables.plain_text(value));
+            self.variables.values.remove(name);
         } else if sign == "+" {
-            let old = self.variables.entry(name.to_owned()).or_default();
+            let old = self.variables.values.entry(name.to_owned()).or_default();
             old.push(' ');
             old.push_str(value);
-        } else if sign != "?" || !self.variables.contains_key(name) {
-            self.variables.insert(name.to_owned(), value.to_owned());
+        } else if sign != "?" || !self.variables.values.contains_key(name) {
+            self.variables.values.insert(name.to_owned(), value.to_owned());
         }
         // What a script prints is not known where the variable is used.
         if runs_scripts(value) && !given.iter().any(|(own, _)| own == name) {
-            self.variables.insert(name.to_owned(), "$${MAKE_OUTPUT}".to_owned());
+            self.variables.values.insert(name.to_owned(), "$${MAKE_OUTPUT}".to_owned());
         }
         true
     }
@@ -202,18 +197,20 @@ impl Makefile {
             self.is_partial = true;
             return vec![];
         };
-        let targets: Vec<String> = self.plain_text(targets).split_whitespace().map(str::to_owned).collect();
+        let targets: Vec<String> =
+            self.variables.plain_text(targets).split_whitespace().map(str::to_owned).collect();
         self.one_shell |= targets.iter().any(|target| target == ".ONESHELL");
         let prerequisites = prerequisites.trim_start_matches(':');
         // `target: NAME = value` is a variable of the target.
         if let Some((name, value)) = prerequisites.split_once('=').filter(|_| !prerequisites.contains("$(")) {
             let name = name.trim_end_matches([':', '?', '+']).trim();
             if !name.is_empty() && !name.contains(' ') {
-                self.variables.entry(name.to_owned()).or_insert_with(|| value.trim().to_owned());
+                self.variables.values.entry(name.to_owned()).or_insert_with(|| value.trim().to_owned());
                 return targets;
             }
         }
         let prerequisites: Vec<String> = self
+            .variables
             .plain_text(prerequisites)
             .split_whitespace()
             .filter(|word| *word != "|")
@@ -288,7 +285,7 @@ impl Makefile {
         let lines: Vec<String> = rule
             .recipe
             .iter()
-            .map(|line| self.expand(line, &own, 0))
+            .map(|line| self.variables.expand(line, &own, 0))
             .map(|line| line.trim_start_matches(['@', '-', '+', ' ']).to_owned())
             .collect();
         if self.one_shell {

@@ -1,6 +1,7 @@
 //! Variables and functions of make.
 
-use super::Makefile;
+use std::cell::Cell;
+use std::collections::BTreeMap;
 
 /// Functions of make that only compute.
 const HARMLESS: [&str; 28] = [
@@ -42,13 +43,24 @@ const DEEPEST: usize = 8;
 /// Maximum length in bytes of an expanded line.
 pub(super) const LONGEST: usize = 16 * 1024;
 
-impl Makefile {
-    pub(super) fn plain_text(&self, text: &str) -> String {
+/// The variables of a makefile.
+#[derive(Debug, Default)]
+pub(super) struct Variables {
+    /// Texts that are expanded where they are used, by name.
+    pub values: BTreeMap<String, String>,
+    /// True where a function of make may run or write something.
+    pub runs_more: Cell<bool>,
+    /// The number of references that were expanded.
+    references: Cell<usize>,
+}
+
+impl Variables {
+    pub fn plain_text(&self, text: &str) -> String {
         self.expand(text, &|_| String::new(), 0)
     }
 
     /// Expands the variables of make; what make computes becomes a variable of the shell that is not set.
-    pub(super) fn expand(&self, text: &str, own: &dyn Fn(char) -> String, depth: usize) -> String {
+    pub fn expand(&self, text: &str, own: &dyn Fn(char) -> String, depth: usize) -> String {
         let mut out = String::new();
         let mut rest = text;
         while let Some(at) = rest.find('$') {
@@ -97,7 +109,7 @@ impl Makefile {
         }
         let is_name =
             |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-        match (body, self.variables.get(body)) {
+        match (body, self.values.get(body)) {
             (_, Some(value)) => self.expand(value, own, depth + 1),
             ("MAKE", None) => "make".to_owned(),
             ("CURDIR", None) => "$PWD".to_owned(),
