@@ -1,5 +1,7 @@
 //! Scripts on disk: which files are opened, how much is read, and what follows from it.
 
+#![expect(clippy::panic, reason = "a test that cannot go on fails")]
+
 #[path = "support/map_disk.rs"]
 mod map_disk;
 
@@ -212,4 +214,16 @@ fn what_the_shell_loads_decides_what_words_mean() {
     }
     // The definitions themselves are no part of the command.
     assert_eq!(effect(&read("cat x", disk)), Effect::Reads);
+}
+
+#[test]
+fn a_playbook_without_a_telling_name_is_read_for_its_service() {
+    let text = "- hosts: ie01\n  tasks:\n    - docker_container: {name: jellyfin, restart: true}\n";
+    let disk = disk(&[("/app/site.yml", text)]);
+    for command in ["ansible-playbook site.yml", "ansible-playbook -i hosts /app/site.yml"] {
+        let reading = read(command, disk);
+        let [action] = reading.actions.as_slice() else { panic!("{command}: {:?}", reading.actions) };
+        let Target::Playbook(playbook) = &action.target else { panic!("{command}: {action:?}") };
+        assert_eq!(playbook.guessed.as_deref(), Some("jellyfin"), "{command}");
+    }
 }
