@@ -1,7 +1,5 @@
 //! Scripts on disk: which files are opened, how much is read, and what follows from it.
 
-#![expect(clippy::panic, reason = "a test that cannot go on fails")]
-
 #[path = "support/map_disk.rs"]
 mod map_disk;
 
