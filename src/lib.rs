@@ -9,6 +9,7 @@ pub mod guard;
 pub mod hook;
 pub mod inventory;
 pub mod ledger;
+pub mod manifest;
 pub mod model;
 pub mod path;
 pub mod plain_file;

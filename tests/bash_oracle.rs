@@ -11,6 +11,8 @@
 mod action_summary;
 #[path = "support/corpus.rs"]
 mod corpus;
+#[path = "support/map_disk.rs"]
+mod map_disk;
 #[path = "support/sandbox/mod.rs"]
 mod sandbox;
 #[path = "support/scripts.rs"]
@@ -18,6 +20,7 @@ mod scripts;
 #[path = "support/what_ran.rs"]
 mod what_ran;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -100,6 +103,7 @@ fn corpus_cases() -> (Vec<corpus::Row>, Vec<Case>) {
     let cases = rows.iter().enumerate().map(|(number, row)| Case {
         text: row.command.clone(),
         cwd: row.cwd.clone(),
+        files: row.files.clone(),
         lookups_exit: u8::from(number % 2 == 1),
     });
     let cases = cases.collect();
@@ -124,12 +128,12 @@ fn every_action_that_a_corpus_command_runs_is_in_the_corpus_and_reported() {
             });
         }
         // The stand-ins of opsctl and of the client only answer: the limits that they would weaken do not exist here,
-        // and neither are the interpreters of other languages.
-        if !row.expect.is_empty() && !matches!(row.family.as_str(), "guard" | "interpreters") {
+        // and neither are the interpreters of other languages and the runners of tasks.
+        if !row.expect.is_empty() && !matches!(row.family.as_str(), "guard" | "interpreters" | "task_files") {
             acting += 1;
             seen_to_act += u32::from(!ran.is_empty());
         }
-        let (shown, _) = told_of(&row.command, &row.cwd);
+        let shown: Vec<ActionSummary> = row.read().actions.iter().map(ActionSummary::of).collect();
         if !unreported(&ran, &shown).is_empty() {
             reader_misses.push(Difference { text: row.command.clone(), ran, shown: list(&shown) });
         }
@@ -154,8 +158,12 @@ fn expected_action(expected: &corpus::Expected, ran: &[ActionSummary]) -> Action
 }
 
 fn cases_for(scripts: &[scripts::Script]) -> Vec<Case> {
-    let case =
-        |script: &scripts::Script| Case { text: script.text.clone(), cwd: HERE.to_owned(), lookups_exit: 0 };
+    let case = |script: &scripts::Script| Case {
+        text: script.text.clone(),
+        cwd: HERE.to_owned(),
+        files: BTreeMap::new(),
+        lookups_exit: 0,
+    };
     scripts.iter().map(case).collect()
 }
 

@@ -6,13 +6,14 @@
 mod action_summary;
 #[path = "support/corpus.rs"]
 mod corpus;
+#[path = "support/map_disk.rs"]
+mod map_disk;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::path::Path;
 
 use corpus::Expected;
-use opsctl::actions::{CommandReading, read_command};
+use opsctl::actions::CommandReading;
 use opsctl::model::action::Action;
 
 /// Same actions, in any order: every expected one takes one found one.
@@ -32,7 +33,7 @@ fn every_corpus_row_is_read_as_it_says() {
     let rows = corpus::rows();
     let mut wrong = Vec::new();
     for row in &rows {
-        let reading = read_command(&row.command, Some(Path::new(&row.cwd)));
+        let reading = row.read();
         if !agrees(&reading, &row.expect) {
             let tree = reading.script.lines().join("\n    ");
             wrong.push(format!(
@@ -58,6 +59,6 @@ fn the_corpus_has_at_least_as_many_quiet_rows_as_acting_ones_and_none_twice() {
     assert!(quiet * 2 >= rows.len(), "only {quiet} of {} rows are quiet", rows.len());
     let mut seen = HashSet::new();
     for row in &rows {
-        assert!(seen.insert((&row.command, &row.cwd)), "twice: {}", row.command);
+        assert!(seen.insert((&row.command, &row.cwd, &row.files)), "twice: {}", row.command);
     }
 }

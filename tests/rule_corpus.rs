@@ -6,6 +6,8 @@
 mod action_summary;
 #[path = "support/corpus.rs"]
 mod corpus;
+#[path = "support/map_disk.rs"]
+mod map_disk;
 
 use std::path::Path;
 

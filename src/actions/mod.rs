@@ -18,6 +18,7 @@ use std::path::Path;
 
 use crate::catalogue::Catalogue;
 use crate::model::action::Action;
+use crate::shell::disk::Disk;
 use crate::shell::{self, Command, Complaint, Node, Script};
 
 use call::{Call, Idle};
@@ -47,7 +48,20 @@ pub fn read_command(text: &str, cwd: Option<&Path>) -> CommandReading {
 ///
 /// `cwd` is the working directory of the command, if it is known.
 pub fn read_command_with(text: &str, cwd: Option<&Path>, catalogue: Catalogue) -> CommandReading {
-    let script = shell::read_with(text, cwd.and_then(Path::to_str), catalogue);
+    read_command_on(text, cwd, catalogue, None)
+}
+
+/// Reads bash text with these programs and the scripts that it runs on a disk, and lists its actions. Never panics, never
+/// hangs; text that it cannot read causes a complaint. Without a disk, no file is read.
+///
+/// `cwd` is the working directory of the command, if it is known.
+pub fn read_command_on(
+    text: &str,
+    cwd: Option<&Path>,
+    catalogue: Catalogue,
+    disk: Option<&'static dyn Disk>,
+) -> CommandReading {
+    let script = shell::read_on(text, cwd.and_then(Path::to_str), catalogue, disk);
     let mut actions = Vec::new();
     let mut complaints = script.complaints.clone();
     script.visit(|node| match node {

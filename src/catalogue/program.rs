@@ -442,6 +442,18 @@ pub enum How {
     Fd,
     /// The code of another language.
     Code(Language),
+    /// The recipes of a makefile.
+    Make,
+    /// The scripts of a `package.json`.
+    Package,
+    /// The recipes of a justfile.
+    Just,
+    /// Every program in a folder, as for run-parts.
+    RunParts,
+    /// An alias of git, or its hooks.
+    Git,
+    /// What a unit of systemd runs, beside the action.
+    UnitFile,
 }
 
 /// A language whose code is searched for commands that it runs.

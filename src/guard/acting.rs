@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::actions::tool::find_actions as tool_actions;
-use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_with};
+use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_on};
 use crate::inventory::Installation;
 use crate::ledger::{CallId, KnownContainer};
 use crate::model::action::Action;
@@ -15,6 +15,7 @@ use crate::model::rules::Rules;
 use crate::model::verdict::{Reason, ResolvedAction};
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::identity::{self, NoSurroundings};
+use crate::runtime::disk::LocalDisk;
 use crate::runtime::engines::Engines;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -43,7 +44,7 @@ pub struct ActingCall<'a> {
 }
 
 impl<'a> ActingCall<'a> {
-    /// Reads a tool call that has run. `None` if it has no action.
+    /// Reads a tool call that has run. `None` if it has no action, and ran no file that may have had one.
     pub fn after(
         call: &'a HookCall,
         tool: &'a ToolCall,
@@ -57,8 +58,11 @@ impl<'a> ActingCall<'a> {
             reading = read(call, tool, &installation::header_in_force(environment).rules);
         }
         warnings.extend(reading.complaints.into_iter().map(Warning::Command));
-        let engines = || Engines::as_remembered(environment, now);
-        Self::of(call, tool, reading.actions, (vec![], &[]), environment, engines, warnings)
+        // A script may have changed or removed itself; what was reserved for it is settled in any case.
+        (!reading.actions.is_empty() || reading.script.looks_at_files).then(|| {
+            let engines = Engines::as_remembered(environment, now);
+            Self::resolved(call, tool, reading.actions, (vec![], &[]), environment, engines, warnings)
+        })
     }
 
     /// `None` if there is no action, no rule denies the call, and it only reads; the inventory is not read then.
@@ -71,20 +75,28 @@ impl<'a> ActingCall<'a> {
         engines: impl FnOnce() -> Engines<'e>,
         warnings: &mut Vec<Warning>,
     ) -> Option<Self> {
-        let mut changing: Vec<String> = effects
-            .iter()
-            .filter(|part| matches!(part.effect, Effect::Changes | Effect::Unknown))
-            .map(|part| part.form.clone())
-            .collect();
+        let is_quiet = actions.is_empty() && objections.is_empty() && !effects.iter().any(changes);
+        (!is_quiet).then(|| {
+            Self::resolved(call, tool, actions, (objections, effects), environment, engines(), warnings)
+        })
+    }
+
+    fn resolved(
+        call: &'a HookCall,
+        tool: &'a ToolCall,
+        actions: Vec<Action>,
+        (objections, effects): (Vec<Reason>, &[PartEffect]),
+        environment: &Environment,
+        engines: Engines<'_>,
+        warnings: &mut Vec<Warning>,
+    ) -> Self {
+        let mut changing: Vec<String> =
+            effects.iter().filter(|part| changes(part)).map(|part| part.form.clone()).collect();
         changing.dedup();
-        if actions.is_empty() && objections.is_empty() && changing.is_empty() {
-            return None;
-        }
         let compiled = installation::in_force(environment, warnings);
-        let engines = engines();
         let Installation { inventory, policy, .. } = &compiled.installation;
         let actions = identity::resolve(actions, inventory, policy.resolve, &engines);
-        Some(Self {
+        Self {
             id: CallId {
                 session: call.session.as_deref(),
                 // An empty id identifies no call.
@@ -98,7 +110,7 @@ impl<'a> ActingCall<'a> {
             changing,
             now: engines.now(),
             known: engines.into_known(),
-        })
+        }
     }
 
     /// The actions as text, as they are recorded.
@@ -115,11 +127,17 @@ impl<'a> ActingCall<'a> {
     }
 }
 
+/// Whether a part of a call changes something, or may.
+fn changes(part: &PartEffect) -> bool {
+    matches!(part.effect, Effect::Changes | Effect::Unknown)
+}
+
 /// Reads the shell command or the call of an MCP tool, with the programs, webhooks and tools that `hosts.yaml` describes.
 pub(super) fn read(call: &HookCall, tool: &ToolCall, rules: &Rules) -> CommandReading {
     let command = tool.command.as_deref();
-    let mut reading =
-        command.map(|text| read_command_with(text, call.cwd.as_deref(), rules.catalogue)).unwrap_or_default();
+    let mut reading = command
+        .map(|text| read_command_on(text, call.cwd.as_deref(), rules.catalogue, Some(&LocalDisk)))
+        .unwrap_or_default();
     message::listed(&reading.script, &rules.webhooks, &mut reading.actions);
     if let Some(call) = &tool.mcp {
         reading.actions.extend(tool_actions(call, &rules.tools));

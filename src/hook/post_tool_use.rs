@@ -55,8 +55,14 @@ fn record(
     environment: &Environment,
 ) -> Result<Vec<BudgetKey>, LedgerError> {
     let policy = &acting.installation.policy;
+    if acting.actions.is_empty() && !environment.db_path.exists() {
+        return Ok(vec![]);
+    }
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
+    if acting.actions.is_empty() && !change.has_reserved(acting.id)? {
+        return Ok(vec![]);
+    }
     let keys = budget_keys(&acting.actions, policy);
     let snapshot = change.usage(&keys, policy, acting.now)?;
     let actions = reservations(&acting.actions, &snapshot, policy);

@@ -125,6 +125,11 @@ impl Change<'_> {
         Ok(Settled::Now(counted))
     }
 
+    /// Whether anything was reserved for a call that is not settled yet.
+    pub fn has_reserved(&self, call: CallId<'_>) -> Result<bool, LedgerError> {
+        self.reserved_for_call(call).map(|reserved| !reserved.is_empty()).map_err(|cause| self.error(cause))
+    }
+
     /// The reservations of a call that are not settled yet, expired and released ones included: an action that ran
     /// counts.
     fn reserved_for_call(&self, call: CallId<'_>) -> rusqlite::Result<Vec<Reserved>> {

@@ -1,6 +1,7 @@
 //! The edge: the process environment, files that hooks look up, and child processes.
 
 pub mod client_process;
+pub mod disk;
 pub mod engines;
 pub mod environment;
 pub mod installation;

@@ -1,5 +1,6 @@
 //! Complaints: parts of a command that could not be read.
 
+use super::disk::Unreadable;
 use super::grammar::error::SyntaxError;
 
 /// A part of a command that the reader cannot follow. Such a command is never taken for one that only reads.
@@ -32,4 +33,12 @@ pub enum Complaint {
     Deep,
     #[error("`xargs` runs more often than can be followed")]
     ManyItems,
+    #[error("cannot read the script `{path}`: {why}")]
+    File { path: String, why: Unreadable },
+    #[error("the command changes `{0}` before it runs it")]
+    ChangedFile(String),
+    #[error("`{0}` may run more than can be followed")]
+    PartialFile(String),
+    #[error("it runs more files than can be followed")]
+    ManyFiles,
 }

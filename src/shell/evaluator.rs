@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::grammar::here::{HereDocument, restore};
+use super::on_disk::OnDisk;
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::Shell;
 use super::text::Unknowns;
@@ -46,6 +47,8 @@ pub(crate) struct Evaluator {
     pub documents: Vec<HereDocument>,
     /// Contents of files that the script writes, by host and path.
     pub files: BTreeMap<String, String>,
+    /// The disk of this machine, and what was read from it.
+    pub on_disk: OnDisk,
     nodes: Vec<Vec<Node>>,
     complaints: Vec<Complaint>,
     work: usize,
@@ -71,6 +74,9 @@ impl Evaluator {
             nodes: self.nodes.pop().unwrap_or_default(),
             complaints: self.complaints,
             cwd: None,
+            has_doubtful_file: self.on_disk.is_doubtful,
+            looks_at_files: !self.on_disk.read.is_empty(),
+            files: self.on_disk.reached,
             catalogue: self.catalogue,
         }
     }
@@ -79,6 +85,15 @@ impl Evaluator {
         if self.complaints.len() < 32 && !self.complaints.contains(&complaint) {
             self.complaints.push(complaint);
         }
+    }
+
+    pub fn complaint_count(&self) -> usize {
+        self.complaints.len()
+    }
+
+    /// Removes the complaints after the first `count`.
+    pub fn forget_complaints(&mut self, count: usize) {
+        self.complaints.truncate(count);
     }
 
     pub fn spend(&mut self, work: usize) {
@@ -103,9 +118,23 @@ impl Evaluator {
         reached
     }
 
+    /// The nodes found so far, by open group, outermost first.
+    pub fn nodes(&self) -> &[Vec<Node>] {
+        &self.nodes
+    }
+
     pub fn push(&mut self, node: Node) {
         if let Some(nodes) = self.nodes.last_mut() {
             nodes.push(node);
+        }
+    }
+
+    /// States of the last node, a wrapper, that its program is a script whose text stands below it.
+    pub fn mark_script(&mut self) {
+        if let Some(Node::Group(Construct::Through(command), _)) =
+            self.nodes.last_mut().and_then(|nodes| nodes.last_mut())
+        {
+            command.is_script = true;
         }
     }
 

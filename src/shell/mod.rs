@@ -6,12 +6,14 @@
 //! is a [`Script`].
 
 mod complaint;
+pub mod disk;
 mod evaluator;
 mod execution;
 mod expansion;
 mod grammar;
 mod host;
 mod marks;
+mod on_disk;
 mod programs;
 mod script;
 mod state;
@@ -19,7 +21,7 @@ mod text;
 
 pub use crate::catalogue::options;
 pub use complaint::Complaint;
-pub use execution::run::{read, read_with};
+pub use execution::run::{read, read_on, read_with};
 pub use expansion::pattern::glob;
 pub use host::host_of;
 pub use programs::AnsibleCall;

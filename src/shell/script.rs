@@ -19,6 +19,12 @@ pub struct Script {
     pub complaints: Vec<Complaint>,
     /// The working directory in which it starts, if that is known.
     pub cwd: Option<String>,
+    /// Files of this machine whose text is part of the script: absolute paths, and the links that lead to them.
+    pub files: Vec<String>,
+    /// True where a script is named relative to a folder that may be another one when it runs.
+    pub has_doubtful_file: bool,
+    /// True where a file of this machine decides what runs, whether it could be read or not.
+    pub looks_at_files: bool,
     /// The known programs.
     pub catalogue: Catalogue,
 }
@@ -129,6 +135,10 @@ pub struct Command {
     pub repeats: bool,
     /// For a wrapper: its label in the tree, such as `ssh ie01`. Empty for other commands.
     pub through: String,
+    /// The text of the file on this machine that states its targets, such as a playbook.
+    pub stated: Option<String>,
+    /// True where its program is a script whose text stands below it in the tree.
+    pub is_script: bool,
 }
 
 impl Command {

@@ -73,6 +73,8 @@ pub(crate) struct Shell {
     pub aliases: Aliases,
     pub cwd: Option<String>,
     pub old_cwd: Option<String>,
+    /// True when the directory was changed in a part that may not have run: `test -e x && cd there; …`.
+    pub is_cwd_doubtful: bool,
     pub hosts: Arc<Vec<String>>,
     pub via: Arc<Vec<String>>,
     /// It runs on another machine or in a container: nothing of this machine's environment is there.

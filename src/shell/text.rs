@@ -6,6 +6,7 @@
 
 use super::grammar::here::restore;
 use super::marks::{APART, CLOSE, DOCUMENT, OPEN};
+use super::on_disk::Search;
 
 /// Where a word's text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +48,12 @@ pub struct Unknown {
     pub(crate) made_from: Option<String>,
     /// True when the text may be any number of words.
     pub(crate) many: bool,
+    /// The absolute path of the file on this machine that holds the text.
+    pub(crate) on_disk: Option<String>,
+    /// The search on this machine that lists the files which the text names.
+    pub(crate) found: Option<Search>,
+    /// The text, with marks of files on disk.
+    pub(crate) contents: Option<String>,
 }
 
 /// One word of a command.

@@ -274,3 +274,28 @@ fn distinguishes_sessions_with_equal_call_ids() {
     }
     assert_eq!(clock.settled("jellyfin"), 2);
 }
+
+#[test]
+fn a_script_that_removes_itself_counts_all_the_same() {
+    let clock = Clock::new();
+    let script = clock.sandbox.path("restart.sh");
+    let command = format!("bash {}", script.display());
+    for id in ["t1", "t2"] {
+        std::fs::write(&script, "rm -- \"$0\"\ndocker restart jellyfin\n").expect("a script");
+        assert_eq!(clock.ask(id, &command), None);
+        std::fs::remove_file(&script).expect("the script");
+        clock.done(id, &command);
+    }
+    assert_eq!(clock.settled("jellyfin"), 2);
+    std::fs::write(&script, "docker restart jellyfin\n").expect("a script");
+    assert!(clock.ask("t3", &command).is_some());
+}
+
+#[test]
+fn a_script_that_only_reads_leaves_nothing_in_the_ledger() {
+    let clock = Clock::new();
+    std::fs::write(clock.sandbox.path("look.sh"), "docker ps\n").expect("a script");
+    clock.run("t1", "docker restart jellyfin");
+    clock.run("t2", &format!("bash {}", clock.sandbox.path("look.sh").display()));
+    assert_eq!(clock.sandbox.sql("SELECT count(*) FROM hook_settled"), "1");
+}

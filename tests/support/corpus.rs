@@ -1,13 +1,18 @@
 //! The corpus: `tests/corpus/*.jsonl`, one command a line with what it does.
 #![allow(dead_code, reason = "each test reads the fields that it is about")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use opsctl::actions::{CommandReading, read_command_on};
+use opsctl::catalogue::Catalogue;
 use opsctl::model::action::Action;
+use opsctl::shell::disk::Disk;
 use serde::{Deserialize, Deserializer};
 
 use crate::action_summary::ActionSummary;
+use crate::map_disk::MapDisk;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -15,6 +20,9 @@ pub struct Row {
     pub command: String,
     pub cwd: String,
     pub expect: Vec<Expected>,
+    /// Files on this machine, by absolute path.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
     #[serde(default)]
     pub note: Option<String>,
     /// The file's stem.
@@ -22,6 +30,14 @@ pub struct Row {
     pub family: String,
     #[serde(skip)]
     pub line: usize,
+}
+
+impl Row {
+    /// Reads the command on a disk with the files of the row; without files, no disk is read.
+    pub fn read(&self) -> CommandReading {
+        let disk = (!self.files.is_empty()).then(|| MapDisk::of(&self.files, &[]) as &'static dyn Disk);
+        read_command_on(&self.command, Some(Path::new(&self.cwd)), Catalogue::default(), disk)
+    }
 }
 
 /// An action as the corpus states it; what a row leaves out, it does not ask about.

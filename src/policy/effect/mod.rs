@@ -21,6 +21,7 @@ mod socket;
 
 use super::archive::{self, Operation};
 use super::files::{self, Touch};
+use super::glob::matches;
 use super::hosts;
 use super::sql::{self, Functions};
 use super::word_paths::LocalMachine;
@@ -69,6 +70,17 @@ pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> 
         Node::Group(..) => {}
         Node::Unread(text) => parts.push(unread(text.text.clone())),
     });
+    let in_scratch = |file: &&String| scratch.0.iter().any(|glob| matches(glob, file));
+    parts.extend(
+        script
+            .files
+            .iter()
+            .filter(in_scratch)
+            .map(|file| PartEffect { why: Why::ScriptInScratch(file.clone()), ..unread(file.clone()) }),
+    );
+    if script.has_doubtful_file {
+        parts.push(PartEffect { why: Why::DoubtfulFolder, ..unread(String::new()) });
+    }
     if !script.complaints.is_empty() && !parts.iter().any(|part| part.effect == Effect::Unknown) {
         parts.push(unread(script.complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")));
     }
@@ -263,7 +275,10 @@ impl Prover<'_> {
         if lines::ends_own_jobs(command) {
             return (Effect::Reads, Why::Stated);
         }
-        if name.contains('/') && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder)) {
+        if name.contains('/')
+            && !command.is_script
+            && !PROGRAM_FOLDERS.iter().any(|folder| name.starts_with(folder))
+        {
             return (Effect::Unknown, Why::ScriptOnDisk(name.to_owned()));
         }
         if let Some((variable, _)) = command.env.iter().find(|(variable, value)| {
@@ -272,6 +287,9 @@ impl Prover<'_> {
             !splits && steers(variable, value)
         }) {
             return (Effect::Unknown, Why::Variable(variable.clone()));
+        }
+        if command.is_script {
+            return (Effect::Reads, Why::RunsPart);
         }
         let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         let unknown = |index: usize| command.words.get(index).is_some_and(|word| word.known().is_none());

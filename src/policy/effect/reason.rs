@@ -29,6 +29,10 @@ pub enum Why {
     RunsUnknown(String),
     /// It is a script or a program in a folder of its own, or reads one.
     ScriptOnDisk(String),
+    /// It runs a file that the session may write, and that may be another one when it runs.
+    ScriptInScratch(String),
+    /// The folder of a script may be another one when it runs.
+    DoubtfulFolder,
     /// A variable makes the program run or load something else.
     Variable(String),
     /// This option changes something, or may.
@@ -73,6 +77,12 @@ impl fmt::Display for Why {
             Self::NotStated(form) => write!(f, "the catalogue does not state that `{form}` only reads"),
             Self::RunsUnknown(program) => write!(f, "the command that `{program}` runs is not known"),
             Self::ScriptOnDisk(path) => write!(f, "`{path}` is a file that may do anything"),
+            Self::ScriptInScratch(path) => {
+                write!(f, "this session may write `{path}`, so it may be another script when it runs")
+            }
+            Self::DoubtfulFolder => f.write_str(
+                "the `cd` before it may not run, so it may run a script of another folder; name the script by its absolute path",
+            ),
             Self::Variable(name) => write!(f, "the variable `{name}` can make it run something else"),
             Self::Option(option) => write!(f, "the option `{option}` changes something"),
             Self::OwnFolder => f.write_str(

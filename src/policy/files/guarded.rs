@@ -1,6 +1,7 @@
 //! Which files are guarded: the defaults, and what `hosts.yaml` adds and excepts.
 
 use crate::model::rules::{PathRule, Where};
+use crate::policy::glob::matches;
 use crate::policy::word_paths::LocalMachine;
 
 /// Where this installation's own files are. All absolute.
@@ -71,8 +72,17 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     ("~/.bashrc", Where::Local, PERSON),
     ("~/.bash_profile", Where::Local, PERSON),
     ("~/.profile", Where::Local, PERSON),
+    ("~/.bash_login", Where::Local, PERSON),
+    ("~/.bash_logout", Where::Local, PERSON),
+    ("~/.bash_aliases", Where::Local, PERSON),
     ("~/.zshenv", Where::Local, PERSON),
+    ("~/.zprofile", Where::Local, PERSON),
     ("~/.zshrc", Where::Local, PERSON),
+    ("~/.zlogin", Where::Local, PERSON),
+    ("~/.kshrc", Where::Local, PERSON),
+    ("~/.config/fish/**", Where::Local, PERSON),
+    ("~/.claude/shell-snapshots/**", Where::Local, PERSON),
+    ("~/.claude/session-env/**", Where::Local, PERSON),
     ("~/.mailrc", Where::Local, PERSON),
     ("~/.forward", Where::Local, PERSON),
     ("~/.muttrc", Where::Local, PERSON),
@@ -155,6 +165,20 @@ pub const SECRET: &[(&str, Where)] = &[
     ("!$*_FILE", Where::Local),
 ];
 
+/// Whether a file on this machine holds secrets by default. `path` is absolute.
+pub fn is_secret_by_default(path: &str, home: Option<&str>) -> bool {
+    let is_meant = |text: &str| match (text.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) => matches(&format!("{home}{rest}"), path),
+        (Some(_), None) => false,
+        (None, _) => !text.starts_with('$') && matches(text, path),
+    };
+    // The last one that fits decides.
+    SECRET.iter().rev().map(|(glob, _)| glob).find_map(|glob| {
+        let (text, excepted) = glob.strip_prefix('!').map_or((*glob, false), |text| (text, true));
+        is_meant(text).then_some(!excepted)
+    }) == Some(true)
+}
+
 /// The files that may not be written.
 pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
@@ -174,6 +198,12 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
         "mcp.json",
     ] {
         file(&format!("{}/{name}", locations.state), STATE);
+    }
+    // What every shell of the client runs first.
+    for path in ["BASH_ENV", "ENV"].iter().filter_map(|name| machine.variable(name)) {
+        if path.starts_with('/') {
+            file(&path, PERSON);
+        }
     }
     locations.hosts.iter().for_each(|path| file(path, POLICY));
     locations.opsctl.iter().for_each(|path| file(path, POLICY));

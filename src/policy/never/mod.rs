@@ -188,9 +188,10 @@ fn by_default(
     }
     let values = pattern::values(program, catalogue);
     let behind = Behind { name, start, values: &values };
-    for rule in
-        defaults().filter(|rule| !is_off(rules, rule.name) && rule.scope.holds(command.host().is_some()))
-    {
+    for rule in defaults().filter(|rule| program.never.iter().any(|denial| denial.rule == rule.name)) {
+        if is_off(rules, rule.name) || !rule.scope.holds(command.host().is_some()) {
+            continue;
+        }
         let denials = program.never.iter().filter(|denial| denial.rule == rule.name);
         let found = denials
             .flat_map(|denial| denial.patterns.iter())

@@ -175,14 +175,16 @@ fn change_directory(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &I
     let mut words = invocation.fields.iter().skip(1).map(|field| field.text.as_str());
     let target = words.rfind(|word| *word == "-" || !word.starts_with(['-', '+']));
     let before = shell.cwd.clone();
+    shell.is_cwd_doubtful &= !target.is_some_and(|dir| dir.starts_with('/'));
     shell.cwd = match target {
         Some("-") => shell.old_cwd.clone(),
         Some(dir) if is_known(dir) => shell.follow(dir),
         Some(dir) => {
             // The last name in `cd "$DIR/jellyfin"` is known.
             let last = dir.rsplit('/').next().unwrap_or_default();
+            let at_home = evaluator.path_of(shell, dir).filter(|path| path.starts_with('/'));
             let keeps_name = dir.contains('/') && !last.is_empty() && is_known(last) && last != "..";
-            keeps_name.then(|| evaluator.unknowns.show(dir))
+            at_home.or_else(|| keeps_name.then(|| evaluator.unknowns.show(dir)))
         }
         None => None,
     };
@@ -331,7 +333,7 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     let file = invocation.word(1).unwrap_or_default();
     let content = match file {
         "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-" => invocation.stdin.clone(),
-        _ => evaluator.file_content(shell, file),
+        _ => evaluator.script_file(shell, file),
     };
     let Some(content) = content else {
         evaluator.leaf(shell, invocation);
@@ -341,9 +343,13 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
     if invocation.fields.len() > 2 {
         inner.args = Rc::new(invocation.fields.get(2..).unwrap_or_default().to_vec());
     }
-    let printed =
-        evaluator.through(shell, invocation, "source".to_owned(), |this| this.run_text(&mut inner, &content));
+    inner.set_text("BASH_SOURCE", file);
+    let printed = evaluator.through(shell, invocation, "source".to_owned(), |this| {
+        this.follow_file(shell, file, &content, |this| this.run_text(&mut inner, &content))
+            .unwrap_or_default()
+    });
     inner.args = Rc::clone(&shell.args);
+    inner.restore("BASH_SOURCE", shell);
     *shell = inner;
     (printed, Flow::On)
 }

@@ -32,6 +32,7 @@ impl Evaluator {
         if flow != Flow::On {
             return (printed, flow);
         }
+        let cwd = shell.cwd.clone().filter(|_| !and_or.additional.is_empty());
         for next in &and_or.additional {
             if self.exhausted() {
                 break;
@@ -58,6 +59,9 @@ impl Evaluator {
                     }
                 }
             }
+        }
+        if !and_or.additional.is_empty() && shell.cwd != cwd {
+            shell.is_cwd_doubtful = true;
         }
         (printed, Flow::On)
     }

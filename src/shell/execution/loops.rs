@@ -56,8 +56,11 @@ impl Evaluator {
                 let many = this.is_many(&field);
                 let ran = if many {
                     // A glob matches an unknown number of files.
-                    let text =
-                        if is_known(&field.text) { this.unknowns.plain(field.text) } else { field.text };
+                    let text = match this.glob_mark(shell, &field.text) {
+                        Some(mark) => mark,
+                        None if is_known(&field.text) => this.unknowns.plain(field.text),
+                        None => field.text,
+                    };
                     this.many_rounds(shell, Some((name, text)), &clause.body.list)
                 } else {
                     shell.set(name, Value::Scalar(field.text), Origin::Listed);

@@ -3,6 +3,7 @@
 mod assign;
 pub(crate) mod builtins;
 mod compound;
+mod disk_files;
 mod functions;
 pub(crate) mod invocation;
 mod list;
@@ -13,4 +14,5 @@ pub(crate) mod output;
 mod redirect;
 pub(crate) mod run;
 mod simple;
+pub(crate) mod startup;
 mod written_files;

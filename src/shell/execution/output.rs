@@ -11,6 +11,9 @@ use crate::shell::text::{Stretch, Unknown, is_known, stretches};
 /// Maximum length in bytes of the commands of a pipeline that are shown before the last one.
 const LONGEST_SOURCE: usize = 512;
 
+/// Maximum number of words of a program that may name the files from which it makes its output.
+const MOST_SOURCES: usize = 8;
+
 /// The standard output of a program, with marks for unknown stretches.
 pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> String {
     let texts = invocation.texts();
@@ -28,12 +31,13 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             invocation.stdin.clone()
         }
         "cat" | "pv" => cat(evaluator, shell, invocation, program),
-        "cp" | "mv" | "scp" | "install" => {
+        "cp" | "mv" | "scp" | "install" | "ln" => {
             evaluator.copy_files(shell, invocation, program);
             Some(String::new())
         }
-        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown"
-        | "ln" => Some(String::new()),
+        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => {
+            Some(String::new())
+        }
         "pwd" => shell.cwd.clone().map(|cwd| cwd + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation)),
@@ -71,10 +75,27 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
         }
         _ => None,
     }
-    .unwrap_or_else(|| unknown(evaluator, invocation, &texts, program))
+    .unwrap_or_else(|| unknown(evaluator, shell, invocation, &texts, program))
 }
 
-fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], program: &str) -> String {
+/// What a program makes its output from, in case that is run: its input, or the files that its words may name.
+fn made_from(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> Option<String> {
+    if let Some(text) = &invocation.stdin {
+        return Some(text.clone()).filter(|text| text.len() < 4096 && !text.is_empty());
+    }
+    let words =
+        invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
+    let marks: Vec<String> = words.filter_map(|field| evaluator.file_mark(shell, &field.text)).collect();
+    Some(marks.join("\n")).filter(|marks| !marks.is_empty())
+}
+
+fn unknown(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    texts: &[&str],
+    program: &str,
+) -> String {
     let mut listing = listing::of(texts, evaluator.catalogue);
     if listing.is_none() && listing::keeps_everything(program, texts) {
         listing =
@@ -93,10 +114,11 @@ fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], p
         Some(before) => format!("{before} | {source}"),
         None => source,
     };
+    let made_from = made_from(evaluator, shell, invocation);
     evaluator.unknowns.mark(Unknown {
         source: format!("$({source})"),
         listing,
-        made_from: invocation.stdin.clone().filter(|text| text.len() < 4096 && !text.is_empty()),
+        made_from,
         many: true,
         ..Unknown::default()
     })
@@ -188,7 +210,7 @@ fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
     }
 }
 
-fn cat(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> Option<String> {
+fn cat(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> Option<String> {
     let files =
         invocation.fields.iter().skip(1).filter(|field| field.text == "-" || !field.text.starts_with('-'));
     let files: Vec<&str> = files.map(|field| field.text.as_str()).collect();
@@ -196,14 +218,22 @@ fn cat(evaluator: &Evaluator, shell: &Shell, invocation: &Invocation, program: &
         return invocation.stdin.clone();
     }
     let mut text = String::new();
+    let mut on_disk = false;
     for file in files {
         let content = match file {
             "-" | "/dev/stdin" => invocation.stdin.clone(),
-            _ => evaluator.file_content(shell, file),
+            _ => evaluator.file_content(shell, file).or_else(|| {
+                on_disk = true;
+                evaluator.file_mark(shell, file)
+            }),
         };
         text.push_str(&content?);
     }
-    Some(text)
+    if !on_disk {
+        return Some(text);
+    }
+    let source = format!("$({})", evaluator.unknowns.show(&invocation.texts().join(" ")));
+    Some(evaluator.unknowns.mark(Unknown { source, many: true, contents: Some(text), ..Unknown::default() }))
 }
 
 fn seq(args: &[&str]) -> Option<String> {

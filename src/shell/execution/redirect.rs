@@ -120,10 +120,10 @@ impl Evaluator {
                 result.stdin = Some(match content {
                     Some(content) => content,
                     None if text == "/dev/null" => String::new(),
-                    None => {
+                    None => self.file_mark(shell, &text).unwrap_or_else(|| {
                         let source = format!("$(< {})", self.unknowns.show(&text));
                         self.unknowns.mark(Unknown { source, many: true, ..Unknown::default() })
-                    }
+                    }),
                 });
             }
             Mode::Write | Mode::Append if fd.is_none_or(|fd| fd == 1) => {

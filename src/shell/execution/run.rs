@@ -4,11 +4,13 @@ use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
 use crate::shell::Complaint;
+use crate::shell::disk::Disk;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::grammar::parse::parse;
 use crate::shell::marks::without_marks;
 use crate::shell::script::Script;
 use crate::shell::state::Shell;
+use crate::shell::text::is_known;
 
 /// Maximum number of attempts to parse parts of a text that cannot be parsed as a whole.
 const MOST_SALVAGES: usize = 48;
@@ -24,11 +26,24 @@ pub fn read(text: &str, cwd: Option<&str>) -> Script {
 /// Reads a script with the given catalogue. `cwd` is the working directory in which it would start; `None`
 /// when it is unknown.
 pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script {
+    read_on(text, cwd, catalogue, None)
+}
+
+/// Reads a script with the given catalogue, and the scripts that it runs on a disk. `cwd` is the working directory in
+/// which it would start; `None` when it is unknown. Without a disk, no file is read.
+pub fn read_on(
+    text: &str,
+    cwd: Option<&str>,
+    catalogue: Catalogue,
+    disk: Option<&'static dyn Disk>,
+) -> Script {
     let text = without_marks(text);
     let mut evaluator = Evaluator::new(catalogue);
+    evaluator.on_disk.disk = disk;
     let mut shell = Shell { cwd: cwd.map(str::to_owned), args_unknown: true, ..Shell::default() };
     // The client's shell expands aliases, although it is not interactive.
     shell.aliases.enabled = true;
+    evaluator.client_startup(&mut shell);
     evaluator.run_text(&mut shell, &text);
     if evaluator.exhausted() {
         evaluator.complain(Complaint::ManySteps);
@@ -47,11 +62,18 @@ impl Evaluator {
         if text.trim().is_empty() || self.exhausted() {
             return (String::new(), Flow::On);
         }
+        if self.on_disk.disk.is_some() && !is_known(text) {
+            let loaded = self.loaded(shell, text);
+            if loaded != text {
+                return self.run_script(shell, &loaded);
+            }
+        }
         if self.unknowns.only_mark(text).is_some() {
             let shown = self.unknowns.show(text.trim());
             self.complain(Complaint::Runs(short(&shown)));
             let made_from = self.unknowns.only_mark(text).and_then(|unknown| unknown.made_from.clone());
             if let Some(text) = made_from {
+                let text = self.loaded(shell, &text);
                 self.unread(shell, &text);
             }
             self.unread_maker(shell, text);

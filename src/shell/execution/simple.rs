@@ -171,6 +171,9 @@ impl Evaluator {
         if let Some(body) = shell.functions.get(name).cloned() {
             return self.call(shell, name, &body, invocation);
         }
+        if self.import_function(shell, name) {
+            return self.dispatch(shell, name, invocation);
+        }
         if let Some(ran) = builtins::run(self, shell, invocation) {
             return ran;
         }

@@ -13,25 +13,26 @@ const MOST_FILES: usize = 64;
 /// Maximum size of a file in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// The key of a file: hosts and absolute path.
-fn key(shell: &Shell, path: &str) -> String {
-    let path = shell.follow(path).unwrap_or_else(|| path.trim_start_matches("./").to_owned());
-    format!("{}:{path}", shell.hosts.join(","))
-}
-
 impl Evaluator {
+    /// The key of a file: hosts and absolute path.
+    fn key(&self, shell: &Shell, path: &str) -> String {
+        let meant = self.path_of(shell, path).or_else(|| shell.follow(path));
+        let path = meant.unwrap_or_else(|| path.trim_start_matches("./").to_owned());
+        format!("{}:{path}", shell.hosts.join(","))
+    }
+
     /// The content of a file that the script wrote, or of a process substitution; `None` when it is unknown.
     pub fn file_content(&self, shell: &Shell, path: &str) -> Option<String> {
         if self.files.is_empty() && is_known(path) {
             return None;
         }
         let content = self.unknowns.only_mark(path).and_then(|unknown| unknown.content.clone());
-        content.or_else(|| self.files.get(&key(shell, path)).cloned())
+        content.or_else(|| self.files.get(&self.key(shell, path)).cloned())
     }
 
     /// Stores or appends the content of a file.
     pub fn store_file(&mut self, shell: &Shell, path: &str, text: &str, append: bool) {
-        let key = key(shell, path);
+        let key = self.key(shell, path);
         if text.len() > LONGEST || (self.files.len() >= MOST_FILES && !self.files.contains_key(&key)) {
             self.files.remove(&key);
             return;
@@ -78,7 +79,8 @@ impl Evaluator {
             None => (shell.clone(), *target),
         };
         for source in sources {
-            let Some(text) = self.file_content(shell, source) else { continue };
+            let text = self.file_content(shell, source).or_else(|| self.file_mark(shell, source));
+            let Some(text) = text else { continue };
             let name = source.rsplit('/').next().unwrap_or(source);
             self.store_file(&there, target, &text, false);
             self.store_file(&there, &format!("{}/{name}", target.trim_end_matches('/')), &text, false);

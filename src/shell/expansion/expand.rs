@@ -149,7 +149,11 @@ impl Evaluator {
 
     /// Runs `$( … )` and returns its output.
     fn substitution(&mut self, shell: &Shell, body: &str) -> String {
-        let printed = self.inside(Construct::Substitution, |this| this.run_text(&mut shell.clone(), body));
+        // `$(<file)` prints the file.
+        let is_file =
+            body.trim_start().strip_prefix('<').is_some_and(|rest| !rest.starts_with(['<', '(', '&', '>']));
+        let script = if is_file { format!("cat {body}") } else { body.to_owned() };
+        let printed = self.inside(Construct::Substitution, |this| this.run_text(&mut shell.clone(), &script));
         let printed = printed.trim_end_matches('\n');
         if is_known(printed) {
             return printed.to_owned();
@@ -159,7 +163,15 @@ impl Evaluator {
             return printed.to_owned();
         }
         let source = format!("$({})", self.unknowns.show(body));
-        self.unknowns.mark(Unknown { source, listing, many: true, ..Unknown::default() })
+        let printed = self.unknowns.only_mark(printed).cloned().unwrap_or_default();
+        self.unknowns.mark(Unknown {
+            source,
+            listing,
+            many: true,
+            content: None,
+            candidates: vec![],
+            ..printed
+        })
     }
 
     /// The text of a variable; `None` when the script does not set it.

@@ -5,12 +5,16 @@ use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::host::host_of;
+use crate::shell::on_disk::Search;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin, Unknown, is_known};
 
 /// Maximum number of runs that are followed.
 const MOST_RUNS: usize = 256;
+
+/// Expressions of `find` with which files of any name may be found.
+const UNNAMED: [&str; 8] = ["-o", "-or", "!", "-not", ",", "-iname", "-regex", "-iregex"];
 
 /// The items that are appended or inserted.
 enum Items {
@@ -252,7 +256,8 @@ pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invoca
     let own = texts.iter().position(|text| text.starts_with("-exec") || text.starts_with("-ok"));
     let own = texts.get(..own.unwrap_or(texts.len())).unwrap_or_default().join(" ");
     let source = format!("$({})", evaluator.unknowns.show(&own));
-    let found = Unknown { source, many: true, ..Unknown::default() };
+    let search = search(evaluator, shell, &texts, is_fd);
+    let found = Unknown { source, many: true, found: search, ..Unknown::default() };
     let printed = evaluator.unknowns.mark(found.clone());
     if runs.is_empty() {
         evaluator.leaf(shell, invocation);
@@ -267,10 +272,39 @@ pub(crate) fn find(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invoca
                 inner.cwd = None;
             }
             inner.stdin = None;
-            let one =
-                Invocation { fields: put(&fields, "{}", &found), redirections: Vec::new(), stdin: None };
+            let mut fields = put(&fields, "{}", &found);
+            if is_fd && !fields.iter().any(|field| field.text.contains(&found)) {
+                fields.push(Field { text: found, origin: Origin::Printed });
+            }
+            let one = Invocation { fields, redirections: Vec::new(), stdin: None };
             this.run_program(&inner, &one);
         }
         printed
     })
+}
+
+/// What `find` or `fd` looks for on this machine; `None` where it runs elsewhere.
+fn search(evaluator: &Evaluator, shell: &Shell, texts: &[&str], is_fd: bool) -> Option<Search> {
+    evaluator.disk_of(shell)?;
+    let own = texts.get(1..).unwrap_or_default();
+    let upto = own
+        .iter()
+        .position(|text| text.starts_with('-') && text.len() > 2 || matches!(*text, "(" | "!" | "-x" | "-X"));
+    let words = own.get(..upto.unwrap_or(own.len())).unwrap_or_default();
+    let mut words: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let names = if is_fd {
+        let pattern = (!words.is_empty()).then(|| words.remove(0));
+        pattern.into_iter().map(|pattern| format!("*{}*", pattern.trim_matches(['^', '$']))).collect()
+    } else if own.iter().any(|word| UNNAMED.contains(word)) {
+        vec![]
+    } else {
+        let pairs = own.iter().zip(own.iter().skip(1));
+        let named = pairs.filter(|(option, _)| matches!(**option, "-name" | "-path" | "-wholename"));
+        named.map(|(_, name)| name.rsplit('/').next().unwrap_or(name).to_owned()).collect()
+    };
+    if words.is_empty() {
+        words.push(".");
+    }
+    let folders = words.into_iter().filter_map(|word| evaluator.path_of(shell, word)).collect();
+    Some(Search::Below { folders, names })
 }

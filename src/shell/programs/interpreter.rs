@@ -17,6 +17,9 @@ pub(crate) fn run(
     (program, language): (&str, Language),
 ) -> String {
     let (code, loops) = code_of(invocation, language);
+    if let Some(Code::File(path)) = &code {
+        return run_files(evaluator, shell, invocation, (program, path));
+    }
     let printed = output::of(
         evaluator,
         shell,
@@ -26,13 +29,14 @@ pub(crate) fn run(
     let code = match code {
         Some(Code::Text(text)) => Some(text),
         Some(Code::Stdin) => invocation.stdin.clone(),
-        Some(Code::File(path)) => evaluator.file_content(shell, &path),
-        None => None,
+        Some(Code::Program(path)) => evaluator.script_file(shell, &path),
+        Some(Code::File(_)) | None => None,
     };
     let Some(code) = code else {
         evaluator.leaf(shell, invocation);
         return printed;
     };
+    let loops = loops && !code.contains("BEGIN");
     evaluator.spend(code.len() / 64);
     let calls = find_calls(&code, language);
     if calls.is_empty() {
@@ -81,10 +85,41 @@ pub(crate) fn run(
     printed
 }
 
+/// Follows the code in a file, or in each of the files that a search finds, as if it stood on standard input.
+fn run_files(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    (program, path): (&str, &str),
+) -> String {
+    let scripts = evaluator.scripts_at(shell, path);
+    let printed = output::of(evaluator, shell, invocation, program);
+    if scripts.is_empty() {
+        evaluator.leaf(shell, invocation);
+        return printed;
+    }
+    // An option before the file may load other code.
+    let is_script = invocation.word(1) == Some(path) && scripts.iter().all(|script| !script.is_written);
+    evaluator.through(shell, invocation, program.to_owned(), |this| {
+        for script in scripts {
+            let fields = vec![Field::literal(program), Field::literal("-")];
+            let one = Invocation { fields, redirections: Vec::new(), stdin: Some(script.text.clone()) };
+            this.follow_file(shell, &script.path, &script.text, |this| this.run_program(shell, &one));
+        }
+        String::new()
+    });
+    if is_script {
+        evaluator.mark_script();
+    }
+    printed
+}
+
 enum Code {
     Text(String),
     Stdin,
     File(String),
+    /// A file that does not replace standard input: `awk -f`.
+    Program(String),
 }
 
 /// Where the code of an interpreter is, and whether it runs for each line of input.
@@ -92,6 +127,7 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
     let (php, lua) = (language == Language::Php, language == Language::Lua);
     let (awk, deno) = (language == Language::Awk, language == Language::Deno);
     let mut at = 1;
+    let mut evaluates = false;
     while let Some(word) = invocation.word(at) {
         at += 1;
         if word == "-" {
@@ -103,12 +139,16 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
         let Some(letters) = word.strip_prefix('-') else {
             // The first word of awk is its program; other interpreters take a file, or `deno eval`.
             if awk {
-                return (Some(Code::Text(word.to_owned())), !word.contains("BEGIN"));
+                return (Some(Code::Text(word.to_owned())), true);
             }
-            if matches!(word, "eval" | "repl") && deno {
+            if deno && matches!(word, "eval" | "repl") {
+                evaluates = true;
                 continue;
             }
-            if deno {
+            if deno && word == "run" {
+                continue;
+            }
+            if evaluates {
                 return (Some(Code::Text(word.to_owned())), false);
             }
             return (Some(Code::File(word.to_owned())), false);
@@ -117,7 +157,8 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
         if awk {
             at += usize::from(matches!(letters, "F" | "v" | "f"));
             if letters == "f" {
-                return (None, false);
+                let file = invocation.word(at - 1).map(|file| Code::Program(file.to_owned()));
+                return (file, true);
             }
             continue;
         }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::output;
+use crate::shell::on_disk::ScriptFile;
 use crate::shell::state::Shell;
 use crate::shell::text::Field;
 
@@ -53,8 +54,11 @@ pub(crate) fn run(
         evaluator.leaf(shell, invocation);
         return String::new();
     }
-    if let Some(script) = startup_file.and_then(|file| evaluator.file_content(shell, &file)) {
+    if let Some(script) = startup_file.and_then(|file| evaluator.script_file(shell, &file)) {
         evaluator.through(shell, invocation, label.clone(), |this| this.run_text(&mut inner, &script));
+    }
+    if program == "bash" && !interactive {
+        evaluator.run_startup_file(&mut inner, "BASH_ENV");
     }
     let rest = fields.get(at..).unwrap_or_default();
     if command {
@@ -75,13 +79,9 @@ pub(crate) fn run(
             invocation.stdin.clone()
         }
         Some(Field { text, .. }) => {
-            let content = evaluator.file_content(shell, text);
-            if content.is_none() {
-                // A script in a file is a program of its own.
-                evaluator.leaf(shell, invocation);
-                return evaluator.unknowns.plain(format!("$({label} …)"));
-            }
-            content
+            inner.args = Rc::new(rest.get(1..).unwrap_or_default().to_vec());
+            let printed = evaluator.shell_files(shell, &inner, invocation, (text, &label));
+            return printed.unwrap_or_else(|| evaluator.unknowns.plain(format!("$({label} …)")));
         }
     };
     inner.args = Rc::new(rest.get(usize::from(file.is_some())..).unwrap_or_default().to_vec());
@@ -94,11 +94,46 @@ pub(crate) fn run(
     })
 }
 
+impl Evaluator {
+    /// Follows a shell that runs a file, or one of the files that a search finds; `None` when their text is unknown.
+    fn shell_files(
+        &mut self,
+        shell: &Shell,
+        inner: &Shell,
+        invocation: &Invocation,
+        (path, label): (&str, &str),
+    ) -> Option<String> {
+        let scripts = self.scripts_at(shell, path);
+        if scripts.is_empty() {
+            // A script in a file is a program of its own.
+            self.leaf(shell, invocation);
+            return None;
+        }
+        let printed = self.through(shell, invocation, label.to_owned(), |this| {
+            let mut printed = String::new();
+            for script in &scripts {
+                printed.push_str(&this.shell_file(shell, inner.clone(), script));
+            }
+            printed
+        });
+        Some(printed)
+    }
+
+    /// Follows the text of one file as a shell script.
+    pub fn shell_file(&mut self, shell: &Shell, mut inner: Shell, script: &ScriptFile) -> String {
+        inner.name = Some(Rc::from(script.path.as_str()));
+        inner.set_text("BASH_SOURCE", script.path.as_str());
+        let ran = self
+            .follow_file(shell, &script.path, &script.text, |this| this.run_text(&mut inner, &script.text));
+        ran.unwrap_or_default()
+    }
+}
+
 /// Follows `crontab`, which runs each line of its file or of standard input repeatedly.
 pub(crate) fn crontab(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> String {
     let text = match invocation.texts().get(1..) {
         Some(["-"] | ["-u", _, "-"]) => invocation.stdin.clone(),
-        Some([file] | ["-u", _, file]) if !file.starts_with('-') => evaluator.file_content(shell, file),
+        Some([file] | ["-u", _, file]) if !file.starts_with('-') => evaluator.script_file(shell, file),
         _ => None,
     };
     let Some(text) = text else {

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Reads cases (working directory, exit status of the lookups, text; each ended by NUL) and runs one after the other.
+# Reads cases (working directory, exit status of the lookups, text, number of files, path and text of each; each ended by
+# NUL) and runs one after the other.
 # The stand-ins write to the records what they were asked for; after each case follow `end`, its exit status and the
 # first of the complaints. All records are printed at the end.
 umount -l /oracle/old
@@ -7,6 +8,13 @@ seconds=$1
 shopt -s nullglob dotglob extglob
 : > /oracle/log
 while IFS= read -r -d '' folder && IFS= read -r -d '' status && IFS= read -r -d '' text; do
+  IFS= read -r -d '' count || exit 4
+  files=()
+  for ((; count > 0; count--)); do
+    IFS= read -r -d '' path && IFS= read -r -d '' content || exit 4
+    mkdir -p -- "${path%/*}" && printf '%s' "$content" > "$path" && chmod +x -- "$path"
+    files+=("$path")
+  done
   printf '%s' "$status" > /oracle/status
   [[ -d $folder ]] || mkdir -p -- "$folder"
   cd -- "$folder" || exit 4
@@ -22,6 +30,7 @@ while IFS= read -r -d '' folder && IFS= read -r -d '' status && IFS= read -r -d 
   IFS= read -r -d '' -n 400 complaint < /oracle/err
   printf '%s\0' end "$exit_status" "$complaint" >> /oracle/log
   left=(/tmp/* /root/* /app/!(services.txt|restart.flag) /state/* /results/* /oracle/naps)
+  ((${#files[@]})) && rm -f -- "${files[@]}"
   ((${#left[@]})) && rm -rf -- "${left[@]}"
 done
 cat /oracle/log

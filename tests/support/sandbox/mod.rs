@@ -4,6 +4,7 @@
 //! `enter.sh` says what the world is made of. Nothing of it needs root: a user who may open a user namespace
 //! is enough.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,6 +16,8 @@ pub struct Case {
     pub text: String,
     /// The working directory; made when it does not exist.
     pub cwd: String,
+    /// Files that are there before it runs, by absolute path; all of them can be run.
+    pub files: BTreeMap<String, String>,
     /// The exit status of every lookup (`curl`, `ping`, `jq` …), so that both branches can be seen.
     pub lookups_exit: u8,
 }
@@ -75,6 +78,12 @@ fn run_in_one_world(cases: &[Case], seconds: u32) -> Vec<Outcome> {
     for case in cases {
         for field in [case.cwd.as_bytes(), case.lookups_exit.to_string().as_bytes(), case.text.as_bytes()] {
             input.extend_from_slice(field);
+            input.push(0);
+        }
+        let count = case.files.len().to_string();
+        let files = case.files.iter().flat_map(|(path, text)| [path.as_str(), text.as_str()]);
+        for field in std::iter::once(count.as_str()).chain(files) {
+            input.extend_from_slice(field.as_bytes());
             input.push(0);
         }
     }

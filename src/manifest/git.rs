@@ -1,0 +1,77 @@
+//! Settings of git: aliases that are shell commands, and the folder of hooks.
+
+/// The value of an alias; `None` where the text defines none of this name.
+pub fn alias(text: &str, name: &str) -> Option<String> {
+    value(text, "alias", name)
+}
+
+/// The folder of hooks that the settings name.
+pub fn hooks_folder(text: &str) -> Option<String> {
+    value(text, "core", "hookspath")
+}
+
+/// Whether other files belong to the settings.
+pub fn has_includes(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start().to_ascii_lowercase().starts_with("[include"))
+}
+
+/// The last value of a key in a section without a subsection. Names are compared without case.
+fn value(text: &str, section: &str, key: &str) -> Option<String> {
+    let mut found = None;
+    let mut is_inside = false;
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let mut line = line.trim();
+        if let Some(rest) = line.strip_prefix('[') {
+            let (name, after) = rest.split_once(']').unwrap_or((rest, ""));
+            is_inside = name.trim().eq_ignore_ascii_case(section);
+            line = after.trim();
+        }
+        let Some((name, value)) = line.split_once('=').filter(|_| is_inside) else { continue };
+        let mut value = value.trim().to_owned();
+        while value.ends_with('\\') {
+            value.pop();
+            value.push_str(lines.next().unwrap_or_default());
+        }
+        if name.trim().eq_ignore_ascii_case(key) {
+            found = Some(unquoted(&value));
+        }
+    }
+    found
+}
+
+/// The value without its quotes and comments.
+fn unquoted(value: &str) -> String {
+    let mut out = String::new();
+    let mut is_quoted = false;
+    let mut chars = value.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            '\\' => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                Some(other) => out.push(other),
+                None => {}
+            },
+            '#' | ';' if !is_quoted => break,
+            other => out.push(other),
+        }
+    }
+    out.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_value_applies_without_its_quotes() {
+        let text = "[core]\n\thooksPath = .hooks\n[Alias]\n\tst = status ; short\n\tfix = !docker restart x\n\tfix = \"!f() { docker restart \\\"$1\\\"; }; f\"\n[alias \"x\"]\n\tfix = no\n[include]\n\tpath = x\n";
+        assert_eq!(alias(text, "fix").as_deref(), Some("!f() { docker restart \"$1\"; }; f"));
+        assert_eq!(alias(text, "ST").as_deref(), Some("status"));
+        assert_eq!(alias(text, "other"), None);
+        assert_eq!(hooks_folder(text).as_deref(), Some(".hooks"));
+        assert!(has_includes(text));
+    }
+}

@@ -1,0 +1,77 @@
+//! What a reading may ask of this machine: scripts that a command runs, folders, and the environment of its shell.
+//!
+//! The reader asks only where a command runs a file or calls an imported function; a command without these opens nothing.
+
+use std::fmt;
+
+/// The maximum size in bytes of a script that is read.
+pub const LONGEST_SCRIPT: usize = 64 * 1024;
+
+/// The maximum number of entries of a folder that are listed.
+pub const LONGEST_LISTING: usize = 1_000;
+
+/// This machine, as far as a reading depends on it.
+pub trait Disk: Sync {
+    /// Reads a script. `path` is absolute.
+    ///
+    /// # Errors
+    /// States why the file cannot be read as text.
+    fn read(&self, path: &str) -> Result<DiskFile, Unreadable>;
+    /// The entries of a folder, sorted by name; empty if it cannot be listed. `path` is absolute.
+    fn list(&self, path: &str) -> Vec<Entry>;
+    /// The value of a variable in the environment of the client's shell.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// The body of a function that the client's shell imports from its environment: `() { …; }`.
+    fn function(&self, name: &str) -> Option<String>;
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DiskFile {
+    /// Its text.
+    pub text: String,
+    /// The links on its path and the path behind them, all absolute. Replacing any of these replaces the text.
+    pub behind: Vec<String>,
+}
+
+/// An entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its name without the folder.
+    pub name: String,
+    /// True for a folder; a link is not followed.
+    pub is_folder: bool,
+}
+
+/// Why a file is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It does not exist.
+    Missing,
+    /// It is a folder, a device, a FIFO or a socket, or is in `/proc`, `/sys` or `/dev`.
+    NotRegular,
+    /// It exceeds [`LONGEST_SCRIPT`].
+    TooLarge,
+    /// It contains NUL bytes: a compiled program.
+    Binary,
+    /// It holds secrets.
+    Secret,
+    /// It changed while it was read.
+    Changing,
+    /// Permissions, a loop of links, or an error of the disk.
+    Refused,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "it does not exist",
+            Self::NotRegular => "it is not a regular file",
+            Self::TooLarge => "it is larger than 64 KiB",
+            Self::Binary => "it is not text",
+            Self::Secret => "it holds secrets",
+            Self::Changing => "it changes while it is read",
+            Self::Refused => "it cannot be opened",
+        })
+    }
+}

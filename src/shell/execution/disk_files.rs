@@ -1,0 +1,360 @@
+//! Scripts on this machine's disk that a command runs.
+
+use crate::catalogue::Catalogue;
+use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::program::{FileHow, Stated};
+use crate::path::fold;
+use crate::shell::Complaint;
+use crate::shell::disk::{Disk, Unreadable};
+use crate::shell::evaluator::Evaluator;
+use crate::shell::marks::without_marks;
+use crate::shell::on_disk::{GLOB, INSTALLED, MOST_FILES, MOST_FOLDERS, MOST_PATHS, ScriptFile, Search};
+use crate::shell::script::{Command, Construct, Mode, Node};
+use crate::shell::state::Shell;
+use crate::shell::text::{Stretch, Unknown, Unknowns, is_known, stretches};
+
+/// Maximum number of nested runs of one file; a deeper one is kept as unread text.
+const DEEPEST_RUNS: usize = 2;
+/// Maximum number of marks that are replaced by the text of a file in one script.
+const MOST_LOADED: usize = 32;
+
+/// True where files and variables are those of this machine.
+fn is_here(shell: &Shell) -> bool {
+    shell.hosts.is_empty() && !shell.is_elsewhere
+}
+
+impl Evaluator {
+    /// The disk, where a command runs on this machine.
+    pub fn disk_of(&self, shell: &Shell) -> Option<&'static dyn Disk> {
+        self.on_disk.disk.filter(|_| is_here(shell))
+    }
+
+    /// The absolute path that a text with marks means; `None` when a part of it is unknown. Home folders of other machines stay `~`.
+    pub fn path_of(&self, shell: &Shell, text: &str) -> Option<String> {
+        let mut path = String::new();
+        for stretch in stretches(text) {
+            match stretch {
+                Stretch::Known(known) => path.push_str(known),
+                Stretch::Mark(index) => {
+                    let source = self.unknowns.get(index).map_or("", |unknown| &unknown.source);
+                    path.push_str(&self.variable_in_path(shell, source, path.is_empty())?);
+                }
+            }
+        }
+        if path.starts_with('~') {
+            return Some(path);
+        }
+        let start = if path.starts_with('/') {
+            ""
+        } else {
+            shell.cwd.as_deref().filter(|cwd| cwd.starts_with('/'))?
+        };
+        let names = fold(start, &path);
+        Some(format!("/{}", names.join("/")))
+    }
+
+    /// The path of a file in the home folder.
+    pub fn at_home(&self, shell: &Shell, name: &str) -> Option<String> {
+        self.variable_in_path(shell, "~", true).map(|home| format!("{home}/{name}"))
+    }
+
+    /// The value of `~`, `$NAME` or `${NAME}` in a path.
+    fn variable_in_path(&self, shell: &Shell, source: &str, is_start: bool) -> Option<String> {
+        let is_home = source == "~";
+        let name = if is_home { "HOME" } else { source.strip_prefix('$')? };
+        let name = name.strip_prefix('{').map_or(Some(name), |name| name.strip_suffix('}'))?;
+        if let Some(value) = Self::variable_text(shell, name) {
+            return Some(value).filter(|value| is_known(value));
+        }
+        match (name, self.disk_of(shell)) {
+            ("PWD", _) => shell.cwd.clone(),
+            (_, Some(disk)) => disk.variable(name).or_else(|| is_home.then(|| "~".to_owned())),
+            ("HOME", None) if is_start => Some("~".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The file that a program name means by folders of `PATH` that the script has set; `None` when it is in none of them.
+    pub fn in_own_path(&mut self, shell: &Shell, name: &str) -> Option<String> {
+        let folders = shell.get("PATH").and_then(|_| Self::variable_text(shell, "PATH"))?;
+        let folders = folders.split(':').filter(|folder| !folder.is_empty());
+        let paths: Vec<String> =
+            folders.map(|folder| format!("{}/{name}", folder.trim_end_matches('/'))).collect();
+        let is_own = |path: &String| !INSTALLED.iter().any(|folder| path.starts_with(folder));
+        paths
+            .into_iter()
+            .take(MOST_FOLDERS)
+            .filter(is_own)
+            .find(|path| !self.scripts_at(shell, path).is_empty())
+    }
+
+    /// A mark for the content of a file on this machine, which is read when it is run; `None` where the file is elsewhere.
+    pub fn file_mark(&mut self, shell: &Shell, path: &str) -> Option<String> {
+        self.disk_of(shell).filter(|_| path.starts_with('/') || !shell.is_cwd_doubtful)?;
+        let absolute = self.path_of(shell, path).filter(|path| path.starts_with('/'))?;
+        let source = format!("$(< {})", self.unknowns.show(path));
+        Some(self.unknowns.mark(Unknown {
+            source,
+            many: true,
+            on_disk: Some(absolute),
+            ..Unknown::default()
+        }))
+    }
+
+    /// A mark for one of the files that a glob matches on this machine; `None` for any other text.
+    pub fn glob_mark(&mut self, shell: &Shell, text: &str) -> Option<String> {
+        self.disk_of(shell).filter(|_| text.contains(GLOB))?;
+        let pattern = self.path_of(shell, text).filter(|path| path.starts_with('/'))?;
+        let source = self.unknowns.show(text);
+        Some(self.unknowns.mark(Unknown { source, found: Some(Search::Glob(pattern)), ..Unknown::default() }))
+    }
+
+    /// The content of a file that is run: of one that the script wrote, otherwise of one on disk; `None` when it is unknown.
+    pub fn script_file(&mut self, shell: &Shell, path: &str) -> Option<String> {
+        self.scripts_at(shell, path).into_iter().next().map(|script| script.text)
+    }
+
+    /// The files that a word names where it is run: one that the script wrote, one on disk, or those that a glob matches or
+    /// a search finds. Empty when their text is unknown.
+    pub fn scripts_at(&mut self, shell: &Shell, path: &str) -> Vec<ScriptFile> {
+        if let Some(written) = self.file_content(shell, path) {
+            let text = self.loaded(shell, &written);
+            let path = self.written_path(shell, path);
+            if is_here(shell) {
+                // Another process may write it, too.
+                let absolute = self.path_of(shell, &path);
+                self.on_disk.reached.extend(absolute);
+            }
+            return vec![ScriptFile { path, text, is_written: true }];
+        }
+        let Some(disk) = self.disk_of(shell) else { return vec![] };
+        self.on_disk.is_doubtful |= shell.is_cwd_doubtful && !path.starts_with('/');
+        let found = self.unknowns.only_mark(path).and_then(|unknown| unknown.found.clone());
+        let paths = match (found, self.path_of(shell, path)) {
+            (Some(search), _) => self.found_files(&search, disk),
+            // The further ones are arguments of the first.
+            (None, Some(path)) if path.contains(GLOB) => {
+                self.found_files(&Search::Glob(path), disk).into_iter().take(1).collect()
+            }
+            (None, Some(absolute)) if absolute.starts_with('/') => {
+                let text = self.read_script(shell, &absolute);
+                let path = if is_known(path) { path.to_owned() } else { absolute };
+                return text
+                    .into_iter()
+                    .map(|text| ScriptFile { path: path.clone(), text, is_written: false })
+                    .collect();
+            }
+            _ => vec![],
+        };
+        let mut scripts = Vec::new();
+        for path in paths {
+            let text = self.read_script(shell, &path);
+            if text.is_none() {
+                self.complain(Complaint::Runs(short(&path)));
+            }
+            scripts.extend(text.map(|text| ScriptFile { path, text, is_written: false }));
+        }
+        scripts
+    }
+
+    /// The files of a search. The session may add some if it may write one of the folders.
+    fn found_files(&mut self, search: &Search, disk: &dyn Disk) -> Vec<String> {
+        let found = search.files(disk);
+        if !found.is_complete {
+            self.complain(Complaint::ManyFiles);
+        }
+        self.on_disk.reached.extend(found.folders);
+        found.files
+    }
+
+    /// A path as a program receives it: with the home folder in place of `~`.
+    fn written_path(&self, shell: &Shell, path: &str) -> String {
+        if is_known(path) {
+            return path.to_owned();
+        }
+        self.path_of(shell, path).unwrap_or_else(|| self.unknowns.show(path))
+    }
+
+    /// The text of a script on disk. Complains where a limit or the kind of the file prevents that it is read.
+    pub fn read_script(&mut self, shell: &Shell, path: &str) -> Option<String> {
+        let disk = self.disk_of(shell)?;
+        if !self.on_disk.read.contains_key(path) {
+            let opened = self.on_disk.read.values().filter(|read| **read != Err(Unreadable::Missing));
+            if opened.count() >= MOST_FILES || self.on_disk.read.len() >= MOST_PATHS {
+                self.complain(Complaint::ManyFiles);
+                return None;
+            }
+            let result = disk.read(path).map(|file| {
+                self.on_disk.reached.push(path.to_owned());
+                self.on_disk.reached.extend(file.behind.into_iter().filter(|behind| behind != path));
+                without_marks(&file.text).into_owned()
+            });
+            self.on_disk.read.insert(path.to_owned(), result);
+        }
+        let result = self.on_disk.read.get(path)?.clone();
+        match result {
+            Ok(text) => {
+                if self.changes(path) {
+                    self.complain(Complaint::ChangedFile(short(path)));
+                    self.unread(shell, &text);
+                    return None;
+                }
+                self.spend(1 + text.len() / 256);
+                Some(text)
+            }
+            Err(Unreadable::Missing | Unreadable::Binary | Unreadable::Secret) => None,
+            Err(why) => {
+                self.complain(Complaint::File { path: short(path), why });
+                None
+            }
+        }
+    }
+
+    /// The text of a file that says more of a command, and is not run by it.
+    pub fn read_data(&mut self, shell: &Shell, path: &str) -> Option<String> {
+        let path = self.path_of(shell, path).filter(|path| path.starts_with('/'))?;
+        let (reached, complaints) = (self.on_disk.reached.len(), self.complaint_count());
+        let text = self.read_script(shell, &path);
+        self.on_disk.reached.truncate(reached);
+        self.forget_complaints(complaints);
+        text
+    }
+
+    /// Follows the text of a file, unless it is the text that is being followed already.
+    pub fn follow_file<T>(
+        &mut self,
+        shell: &Shell,
+        path: &str,
+        text: &str,
+        follow: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        let key = self.path_of(shell, path).unwrap_or_else(|| path.to_owned());
+        if self.on_disk.running.iter().filter(|running| **running == key).count() >= DEEPEST_RUNS {
+            self.complain(Complaint::Deep);
+            let mut repeating = shell.clone();
+            repeating.repeats = true;
+            self.unread(&repeating, text);
+            return None;
+        }
+        self.on_disk.running.push(key);
+        let result = follow(self);
+        self.on_disk.running.pop();
+        Some(result)
+    }
+
+    /// A text that is run, with the marks of files replaced by what is in these files.
+    pub fn loaded(&mut self, shell: &Shell, text: &str) -> String {
+        let mut text = text.to_owned();
+        if self.on_disk.disk.is_none() {
+            return text;
+        }
+        let mut left = MOST_LOADED;
+        // A file that the script copied holds a mark in turn.
+        while let Some((mark, content)) = self.first_loadable(shell, &text) {
+            let Some(rest) = left.checked_sub(1) else { break };
+            left = rest;
+            text = text.replacen(&mark, &content, 1);
+        }
+        text
+    }
+
+    /// The first mark whose text is in files, with that text.
+    fn first_loadable(&mut self, shell: &Shell, text: &str) -> Option<(String, String)> {
+        let marks: Vec<usize> = stretches(text)
+            .filter_map(|s| if let Stretch::Mark(index) = s { Some(index) } else { None })
+            .collect();
+        for index in marks {
+            let unknown = self.unknowns.get(index)?;
+            let content = match (&unknown.on_disk, &unknown.contents) {
+                // The text was taken from this machine, wherever it runs now.
+                (Some(path), _) => self.read_script(&here(shell), &path.clone()),
+                (None, Some(contents)) => Some(contents.clone()),
+                (None, None) => None,
+            };
+            if let Some(content) = content {
+                return Some((Unknowns::mark_of(index), content));
+            }
+        }
+        None
+    }
+
+    /// Whether a command that was read before may change a file in a way that cannot be followed.
+    fn changes(&self, path: &str) -> bool {
+        let is_here = |command: &Command| command.hosts.is_empty() && !command.is_elsewhere;
+        let mut left: Vec<&Node> = self.nodes().iter().flatten().collect();
+        while let Some(node) = left.pop() {
+            let (command, is_wrapper) = match node {
+                Node::Group(construct, children) => {
+                    left.extend(children);
+                    let Construct::Through(command) = construct else { continue };
+                    (command, true)
+                }
+                Node::Command(command) => (command, false),
+                Node::Unread(_) => continue,
+            };
+            let mut written = command.redirections.iter().filter(|file| file.mode != Mode::Read);
+            let mut words = command.words.iter().skip(1).filter(|_| !is_wrapper);
+            if is_here(command)
+                && (written.any(|file| self.means(command, &file.path.text, path))
+                    || words.any(|word| self.means(command, &word.text, path))
+                        && may_write(command, |text| self.means(command, text, path), self.catalogue))
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a word of a command, or the value in it, is the file `path`.
+    fn means(&self, command: &Command, text: &str, path: &str) -> bool {
+        if !text.ends_with(path.rsplit('/').next().unwrap_or(path)) {
+            return false;
+        }
+        // `-oFILE`, `--output=FILE`, `of=FILE`.
+        let value = text.rsplit('=').next().unwrap_or(text);
+        let value = if value.starts_with('-') { value.get(2..).unwrap_or_default() } else { value };
+        let home = value.strip_prefix('~').or_else(|| value.strip_prefix("$HOME"));
+        let whole = match home.and_then(|rest| Some((self.on_disk.disk?.variable("HOME")?, rest))) {
+            Some((home, rest)) => format!("{home}{rest}"),
+            None => value.to_owned(),
+        };
+        let start = if whole.starts_with('/') { "" } else { command.cwd.as_deref().unwrap_or_default() };
+        path.trim_start_matches('/').split('/').eq(fold(start, &whole))
+    }
+}
+
+/// The same shell on this machine, for a text that was taken from its disk.
+fn here(shell: &Shell) -> Shell {
+    Shell { hosts: std::sync::Arc::default(), is_elsewhere: false, ..shell.clone() }
+}
+
+/// Whether a command may write one of the files that its words name. Rights are no content, and what a wrapper runs is a
+/// command of its own.
+fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalogue) -> bool {
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let Some(usage) = catalogue.usage(&texts, &|_| false) else { return !texts.is_empty() };
+    let files = usage.form.files.or(usage.program.form.files);
+    if files.is_some_and(|files| files.how == Some(FileHow::Copy)) {
+        // The sources stay as they are.
+        return texts.last().is_some_and(|last| means(last))
+            || texts.iter().any(|text| text.starts_with("-t"));
+    }
+    if usage.form.runs.is_some() || files.is_some_and(|files| files.how == Some(FileHow::Rights)) {
+        return false;
+    }
+    let Some(terms) = usage.form.effect.filter(|terms| terms.stated == Stated::Looks) else { return true };
+    let value = usage.value();
+    let writing = |options: &[&str]| {
+        Scanner::new(&texts, usage.rest, &value)
+            .any(|item| matches!(item, Item::Option(name, _) if name.is_any(options)))
+    };
+    writing(&terms.changes_with)
+        || files.is_some_and(|files| writing(&files.outputs) || writing(&files.writes_with))
+}
+
+/// The end of a path for a complaint: at most 60 characters.
+fn short(path: &str) -> String {
+    const LONGEST: usize = 60;
+    let over = path.chars().count().saturating_sub(LONGEST);
+    if over == 0 { path.to_owned() } else { format!("…{}", path.chars().skip(over).collect::<String>()) }
+}

@@ -1,0 +1,182 @@
+//! What git runs beside its own commands: aliases with `!`, and hooks.
+
+use super::wrapper::quoted;
+use crate::catalogue::lookup::Usage;
+use crate::manifest;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::output;
+use crate::shell::options::{Item, Scanner};
+use crate::shell::script::Construct;
+use crate::shell::state::Shell;
+use crate::shell::text::{Field, is_known};
+
+/// The hooks of each command that has some.
+const HOOKS: [(&str, &[&str]); 11] = [
+    ("commit", &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"]),
+    ("merge", &["pre-merge-commit", "commit-msg", "post-merge"]),
+    ("pull", &["pre-merge-commit", "pre-rebase", "post-merge", "post-checkout", "post-rewrite"]),
+    ("push", &["pre-push"]),
+    ("checkout", &["post-checkout"]),
+    ("switch", &["post-checkout"]),
+    ("worktree", &["post-checkout"]),
+    ("rebase", &["pre-rebase", "post-checkout", "post-rewrite"]),
+    ("am", &["applypatch-msg", "pre-applypatch", "post-applypatch"]),
+    ("cherry-pick", &["pre-commit", "commit-msg", "post-commit"]),
+    ("revert", &["pre-commit", "commit-msg", "post-commit"]),
+];
+/// Commands of git without hooks, which no alias replaces.
+const OWN: [&str; 14] = [
+    "add",
+    "apply",
+    "bisect",
+    "clean",
+    "clone",
+    "fetch",
+    "gc",
+    "init",
+    "mv",
+    "reset",
+    "restore",
+    "rm",
+    "stash",
+    "submodule",
+];
+/// Maximum number of folders above the working directory in which a repository is searched.
+const MOST_PARENTS: usize = 12;
+/// Maximum nesting of aliases.
+const MOST_ALIASES: usize = 4;
+
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    usage: &Usage,
+) -> String {
+    evaluator.leaf(shell, invocation);
+    let texts = invocation.texts();
+    let value = usage.value();
+    let mut folder = None;
+    let mut verb = None;
+    for item in Scanner::new(&texts, usage.start, &value) {
+        match item {
+            Item::Option(name, Some(at)) if name.is("-C") => {
+                folder = texts.get(at.index).and_then(|word| word.get(at.offset..));
+            }
+            Item::Positional(index) => {
+                verb = Some(index);
+                break;
+            }
+            _ => {}
+        }
+    }
+    let word =
+        verb.and_then(|at| texts.get(at)).copied().filter(|word| is_known(word) && !OWN.contains(word));
+    if let Some((at, word)) = verb.zip(word).filter(|_| evaluator.disk_of(shell).is_some()) {
+        let mut inner = shell.child().through("git");
+        if let Some(folder) = folder {
+            inner.cwd = evaluator.path_of(shell, folder);
+        }
+        let rest = invocation.fields.get(at + 1..).unwrap_or_default();
+        match HOOKS.iter().find(|(command, _)| *command == word) {
+            Some((_, hooks)) if !usage.has(&texts, &usage.form.quiet) => {
+                let repository = evaluator.repository(&mut inner);
+                let skips = texts.contains(&"--no-verify");
+                let is_checked = |hook: &str| hook.starts_with("pre-") || hook == "commit-msg";
+                let hooks = hooks.iter().copied().filter(|hook| !(skips && is_checked(hook)));
+                evaluator.hooks(&inner, repository, hooks);
+            }
+            // A listed command is no alias.
+            None if usage.verb.is_empty() => {
+                let repository = evaluator.repository(&mut inner);
+                evaluator.alias(shell, &inner, repository, word, rest);
+            }
+            _ => {}
+        }
+    }
+    output::of(evaluator, shell, invocation, "git")
+}
+
+/// A repository: its folder for settings and hooks, and the text of its settings.
+struct Repository {
+    folder: String,
+    settings: String,
+}
+
+impl Evaluator {
+    /// The repository of a shell's folder. Moves the shell to its top.
+    fn repository(&mut self, shell: &mut Shell) -> Option<Repository> {
+        let mut top = shell.cwd.clone()?;
+        for _ in 0..MOST_PARENTS {
+            let mut folder = format!("{top}/.git");
+            let mut settings = self.script_file(shell, &format!("{folder}/config"));
+            if settings.is_none()
+                && let Some(text) = self.script_file(shell, &folder)
+            {
+                // A worktree shares the settings of its repository.
+                let linked = text.trim().strip_prefix("gitdir: ").unwrap_or_default();
+                linked.split("/worktrees/").next().unwrap_or(linked).clone_into(&mut folder);
+                settings = self.script_file(shell, &format!("{folder}/config"));
+            }
+            if let Some(settings) = settings {
+                shell.cwd = Some(top);
+                return Some(Repository { folder, settings });
+            }
+            top = top
+                .rsplit_once('/')
+                .map(|(parent, _)| parent.to_owned())
+                .filter(|parent| !parent.is_empty())?;
+        }
+        None
+    }
+
+    fn hooks<'a>(
+        &mut self,
+        shell: &Shell,
+        repository: Option<Repository>,
+        names: impl Iterator<Item = &'a str>,
+    ) {
+        let Some(repository) = repository else { return };
+        let folder = manifest::git::hooks_folder(&repository.settings);
+        let folder = folder.unwrap_or_else(|| format!("{}/hooks", repository.folder));
+        self.inside(Construct::Group, |this| {
+            for name in names {
+                let path = format!("{folder}/{name}");
+                // A hook that is not there is no program.
+                if !this.scripts_at(shell, &path).is_empty() {
+                    let one =
+                        Invocation { fields: vec![Field::literal(path)], redirections: vec![], stdin: None };
+                    this.run_program(shell, &one);
+                }
+            }
+        });
+    }
+
+    fn alias(
+        &mut self,
+        shell: &Shell,
+        inner: &Shell,
+        repository: Option<Repository>,
+        name: &str,
+        rest: &[Field],
+    ) {
+        if shell.via.iter().filter(|via| *via == "git").count() >= MOST_ALIASES {
+            return;
+        }
+        let own = repository.and_then(|repository| manifest::git::alias(&repository.settings, name));
+        let found = own.or_else(|| {
+            let own = [".gitconfig", ".config/git/config"].map(|name| self.at_home(inner, name));
+            own.into_iter().flatten().chain(["/etc/gitconfig".to_owned()]).find_map(|path| {
+                let settings = self.script_file(inner, &path)?;
+                manifest::git::alias(&settings, name)
+            })
+        });
+        let Some(text) = found else { return };
+        let arguments = quoted(rest);
+        let script = match text.strip_prefix('!') {
+            Some(script) => format!("{script} {arguments}"),
+            None => format!("git {text} {arguments}"),
+        };
+        self.inside(Construct::Group, |this| this.run_text(&mut inner.clone(), &script));
+    }
+}

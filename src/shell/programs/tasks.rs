@@ -1,0 +1,255 @@
+//! Programs that run what a file in their folder states: `make`, `npm run`, `just`, `run-parts`.
+
+use std::rc::Rc;
+
+use super::wrapper::quoted;
+use crate::catalogue::lookup::Usage;
+use crate::manifest::{self, Commands};
+use crate::shell::Complaint;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::output;
+use crate::shell::on_disk::Search;
+use crate::shell::options::{Item, Scanner};
+use crate::shell::state::Shell;
+use crate::shell::text::{Field, Unknown};
+
+/// Options of make with which it prints what it would run, or only touches files.
+const MAKE_IDLE: [&str; 9] =
+    ["-n", "--just-print", "--dry-run", "--recon", "-q", "--question", "-t", "--touch", "-p"];
+/// Names of makefiles, first choice first.
+const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
+/// Maximum number of folders above the working directory in which a justfile is searched.
+const MOST_PARENTS: usize = 8;
+/// Verbs of npm, yarn and pnpm that run a script of the same name.
+const SCRIPT_VERBS: [&str; 5] = ["start", "stop", "restart", "test", "t"];
+
+/// The words of a task runner.
+#[derive(Default)]
+struct Words<'a> {
+    folder: Option<&'a str>,
+    files: Vec<&'a str>,
+    /// The words that are not options.
+    plain: Vec<&'a str>,
+    /// Index of the word after the first plain one.
+    after_first: usize,
+    is_idle: bool,
+    is_partial: bool,
+}
+
+impl<'a> Words<'a> {
+    fn of(texts: &[&'a str], from: usize, usage: &Usage, (folder, file): (&[&str], &[&str])) -> Self {
+        let value = usage.value();
+        let mut words = Self::default();
+        let mut scanner = Scanner::new(texts, from, &value);
+        while let Some(item) = scanner.next() {
+            match item {
+                Item::Option(name, at) => {
+                    let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+                    if name.is_any(folder) {
+                        words.is_partial |= words.folder.is_some();
+                        words.folder = text;
+                    } else if name.is_any(file) {
+                        words.files.extend(text);
+                    } else if name.is("--eval") {
+                        words.is_partial = true;
+                    }
+                    words.is_idle |= name.is_any(&MAKE_IDLE) || name.is_any(&usage.form.quiet);
+                    words.is_idle |= usage.form.effect.is_some_and(|terms| name.is_any(&terms.reads_with));
+                }
+                Item::Positional(index) => {
+                    words.plain.extend(texts.get(index));
+                    if words.plain.len() == 1 {
+                        words.after_first = scanner.position();
+                    }
+                }
+                Item::Dashes(_) => {}
+            }
+        }
+        words
+    }
+}
+
+pub(crate) fn make(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    (program, usage): (&str, &Usage),
+) -> String {
+    let texts = invocation.texts();
+    let words =
+        Words::of(&texts, usage.rest, usage, (&["-C", "--directory"], &["-f", "--file", "--makefile"]));
+    let inner = evaluator.in_folder(shell, words.folder, program);
+    let file = match words.files.first() {
+        Some(file) => evaluator.first_file(&inner, "", &[*file]),
+        None => evaluator.first_file(&inner, "", &MAKEFILES),
+    };
+    let Some((path, text)) = file.filter(|_| !words.is_idle) else {
+        return evaluator.plain_program(shell, invocation, program);
+    };
+    let (assigned, goals): (Vec<&str>, Vec<&str>) = words.plain.iter().partition(|word| word.contains('='));
+    let split = |word: &&str| {
+        word.split_once('=').map(|(name, value)| (name.trim_end_matches(':').to_owned(), value.to_owned()))
+    };
+    let variables: Vec<(String, String)> = assigned.iter().filter_map(split).collect();
+    let mut commands = manifest::make::commands(&text, &goals, &variables);
+    let steers = |name: &str| matches!(name, "SHELL" | "MAKEFLAGS" | "MAKEFILES" | ".SHELLFLAGS");
+    commands.is_partial |= words.is_partial
+        || words.files.len() > 1
+        || variables.iter().any(|(name, _)| steers(name))
+        || shell.env.iter().any(|(name, _)| steers(name));
+    evaluator.run_commands(shell, inner, invocation, (program, &path), &commands)
+}
+
+pub(crate) fn package(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    (program, usage): (&str, &Usage),
+) -> String {
+    let texts = invocation.texts();
+    let mut words = Words::of(&texts, usage.start, usage, (&["-C", "--prefix", "--cwd", "--dir"], &[]));
+    let is_run = matches!(words.plain.first(), Some(&("run" | "run-script")));
+    if is_run {
+        words.plain.remove(0);
+    }
+    let name = words.plain.first().copied();
+    // yarn and pnpm run a script without `run`, too.
+    let name = name.filter(|name| is_run || program != "npm" || SCRIPT_VERBS.contains(name));
+    let mut inner = evaluator.in_folder(shell, words.folder, program);
+    let file = name.and_then(|name| Some((name, evaluator.first_file(&inner, "", &["package.json"])?)));
+    let Some((name, (path, text))) = file.filter(|_| !words.is_idle) else {
+        return evaluator.plain_program(shell, invocation, program);
+    };
+    let at = texts.iter().position(|text| *text == name).map_or(texts.len(), |at| at + 1);
+    let rest = invocation.fields.get(at..).unwrap_or_default();
+    let arguments: Vec<Field> = rest.iter().filter(|field| field.text != "--").cloned().collect();
+    let name = if name == "t" { "test" } else { name };
+    let commands = manifest::package::commands(&text, name, &quoted(&arguments));
+    // What the package has installed is found before everything else.
+    inner.add_env("PATH", crate::shell::Word::literal("node_modules/.bin:$PATH"));
+    evaluator.run_commands(shell, inner, invocation, (program, &path), &commands)
+}
+
+pub(crate) fn just(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    (program, usage): (&str, &Usage),
+) -> String {
+    let texts = invocation.texts();
+    let words = Words::of(&texts, usage.rest, usage, (&["-d", "--working-directory"], &["-f", "--justfile"]));
+    let mut inner = evaluator.in_folder(shell, words.folder, program);
+    let file = match words.files.first() {
+        Some(file) => evaluator.first_file(&inner, "", &[*file]),
+        None => (0..=MOST_PARENTS)
+            .find_map(|level| evaluator.first_file(&inner, &"../".repeat(level), &JUSTFILES)),
+    };
+    let Some((path, text)) = file.filter(|_| !words.is_idle) else {
+        return evaluator.plain_program(shell, invocation, program);
+    };
+    // Recipes run in the folder of their file.
+    if words.folder.is_none() {
+        inner.cwd = inner.follow(path.rsplit_once('/').map_or(".", |(folder, _)| folder));
+    }
+    let commands = manifest::just::commands(&text, &words.plain);
+    evaluator.run_commands(shell, inner, invocation, (program, &path), &commands)
+}
+
+pub(crate) fn run_parts(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    usage: &Usage,
+) -> String {
+    let texts = invocation.texts();
+    let words = Words::of(&texts, usage.rest, usage, (&[], &["--regex"]));
+    let folder = words.plain.first().and_then(|folder| evaluator.path_of(shell, folder));
+    let Some(folder) = folder.filter(|_| !words.is_idle && evaluator.disk_of(shell).is_some()) else {
+        return evaluator.plain_program(shell, invocation, "run-parts");
+    };
+    // Any name that contains the letters of the expression may match it.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let pattern = words.files.first().map(|regex| regex.trim_matches(['^', '$']));
+    let names = match pattern {
+        Some(pattern) if pattern.chars().all(is_plain) => vec![format!("*{pattern}*")],
+        _ => vec![],
+    };
+    let found = Unknown {
+        source: format!("{folder}/*"),
+        found: Some(Search::Below { folders: vec![folder], names }),
+        ..Unknown::default()
+    };
+    let program = Field::literal(evaluator.unknowns.mark(found));
+    let value = usage.value();
+    let given = Scanner::new(&texts, usage.rest, &value).filter_map(|item| match item {
+        Item::Option(name, Some(at)) if name.is_any(&["-a", "--arg"]) => {
+            texts.get(at.index)?.get(at.offset..)
+        }
+        _ => None,
+    });
+    let fields = std::iter::once(program).chain(given.map(Field::literal)).collect();
+    let inner = shell.clone().through("run-parts");
+    let one = invocation.with(fields);
+    evaluator.through(shell, invocation, "run-parts".to_owned(), |this| this.run_program(&inner, &one))
+}
+
+impl Evaluator {
+    /// A child shell of a program, in a folder that an option names.
+    fn in_folder(&self, shell: &Shell, folder: Option<&str>, program: &str) -> Shell {
+        let mut inner = shell.child().through(program);
+        if let Some(folder) = folder {
+            inner.cwd = self.path_of(shell, folder);
+        }
+        inner.stdin = Some(String::new());
+        inner
+    }
+
+    /// The first of these files that can be read in a folder, with its path.
+    pub fn first_file(&mut self, shell: &Shell, folder: &str, names: &[&str]) -> Option<(String, String)> {
+        names.iter().map(|name| format!("{folder}{name}")).find_map(|path| {
+            let text = self.script_file(shell, &path)?;
+            Some((path, text))
+        })
+    }
+
+    /// Adds a program that is not followed.
+    fn plain_program(&mut self, shell: &Shell, invocation: &Invocation, program: &str) -> String {
+        self.leaf(shell, invocation);
+        output::of(self, shell, invocation, program)
+    }
+
+    /// Follows the commands that a file states, each in a shell of its own.
+    fn run_commands(
+        &mut self,
+        shell: &Shell,
+        mut inner: Shell,
+        invocation: &Invocation,
+        (program, path): (&str, &str),
+        commands: &Commands,
+    ) -> String {
+        if commands.is_partial {
+            self.complain(Complaint::PartialFile(self.unknowns.show(path)));
+        }
+        inner.args = Rc::default();
+        for (name, value) in &commands.environment {
+            inner.set_text(name, value.as_str());
+            self.export(&mut inner, name);
+        }
+        self.through(shell, invocation, program.to_owned(), |this| {
+            let text = commands.scripts.join("\n");
+            let printed = this.follow_file(&inner.clone(), path, &text, |this| {
+                let mut printed = String::new();
+                for script in &commands.scripts {
+                    if this.exhausted() {
+                        break;
+                    }
+                    printed.push_str(&this.run_text(&mut inner.clone(), script));
+                }
+                printed
+            });
+            printed.unwrap_or_default()
+        })
+    }
+}

@@ -1,0 +1,68 @@
+//! Units of systemd that run a command once and end: what they run is read from their files.
+
+use crate::catalogue::lookup::Usage;
+use crate::manifest;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::invocation::Invocation;
+use crate::shell::execution::output;
+use crate::shell::options::{Item, Scanner};
+use crate::shell::script::Construct;
+use crate::shell::state::Shell;
+
+/// Folders of unit files, first choice first.
+const FOLDERS: [&str; 4] =
+    ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
+/// Maximum number of units of one command whose files are read.
+const MOST_UNITS: usize = 4;
+
+/// Adds the command, and what the units that it starts run. A unit that stays is a service of its own: starting it is one action, and
+/// its commands are no further ones.
+pub(crate) fn run(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    usage: &Usage,
+) -> String {
+    evaluator.leaf(shell, invocation);
+    let texts = invocation.texts();
+    if evaluator.disk_of(shell).is_some()
+        && usage.host(&texts).is_none()
+        && !usage.has(&texts, &usage.form.quiet)
+    {
+        let value = usage.value();
+        let units: Vec<&str> = Scanner::new(&texts, usage.rest, &value)
+            .filter_map(
+                |item| if let Item::Positional(index) = item { texts.get(index).copied() } else { None },
+            )
+            .take(MOST_UNITS)
+            .collect();
+        for unit in units {
+            let name = if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") };
+            if !name.contains('/') {
+                evaluator.unit(shell, &name);
+            }
+        }
+    }
+    output::of(evaluator, shell, invocation, "systemctl")
+}
+
+impl Evaluator {
+    fn unit(&mut self, shell: &Shell, name: &str) {
+        let Some(text) =
+            FOLDERS.iter().find_map(|folder| self.script_file(shell, &format!("{folder}/{name}")))
+        else {
+            return;
+        };
+        if !manifest::unit::runs_once(&text) {
+            return;
+        }
+        let mut inner = shell.child().through("systemctl");
+        inner.cwd = Some("/".to_owned());
+        inner.stdin = Some(String::new());
+        self.inside(Construct::Group, |this| {
+            for script in manifest::unit::commands(&text) {
+                this.run_text(&mut inner.clone(), &script);
+            }
+        });
+    }
+}
