@@ -86,13 +86,12 @@ fn suspect(unread: &Unread, catalogue: Catalogue, actions: &mut Vec<Action>) {
 }
 
 /// Whether this is the name of a program that carries out an action in some form.
-fn acts(catalogue: Catalogue, word: &str) -> bool {
+pub(super) fn acts(catalogue: Catalogue, word: &str) -> bool {
     catalogue.find(word).is_some_and(is_acting)
 }
 
 fn is_acting(program: &Program) -> bool {
-    let forms = program.verbs.iter().map(|verb| &verb.form).chain([&program.form]);
-    forms.into_iter().any(|form| form.does.is_some() || form.then.is_some())
+    program.forms().any(|form| form.does.is_some() || form.then.is_some())
 }
 
 /// The actions of a command with an unknown program, from the rest of its words.

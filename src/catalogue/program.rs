@@ -90,6 +90,13 @@ pub struct Program {
     pub instead: List<(&'static str, &'static str)>,
 }
 
+impl Program {
+    /// Its forms: those with a verb, then the one without.
+    pub fn forms(&self) -> impl Iterator<Item = &Form> {
+        self.verbs.iter().map(|verb| &verb.form).chain([&self.form])
+    }
+}
+
 /// A subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerbForm {

@@ -132,6 +132,22 @@ pub struct Command {
 }
 
 impl Command {
+    /// This command as one that runs where `outer` does.
+    #[must_use]
+    pub fn within(&self, outer: &Self) -> Self {
+        let both = |outer: &Arc<Vec<String>>, inner: &Arc<Vec<String>>| {
+            Arc::new(outer.iter().chain(inner.iter()).cloned().collect::<Vec<_>>())
+        };
+        Self {
+            hosts: both(&outer.hosts, &self.hosts),
+            via: both(&outer.via, &self.via),
+            env: Arc::new(outer.env.iter().chain(self.env.iter()).cloned().collect()),
+            is_elsewhere: self.is_elsewhere || outer.is_elsewhere,
+            repeats: self.repeats || outer.repeats,
+            ..self.clone()
+        }
+    }
+
     /// Where it runs, for a sentence about it: ", on ie01 through ssh, sudo"; empty for a plain command here.
     pub fn whereabouts(&self) -> String {
         let mut text = self.host().map(|host| format!(", on {host}")).unwrap_or_default();
