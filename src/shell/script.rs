@@ -59,6 +59,8 @@ pub enum Construct {
     ProcessSubstitution,
     /// A trap, with its signals.
     Trap(String),
+    /// A script in an option, a word, a variable or the standard input of this program.
+    Embedded(String),
     /// A command that runs what is below it: `sudo`, `ssh host`, `bash -c`.
     Through(Box<Command>),
 }
@@ -77,6 +79,7 @@ impl fmt::Display for Construct {
             Self::Substitution => f.write_str("command substitution"),
             Self::ProcessSubstitution => f.write_str("process substitution"),
             Self::Trap(signal) => write!(f, "trap on {signal}"),
+            Self::Embedded(program) => write!(f, "command that {program} runs"),
             Self::Through(command) => write!(f, "through {}", command.through),
         }
     }

@@ -5,8 +5,8 @@ use std::fmt;
 
 use super::super::options::ONE_DASH;
 use super::super::program::{
-    Check, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, How, Language, List, Lists, OptionValues,
-    Options, Part, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind, VerbForm, Words,
+    Check, Commands, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, How, Language, List, Lists, OptionValues,
+    Options, Part, Place, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind, VerbForm, Words,
 };
 use super::{CheckWire, EntryWire, FilesWire, GuessWire, Keys, StatedWire, StdinWire, Texts, VerbWire};
 use crate::model::verb::Verb;
@@ -58,6 +58,7 @@ impl EntryWire {
             hints: texts(&keys.hints),
             host: options(&keys.host)?,
             host_variables: texts(&keys.host_variables),
+            commands: commands(&keys.commands)?,
             never: list(
                 keys.never
                     .iter()
@@ -96,6 +97,32 @@ fn options(items: &Texts) -> Result<Options, EntryError> {
     }
 }
 
+fn commands(places: &BTreeMap<String, Texts>) -> Result<List<Commands>, EntryError> {
+    let commands = places.iter().map(|(written, patterns)| {
+        let place = match written.as_str() {
+            "word" => Place::EachWord,
+            "stdin" => Place::InputLine,
+            option if option.len() > 1 && option.starts_with('-') => Place::OptionValue(text(option)),
+            variable if variable.len() > 1 && variable.starts_with('$') => {
+                Place::Variable(text(variable.get(1..).unwrap_or_default()))
+            }
+            _ => {
+                return wrong(
+                    format!("`{written}` is not a place of a command"),
+                    "write an option, `word`, `stdin` or a variable such as `$PAGER`",
+                );
+            }
+        };
+        match patterns.0.iter().find(|pattern| !pattern.contains('*')) {
+            Some(pattern) => {
+                wrong(format!("`{pattern}` has no place for a script"), "write `*` where the script stands")
+            }
+            None => Ok(Commands { place, patterns: texts(patterns) }),
+        }
+    });
+    Ok(list(commands.collect::<Result<_, _>>()?))
+}
+
 fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
     let program_keys = [
         ("names", keys.names.is_empty()),
@@ -105,6 +132,7 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
         ("host", keys.host.is_empty()),
         ("host_variables", keys.host_variables.is_empty()),
         ("verbs", keys.verbs.is_empty()),
+        ("commands", keys.commands.is_empty()),
         ("never", keys.never.is_empty()),
         ("prefixes", keys.prefixes.is_empty()),
         ("instead", keys.instead.is_empty()),

@@ -41,6 +41,9 @@ struct Keys {
     /// Subcommands, by the words that select them. `a | b c` are alternatives, `*` matches any word. A verb is a map or only its effect.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     verbs: Entries,
+    /// Commands that it runs beside its own work, by their place: an option, `word`, `stdin` (each line) or `$VARIABLE`, each with patterns in which the last `*` stands for the script. A script whose commands neither act, run others nor have rules is left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    commands: BTreeMap<String, Texts>,
     /// Rules of `policy.never` that apply to the program, by name, with patterns of the words after the program.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     never: BTreeMap<String, Texts>,
@@ -442,7 +445,7 @@ impl EntryWire {
 
     /// Whether it states an action, or a command that is run, for at least one form.
     pub fn acts(&self) -> bool {
-        let acts = |keys: &Keys| keys.does.is_some() || keys.runs.is_some() || keys.then.is_some();
+        let acts = |keys: &Keys| keys.does.is_some() || keys.runs.is_some() || keys.then.is_some() || !keys.commands.is_empty();
         acts(&self.0) || self.0.verbs.0.iter().any(|(_, entry)| acts(&entry.0))
     }
 }

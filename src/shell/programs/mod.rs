@@ -1,6 +1,7 @@
 //! Programs that run other programs: wrappers, shells, interpreters, `ssh`, `xargs`.
 
 mod batch;
+mod embedded;
 mod interpreter;
 mod interpreter_calls;
 mod remote;

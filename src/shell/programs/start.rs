@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{batch, interpreter, remote, shell_program, wrapper};
+use super::{batch, embedded, interpreter, remote, shell_program, wrapper};
 use crate::catalogue::base_name;
 use crate::catalogue::program::How;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
@@ -22,6 +22,11 @@ impl Evaluator {
         let texts = invocation.texts();
         let usage =
             self.catalogue.usage(&texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)));
+        // The program before `then` has its own: `k0s kubectl`.
+        let described = usage.as_ref().map(|usage| usage.before.map_or(usage.program, |(outer, _)| outer));
+        if let Some(program) = described.filter(|program| !program.commands.is_empty()) {
+            embedded::run(self, shell, invocation, program);
+        }
         let runs = usage.as_ref().and_then(|usage| Some((usage, usage.form.runs.as_deref()?)));
         let printed = match runs {
             Some((usage, runs)) => match runs.how {
