@@ -3,6 +3,7 @@
 mod assign;
 pub(crate) mod builtins;
 mod compound;
+mod filters;
 mod functions;
 pub(crate) mod invocation;
 mod list;
