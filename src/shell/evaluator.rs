@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::execution::sinks::Sink;
 use super::grammar::here::{HereDocument, restore};
 use super::script::{Command, Construct, Node, Script, Unread};
 use super::state::Shell;
@@ -46,6 +47,8 @@ pub(crate) struct Evaluator {
     pub documents: Vec<HereDocument>,
     /// Contents of files that the script writes, by host and path.
     pub files: BTreeMap<String, String>,
+    /// Commands that wait for their input.
+    pub sinks: Vec<Sink>,
     nodes: Vec<Vec<Node>>,
     complaints: Vec<Complaint>,
     work: usize,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use brush_parser::ast;
 
+use super::execution::attributes::Attribute;
 use super::text::{Field, Origin, Word, is_known};
 use crate::path::fold;
 
@@ -60,6 +61,10 @@ pub(crate) struct Aliases {
 pub(crate) struct Shell {
     pub variables: Rc<BTreeMap<String, Variable>>,
     pub functions: Rc<BTreeMap<String, Rc<ast::FunctionBody>>>,
+    /// Attributes of variables.
+    pub attributes: Rc<BTreeMap<String, Attribute>>,
+    /// Where `exec` sends standard output, as a path with marks.
+    pub output: Option<Rc<str>>,
     /// Exported variables, as commands receive them.
     pub env: Arc<Vec<(String, Word)>>,
     /// The positional parameters, `$1` first.
@@ -86,11 +91,15 @@ pub(crate) struct Shell {
 
 impl Shell {
     pub fn get(&self, name: &str) -> Option<&Variable> {
+        let name = if self.attributes.is_empty() { name } else { self.referred(name) };
         self.variables.get(name)
     }
 
     pub fn set(&mut self, name: &str, value: Value, origin: Origin) {
         let exported = self.get(name).is_some_and(|old| old.exported);
+        let target = (!self.attributes.is_empty()).then(|| self.referred(name).to_owned());
+        let name = target.as_deref().unwrap_or(name);
+        let value = if target.is_some() { self.stored(name, value) } else { value };
         if ALWAYS_SET.contains(&name) {
             let text = if let Value::Scalar(text) = &value { text.as_str() } else { "" };
             self.add_env(name, Word::literal(text));

@@ -1,8 +1,10 @@
 //! Follows what the shell does itself: lists, compound commands, functions, builtins, redirections.
 
 mod assign;
+pub(crate) mod attributes;
 pub(crate) mod builtins;
 mod compound;
+mod counter;
 mod filters;
 mod functions;
 pub(crate) mod invocation;
@@ -14,4 +16,5 @@ pub(crate) mod output;
 mod redirect;
 pub(crate) mod run;
 mod simple;
+pub(crate) mod sinks;
 mod written_files;

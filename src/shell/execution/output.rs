@@ -27,12 +27,11 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             invocation.stdin.clone()
         }
         "cat" | "pv" => cat(evaluator, shell, invocation, program),
-        "cp" | "mv" | "scp" | "install" => {
+        "cp" | "mv" | "ln" | "scp" | "install" => {
             evaluator.copy_files(shell, invocation, program);
             Some(String::new())
         }
-        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown"
-        | "ln" => Some(String::new()),
+        "true" | "false" | ":" | "test" | "[" | "sleep" | "mkdir" | "touch" | "rm" | "chmod" | "chown" => Some(String::new()),
         "pwd" => shell.cwd.clone().map(|cwd| cwd + "\n"),
         "seq" => seq(args),
         "which" => Some(located(invocation)),

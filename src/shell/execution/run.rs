@@ -30,6 +30,7 @@ pub fn read_with(text: &str, cwd: Option<&str>, catalogue: Catalogue) -> Script 
     // The client's shell expands aliases, although it is not interactive.
     shell.aliases.enabled = true;
     evaluator.run_text(&mut shell, &text);
+    evaluator.run_sinks(0);
     if evaluator.exhausted() {
         evaluator.complain(Complaint::ManySteps);
         evaluator.unread(&shell, &text);

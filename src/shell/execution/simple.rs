@@ -2,7 +2,7 @@
 
 use brush_parser::ast::{self, Assignment, AssignmentName, CommandPrefixOrSuffixItem};
 
-use super::builtins;
+use super::{attributes, builtins};
 use super::invocation::Invocation;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Command, Node};
@@ -19,6 +19,7 @@ impl Evaluator {
             shell.aliases.enabled = enabled;
             return ran;
         }
+        let waiting = self.sinks.len();
         let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
         let mut fields = Vec::new();
@@ -73,14 +74,17 @@ impl Evaluator {
             }
             return (String::new(), Flow::On);
         }
-        for assignment in declared {
-            self.assign(shell, assignment);
-        }
         let invocation = Invocation {
             fields,
             redirections: redirected.files.clone(),
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
         };
+        if is_declaration {
+            attributes::declare(shell, &invocation);
+        }
+        for assignment in declared {
+            self.assign(shell, assignment);
+        }
         let (printed, flow) = if assignments.is_empty() {
             self.run_each(shell, &invocation)
         } else {
@@ -106,6 +110,8 @@ impl Evaluator {
             ran
         };
         self.store_output(shell, &redirected, &printed);
+        self.close_sinks(waiting, &invocation, &redirected, &printed);
+        self.send_output(shell, &invocation, &redirected, &printed);
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 

@@ -15,6 +15,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// The key of a file: hosts and absolute path.
 fn key(shell: &Shell, path: &str) -> String {
+    let path = &path.replacen("/proc/self/fd/", "/dev/fd/", 1);
     let path = shell.follow(path).unwrap_or_else(|| path.trim_start_matches("./").to_owned());
     format!("{}:{path}", shell.hosts.join(","))
 }
@@ -27,6 +28,23 @@ impl Evaluator {
         }
         let content = self.unknowns.only_mark(path).and_then(|unknown| unknown.content.clone());
         content.or_else(|| self.files.get(&key(shell, path)).cloned())
+    }
+
+    /// A script that does what the program at a path does; `None` unless it is a program that acts or runs others.
+    pub fn started_by(&self, path: &str) -> Option<String> {
+        let path = path.trim_end();
+        let program = self.catalogue.find(path).filter(|_| is_known(path))?;
+        let is_followed = program.acts() || program.forms().any(|form| form.runs.is_some());
+        is_followed.then(|| format!("'{path}' \"$@\"\n"))
+    }
+
+    /// The content of the program of this name in a folder of `PATH`, when the script wrote it.
+    pub fn content_in_path(&self, shell: &Shell, name: &str) -> Option<String> {
+        if self.files.is_empty() || name.contains('/') {
+            return None;
+        }
+        let path = Self::variable_text(shell, "PATH")?;
+        path.split(':').find_map(|folder| self.file_content(shell, &format!("{folder}/{name}")))
     }
 
     /// Stores or appends the content of a file.
@@ -52,6 +70,9 @@ impl Evaluator {
             return;
         }
         for redirection in &redirected.files {
+            if self.sinks.iter().any(|sink| sink.is_at(&redirection.marked)) {
+                continue;
+            }
             if matches!(redirection.mode, Mode::Write | Mode::Append) && redirection.path.text != "/dev/null"
             {
                 let append = redirection.mode == Mode::Append;
@@ -78,7 +99,9 @@ impl Evaluator {
             None => (shell.clone(), *target),
         };
         for source in sources {
-            let Some(text) = self.file_content(shell, source) else { continue };
+            let Some(text) = self.file_content(shell, source).or_else(|| self.started_by(source)) else {
+                continue;
+            };
             let name = source.rsplit('/').next().unwrap_or(source);
             self.store_file(&there, target, &text, false);
             self.store_file(&there, &format!("{}/{name}", target.trim_end_matches('/')), &text, false);

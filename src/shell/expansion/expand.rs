@@ -66,7 +66,7 @@ impl Evaluator {
         out.came_from(expansion.origin);
         self.spend(expansion.texts.iter().map(String::len).sum::<usize>() / 64);
         if quoted && !expansion.list {
-            out.push(&expansion.joined());
+            out.push(&expansion.joined(out.separators.as_deref()));
             return;
         }
         for (index, text) in expansion.texts.iter().enumerate() {
@@ -111,7 +111,11 @@ impl Evaluator {
             match piece {
                 Piece::Text { text, .. } => joined.push_str(&text),
                 Piece::Tilde => joined.push_str(&self.unknowns.plain("~")),
-                Piece::Parameter { body, .. } => joined.push_str(&self.parameter(shell, body).joined()),
+                Piece::Parameter { body, .. } => {
+                    let expansion = self.parameter(shell, body);
+                    let separators = Self::variable_text(shell, "IFS").filter(|_| expansion.texts.len() > 1);
+                    joined.push_str(&expansion.joined(separators.as_deref()));
+                }
                 Piece::Command { body, .. } => joined.push_str(&self.substitution(shell, &body)),
                 Piece::Arithmetic { body, .. } => joined.push_str(&self.arithmetic(shell, body)),
             }
@@ -139,12 +143,30 @@ impl Evaluator {
         } else {
             body.to_owned()
         };
+        self.run_subscripts(shell, &expression);
         if is_known(&expression)
             && let Some(value) = arithmetic::evaluate(&expression, shell)
         {
             return value.to_string();
         }
         self.unknowns.plain(format!("$(({}))", self.unknowns.show(&expression)))
+    }
+
+    /// Runs the substitutions in subscripts that an arithmetic expression evaluates, also those in the values of its
+    /// variables: `x='a[$(…)]'; $((x))`.
+    pub fn run_subscripts(&mut self, shell: &mut Shell, expression: &str) {
+        const MOST_NAMES: usize = 16;
+        let evaluates = |text: &str| text.contains('[') && text.contains(['`', '$']);
+        if evaluates(expression) {
+            self.here_document(shell, expression);
+        }
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let names = expression.split(|c| !is_part(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
+        for name in names.take(MOST_NAMES) {
+            if let Some(text) = Self::variable_text(shell, name).filter(|text| evaluates(text)) {
+                self.here_document(shell, &text);
+            }
+        }
     }
 
     /// Runs `$( … )` and returns its output.

@@ -1,5 +1,6 @@
 //! Programs that run a command for each item that they read or find: `xargs`, `parallel`, `find`.
 
+use super::wrapper::quoted;
 use crate::catalogue::lookup::Usage;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
@@ -188,6 +189,7 @@ pub(crate) fn parallel(
     let own = texts.get(..sources).unwrap_or_default();
     let mut inner = shell.clone().through("parallel").child();
     let mut command = sources;
+    let mut quotes = false;
     for item in Scanner::new(own, 1, &value) {
         match item {
             Item::Option(name, Some(at)) if name.is_any(&["-S", "--sshlogin"]) => {
@@ -206,10 +208,14 @@ pub(crate) fn parallel(
                 command = index + 1;
                 break;
             }
-            Item::Option(..) => {}
+            Item::Option(name, _) => quotes |= name.is_any(&["-q", "--quote"]),
         }
     }
-    let template = own.get(command..).unwrap_or_default().join(" ");
+    let template = if quotes {
+        quoted(invocation.fields.get(command..sources).unwrap_or_default())
+    } else {
+        own.get(command..).unwrap_or_default().join(" ")
+    };
     let lists: Vec<Vec<String>> = texts
         .get(sources..)
         .unwrap_or_default()

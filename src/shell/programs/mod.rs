@@ -2,6 +2,7 @@
 
 mod batch;
 mod embedded;
+mod globbed;
 mod interpreter;
 mod interpreter_calls;
 mod remote;
@@ -10,3 +11,4 @@ mod start;
 mod wrapper;
 
 pub use remote::AnsibleCall;
+pub(crate) use wrapper::quoted;

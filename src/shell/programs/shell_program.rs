@@ -28,6 +28,14 @@ pub(crate) fn run(
         }
         if let Some(long) = word.strip_prefix("--") {
             quiet |= matches!(long, "help" | "version");
+            let value = long.split_once('=');
+            if matches!(value, Some(("command" | "init-command", _))) || matches!(long, "command" | "init-command") {
+                let script = value.map_or_else(|| invocation.word(at + 1).unwrap_or_default(), |(_, script)| script);
+                let text = script.to_owned();
+                let mut inner = shell.child().through(program);
+                let label = format!("{program} --command");
+                return evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text));
+            }
             if matches!(long, "rcfile" | "init-file") {
                 startup_file = invocation.word(at + 1).map(str::to_owned);
                 at += 1;
@@ -56,6 +64,7 @@ pub(crate) fn run(
     if let Some(script) = startup_file.and_then(|file| evaluator.file_content(shell, &file)) {
         evaluator.through(shell, invocation, label.clone(), |this| this.run_text(&mut inner, &script));
     }
+    startup(evaluator, &inner, interactive);
     let rest = fields.get(at..).unwrap_or_default();
     if command {
         let Some(script) = rest.first() else {
@@ -92,6 +101,26 @@ pub(crate) fn run(
         Some(script) => this.run_text(&mut inner, &script),
         None => String::new(),
     })
+}
+
+/// Follows what exported variables make a shell run when it starts and before each prompt.
+fn startup(evaluator: &mut Evaluator, inner: &Shell, interactive: bool) {
+    let exported = |name: &str| {
+        let text = inner.get(name).filter(|variable| variable.exported).and(Evaluator::variable_text(inner, name));
+        text.filter(|text| !text.trim().is_empty())
+    };
+    if let Some(script) = exported("PROMPT_COMMAND").filter(|_| interactive) {
+        evaluator.run_text(&mut inner.clone(), &script);
+    }
+    for name in ["PS0", "PS1", "PS2", "PS4", "BASH_ENV", "ENV"] {
+        let Some(text) = exported(name).filter(|_| interactive || !matches!(name, "PS0" | "PS1" | "PS2")) else {
+            continue;
+        };
+        let text = evaluator.here_document(&mut inner.clone(), &text);
+        if let Some(script) = evaluator.file_content(inner, &text).filter(|_| name.ends_with("ENV")) {
+            evaluator.run_text(&mut inner.clone(), &script);
+        }
+    }
 }
 
 /// Follows `crontab`, which runs each line of its file or of standard input repeatedly.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{batch, embedded, interpreter, remote, shell_program, wrapper};
+use super::{batch, embedded, globbed, interpreter, remote, shell_program, wrapper};
 use crate::catalogue::base_name;
 use crate::catalogue::program::How;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
@@ -16,13 +16,28 @@ impl Evaluator {
     pub fn start(&mut self, shell: &Shell, invocation: &Invocation) -> Ran {
         let name = invocation.word(0).unwrap_or_default();
         let program = base_name(name);
-        if let Some(text) = self.file_content(shell, name).filter(|_| name.contains('/')) {
+        let content = if name.contains('/') {
+            self.file_content(shell, name)
+        } else {
+            self.content_in_path(shell, name)
+        };
+        if let Some(text) = content {
             return (self.run_file(shell, invocation, &text), Flow::On);
         }
         let texts = invocation.texts();
         let usage =
             self.catalogue.usage(&texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)));
         // The program before `then` has its own: `k0s kubectl`.
+        if usage.is_none() {
+            if globbed::is_pattern(name) && globbed::run(self, shell, invocation) {
+                return (String::new(), Flow::On);
+            }
+            // The shell finds no such program, as far as is known.
+            let handler = shell.functions.get("command_not_found_handle").filter(|_| !name.contains('/'));
+            if let Some(body) = handler.cloned() {
+                self.call(&mut shell.clone(), "command_not_found_handle", &body, &words_after(invocation));
+            }
+        }
         let described = usage.as_ref().map(|usage| usage.before.map_or(usage.program, |(outer, _)| outer));
         if let Some(program) = described.filter(|program| !program.commands.is_empty()) {
             embedded::run(self, shell, invocation, program);
@@ -93,4 +108,10 @@ impl Evaluator {
         self.depth -= 1;
         printed
     }
+}
+
+/// The call of the handler of unknown programs: the words of the command are its arguments.
+fn words_after(invocation: &Invocation) -> Invocation {
+    let name = Field::literal("command_not_found_handle");
+    invocation.with(std::iter::once(name).chain(invocation.fields.iter().cloned()).collect())
 }
