@@ -80,17 +80,7 @@ fn quoted(words: &[Word]) -> String {
 }
 
 fn read(text: &str, command: &Command, catalogue: Catalogue, actions: &mut Vec<Action>) {
-    if text.len() > LONGEST {
-        let unread = Unread {
-            text: text.to_owned(),
-            maker: false,
-            hosts: command.hosts.clone(),
-            via: command.via.clone(),
-            cwd: command.cwd.clone(),
-            repeats: command.repeats,
-        };
-        super::generous::find_actions(&unread, catalogue, actions);
-    } else {
+    if text.len() <= LONGEST {
         let script = shell::read_with(text, command.cwd.as_deref(), catalogue);
         script.visit(|node| match node {
             Node::Command(inner) => {
@@ -100,5 +90,18 @@ fn read(text: &str, command: &Command, catalogue: Catalogue, actions: &mut Vec<A
             Node::Unread(unread) => super::generous::find_actions(unread, catalogue, actions),
             Node::Group(..) => {}
         });
+        if !actions.is_empty() {
+            return;
+        }
     }
+    // Text in another language: `(system "docker restart jellyfin")`.
+    let unread = Unread {
+        text: text.to_owned(),
+        maker: false,
+        hosts: command.hosts.clone(),
+        via: command.via.clone(),
+        cwd: command.cwd.clone(),
+        repeats: command.repeats,
+    };
+    super::generous::find_actions(&unread, catalogue, actions);
 }

@@ -1,9 +1,10 @@
 //! Finds the calls in code of other languages that start a program or a shell.
 
+use super::libraries;
 use crate::catalogue::program::Language;
 
 /// Function names that start a program or a shell, without their module path.
-const CALLS: &[&str] = &[
+pub(super) const CALLS: &[&str] = &[
     "system",
     "popen",
     "run",
@@ -34,6 +35,17 @@ const CALLS: &[&str] = &[
     "spawnl",
     "spawnv",
     "posix_spawn",
+    "posix_spawnp",
+    "execle",
+    "execlpe",
+    "spawnle",
+    "spawnlpe",
+    "spawnve",
+    "spawnvpe",
+    "execaCommand",
+    "execa",
+    "shell_output",
+    "run_command",
     "capture2",
     "capture2e",
     "capture3",
@@ -76,7 +88,7 @@ pub(crate) enum Call {
 
 /// A token of code, as far as it matters for calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+pub(super) enum Token {
     Name(String),
     Text(Vec<Part>),
     /// A string that the language runs in a shell: backquotes, `%x(…)`, `qx(…)`.
@@ -84,9 +96,15 @@ enum Token {
     Symbol(char),
 }
 
-/// The calls that start a program or a shell.
-pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
-    let tokens = tokens(code, language);
+/// The calls that start a program or a shell, and the texts that may be commands; `is_program` states whether a word is
+/// the name of a program that acts.
+pub(crate) fn find_calls(
+    code: &str,
+    language: Language,
+    is_program: &dyn Fn(&str) -> bool,
+) -> (Vec<Call>, Vec<String>) {
+    let mut tokens = tokens(code, language);
+    libraries::rename(&mut tokens);
     let mut calls = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {
@@ -95,7 +113,7 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
                 let parens = tokens.get(at + 1) == Some(&Token::Symbol('('));
                 // perl, ruby and lua call without brackets, lua with one text only.
                 let bare = matches!(language, Language::Perl | Language::Ruby)
-                    && matches!(tokens.get(at + 1), Some(Token::Text(_)));
+                    && matches!(tokens.get(at + 1), Some(Token::Text(_) | Token::Symbol('$' | '@')));
                 if let (Some(Token::Text(parts)), Language::Lua) = (tokens.get(at + 1), language) {
                     calls.push(Call::Script(parts.clone()));
                 } else if parens || bare {
@@ -103,6 +121,14 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
                     // The later arguments are a mode or a place for the output.
                     let script_first = matches!(language, Language::Php | Language::Lua) || name == "popen";
                     calls.push(arguments(&tokens, from, parens, script_first));
+                }
+            }
+            // awk: `command | getline`, `print … | command`.
+            Token::Name(name) if language == Language::Awk && name != "getline" => {
+                let gets = matches!(tokens.get(at + 2), Some(Token::Name(next)) if next == "getline");
+                let piped = at > 0 && tokens.get(at - 1) == Some(&Token::Symbol('|'));
+                if piped || (gets && tokens.get(at + 1) == Some(&Token::Symbol('|'))) {
+                    calls.push(Call::Unclear);
                 }
             }
             // awk: `"command" | getline`, `print … | "sh"`.
@@ -118,7 +144,9 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
             _ => {}
         }
     }
-    calls
+    calls.extend(libraries::calls(&tokens, language));
+    let suspected = libraries::suspected(&tokens, &calls, is_program);
+    (calls, suspected)
 }
 
 /// Whether a command behind a pipe of awk only sorts, counts or shows what it is given.
@@ -245,7 +273,7 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
     }
 }
 
-fn tokens(code: &str, language: Language) -> Vec<Token> {
+pub(super) fn tokens(code: &str, language: Language) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = code;
     let python = language == Language::Python;
@@ -286,11 +314,20 @@ fn tokens(code: &str, language: Language) -> Vec<Token> {
                 tokens.push(token);
                 rest = after.get(len..).unwrap_or_default();
             }
+            // awk: a field.
+            '$' if language == Language::Awk && after.starts_with(|c: char| c.is_ascii_alphanumeric()) => {
+                let end = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
+                let (field, tail) = after.split_at(end);
+                tokens.push(Token::Text(vec![Part::Unknown(format!("${field}"))]));
+                rest = tail;
+            }
             '`' => {
                 let (text, len) = quoted(after, c);
                 let parts =
                     text_parts(&text, if script { Interpolation::Dollar } else { Interpolation::Hash });
-                tokens.push(if script || language == Language::Awk || python {
+                // `$`…`` of zx and Bun runs a command.
+                let tagged = tokens.last() == Some(&Token::Symbol('$'));
+                tokens.push(if (script && !tagged) || language == Language::Awk || python {
                     Token::Text(parts)
                 } else {
                     Token::Shell(parts)
@@ -304,7 +341,11 @@ fn tokens(code: &str, language: Language) -> Vec<Token> {
                 let (body, tail) = own_quotes(after.get(1..).unwrap_or_default());
                 match after.chars().next() {
                     Some('x') => tokens.push(Token::Shell(text_parts(body, Interpolation::Hash))),
-                    Some('w') => push_words(&mut tokens, body),
+                    Some('w') => {
+                        tokens.push(Token::Symbol('['));
+                        push_words(&mut tokens, body);
+                        tokens.push(Token::Symbol(']'));
+                    }
                     _ => tokens.push(text_token(body, Interpolation::Hash)),
                 }
                 rest = tail;

@@ -1,10 +1,12 @@
 //! Programs that run other programs: wrappers, shells, interpreters, `ssh`, `xargs`.
 
+mod awk_lines;
 mod batch;
 mod embedded;
 mod globbed;
 mod interpreter;
 mod interpreter_calls;
+mod libraries;
 mod remote;
 mod shell_program;
 mod start;
