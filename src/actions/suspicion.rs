@@ -34,7 +34,7 @@ pub(super) fn find_actions(command: &Command, catalogue: Catalogue) -> Vec<Actio
     for (at, word) in command.words.iter().enumerate().skip(1).take(MOST_WORDS) {
         let later = command.words.get(at..).unwrap_or_default();
         let text = word.text.trim_start_matches(['!', '@', ':', '=']);
-        let is_script = text.contains(|c: char| c.is_whitespace() || ";|&$`".contains(c));
+        let is_script = text.contains(|c: char| c.is_whitespace() || ";|&$`(\"".contains(c));
         let text = if is_script && mentions(text, catalogue) {
             text.to_owned()
         } else if !is_script && later.len() > 1 && may_run(text, catalogue) {

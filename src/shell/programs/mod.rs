@@ -8,6 +8,7 @@ mod interpreter;
 mod interpreter_calls;
 mod libraries;
 mod remote;
+mod sed_commands;
 mod shell_program;
 mod start;
 mod wrapper;

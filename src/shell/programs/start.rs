@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::{batch, embedded, globbed, interpreter, remote, shell_program, wrapper};
+use super::{batch, embedded, globbed, interpreter, remote, sed_commands, shell_program, wrapper};
 use crate::catalogue::base_name;
-use crate::catalogue::program::How;
+use crate::catalogue::program::{Check, How};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::{builtins, output};
@@ -41,6 +41,10 @@ impl Evaluator {
         let described = usage.as_ref().map(|usage| usage.before.map_or(usage.program, |(outer, _)| outer));
         if let Some(program) = described.filter(|program| !program.commands.is_empty()) {
             embedded::run(self, shell, invocation, program);
+        }
+        let check = usage.as_ref().and_then(|usage| usage.form.effect).and_then(|terms| terms.check);
+        if check == Some(Check::SedScript) {
+            sed_commands::run(self, shell, invocation);
         }
         let runs = usage.as_ref().and_then(|usage| Some((usage, usage.form.runs.as_deref()?)));
         let printed = match runs {
