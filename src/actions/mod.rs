@@ -5,6 +5,7 @@ mod ansible;
 mod call;
 mod compose;
 mod engine_api;
+mod forge_api;
 mod generous;
 mod kubectl;
 mod line;
@@ -111,6 +112,9 @@ fn find_actions(
     }
     if !is_described && !named {
         generous::dynamic_program(command, catalogue, actions);
+        if actions.len() == before {
+            actions.extend(suspicion::find_actions(command, catalogue));
+        }
         if actions.len() > before {
             complaints.push(Complaint::Program(program.text.clone()));
         }

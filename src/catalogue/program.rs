@@ -304,6 +304,8 @@ pub struct Does {
     pub first: List<&'static str>,
     /// Options with which the action applies to everything at once.
     pub all: Options,
+    /// Options that select targets in place of names.
+    pub selects: Options,
     /// Options that state a title.
     pub title: Options,
     /// The recipients of a message.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::super::options::ONE_DASH;
+use super::super::options::{ABBREVIATES, ONE_DASH};
 use super::super::program::{
     Check, Commands, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, How, Language, List, Lists, OptionValues,
     Options, Part, Place, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind, VerbForm, Words,
@@ -41,6 +41,11 @@ impl EntryWire {
             for (_, verb) in &mut keys.verbs.0 {
                 verb.0.value.iter_mut().for_each(|value| value.0.push(ONE_DASH.to_owned()));
             }
+        }
+        if let Some(flags) = &keys.abbreviates {
+            let marks = flags.0.iter().filter_map(|flag| flag.strip_prefix("--"));
+            let marks = marks.map(|flag| format!("{ABBREVIATES}{flag}")).chain([ABBREVIATES.to_owned()]);
+            keys.value.get_or_insert_default().0.extend(marks);
         }
         let mut verbs = Vec::new();
         for (words, entry) in &keys.verbs.0 {
@@ -129,6 +134,7 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
         ("guess", keys.guess.is_none()),
         ("hints", keys.hints.is_empty()),
         ("one_dash", !keys.one_dash),
+        ("abbreviates", keys.abbreviates.is_none()),
         ("host", keys.host.is_empty()),
         ("host_variables", keys.host_variables.is_empty()),
         ("verbs", keys.verbs.is_empty()),
@@ -283,6 +289,7 @@ fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
         needs: options(&keys.needs)?,
         first: texts(&keys.first),
         all: options(&keys.all)?,
+        selects: options(&keys.selects)?,
         title: options(&keys.title)?,
         recipients: recipients.transpose()?,
     })))

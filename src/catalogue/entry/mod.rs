@@ -63,6 +63,9 @@ struct Keys {
     /// Whether its long options have one dash, such as `-out=FILE`.
     #[serde(skip_serializing_if = "is_false")]
     one_dash: bool,
+    /// Whether its long options may be abbreviated, such as `--start-at` for `--start-at-task`: the options without a value that are the beginning of one with a value, such as `--become`. Default: they may not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abbreviates: Option<Texts>,
     /// Options that take a value, such as `-n`, `--namespace`; `-p*` takes it in the same word only. Default for a verb: those of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Texts>,
@@ -118,6 +121,9 @@ struct Keys {
     /// Options with which the action applies to everything at once, which is always denied.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     all: Texts,
+    /// Options that select targets in place of names, such as `--latest` and `--filter name=x`.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    selects: Texts,
     /// Options whose value is the title of a pull request.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     title: Texts,

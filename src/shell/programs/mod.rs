@@ -7,11 +7,13 @@ mod globbed;
 mod interpreter;
 mod interpreter_calls;
 mod libraries;
+mod pairs;
 mod remote;
 mod sed_commands;
 mod shell_program;
 mod start;
 mod wrapper;
 
+pub use pairs::{pairs_of_map, pairs_of_words};
 pub use remote::AnsibleCall;
 pub(crate) use wrapper::quoted;

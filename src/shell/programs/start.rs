@@ -15,6 +15,13 @@ impl Evaluator {
     /// Runs words as a program and ignores functions and builtins.
     pub fn start(&mut self, shell: &Shell, invocation: &Invocation) -> Ran {
         let name = invocation.word(0).unwrap_or_default();
+        if let Some(shell_name) = self.own_shell(name) {
+            let mut one = invocation.clone();
+            if let Some(first) = one.fields.first_mut() {
+                *first = Field::literal(shell_name);
+            }
+            return self.start(shell, &one);
+        }
         let program = base_name(name);
         let content = if name.contains('/') {
             self.file_content(shell, name)
@@ -69,6 +76,12 @@ impl Evaluator {
             output::of(self, shell, invocation, program)
         });
         (printed, Flow::On)
+    }
+
+    /// The shell that `$SHELL` and `$BASH` name, if the script does not set them.
+    fn own_shell(&self, name: &str) -> Option<&'static str> {
+        let unknown = if is_all_unknown(name) { self.unknowns.only_mark(name)? } else { return None };
+        matches!(unknown.source.as_str(), "$SHELL" | "${SHELL}" | "$BASH" | "${BASH}").then_some("bash")
     }
 
     /// Runs a file that the script wrote, in the language that its first line names.
