@@ -52,6 +52,11 @@ pub(super) fn find_actions(command: &Command, catalogue: Catalogue) -> Vec<Actio
             break;
         }
     }
+    let is_long = command.words.len() > MOST_WORDS || left == 0;
+    if actions.is_empty() && is_long && command.words.iter().skip(1).any(|word| mentions(&word.text, catalogue)) {
+        let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
+        suspect(&words.join(" "), command, catalogue, &mut actions);
+    }
     actions
 }
 
@@ -95,6 +100,11 @@ fn read(text: &str, command: &Command, catalogue: Catalogue, actions: &mut Vec<A
         }
     }
     // Text in another language: `(system "docker restart jellyfin")`.
+    suspect(text, command, catalogue, actions);
+}
+
+/// Adds the actions that the words of a text suggest.
+fn suspect(text: &str, command: &Command, catalogue: Catalogue, actions: &mut Vec<Action>) {
     let unread = Unread {
         text: text.to_owned(),
         maker: false,

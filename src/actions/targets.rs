@@ -56,6 +56,8 @@ fn container(name: &str) -> &str {
 }
 
 fn unit(name: &str) -> &str {
+    // D-Bus names the type.
+    let name = name.strip_prefix("string:").unwrap_or(name);
     name.strip_suffix(".service").unwrap_or(name)
 }
 

@@ -14,7 +14,7 @@ use crate::path::fold;
 pub const ALWAYS_SET: [&str; 3] = ["PATH", "HOME", "PS4"];
 
 /// Upper bound on exported variables passed to commands.
-const MOST_EXPORTED: usize = 64;
+const MOST_EXPORTED: usize = 256;
 
 /// Maximum number of names in a path that is followed; a loop of `cd a` exceeds it.
 const DEEPEST_FOLDER: usize = 64;
@@ -136,9 +136,14 @@ impl Shell {
     pub fn add_env(&mut self, name: &str, word: Word) {
         let env = Arc::make_mut(&mut self.env);
         env.retain(|(key, _)| key != name);
-        if env.len() < MOST_EXPORTED {
+        if env.len() < MOST_EXPORTED || ALWAYS_SET.contains(&name) {
             env.push((name.to_owned(), word));
         }
+    }
+
+    /// True when further exported variables are not passed to commands.
+    pub fn has_full_environment(&self) -> bool {
+        self.env.len() >= MOST_EXPORTED
     }
 
     /// A child process of this shell: inherits only what is exported.

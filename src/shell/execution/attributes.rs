@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::invocation::Invocation;
 use crate::shell::state::{Shell, Value};
 
-/// Maximum length of a chain of namerefs.
+/// Maximum length of a chain of namerefs, as in bash.
 const MOST_REFERENCES: usize = 8;
 
 /// An attribute that `declare` gives to a variable.

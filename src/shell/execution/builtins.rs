@@ -338,6 +338,11 @@ fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
             let line = quoted(&[Field::literal(line)]);
             evaluator.run_text(&mut shell.clone(), &format!("{callback} {index} {line}"));
         }
+        let rest: Vec<&str> = text.lines().skip(MOST_CALLBACKS).collect();
+        if !rest.is_empty() {
+            let lines: Vec<String> = rest.iter().map(|line| format!("{callback} {line}")).collect();
+            evaluator.leave_out(shell, &lines.join("\n"));
+        }
     }
     shell.set(&name, Value::Array(items), Origin::Printed);
 }

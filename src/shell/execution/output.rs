@@ -10,6 +10,9 @@ use crate::shell::text::{Stretch, Unknown, is_known, stretches};
 /// Maximum length in bytes of the commands of a pipeline that are shown before the last one.
 const LONGEST_SOURCE: usize = 512;
 
+/// Maximum length in bytes of the input of a program with unknown output that is kept.
+const LONGEST_INPUT: usize = 64 * 1024;
+
 /// The standard output of a program, with marks for unknown stretches.
 pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> String {
     let texts = invocation.texts();
@@ -81,7 +84,7 @@ fn unknown(evaluator: &mut Evaluator, invocation: &Invocation, texts: &[&str], p
     evaluator.unknowns.mark(Unknown {
         source: format!("$({source})"),
         listing,
-        made_from: invocation.stdin.clone().filter(|text| text.len() < 4096 && !text.is_empty()),
+        made_from: invocation.stdin.clone().filter(|text| text.len() < LONGEST_INPUT && !text.is_empty()),
         many: true,
         ..Unknown::default()
     })

@@ -189,6 +189,14 @@ fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
     let name = simple.word_or_name.as_ref().filter(|_| shell.aliases.enabled)?;
     let alias = shell.aliases.active.get(&name.value)?;
     let mut text = alias.clone();
+    // An alias may begin with another one; each is replaced once.
+    let mut used = vec![name.value.as_str()];
+    while let Some((word, next)) = text.split_whitespace().next().and_then(|word| {
+        shell.aliases.active.get_key_value(word).filter(|(name, _)| !used.contains(&name.as_str()))
+    }) {
+        text = text.replacen(word.as_str(), next, 1);
+        used.push(word);
+    }
     for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
         match item {
             CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {

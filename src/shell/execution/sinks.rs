@@ -6,13 +6,14 @@ use brush_parser::ast;
 
 use super::invocation::Invocation;
 use super::redirect::{Redirected, descriptor};
+use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Origin, Unknown};
 
 /// Maximum number of commands that wait for their input.
-const MOST_SINKS: usize = 64;
+const MOST_SINKS: usize = 1024;
 
 /// A command that waits for its input.
 pub(crate) struct Sink {
@@ -45,6 +46,7 @@ impl Evaluator {
     pub fn add_sink(&mut self, shell: &Shell, list: ast::CompoundList, source: String, has_run: bool) -> String {
         let path = self.unknowns.mark(Unknown { source, ..Unknown::default() });
         if self.sinks.len() >= MOST_SINKS {
+            self.complain(Complaint::ManySteps);
             self.leave_out(shell, &list.to_string());
         } else {
             self.sinks.push(Sink { path: path.clone(), list, shell: shell.clone(), input: String::new(), has_run });

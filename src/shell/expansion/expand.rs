@@ -18,7 +18,10 @@ impl Evaluator {
             return vec![Field::literal(raw)];
         }
         if raw.contains('{')
-            && let Ok(words) = brace::expand(raw).inspect_err(|_| self.complain(Complaint::LongBraces))
+            && let Ok(words) = brace::expand(raw).inspect_err(|_| {
+                self.complain(Complaint::LongBraces);
+                self.leave_out(shell, raw);
+            })
             && (words.len() != 1 || words.first().is_some_and(|word| word != raw))
         {
             let mut fields = Vec::new();
@@ -155,7 +158,7 @@ impl Evaluator {
     /// Runs the substitutions in subscripts that an arithmetic expression evaluates, also those in the values of its
     /// variables: `x='a[$(…)]'; $((x))`.
     pub fn run_subscripts(&mut self, shell: &mut Shell, expression: &str) {
-        const MOST_NAMES: usize = 16;
+        const MOST_NAMES: usize = 256;
         let evaluates = |text: &str| text.contains('[') && text.contains(['`', '$']);
         if evaluates(expression) {
             self.here_document(shell, expression);

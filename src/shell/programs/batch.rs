@@ -12,6 +12,8 @@ use crate::shell::text::{Field, Origin, Unknown, is_known, join};
 
 /// Maximum number of runs that are followed.
 const MOST_RUNS: usize = 256;
+/// Maximum number of combinations of the items of several lists.
+const MOST_ROWS: usize = 16_384;
 
 /// The items that are appended or inserted.
 enum Items {
@@ -251,7 +253,7 @@ pub(crate) fn parallel(
     })
 }
 
-/// The combinations of one item from each list, at most [`MOST_RUNS`] and one; the last list varies fastest.
+/// The combinations of one item from each list, at most [`MOST_ROWS`]; the last list varies fastest.
 fn product(lists: &[Vec<String>]) -> Vec<Vec<String>> {
     let mut rows = vec![Vec::new()];
     for list in lists {
@@ -261,7 +263,7 @@ fn product(lists: &[Vec<String>]) -> Vec<Vec<String>> {
                 list.iter()
                     .map(move |item| row.iter().cloned().chain(std::iter::once(item.clone())).collect())
             })
-            .take(MOST_RUNS + 1)
+            .take(MOST_ROWS)
             .collect();
     }
     rows

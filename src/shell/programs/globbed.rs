@@ -10,7 +10,7 @@ use crate::shell::state::Shell;
 use crate::shell::text::Field;
 
 /// Maximum number of programs that are tried for one pattern.
-const MOST_PROGRAMS: usize = 8;
+const MOST_PROGRAMS: usize = 64;
 
 /// Whether a program name is a pattern.
 pub(crate) fn is_pattern(name: &str) -> bool {

@@ -23,7 +23,7 @@ pub(crate) fn run(
 ) -> String {
     let texts = invocation.texts();
     let value = usage.value();
-    let mut scanner = Scanner::new(&texts, 1, &value);
+    let mut scanner = Scanner::new(&texts, usage.rest, &value);
     let mut host = None;
     let mut command = None;
     let mut asks_only = false;

@@ -7,7 +7,7 @@ use crate::shell::state::Shell;
 use crate::shell::text::is_known;
 
 /// Maximum number of commands of one script that are looked at.
-const MOST_COMMANDS: usize = 256;
+const MOST_COMMANDS: usize = 65_536;
 
 pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
     let texts = invocation.texts();
