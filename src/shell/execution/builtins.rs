@@ -95,7 +95,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         }
         "let" => {
             for field in invocation.fields.iter().skip(1) {
-                evaluator.run_subscripts(shell, &field.text);
+                evaluator.run_values(shell, &field.text);
                 evaluator.forget_assigned(shell, &field.text);
             }
         }
@@ -420,10 +420,11 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
         match (invocation.word(1).and_then(descriptor_name), &invocation.stdin) {
             (Some(name), stdin) => {
                 // The shell chooses the number.
-                shell.set_text(name, "10");
-                if let Some(text) = stdin.clone() {
-                    evaluator.store_file(shell, &descriptor("10"), &text, false);
+                let number = evaluator.unknowns.plain(format!("${name}"));
+                if let Some(text) = stdin {
+                    evaluator.store_file(shell, &descriptor(&number), text, false);
                 }
+                shell.set_text(name, number);
             }
             (None, stdin) => shell.stdin.clone_from(stdin),
         }

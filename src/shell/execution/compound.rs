@@ -42,7 +42,7 @@ impl Evaluator {
             }
             ast::CompoundCommand::Arithmetic(command) => {
                 self.here_document(shell, &command.expr.value);
-                self.run_subscripts(shell, &command.expr.value);
+                self.run_values(shell, &command.expr.value);
                 self.forget_assigned(shell, &command.expr.value);
                 (String::new(), Flow::On)
             }

@@ -37,9 +37,10 @@ impl Evaluator {
     /// Starts a command that receives what is written to the second descriptor of the array `name`.
     pub fn start_coprocess(&mut self, shell: &mut Shell, name: &str, list: ast::CompoundList) {
         let path = self.add_sink(shell, list, format!("${name}"), true);
-        self.store_file(shell, &format!("{} >", descriptor("62")), &path, false);
-        let items = [("0", "63"), ("1", "62")].map(|(key, fd)| (key.to_owned(), fd.to_owned()));
-        shell.set(name, Value::Array(items.to_vec()), Origin::Assigned);
+        let [read, write] = [0, 1].map(|index| self.unknowns.plain(format!("${{{name}[{index}]}}")));
+        self.store_file(shell, &format!("{} >", descriptor(&write)), &path, false);
+        let items = vec![("0".to_owned(), read), ("1".to_owned(), write)];
+        shell.set(name, Value::Array(items), Origin::Assigned);
     }
 
     /// Adds a command that receives input and returns the mark of its path.

@@ -146,7 +146,7 @@ impl Evaluator {
         } else {
             body.to_owned()
         };
-        self.run_subscripts(shell, &expression);
+        self.run_values(shell, &expression);
         if is_known(&expression)
             && let Some(value) = arithmetic::evaluate(&expression, shell)
         {
@@ -155,14 +155,18 @@ impl Evaluator {
         self.unknowns.plain(format!("$(({}))", self.unknowns.show(&expression)))
     }
 
-    /// Runs the substitutions in subscripts that an arithmetic expression evaluates, also those in the values of its
-    /// variables: `x='a[$(…)]'; $((x))`.
+    /// Runs the substitutions in the subscripts of an arithmetic expression that is the value of a word.
     pub fn run_subscripts(&mut self, shell: &mut Shell, expression: &str) {
-        const MOST_NAMES: usize = 256;
-        let evaluates = |text: &str| text.contains('[') && text.contains(['`', '$']);
         if evaluates(expression) {
             self.here_document(shell, expression);
         }
+        self.run_values(shell, expression);
+    }
+
+    /// Runs the substitutions in subscripts in the values of the variables of an arithmetic expression:
+    /// `x='a[$(…)]'; $((x))`.
+    pub fn run_values(&mut self, shell: &mut Shell, expression: &str) {
+        const MOST_NAMES: usize = 256;
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let names = expression.split(|c| !is_part(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
         for name in names.take(MOST_NAMES) {
@@ -195,4 +199,9 @@ impl Evaluator {
             Value::Array(items) => Some(items.first().map(|(_, text)| text.clone()).unwrap_or_default()),
         }
     }
+}
+
+/// Whether arithmetic evaluates a substitution in a subscript of this text.
+fn evaluates(text: &str) -> bool {
+    text.contains('[') && text.contains(['`', '$'])
 }

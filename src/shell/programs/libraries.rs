@@ -298,11 +298,11 @@ fn request(tokens: &[Token], at: usize) -> Option<Call> {
 /// the name of a program and are neither printed nor part of `calls`.
 pub(super) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&str) -> bool) -> Vec<String> {
     let parts = |call: &Call| match call {
-        Call::Script(parts) => vec![parts.clone()],
-        Call::Words(words) => words.clone(),
+        Call::Script(parts) => parts.clone(),
+        Call::Words(words) => words.concat(),
         Call::Unclear => vec![],
     };
-    let read: Vec<Vec<Part>> = calls.iter().flat_map(parts).collect();
+    let read: Vec<Part> = calls.iter().flat_map(parts).collect();
     let mut callers: Vec<&str> = Vec::new();
     let mut found: Vec<String> = Vec::new();
     let mut calls_something = false;
@@ -325,7 +325,7 @@ pub(super) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&s
                 }
             }
             Token::Name(word) if matches!(word.as_str(), "import" | "require" | "use") => calls_something = true,
-            Token::Text(parts) if !read.contains(parts) => {
+            Token::Text(parts) if !parts.iter().all(|part| read.contains(part)) => {
                 // `print "…"` without brackets, `x == "…"`.
                 let caller = name(before).or(callers.last().copied().filter(|caller| !caller.is_empty()));
                 let compared = is(before, '=') && at > 1 && matches!(tokens.get(at - 2), Some(Token::Symbol('=' | '!')));
