@@ -26,10 +26,9 @@ fn is_collection(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
     let (front, last) = path.rsplit_once('/').unwrap_or(("", path));
     match last {
-        "pulls" => front.contains("repos/"),
+        "pulls" | "pull-requests" => front.contains("repos/"),
         "merge_requests" => front.contains("projects/"),
         "pullrequests" => front.contains("repositories/"),
-        "pull-requests" => front.contains("repos/"),
         _ => false,
     }
 }

@@ -53,7 +53,10 @@ pub(super) fn find_actions(command: &Command, catalogue: Catalogue) -> Vec<Actio
         }
     }
     let is_long = command.words.len() > MOST_WORDS || left == 0;
-    if actions.is_empty() && is_long && command.words.iter().skip(1).any(|word| mentions(&word.text, catalogue)) {
+    if actions.is_empty()
+        && is_long
+        && command.words.iter().skip(1).any(|word| mentions(&word.text, catalogue))
+    {
         let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.text.as_str()).collect();
         suspect(&words.join(" "), command, catalogue, &mut actions);
     }

@@ -23,7 +23,8 @@ mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 
     use super::program::{
-        Check::*, FileHow::*, Guess::*, How::*, Language::*, Place::*, Stated::*, Stdin::*, TargetKind::*, Words::*, *,
+        Check::*, FileHow::*, Guess::*, How::*, Language::*, Place::*, Stated::*, Stdin::*, TargetKind::*,
+        Words::*, *,
     };
     use crate::model::verb::Verb::*;
 

@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use brush_parser::ast;
 
-use super::execution::sinks::Sink;
 use super::grammar::here::{HereDocument, restore};
 use super::script::{Command, Construct, Node, Script, Unread};
-use super::state::Shell;
+use super::state::{Shell, Sink};
 use super::text::Unknowns;
 use crate::catalogue::Catalogue;
 use crate::catalogue::program::Program;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use brush_parser::ast;
 
-use super::execution::attributes::Attribute;
 use super::text::{Field, Origin, Word, is_known};
 use crate::path::fold;
 
@@ -45,6 +44,46 @@ pub(crate) struct Variable {
     pub value: Value,
     pub origin: Origin,
     pub exported: bool,
+}
+
+/// An attribute that `declare` gives to a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attribute {
+    /// `-l`: its value is lowercase.
+    Lower,
+    /// `-u`: its value is uppercase.
+    Upper,
+    /// `-n`: its value is the name of another variable.
+    Reference,
+}
+
+impl Attribute {
+    /// The value that a variable with this attribute gets.
+    pub fn changed(self, text: &str) -> String {
+        match self {
+            Self::Lower => text.to_lowercase(),
+            Self::Upper => text.to_uppercase(),
+            Self::Reference => text.to_owned(),
+        }
+    }
+}
+
+/// A command that waits for its input.
+pub(crate) struct Sink {
+    /// The mark of its path.
+    pub path: String,
+    pub list: ast::CompoundList,
+    pub shell: Shell,
+    pub input: String,
+    /// It has run already without input.
+    pub has_run: bool,
+}
+
+impl Sink {
+    /// Whether this is its path.
+    pub fn is_at(&self, path: &str) -> bool {
+        self.path == path
+    }
 }
 
 /// Aliases. The shell reads a whole line before it runs it, so a definition takes effect on the next line.

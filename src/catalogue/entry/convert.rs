@@ -5,8 +5,9 @@ use std::fmt;
 
 use super::super::options::{ABBREVIATES, ONE_DASH};
 use super::super::program::{
-    Check, Commands, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, How, Language, List, Lists, OptionValues,
-    Options, Part, Place, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind, VerbForm, Words,
+    Check, Commands, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, How, Language, List, Lists,
+    OptionValues, Options, Part, Place, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind,
+    VerbForm, Words,
 };
 use super::{CheckWire, EntryWire, FilesWire, GuessWire, Keys, StatedWire, StdinWire, Texts, VerbWire};
 use crate::model::verb::Verb;

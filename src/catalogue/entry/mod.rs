@@ -451,7 +451,9 @@ impl EntryWire {
 
     /// Whether it states an action, or a command that is run, for at least one form.
     pub fn acts(&self) -> bool {
-        let acts = |keys: &Keys| keys.does.is_some() || keys.runs.is_some() || keys.then.is_some() || !keys.commands.is_empty();
+        let acts = |keys: &Keys| {
+            keys.does.is_some() || keys.runs.is_some() || keys.then.is_some() || !keys.commands.is_empty()
+        };
         acts(&self.0) || self.0.verbs.0.iter().any(|(_, entry)| acts(&entry.0))
     }
 }

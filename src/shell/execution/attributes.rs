@@ -3,35 +3,16 @@
 use std::rc::Rc;
 
 use super::invocation::Invocation;
-use crate::shell::state::{Shell, Value};
+use crate::shell::state::{Attribute, Shell, Value};
 
 /// Maximum length of a chain of namerefs, as in bash.
 const MOST_REFERENCES: usize = 8;
 
-/// An attribute that `declare` gives to a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attribute {
-    /// `-l`: its value is lowercase.
-    Lower,
-    /// `-u`: its value is uppercase.
-    Upper,
-    /// `-n`: its value is the name of another variable.
-    Reference,
-}
-
-impl Attribute {
-    /// The value that a variable with this attribute gets.
-    fn changed(self, text: &str) -> String {
-        match self {
-            Self::Lower => text.to_lowercase(),
-            Self::Upper => text.to_uppercase(),
-            Self::Reference => text.to_owned(),
-        }
-    }
-}
-
 /// Sets the attributes that the options of a declaration state for the variables that it names.
-pub(crate) fn declare(shell: &mut Shell, invocation: &Invocation) {
+pub(crate) fn declare(shell: &mut Shell, invocation: &Invocation, is_declaration: bool) {
+    if !is_declaration {
+        return;
+    }
     let mut attribute = None;
     for field in invocation.fields.iter().skip(1) {
         match field.text.strip_prefix('-') {

@@ -99,14 +99,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
                 evaluator.forget_assigned(shell, &field.text);
             }
         }
-        "set" => {
-            set(shell, invocation);
-            let traces = |field: &Field| field.text.starts_with('-') && field.text.contains('x');
-            let prompt = Evaluator::variable_text(shell, "PS4").filter(|text| text.contains(['$', '`']));
-            if let Some(prompt) = prompt.filter(|_| invocation.fields.iter().skip(1).any(traces)) {
-                evaluator.here_document(&mut shell.clone(), &prompt);
-            }
-        }
+        "set" => set(evaluator, shell, invocation),
         "shift" => {
             let count = invocation.word(1).and_then(|count| count.parse().ok()).unwrap_or(1);
             shell.args = Rc::new(shell.args.iter().skip(count).cloned().collect());
@@ -147,8 +140,8 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         }),
         "shopt" => shopt(shell, invocation),
         "hash" => rename(evaluator, shell, invocation),
-        "type" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg"
-        | "disown" | "umask" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
+        "type" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg" | "disown"
+        | "umask" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
             evaluator.leaf(shell, invocation);
             if name == "getopts"
                 && let Some(variable) = invocation.word(2)
@@ -332,7 +325,7 @@ fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
     let items = text.lines().enumerate().map(|(i, line)| (i.to_string(), line.to_owned())).collect();
     let name = name.to_owned();
     let words = texts.iter().zip(texts.iter().skip(1));
-    let callback = words.filter(|(option, _)| **option == "-C").map(|(_, callback)| *callback).last();
+    let callback = words.rev().find(|(option, _)| **option == "-C").map(|(_, callback)| *callback);
     if let Some(callback) = callback {
         for (index, line) in text.lines().enumerate().take(MOST_CALLBACKS) {
             let line = quoted(&[Field::literal(line)]);
@@ -347,7 +340,13 @@ fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
     shell.set(&name, Value::Array(items), Origin::Printed);
 }
 
-fn set(shell: &mut Shell, invocation: &Invocation) {
+fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    // With `-x`, the substitutions in the prompt run.
+    let traces = |field: &Field| field.text.starts_with('-') && field.text.contains('x');
+    let prompt = Evaluator::variable_text(shell, "PS4").filter(|text| text.contains(['$', '`']));
+    if let Some(prompt) = prompt.filter(|_| invocation.fields.iter().skip(1).any(traces)) {
+        evaluator.here_document(&mut shell.clone(), &prompt);
+    }
     let dashes = invocation.fields.iter().position(|field| field.text == "--");
     let first = match dashes {
         Some(at) => Some(at + 1),

@@ -13,7 +13,9 @@ const MOST_ROUNDS: usize = 256;
 impl Evaluator {
     /// Unrolls a loop whose bounds are known; `None` for any other one, which changes nothing.
     pub fn counted(&mut self, shell: &mut Shell, clause: &ast::ArithmeticForClauseCommand) -> Option<Ran> {
-        let text = |part: &Option<ast::UnexpandedArithmeticExpr>| part.as_ref().map(|part| part.value.trim().to_owned());
+        let text = |part: &Option<ast::UnexpandedArithmeticExpr>| {
+            part.as_ref().map(|part| part.value.trim().to_owned())
+        };
         let (start, condition, step) =
             (text(&clause.initializer)?, text(&clause.condition)?, text(&clause.updater)?);
         let mut trial = shell.clone();

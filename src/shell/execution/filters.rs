@@ -28,7 +28,12 @@ const PACKERS: &[(&str, &[&str])] = &[
 ];
 
 /// The output of a filter; `None` when it is unknown.
-pub(super) fn of(evaluator: &Evaluator, invocation: &Invocation, program: &str, args: &[&str]) -> Option<String> {
+pub(super) fn of(
+    evaluator: &Evaluator,
+    invocation: &Invocation,
+    program: &str,
+    args: &[&str],
+) -> Option<String> {
     let text = invocation.stdin.as_deref().filter(|text| text.len() <= LONGEST)?;
     if !is_known(text) {
         return unpacked(evaluator, text, program, args);
@@ -39,7 +44,11 @@ pub(super) fn of(evaluator: &Evaluator, invocation: &Invocation, program: &str, 
         "tac" if args.is_empty() => Some(text.lines().rev().flat_map(|line| [line, "\n"]).collect()),
         "tr" => translate(text, args),
         "base64" if options_only => {
-            if decodes(args) { decode_base64(text) } else { Some(encode_base64(text.as_bytes())) }
+            if decodes(args) {
+                decode_base64(text)
+            } else {
+                Some(encode_base64(text.as_bytes()))
+            }
         }
         "openssl" if args.iter().any(|arg| matches!(*arg, "base64" | "-base64" | "-a")) => {
             if args.contains(&"-d") { decode_base64(text) } else { Some(encode_base64(text.as_bytes())) }
@@ -64,10 +73,15 @@ pub(super) fn of(evaluator: &Evaluator, invocation: &Invocation, program: &str, 
             Some(text.lines().collect::<Vec<_>>().join(&first) + "\n")
         }
         "sed" => substituted(text, args),
-        "dd" if !args.iter().any(|arg| arg.starts_with("if=") || arg.starts_with("of=") || arg.starts_with("conv=")) => {
+        "dd" if !args
+            .iter()
+            .any(|arg| arg.starts_with("if=") || arg.starts_with("of=") || arg.starts_with("conv=")) =>
+        {
             Some(text.to_owned())
         }
-        "dos2unix" | "unbuffer" | "stdbuf" | "iconv" | "fold" | "expand" | "fmt" if options_only => Some(text.to_owned()),
+        "dos2unix" | "unbuffer" | "stdbuf" | "iconv" | "fold" | "expand" | "fmt" if options_only => {
+            Some(text.to_owned())
+        }
         _ => None,
     }
 }
@@ -76,7 +90,8 @@ pub(super) fn of(evaluator: &Evaluator, invocation: &Invocation, program: &str, 
 fn decodes(args: &[&str]) -> bool {
     args.iter().any(|arg| {
         "--decode".starts_with(*arg) && arg.len() > 3
-            || (!arg.starts_with("--") && arg.strip_prefix('-').is_some_and(|letters| letters.contains(['d', 'D'])))
+            || (!arg.starts_with("--")
+                && arg.strip_prefix('-').is_some_and(|letters| letters.contains(['d', 'D'])))
     })
 }
 
@@ -84,10 +99,11 @@ fn decodes(args: &[&str]) -> bool {
 fn unpacked(evaluator: &Evaluator, text: &str, program: &str, args: &[&str]) -> Option<String> {
     let packed = evaluator.unknowns.only_mark(text)?;
     let source = packed.source.strip_prefix("$(")?.strip_suffix(')')?;
-    let packer = source.rsplit('|').next()?.split_whitespace().next()?;
-    let (name, unpackers) = PACKERS.iter().find(|(name, _)| *name == packer)?;
-    let letters = |arg: &&str| arg.starts_with("--de") || (!arg.starts_with("--") && arg.contains(['d', 'r', 'D']));
-    let unpacks = unpackers.contains(&program) || (program == *name && args.iter().any(|arg| letters(&arg)));
+    let by = source.rsplit('|').next()?.split_whitespace().next()?;
+    let (name, unpackers) = PACKERS.iter().find(|(name, _)| *name == by)?;
+    let letters =
+        |arg: &&str| arg.starts_with("--de") || (!arg.starts_with("--") && arg.contains(['d', 'r', 'D']));
+    let unpacks = unpackers.contains(&program) || (program == *name && args.iter().any(letters));
     packed.made_from.clone().filter(|_| unpacks)
 }
 
@@ -167,7 +183,9 @@ fn members(set: &str) -> Vec<char> {
         rest = rest.get(len..).unwrap_or_default();
         let start = found.last().copied().filter(|_| std::mem::take(&mut range));
         match start {
-            Some(start) if start < c && (c as u32) - (start as u32) < 256 => found.extend((start..=c).skip(1)),
+            Some(start) if start < c && (c as u32) - (start as u32) < 256 => {
+                found.extend((start..=c).skip(1));
+            }
             _ => found.push(c),
         }
         if first != '\\' && rest.starts_with('-') && rest.len() > 1 {

@@ -125,8 +125,8 @@ impl Evaluator {
             }
             ast::ExtendedTestExpr::BinaryTest(_, left, right) => {
                 for word in [left, right] {
-                    let text = self.text(shell, &word.value);
-                    self.run_subscripts(shell, &text);
+                    let operand = self.text(shell, &word.value);
+                    self.run_subscripts(shell, &operand);
                 }
             }
         }

@@ -36,7 +36,8 @@ impl Evaluator {
         if select {
             // `select` asks again after every choice.
             self.beyond_rounds(shell, fields.get(MOST_CHOICES..).unwrap_or_default());
-            let candidates = fields.into_iter().map(|field| field.text).filter(|text| is_known(text)).take(MOST_CHOICES);
+            let candidates =
+                fields.into_iter().map(|field| field.text).filter(|text| is_known(text)).take(MOST_CHOICES);
             let unknown = Unknown {
                 source: format!("${name}"),
                 candidates: candidates.collect(),

@@ -49,7 +49,8 @@ impl Evaluator {
                             candidates.push(candidate);
                         }
                     }
-                    let known = candidates.iter().all(|text| is_known(text)) && candidates.len() <= MOST_CANDIDATES;
+                    let known =
+                        candidates.iter().all(|text| is_known(text)) && candidates.len() <= MOST_CANDIDATES;
                     let lost = candidates.iter().filter(|text| !known && self.mentions_action(text));
                     let lost: Vec<String> = lost.cloned().collect();
                     if !lost.is_empty() {

@@ -1,7 +1,7 @@
 //! Follows what the shell does itself: lists, compound commands, functions, builtins, redirections.
 
 mod assign;
-pub(crate) mod attributes;
+mod attributes;
 pub(crate) mod builtins;
 mod compound;
 mod counter;
@@ -16,5 +16,5 @@ pub(crate) mod output;
 mod redirect;
 pub(crate) mod run;
 mod simple;
-pub(crate) mod sinks;
+mod sinks;
 mod written_files;

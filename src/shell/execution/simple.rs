@@ -2,8 +2,8 @@
 
 use brush_parser::ast::{self, Assignment, AssignmentName, CommandPrefixOrSuffixItem};
 
-use super::{attributes, builtins};
 use super::invocation::Invocation;
+use super::{attributes, builtins};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Command, Node};
 use crate::shell::state::Shell;
@@ -79,9 +79,7 @@ impl Evaluator {
             redirections: redirected.files.clone(),
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
         };
-        if is_declaration {
-            attributes::declare(shell, &invocation);
-        }
+        attributes::declare(shell, &invocation, is_declaration);
         for assignment in declared {
             self.assign(shell, assignment);
         }
@@ -109,9 +107,7 @@ impl Evaluator {
             *shell = inner;
             ran
         };
-        self.store_output(shell, &redirected, &printed);
-        self.close_sinks(waiting, &invocation, &redirected, &printed);
-        self.send_output(shell, &invocation, &redirected, &printed);
+        self.pass_output(shell, (waiting, &invocation, &redirected), &printed);
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 

@@ -9,29 +9,11 @@ use super::redirect::{Redirected, descriptor};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::script::Construct;
-use crate::shell::state::{Shell, Value};
+use crate::shell::state::{Shell, Sink, Value};
 use crate::shell::text::{Origin, Unknown};
 
 /// Maximum number of commands that wait for their input.
 const MOST_SINKS: usize = 1024;
-
-/// A command that waits for its input.
-pub(crate) struct Sink {
-    /// The mark of its path.
-    path: String,
-    list: ast::CompoundList,
-    shell: Shell,
-    input: String,
-    /// It has run already without input.
-    has_run: bool,
-}
-
-impl Sink {
-    /// Whether this is its path.
-    pub fn is_at(&self, path: &str) -> bool {
-        self.path == path
-    }
-}
 
 impl Evaluator {
     /// Starts a command that receives what is written to the second descriptor of the array `name`.
@@ -44,13 +26,25 @@ impl Evaluator {
     }
 
     /// Adds a command that receives input and returns the mark of its path.
-    pub fn add_sink(&mut self, shell: &Shell, list: ast::CompoundList, source: String, has_run: bool) -> String {
+    pub fn add_sink(
+        &mut self,
+        shell: &Shell,
+        list: ast::CompoundList,
+        source: String,
+        has_run: bool,
+    ) -> String {
         let path = self.unknowns.mark(Unknown { source, ..Unknown::default() });
         if self.sinks.len() >= MOST_SINKS {
             self.complain(Complaint::ManySteps);
             self.leave_out(shell, &list.to_string());
         } else {
-            self.sinks.push(Sink { path: path.clone(), list, shell: shell.clone(), input: String::new(), has_run });
+            self.sinks.push(Sink {
+                path: path.clone(),
+                list,
+                shell: shell.clone(),
+                input: String::new(),
+                has_run,
+            });
         }
         path
     }
@@ -61,8 +55,20 @@ impl Evaluator {
         sink.map(|sink| sink.input.push_str(text)).is_some()
     }
 
+    /// Passes the output of a command to files, to commands that wait for it, and to where `exec` sends it.
+    pub fn pass_output(
+        &mut self,
+        shell: &mut Shell,
+        (waiting, invocation, redirected): (usize, &Invocation, &Redirected),
+        printed: &str,
+    ) {
+        self.store_output(shell, redirected, printed);
+        self.close_sinks(waiting, invocation, redirected, printed);
+        self.send_output(shell, invocation, redirected, printed);
+    }
+
     /// Ends a command: those that only received its output have got all of their input.
-    pub fn close_sinks(&mut self, from: usize, invocation: &Invocation, redirected: &Redirected, printed: &str) {
+    fn close_sinks(&mut self, from: usize, invocation: &Invocation, redirected: &Redirected, printed: &str) {
         if self.sinks.len() <= from {
             return;
         }
@@ -80,7 +86,13 @@ impl Evaluator {
     }
 
     /// Passes the output of a command to where it goes: the files that it names, or those that `exec` has opened.
-    pub fn send_output(&mut self, shell: &mut Shell, invocation: &Invocation, redirected: &Redirected, printed: &str) {
+    fn send_output(
+        &mut self,
+        shell: &mut Shell,
+        invocation: &Invocation,
+        redirected: &Redirected,
+        printed: &str,
+    ) {
         let opens = invocation.word(0) == Some("exec") && invocation.fields.len() == 1;
         if opens && redirected.silent {
             shell.output = redirected.files.last().map(|file| Rc::from(file.marked.as_str()));

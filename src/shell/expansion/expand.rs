@@ -168,7 +168,8 @@ impl Evaluator {
     pub fn run_values(&mut self, shell: &mut Shell, expression: &str) {
         const MOST_NAMES: usize = 256;
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let names = expression.split(|c| !is_part(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
+        let names =
+            expression.split(|c| !is_part(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
         for name in names.take(MOST_NAMES) {
             if let Some(text) = Self::variable_text(shell, name).filter(|text| evaluates(text)) {
                 self.here_document(shell, &text);

@@ -271,11 +271,10 @@ fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &s
         ",," | "@L" => return Some(text.to_lowercase()),
         "^" | "@u" => return Some(first_letter(text, char::to_ascii_uppercase)),
         "," => return Some(first_letter(text, char::to_ascii_lowercase)),
-        "@Q" => return Some(format!("'{}'", text.replace('\'', "'\\''"))),
+        "@Q" | "@K" | "@k" => return Some(format!("'{}'", text.replace('\'', "'\\''"))),
         "@E" => return Some(ansi_c(&format!("$'{}'", text.replace('\'', "\\'"))).0),
         // A prompt: its substitutions run.
         "@P" => return Some(evaluator.here_document(shell, text)),
-        "@K" | "@k" => return Some(format!("'{}'", text.replace('\'', "'\\''"))),
         "@A" => return None,
         _ => {}
     }

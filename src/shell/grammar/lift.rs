@@ -265,7 +265,8 @@ impl<'a> Scanner<'a> {
             '$' | '`' if self.expansion() => {}
             '#' if word_start => {
                 // A closing backquote ends a comment, too.
-                let quoted = self.frames.iter().any(|frame| matches!(frame, Frame::Code { close: Some('`'), .. }));
+                let quoted =
+                    self.frames.iter().any(|frame| matches!(frame, Frame::Code { close: Some('`'), .. }));
                 let ends = |c: char| c == '\n' || (quoted && c == '`');
                 self.at += rest.find(ends).unwrap_or(rest.len());
             }

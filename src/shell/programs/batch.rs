@@ -53,14 +53,13 @@ fn unquoted_words(text: &str) -> Vec<String> {
     while let Some(c) = chars.next() {
         match quote {
             Some(open) if c == open => quote = None,
-            Some(_) => word.get_or_insert_default().push(c),
             None if c == '"' || c == '\'' => {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
             None if c == '\\' => word.get_or_insert_default().extend(chars.next()),
             None if c.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(c),
+            _ => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);

@@ -83,7 +83,11 @@ fn value<'t>(word: &'t str, option: &str, next: Option<&'t str>) -> Option<&'t s
     let value = word.get(name.len() + 1..);
     if option.starts_with("--") {
         // Programs take the beginning of a long option for it.
-        return if name == option || (name.len() > 5 && option.starts_with(name)) { value.or(next) } else { None };
+        return if name == option || (name.len() > 5 && option.starts_with(name)) {
+            value.or(next)
+        } else {
+            None
+        };
     }
     if option.len() > 2 {
         return value.filter(|_| name.trim_start_matches('-') == option.trim_start_matches('-'));
@@ -92,7 +96,8 @@ fn value<'t>(word: &'t str, option: &str, next: Option<&'t str>) -> Option<&'t s
         return Some(attached.strip_prefix('=').unwrap_or(attached));
     }
     let letters = word.strip_prefix('-')?;
-    let in_cluster = letters.chars().all(|c| c.is_ascii_alphabetic()) && option.strip_prefix('-') == letters.get(letters.len().checked_sub(1)?..);
+    let in_cluster = letters.chars().all(|c| c.is_ascii_alphabetic())
+        && option.strip_prefix('-') == letters.get(letters.len().checked_sub(1)?..);
     next.filter(|_| in_cluster)
 }
 
@@ -128,12 +133,12 @@ fn later(invocation: &Invocation) -> &[Field] {
 /// The text after its shortest beginning that fits `head`, without regard to case.
 fn without_head<'t>(text: &'t str, head: &str) -> Option<&'t str> {
     let head = head.to_ascii_lowercase();
-    let fits = |end: &usize| {
-        text.get(..*end).is_some_and(|start| glob(&head, &start.to_ascii_lowercase()))
-    };
+    let fits = |end: &usize| text.get(..*end).is_some_and(|start| glob(&head, &start.to_ascii_lowercase()));
     if !head.contains('*') {
         let end = head.len();
-        return text.get(end..).filter(|_| text.get(..end).is_some_and(|start| start.eq_ignore_ascii_case(&head)));
+        return text
+            .get(end..)
+            .filter(|_| text.get(..end).is_some_and(|start| start.eq_ignore_ascii_case(&head)));
     }
     let end = (0..=text.len().min(LONGEST_HEAD)).find(fits)?;
     text.get(end..)

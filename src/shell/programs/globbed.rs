@@ -22,9 +22,11 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
     let pattern = invocation.word(0).unwrap_or_default().to_owned();
     let wanted = base_name(&pattern);
     let programs = evaluator.catalogue.programs();
-    let followed = programs.filter(|program| program.acts() || program.forms().any(|form| form.runs.is_some()));
-    let names: Vec<&str> =
-        followed.filter_map(|program| program.names.iter().copied().find(|name| glob(wanted, name))).collect();
+    let followed =
+        programs.filter(|program| program.acts() || program.forms().any(|form| form.runs.is_some()));
+    let names: Vec<&str> = followed
+        .filter_map(|program| program.names.iter().copied().find(|name| glob(wanted, name)))
+        .collect();
     if names.is_empty() {
         return false;
     }
@@ -34,7 +36,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
         if let Some(first) = one.fields.first_mut() {
             *first = Field::literal(*name);
         }
-        evaluator.inside(Construct::Branch("if its name is that of a program"), |this| this.run_program(shell, &one));
+        evaluator.inside(Construct::Branch("if its name is that of a program"), |this| {
+            this.run_program(shell, &one)
+        });
     }
     true
 }

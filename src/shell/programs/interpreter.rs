@@ -148,7 +148,10 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
         }
         match letters {
             "-eval" | "-print" => return (next(), false),
-            _ if letters.starts_with("-eval=") || letters.starts_with("-print=") || letters.starts_with("-run=") => {
+            _ if letters.starts_with("-eval=")
+                || letters.starts_with("-print=")
+                || letters.starts_with("-run=") =>
+            {
                 let code = letters.split_once('=').map(|(_, code)| Code::Text(code.to_owned()));
                 return (code, false);
             }
@@ -158,7 +161,8 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
             "f" if php => return (invocation.word(at).map(|file| Code::File(file.to_owned())), false),
             "l" | "W" if lua => at += 1,
             "W" | "X" | "I" | "r" if !php => at += 1,
-            _ if matches!(language, Language::Perl | Language::Ruby) && letters.starts_with(['r', 'M', 'm', 'I']) => {}
+            _ if matches!(language, Language::Perl | Language::Ruby)
+                && letters.starts_with(['r', 'M', 'm', 'I']) => {}
             _ if letters.starts_with('-') => {}
             _ => {
                 let flags: &[char] = match language {

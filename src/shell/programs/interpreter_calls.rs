@@ -126,18 +126,17 @@ pub(crate) fn find_calls(
             // awk: `command | getline`, `print … | command`.
             Token::Name(name) if language == Language::Awk && name != "getline" => {
                 let gets = matches!(tokens.get(at + 2), Some(Token::Name(next)) if next == "getline");
-                let piped = at > 0 && tokens.get(at - 1) == Some(&Token::Symbol('|'));
+                let piped = is_piped(&tokens, at);
                 if piped || (gets && tokens.get(at + 1) == Some(&Token::Symbol('|'))) {
                     calls.push(Call::Unclear);
                 }
             }
             // awk: `"command" | getline`, `print … | "sh"`.
             Token::Text(parts) if language == Language::Awk => {
-                let before = at.checked_sub(1).and_then(|i| tokens.get(i));
                 let after = (tokens.get(at + 1), tokens.get(at + 2));
                 if matches!(after, (Some(Token::Symbol('|')), Some(Token::Name(n))) if n == "getline") {
                     calls.push(Call::Script(parts.clone()));
-                } else if before == Some(&Token::Symbol('|')) && !is_filter(parts) {
+                } else if is_piped(&tokens, at) && !is_filter(parts) {
                     calls.push(Call::Unclear);
                 }
             }
@@ -147,6 +146,13 @@ pub(crate) fn find_calls(
     calls.extend(libraries::calls(&tokens, language));
     let suspected = libraries::suspected(&tokens, &calls, is_program);
     (calls, suspected)
+}
+
+/// Whether a token of awk follows a pipe, which `||` is not.
+fn is_piped(tokens: &[Token], at: usize) -> bool {
+    let is_bar =
+        |before: usize| at.checked_sub(before).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('|'));
+    is_bar(1) && !is_bar(2)
 }
 
 /// Whether a command behind a pipe of awk only sorts, counts or shows what it is given.

@@ -4,7 +4,8 @@ use super::interpreter_calls::{CALLS, Call, Part, Token};
 use crate::catalogue::program::Language;
 
 /// Modules that start processes, under whose other names calls are found, too.
-const MODULES: &[&str] = &["subprocess", "os", "child_process", "pty", "posix", "commands", "asyncio", "sh", "docker"];
+const MODULES: &[&str] =
+    &["subprocess", "os", "child_process", "pty", "posix", "commands", "asyncio", "sh", "docker"];
 
 /// Methods of a container in the clients of container engines.
 const OPERATIONS: &[&str] = &["restart", "stop", "start", "kill", "pause", "unpause"];
@@ -35,11 +36,66 @@ const CLUSTER_CALLS: &[(&str, &[&str])] = &[
 
 /// Functions that print, compare or search text and start nothing.
 const HARMLESS: &[&str] = &[
-    "print", "println", "printf", "puts", "p", "pp", "say", "echo", "write", "log", "info", "warn", "warning", "error",
-    "debug", "len", "length", "dumps", "format", "sprintf", "startswith", "endswith", "includes", "indexOf", "contains",
-    "replace", "sub", "gsub", "match", "search", "findall", "split", "strip", "join", "count", "index", "find", "assert",
-    "print_r", "var_dump", "strlen", "strpos", "str_replace", "preg_match", "die", "fail", "raise", "Exception", "Error",
-    "get", "append", "push", "add", "in", "if", "grep", "test", "stringify", "writeFileSync", "compile",
+    "print",
+    "println",
+    "printf",
+    "puts",
+    "p",
+    "pp",
+    "say",
+    "echo",
+    "write",
+    "log",
+    "info",
+    "warn",
+    "warning",
+    "error",
+    "debug",
+    "len",
+    "length",
+    "dumps",
+    "format",
+    "sprintf",
+    "startswith",
+    "endswith",
+    "includes",
+    "indexOf",
+    "contains",
+    "replace",
+    "sub",
+    "gsub",
+    "match",
+    "search",
+    "findall",
+    "split",
+    "strip",
+    "join",
+    "count",
+    "index",
+    "find",
+    "assert",
+    "print_r",
+    "var_dump",
+    "strlen",
+    "strpos",
+    "str_replace",
+    "preg_match",
+    "die",
+    "fail",
+    "raise",
+    "Exception",
+    "Error",
+    "get",
+    "append",
+    "push",
+    "add",
+    "in",
+    "if",
+    "grep",
+    "test",
+    "stringify",
+    "writeFileSync",
+    "compile",
 ];
 
 /// Maximum number of tokens after the name of a program that are searched for its arguments.
@@ -75,7 +131,8 @@ pub(super) fn rename(tokens: &mut [Token]) {
         let after = |offset: usize| tokens.get(at + offset);
         if let Some(own) = name(after(0)).filter(|own| known(own)) {
             // `x as y`, `{x: y}`.
-            let is_option = name(after(2)).is_some_and(|other| matches!(other, "True" | "False" | "true" | "false"));
+            let is_option =
+                name(after(2)).is_some_and(|other| matches!(other, "True" | "False" | "true" | "false"));
             let other = match after(1) {
                 Some(Token::Name(word)) if word == "as" => name(after(2)),
                 Some(Token::Symbol(':')) if !is_option && CALLS.contains(&own) => name(after(2)),
@@ -83,7 +140,8 @@ pub(super) fn rename(tokens: &mut [Token]) {
             };
             others.extend(other.map(|other| (other.to_owned(), own.to_owned())));
             // `y = a.x`, without a call.
-            let ends = matches!(after(1), None | Some(Token::Symbol(';' | '\n' | ',' | ')') | Token::Name(_)));
+            let ends =
+                matches!(after(1), None | Some(Token::Symbol(';' | '\n' | ',' | ')') | Token::Name(_)));
             if ends && CALLS.contains(&own) {
                 let mut before = at;
                 while before > 1
@@ -92,7 +150,8 @@ pub(super) fn rename(tokens: &mut [Token]) {
                 {
                     before -= 2;
                     if is(tokens.get(before), ')') {
-                        let open = tokens.get(..before).unwrap_or_default().iter().rposition(|t| is(Some(t), '('));
+                        let open =
+                            tokens.get(..before).unwrap_or_default().iter().rposition(|t| is(Some(t), '('));
                         before = open.map_or(before, |open| open.saturating_sub(1));
                     }
                 }
@@ -166,7 +225,12 @@ fn named_by_text(tokens: &[Token], at: usize) -> Option<Call> {
     if text(tokens.get(at)).is_some_and(is_call) && closes(1) && is(tokens.get(at + 2), '(') {
         return script(literals(tokens, at + 2));
     }
-    if name(tokens.get(at)).is_some_and(|own| matches!(own, "call_user_func" | "call_user_func_array" | "send" | "public_send" | "__send__" | "method")) {
+    if name(tokens.get(at)).is_some_and(|own| {
+        matches!(
+            own,
+            "call_user_func" | "call_user_func_array" | "send" | "public_send" | "__send__" | "method"
+        )
+    }) {
         let mut given = literals(tokens, at + 1);
         let symbol = is(tokens.get(at + 2), ':') && name(tokens.get(at + 3)).is_some_and(is_call);
         if !symbol && given.first().is_some_and(|first| is_call(first)) {
@@ -175,7 +239,8 @@ fn named_by_text(tokens: &[Token], at: usize) -> Option<Call> {
         }
         if symbol && given.is_empty() {
             // `method(:system).call("…")`.
-            given = tokens.get(at..).unwrap_or_default().iter().take(16).filter_map(|t| text(Some(t))).collect();
+            given =
+                tokens.get(at..).unwrap_or_default().iter().take(16).filter_map(|t| text(Some(t))).collect();
         }
         return if symbol { script(given) } else { None };
     }
@@ -210,7 +275,8 @@ fn opened(tokens: &[Token], at: usize, language: Language) -> Option<Call> {
 fn container(tokens: &[Token], at: usize) -> Option<Call> {
     let operation = name(tokens.get(at)).filter(|own| OPERATIONS.contains(own))?;
     let receiver = at.checked_sub(2).filter(|_| is(tokens.get(at - 1), '.'))?;
-    let mentions = |word: &str| ["docker", "podman"].iter().any(|one| word.to_ascii_lowercase().contains(one));
+    let mentions =
+        |word: &str| ["docker", "podman"].iter().any(|one| word.to_ascii_lowercase().contains(one));
     let is_engine = tokens.iter().any(|token| match token {
         Token::Name(word) => mentions(word),
         token => text(Some(token)).is_some_and(mentions),
@@ -263,7 +329,12 @@ fn unit_or_pod(tokens: &[Token], at: usize) -> Option<Call> {
 fn request(tokens: &[Token], at: usize) -> Option<Call> {
     let Token::Text(parts) = tokens.get(at)? else { return None };
     let [Part::Known(address), ..] = parts.as_slice() else { return None };
-    let whole: String = parts.iter().map(|part| match part { Part::Known(text) | Part::Unknown(text) => text.as_str() }).collect();
+    let whole: String = parts
+        .iter()
+        .map(|part| match part {
+            Part::Known(text) | Part::Unknown(text) => text.as_str(),
+        })
+        .collect();
     let to_engine = whole.split_once("/containers/").is_some_and(|(_, path)| {
         let operation = path.split(['?', '#']).next().and_then(|path| path.split_once('/'));
         operation.is_some_and(|(_, operation)| OPERATIONS.contains(&operation))
@@ -276,12 +347,21 @@ fn request(tokens: &[Token], at: usize) -> Option<Call> {
     let near = tokens.get(from..(at + 16).min(tokens.len())).unwrap_or_default();
     let sends = near.iter().any(|token| {
         let word = name(Some(token)).or_else(|| text(Some(token))).unwrap_or_default();
-        matches!(word.to_ascii_lowercase().as_str(), "post" | "put" | "patch" | "delete" | "curlopt_post" | "curlopt_postfields")
+        matches!(
+            word.to_ascii_lowercase().as_str(),
+            "post" | "put" | "patch" | "delete" | "curlopt_post" | "curlopt_postfields"
+        )
     });
     if !to_engine && !sends {
         return None;
     }
-    let method = if near.iter().any(|token| name(Some(token)).or_else(|| text(Some(token))).is_some_and(|word| word.eq_ignore_ascii_case("put"))) { "PUT" } else { "POST" };
+    let method = if near.iter().any(|token| {
+        name(Some(token)).or_else(|| text(Some(token))).is_some_and(|word| word.eq_ignore_ascii_case("put"))
+    }) {
+        "PUT"
+    } else {
+        "POST"
+    };
     let mut parts = parts.clone();
     if !is_address {
         // A path, or `http+unix://%2Frun%2Fdocker.sock/containers/…`; the host is that of the connection.
@@ -324,11 +404,14 @@ pub(super) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&s
                     calls_something = true;
                 }
             }
-            Token::Name(word) if matches!(word.as_str(), "import" | "require" | "use") => calls_something = true,
+            Token::Name(word) if matches!(word.as_str(), "import" | "require" | "use") => {
+                calls_something = true;
+            }
             Token::Text(parts) if !parts.iter().all(|part| read.contains(part)) => {
                 // `print "…"` without brackets, `x == "…"`.
                 let caller = name(before).or(callers.last().copied().filter(|caller| !caller.is_empty()));
-                let compared = is(before, '=') && at > 1 && matches!(tokens.get(at - 2), Some(Token::Symbol('=' | '!')));
+                let compared =
+                    is(before, '=') && at > 1 && matches!(tokens.get(at - 2), Some(Token::Symbol('=' | '!')));
                 let first = text(Some(token)).unwrap_or_default();
                 let starts = is_program(first.split_whitespace().next().unwrap_or_default());
                 if starts && !compared && !caller.is_some_and(|caller| HARMLESS.contains(&caller)) {
@@ -336,10 +419,14 @@ pub(super) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&s
                     if is_program(first) {
                         // `Command("docker", {args: ["restart", …]})`.
                         let later = tokens.get(at + 1..).unwrap_or_default().iter().take(MOST_LATER);
-                        let later = later.take_while(|token| !is(Some(token), ';')).filter_map(|token| text(Some(token)));
+                        let later = later
+                            .take_while(|token| !is(Some(token), ';'))
+                            .filter_map(|token| text(Some(token)));
                         found.push(std::iter::once(first).chain(later).collect::<Vec<_>>().join(" "));
                     }
-                    while is(tokens.get(at + 1), ',') && let Some(next) = text(tokens.get(at + 2)) {
+                    while is(tokens.get(at + 1), ',')
+                        && let Some(next) = text(tokens.get(at + 2))
+                    {
                         command.push(' ');
                         command.push_str(next);
                         at += 2;

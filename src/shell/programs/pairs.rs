@@ -45,7 +45,11 @@ pub fn pairs_of_map(text: &str) -> Vec<(String, String)> {
 /// The pairs of a text in either form.
 pub(super) fn pairs(text: &str) -> Vec<(String, String)> {
     let text = text.trim();
-    if text.starts_with('{') || (text.contains(": ") && !text.contains('=')) { pairs_of_map(text) } else { pairs_of_words(text) }
+    if text.starts_with('{') || (text.contains(": ") && !text.contains('=')) {
+        pairs_of_map(text)
+    } else {
+        pairs_of_words(text)
+    }
 }
 
 /// The items of the list that belongs to a key: `"argv": ["a", "b"]`, `argv=a,b`.

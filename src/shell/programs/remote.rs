@@ -86,7 +86,8 @@ impl<'a> AnsibleCall<'a> {
     /// Reads the words of `ansible`.
     pub fn of(texts: &[&'a str], usage: &Usage) -> Self {
         let value = usage.value();
-        let mut call = Self { pattern: None, module: "command", arguments: "", pairs: Vec::new(), quiet: false };
+        let mut call =
+            Self { pattern: None, module: "command", arguments: "", pairs: Vec::new(), quiet: false };
         for item in Scanner::new(texts, 1, &value) {
             match item {
                 Item::Positional(index) => call.pattern = call.pattern.or(texts.get(index).copied()),
@@ -127,7 +128,10 @@ impl<'a> AnsibleCall<'a> {
             return command.to_owned();
         }
         let mut rest = self.arguments.trim_start();
-        while OWN_ARGUMENTS.iter().any(|name| rest.strip_prefix(name).is_some_and(|after| after.starts_with('='))) {
+        while OWN_ARGUMENTS
+            .iter()
+            .any(|name| rest.strip_prefix(name).is_some_and(|after| after.starts_with('=')))
+        {
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
             rest = rest.get(end..).unwrap_or_default().trim_start();
         }
@@ -150,7 +154,10 @@ pub(crate) fn ansible(
         evaluator.leaf(shell, invocation);
         return String::new();
     };
-    let on = |key: &str| call.argument(key).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "yes" | "true" | "1" | "on"));
+    let on = |key: &str| {
+        call.argument(key)
+            .is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "yes" | "true" | "1" | "on"))
+    };
     let verb = match call.argument("state") {
         _ if on("restart") || on("recreate") || on("force_update") => "restart",
         Some("restarted" | "reloaded") => "restart",

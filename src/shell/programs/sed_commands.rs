@@ -17,8 +17,12 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
     while let Some(word) = words.next() {
         match *word {
             "-e" | "--expression" => scripts.extend(words.next().map(|script| (*script).to_owned())),
-            "-f" | "--file" => scripts.extend(words.next().and_then(|file| evaluator.file_content(shell, file))),
-            word if word.starts_with("--expression=") => scripts.extend(word.split_once('=').map(|(_, script)| script.to_owned())),
+            "-f" | "--file" => {
+                scripts.extend(words.next().and_then(|file| evaluator.file_content(shell, file)));
+            }
+            word if word.starts_with("--expression=") => {
+                scripts.extend(word.split_once('=').map(|(_, script)| script.to_owned()));
+            }
             word if word.starts_with("-e") => scripts.extend(word.get(2..).map(str::to_owned)),
             // A cluster that ends in `e`: `-ne script`.
             word if word.starts_with('-') && !word.starts_with("--") && word.ends_with('e') => {
@@ -57,7 +61,7 @@ fn commands(script: &str, input: &str) -> Vec<String> {
         match command {
             's' => {
                 let Some((pattern, replacement, after)) = parts(body) else { break };
-                let end = after.find(|c: char| c == ';' || c == '\n' || c == '}').unwrap_or(after.len());
+                let end = after.find([';', '\n', '}']).unwrap_or(after.len());
                 let flags = after.get(..end).unwrap_or_default();
                 if flags.contains('e') && !flags.contains('w') {
                     found.extend(substituted(pattern, replacement, input));
@@ -75,7 +79,9 @@ fn commands(script: &str, input: &str) -> Vec<String> {
                 rest = body.get(end..).unwrap_or_default();
             }
             // The rest of the line is text, a file or a label.
-            'a' | 'i' | 'c' | 'r' | 'R' | 'w' | 'W' | '#' | ':' => rest = body.get(line..).unwrap_or_default(),
+            'a' | 'i' | 'c' | 'r' | 'R' | 'w' | 'W' | '#' | ':' => {
+                rest = body.get(line..).unwrap_or_default();
+            }
             _ => rest = body,
         }
     }

@@ -29,8 +29,11 @@ pub(crate) fn run(
         if let Some(long) = word.strip_prefix("--") {
             quiet |= matches!(long, "help" | "version");
             let value = long.split_once('=');
-            if matches!(value, Some(("command" | "init-command", _))) || matches!(long, "command" | "init-command") {
-                let script = value.map_or_else(|| invocation.word(at + 1).unwrap_or_default(), |(_, script)| script);
+            if matches!(value, Some(("command" | "init-command", _)))
+                || matches!(long, "command" | "init-command")
+            {
+                let script =
+                    value.map_or_else(|| invocation.word(at + 1).unwrap_or_default(), |(_, script)| script);
                 let text = script.to_owned();
                 let mut inner = shell.child().through(program);
                 let label = format!("{program} --command");
@@ -106,14 +109,16 @@ pub(crate) fn run(
 /// Follows what exported variables make a shell run when it starts and before each prompt.
 fn startup(evaluator: &mut Evaluator, inner: &Shell, interactive: bool) {
     let exported = |name: &str| {
-        let text = inner.get(name).filter(|variable| variable.exported).and(Evaluator::variable_text(inner, name));
+        let text =
+            inner.get(name).filter(|variable| variable.exported).and(Evaluator::variable_text(inner, name));
         text.filter(|text| !text.trim().is_empty())
     };
     if let Some(script) = exported("PROMPT_COMMAND").filter(|_| interactive) {
         evaluator.run_text(&mut inner.clone(), &script);
     }
     for name in ["PS0", "PS1", "PS2", "PS4", "BASH_ENV", "ENV"] {
-        let Some(text) = exported(name).filter(|_| interactive || !matches!(name, "PS0" | "PS1" | "PS2")) else {
+        let Some(text) = exported(name).filter(|_| interactive || !matches!(name, "PS0" | "PS1" | "PS2"))
+        else {
             continue;
         };
         let text = evaluator.here_document(&mut inner.clone(), &text);

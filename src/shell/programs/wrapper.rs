@@ -183,7 +183,8 @@ fn has_any(texts: &[&str], usage: &Usage, options: &[&str]) -> bool {
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()
-            && (name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') || name.starts_with("BASH_FUNC_"))
+            && (name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                || name.starts_with("BASH_FUNC_"))
             && !name.starts_with(|c: char| c.is_ascii_digit())
     })
 }
