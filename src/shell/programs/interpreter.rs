@@ -1,7 +1,8 @@
 //! Interpreters of other languages: follows the commands that their code starts.
 
 use super::awk_lines;
-use super::interpreter_calls::{Call, Part, find_calls};
+use super::interpreter_calls::{Call, Part, find_calls, tokens};
+use super::libraries;
 use crate::catalogue::program::{Language, Program};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
@@ -40,7 +41,11 @@ pub(crate) fn run(
     evaluator.spend(code.len() / 64);
     let catalogue = evaluator.catalogue;
     let acts = |word: &str| catalogue.find(word).is_some_and(Program::acts);
-    let (mut calls, suspected) = find_calls(&code, language, &acts);
+    let mut tokens = tokens(&code, language);
+    libraries::rename(&mut tokens);
+    let mut calls = find_calls(&tokens, language);
+    calls.extend(libraries::calls(&tokens, language));
+    let suspected = libraries::suspected(&tokens, &calls, &acts);
     let lines = if language == Language::Awk { awk_lines::lines(invocation) } else { None };
     let printed = lines.as_deref().and_then(|lines| awk_lines::printed(&code, lines)).unwrap_or(printed);
     calls = match lines {

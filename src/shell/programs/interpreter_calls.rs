@@ -1,6 +1,5 @@
 //! Finds the calls in code of other languages that start a program or a shell.
 
-use super::libraries;
 use crate::catalogue::program::Language;
 
 /// Function names that start a program or a shell, without their module path.
@@ -96,20 +95,13 @@ pub(super) enum Token {
     Symbol(char),
 }
 
-/// The calls that start a program or a shell, and the texts that may be commands; `is_program` states whether a word is
-/// the name of a program that acts.
-pub(crate) fn find_calls(
-    code: &str,
-    language: Language,
-    is_program: &dyn Fn(&str) -> bool,
-) -> (Vec<Call>, Vec<String>) {
-    let mut tokens = tokens(code, language);
-    libraries::rename(&mut tokens);
+/// The calls that start a program or a shell.
+pub(super) fn find_calls(tokens: &[Token], language: Language) -> Vec<Call> {
     let mut calls = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Shell(parts) => calls.push(Call::Script(parts.clone())),
-            Token::Name(name) if CALLS.contains(&name.as_str()) && starts_something(&tokens, at, name) => {
+            Token::Name(name) if CALLS.contains(&name.as_str()) && starts_something(tokens, at, name) => {
                 let parens = tokens.get(at + 1) == Some(&Token::Symbol('('));
                 // perl, ruby and lua call without brackets, lua with one text only.
                 let bare = matches!(language, Language::Perl | Language::Ruby)
@@ -120,13 +112,13 @@ pub(crate) fn find_calls(
                     let from = if parens { at + 2 } else { at + 1 };
                     // The later arguments are a mode or a place for the output.
                     let script_first = matches!(language, Language::Php | Language::Lua) || name == "popen";
-                    calls.push(arguments(&tokens, from, parens, script_first));
+                    calls.push(arguments(tokens, from, parens, script_first));
                 }
             }
             // awk: `command | getline`, `print … | command`.
             Token::Name(name) if language == Language::Awk && name != "getline" => {
                 let gets = matches!(tokens.get(at + 2), Some(Token::Name(next)) if next == "getline");
-                let piped = is_piped(&tokens, at);
+                let piped = is_piped(tokens, at);
                 if piped || (gets && tokens.get(at + 1) == Some(&Token::Symbol('|'))) {
                     calls.push(Call::Unclear);
                 }
@@ -136,16 +128,14 @@ pub(crate) fn find_calls(
                 let after = (tokens.get(at + 1), tokens.get(at + 2));
                 if matches!(after, (Some(Token::Symbol('|')), Some(Token::Name(n))) if n == "getline") {
                     calls.push(Call::Script(parts.clone()));
-                } else if is_piped(&tokens, at) && !is_filter(parts) {
+                } else if is_piped(tokens, at) && !is_filter(parts) {
                     calls.push(Call::Unclear);
                 }
             }
             _ => {}
         }
     }
-    calls.extend(libraries::calls(&tokens, language));
-    let suspected = libraries::suspected(&tokens, &calls, is_program);
-    (calls, suspected)
+    calls
 }
 
 /// Whether a token of awk follows a pipe, which `||` is not.

@@ -378,6 +378,8 @@ fn request(tokens: &[Token], at: usize) -> Option<Call> {
 /// the name of a program and are neither printed nor part of `calls`.
 pub(super) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&str) -> bool) -> Vec<String> {
     let parts = |call: &Call| match call {
+        // A name alone is not the whole command: `spawn({file: "docker", args: […]})`.
+        Call::Script(parts) if matches!(parts.as_slice(), [Part::Known(text)] if is_program(text)) => vec![],
         Call::Script(parts) => parts.clone(),
         Call::Words(words) => words.concat(),
         Call::Unclear => vec![],
