@@ -114,7 +114,10 @@ fn startup(evaluator: &mut Evaluator, inner: &Shell, interactive: bool) {
         text.filter(|text| !text.trim().is_empty())
     };
     if let Some(script) = exported("PROMPT_COMMAND").filter(|_| interactive) {
-        evaluator.run_text(&mut inner.clone(), &script);
+        // It runs before each prompt.
+        let mut inner = inner.clone();
+        inner.repeats = true;
+        evaluator.run_text(&mut inner, &script);
     }
     for name in ["PS0", "PS1", "PS2", "PS4", "BASH_ENV", "ENV"] {
         let Some(text) = exported(name).filter(|_| interactive || !matches!(name, "PS0" | "PS1" | "PS2"))
