@@ -118,7 +118,7 @@ pub(super) fn find_calls(tokens: &[Token], language: Language) -> Vec<Call> {
             // awk: `command | getline`, `print … | command`.
             Token::Name(name) if language == Language::Awk && name != "getline" => {
                 let gets = matches!(tokens.get(at + 2), Some(Token::Name(next)) if next == "getline");
-                let piped = is_piped(tokens, at);
+                let piped = is_piped(tokens, at) && prints(tokens, at);
                 if piped || (gets && tokens.get(at + 1) == Some(&Token::Symbol('|'))) {
                     calls.push(Call::Unclear);
                 }
@@ -143,6 +143,13 @@ fn is_piped(tokens: &[Token], at: usize) -> bool {
     let is_bar =
         |before: usize| at.checked_sub(before).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('|'));
     is_bar(1) && !is_bar(2)
+}
+
+/// Whether a statement of awk prints before this token; otherwise, a bar is part of a pattern.
+fn prints(tokens: &[Token], at: usize) -> bool {
+    let before = tokens.get(..at).unwrap_or_default().iter().rev();
+    let mut statement = before.take_while(|token| !matches!(token, Token::Symbol('{' | '}' | ';' | '/')));
+    statement.any(|token| matches!(token, Token::Name(name) if matches!(name.as_str(), "print" | "printf")))
 }
 
 /// Whether a command behind a pipe of awk only sorts, counts or shows what it is given.
