@@ -95,7 +95,7 @@ fn read(text: &str, command: &Command, catalogue: Catalogue, actions: &mut Vec<A
                 let inner = inner.within(command);
                 targets::find_actions(&Line::new(&inner, catalogue), actions);
             }
-            Node::Unread(unread) => super::generous::find_actions(unread, catalogue, actions),
+            Node::Unread(unread) => suspect(&unread.text, command, catalogue, actions),
             Node::Group(..) => {}
         });
         if !actions.is_empty() {
