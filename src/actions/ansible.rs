@@ -4,7 +4,7 @@ use super::call::Call;
 use crate::catalogue::base_name;
 use crate::manifest::playbook;
 use crate::model::action::{Action, Family, Playbook, Target};
-use crate::shell::Word;
+use crate::shell::{Word, pairs_of_map, pairs_of_words};
 
 /// Extra variables that name the service, the most reliable first.
 const SERVICE_KEYS: [&str; 3] = ["service", "service_name", "app"];
@@ -71,46 +71,4 @@ fn stated_service(word: &Word) -> Option<String> {
         let pair = pairs.iter().rev().filter(known).find(|(name, value)| name == key && !value.is_empty())?;
         Some(pair.1.clone())
     })
-}
-
-/// `a=b c='d e'`.
-fn pairs_of_words(text: &str) -> Vec<(String, String)> {
-    let mut pairs = Vec::new();
-    let mut word = String::new();
-    let mut quote = None;
-    for c in text.chars().chain(std::iter::once(' ')) {
-        match quote {
-            Some(open) if c == open => quote = None,
-            None if c == '"' || c == '\'' => quote = Some(c),
-            None if c.is_whitespace() => {
-                if let Some((name, value)) = word.split_once('=') {
-                    pairs.push((name.to_owned(), value.to_owned()));
-                }
-                word.clear();
-            }
-            _ => word.push(c),
-        }
-    }
-    pairs
-}
-
-/// The scalar entries of a flat map in JSON or YAML.
-fn pairs_of_map(text: &str) -> Vec<(String, String)> {
-    let mut pairs = Vec::new();
-    let mut entry = String::new();
-    let mut quote = None;
-    for c in text.chars().chain(std::iter::once(',')) {
-        match quote {
-            Some(open) if c == open => quote = None,
-            None if c == '"' || c == '\'' => quote = Some(c),
-            None if matches!(c, ',' | '{' | '}' | '[' | ']' | '\n') => {
-                if let Some((name, value)) = entry.split_once(':') {
-                    pairs.push((name.trim().to_owned(), value.trim().to_owned()));
-                }
-                entry.clear();
-            }
-            _ => entry.push(c),
-        }
-    }
-    pairs
 }

@@ -158,6 +158,23 @@ impl<'a> Call<'a> {
             }
             actions.push(action);
         }
+        if self.targets().is_empty() {
+            self.act_on_selected(family, target, actions);
+        }
+    }
+
+    /// An action for each option that selects targets in place of names: `--latest`, `--filter name=x`.
+    fn act_on_selected(&self, family: Family, target: fn(String) -> Target, actions: &mut Vec<Action>) {
+        let selecting = self.own.options.iter().filter(|(name, _)| name.is_any(&self.does.selects));
+        for (_, value) in selecting {
+            let name = value.as_ref().and_then(Word::known).and_then(|value| value.strip_prefix("name="));
+            let name = name.map(|name| name.trim_start_matches(['^', '/']).trim_end_matches('$'));
+            let is_plain = |name: &&str| {
+                !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+            };
+            let selected = name.filter(is_plain).map_or(Target::Unknown, |name| target(name.to_owned()));
+            actions.push(self.action(family, selected, format!("{}, by selection", self.words())));
+        }
     }
 
     /// The words of the program and its verb, with a target in its place.

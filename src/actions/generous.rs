@@ -86,13 +86,8 @@ fn suspect(unread: &Unread, catalogue: Catalogue, actions: &mut Vec<Action>) {
 }
 
 /// Whether this is the name of a program that carries out an action in some form.
-fn acts(catalogue: Catalogue, word: &str) -> bool {
-    catalogue.find(word).is_some_and(is_acting)
-}
-
-fn is_acting(program: &Program) -> bool {
-    let forms = program.verbs.iter().map(|verb| &verb.form).chain([&program.form]);
-    forms.into_iter().any(|form| form.does.is_some() || form.then.is_some())
+pub(super) fn acts(catalogue: Catalogue, word: &str) -> bool {
+    catalogue.find(word).is_some_and(Program::acts)
 }
 
 /// The actions of a command with an unknown program, from the rest of its words.
@@ -129,7 +124,7 @@ pub(super) fn dynamic_program(command: &Command, catalogue: Catalogue, actions: 
 fn guesses(catalogue: Catalogue, word: &str) -> Vec<&'static Program> {
     // `$RESTART_SVC` may be `restart-svc`.
     let word = word.replace('_', "-");
-    let acting = || catalogue.programs().filter(|program| is_acting(program));
+    let acting = || catalogue.programs().filter(|program| program.acts());
     let named = acting().filter(|program| program.guess != Guess::NotGuessed).filter_map(|program| {
         let names = program.names.iter().chain(program.hints.iter());
         let held =

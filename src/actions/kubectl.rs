@@ -5,6 +5,7 @@ use super::line::{Named, named};
 use crate::catalogue::base_name;
 use crate::model::action::{Action, Family, Target};
 use crate::model::reference::Form;
+use crate::shell::Word;
 
 /// The kinds of which a name contains that of a workload.
 const PODS: [&str; 3] = ["pod", "pods", "po"];
@@ -19,6 +20,9 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     }
     // `kind name name` or `kind/name kind/name`.
     let names = if kind.contains('/') { words.as_slice() } else { words.get(1..).unwrap_or_default() };
+    // `set image deploy/x container=image`.
+    let names: Vec<&Word> =
+        names.iter().filter(|word| word.unknown.is_some() || !word.text.contains('=')).collect();
     if names.is_empty() {
         let kind_is_unknown = words.first().is_some_and(|word| matches!(named(word), Named::Unknown));
         if from_file || kind_is_unknown {

@@ -6,11 +6,13 @@ mod call;
 mod compose;
 mod engine;
 mod engine_api;
+mod forge_api;
 mod generous;
 mod kubectl;
 mod line;
 pub mod message;
 pub(crate) mod request;
+mod suspicion;
 mod targets;
 pub mod tool;
 
@@ -118,10 +120,23 @@ fn find_actions(
     let before = actions.len();
     // `~/bin/tool` is `tool` in any folder.
     let named = program.unknown.is_none() || program.suffix().contains('/');
-    if !targets::find_actions(&Line::new(command, catalogue), actions) && !named {
+    let line = Line::new(command, catalogue);
+    let is_described = targets::find_actions(&line, actions);
+    if actions.len() > before {
+        return;
+    }
+    if !is_described && !named {
         generous::dynamic_program(command, catalogue, actions);
+        if actions.len() == before {
+            actions.extend(suspicion::find_actions(command, catalogue));
+        }
         if actions.len() > before {
             complaints.push(Complaint::Program(program.text.clone()));
+        }
+    } else if suspicion::is_open(&line) {
+        actions.extend(suspicion::find_actions(command, catalogue));
+        if actions.len() > before {
+            complaints.push(Complaint::Runs(program.text.clone()));
         }
     }
 }

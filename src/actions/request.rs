@@ -26,6 +26,11 @@ pub const UPLOAD: &[&str] = &["-T", "--upload-file"];
 /// Options that name the method.
 pub const METHOD: &[&str] = &["-X", "--request", "--method"];
 
+/// Clients of forges whose `api` sends requests.
+const FORGES: &[&str] = &["gh", "glab", "tea", "hub"];
+/// Options of these clients that send data.
+const FORGE_DATA: &[&str] = &["-f", "--raw-field", "-F", "--field", "--input", "-d", "--data"];
+
 /// The request of a command line.
 pub(super) struct Request {
     /// The addresses; each one is a separate request.
@@ -47,6 +52,13 @@ impl Request {
         let words: Vec<&Word> =
             arguments.positionals.iter().filter_map(|&index| call.line.word(index)).collect();
         let mut urls: Vec<Word> = Vec::new();
+        if FORGES.contains(&call.usage.program.key) {
+            let method = arguments.value(METHOD);
+            sends = match method {
+                Some(method) => method.known().is_none_or(|method| !reads(method)),
+                None => arguments.has(FORGE_DATA),
+            };
+        }
         // httpie's words are the method, the address and the data.
         if call.usage.program.key == "httpie" {
             let is_method =

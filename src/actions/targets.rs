@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::line::Line;
 use super::request::Request;
-use super::{ansible, compose, engine_api, kubectl, message};
+use super::{ansible, compose, engine_api, forge_api, kubectl, message};
 use crate::catalogue::program::TargetKind;
 use crate::model::action::{Action, ActionKind, Family, Target};
 use crate::shell::Word;
@@ -20,7 +20,7 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
 /// Adds the actions of a call.
 pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
     match call.does.to.kind {
-        TargetKind::Container if call.own.has(&call.does.all) => {
+        TargetKind::Container | TargetKind::Service if call.own.has(&call.does.all) => {
             actions.push(call.on_everything(Family::Container, "--all"));
         }
         TargetKind::Container => call.act_on_each(Family::Container, Target::Container, container, actions),
@@ -39,6 +39,7 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
         TargetKind::Requests => {
             let request = Request::of(call);
             engine_api::find_actions(call, &request, actions);
+            forge_api::find_actions(call, &request, actions);
             message::web(call, &request, actions);
         }
         TargetKind::NoTarget => actions.push(without_target(call)),
@@ -55,6 +56,8 @@ fn container(name: &str) -> &str {
 }
 
 fn unit(name: &str) -> &str {
+    // D-Bus names the type.
+    let name = name.strip_prefix("string:").unwrap_or(name);
     name.strip_suffix(".service").unwrap_or(name)
 }
 

@@ -23,8 +23,8 @@ mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 
     use super::program::{
-        Check::*, FileHow::*, Guess::*, HostWords::*, How::*, Language::*, Prints::*, Stated::*, Stdin::*,
-        TargetKind::*, Words::*, *,
+        Check::*, FileHow::*, Guess::*, HostWords::*, How::*, Language::*, Place::*, Prints::*, Stated::*,
+        Stdin::*, TargetKind::*, Words::*, *,
     };
     use crate::model::verb::Verb::*;
 

@@ -3,6 +3,10 @@
 /// A mark among the options that take a value: long options have one dash, `-out=FILE`.
 pub const ONE_DASH: &str = "-*";
 
+/// A mark among the options that take a value: long options may be abbreviated. With a name behind it, `--*become`, it
+/// marks an option without a value that is no abbreviation.
+pub const ABBREVIATES: &str = "--*";
+
 /// The name of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name<'a> {
@@ -96,6 +100,21 @@ impl<'a> Scanner<'a> {
         self.next
     }
 
+    /// The option with a value that a long name abbreviates; the name itself where it abbreviates none.
+    fn whole(&self, name: &'a str) -> &'a str {
+        if !self.valued.contains(&ABBREVIATES) || name.len() < 2 {
+            return name;
+        }
+        let long = |option: &&'a str| option.strip_prefix("--");
+        let exact = |option: &'a str| option == name || option.strip_prefix('*') == Some(name);
+        let mut options = self.valued.iter().chain(self.flags).filter_map(long);
+        if options.any(exact) {
+            return name;
+        }
+        let mut options = self.valued.iter().filter_map(long);
+        options.find(|option| option.starts_with(name)).unwrap_or(name)
+    }
+
     fn value_in_next_word(&mut self) -> Option<At> {
         let index = self.next;
         (index < self.words.len()).then(|| {
@@ -160,10 +179,10 @@ impl<'a> Iterator for Scanner<'a> {
             return self.letter(At { index, offset: 1 });
         };
         if let Some(equals) = word.find('=') {
-            let name = Name::Long(long.split('=').next().unwrap_or_default());
+            let name = Name::Long(self.whole(long.split('=').next().unwrap_or_default()));
             return Some(Item::Option(name, Some(At { index, offset: equals + 1 })));
         }
-        let name = Name::Long(long);
+        let name = Name::Long(self.whole(long));
         let value = if name.is_any(self.valued) { self.value_in_next_word() } else { None };
         Some(Item::Option(name, value))
     }

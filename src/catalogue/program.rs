@@ -88,6 +88,8 @@ pub struct Program {
     pub form: Form,
     /// Its subcommands.
     pub verbs: List<VerbForm>,
+    /// Commands that it runs beside its own work: `tar --checkpoint-action=exec=…`.
+    pub commands: List<Commands>,
     /// Rules of `policy.never` that apply to it.
     pub never: List<Denial>,
     /// Beginnings of its commands, after the name, that change something in any case.
@@ -116,6 +118,41 @@ pub enum Prints {
     FileNames,
     /// It contains the IDs of processes.
     ProcessIds,
+}
+
+impl Program {
+    /// Its forms: those with a verb, then the one without.
+    pub fn forms(&self) -> impl Iterator<Item = &Form> {
+        self.verbs.iter().map(|verb| &verb.form).chain([&self.form])
+    }
+
+    /// Whether it carries out an action in some form.
+    pub fn acts(&self) -> bool {
+        self.forms().any(|form| form.does.is_some() || form.then.is_some())
+    }
+}
+
+/// Commands in one place of a command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Commands {
+    /// The place.
+    pub place: Place,
+    /// Patterns of its text. The last `*` stands for the script, each `*` before it for any text. Text after the last
+    /// `*` ends the script, ` ...` adds the words of the command line after its first word.
+    pub patterns: List<&'static str>,
+}
+
+/// A place of a command line that may contain a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The values of an option.
+    OptionValue(&'static str),
+    /// Each word.
+    EachWord,
+    /// Each line of standard input.
+    InputLine,
+    /// An environment variable.
+    Variable(&'static str),
 }
 
 /// A subcommand.
@@ -295,6 +332,8 @@ pub struct Does {
     pub first: List<&'static str>,
     /// Options with which the action applies to everything at once.
     pub all: Options,
+    /// Options that select targets in place of names.
+    pub selects: Options,
     /// Options that state a title.
     pub title: Options,
     /// The recipients of a message.

@@ -21,6 +21,10 @@ pub enum Complaint {
     LongBraces,
     #[error("an array grows beyond what can be followed")]
     LongArray,
+    #[error("a loop has more rounds than can be followed")]
+    LongLoop,
+    #[error("a variable may have more values than can be followed")]
+    ManyValues,
     #[error("a variable grows beyond what can be followed")]
     LongVariable,
     #[error("it calls more functions than can be followed")]

@@ -3,14 +3,18 @@
 //! The methods that walk the syntax tree are in `expansion`, `execution` and `programs`.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
+
+use brush_parser::ast;
 
 use super::grammar::here::{HereDocument, restore};
 use super::on_disk::OnDisk;
 use super::script::{Command, Construct, Node, Script, Unread};
-use super::state::Shell;
+use super::state::{Shell, Sink};
 use super::text::Unknowns;
 use crate::catalogue::Catalogue;
+use crate::catalogue::program::Program;
 use crate::shell::Complaint;
 
 /// Maximum nesting of scripts, function calls and wrappers; deeper ones are kept as unread text.
@@ -20,8 +24,8 @@ const MOST_WORK: usize = 14_000;
 /// Upper bound on script text in bytes; a text nested in another counts at both levels.
 const MOST_TEXT: usize = 200 * 1024;
 
-/// Maximum number of texts that are not followed for which all functions are read as text.
-const MOST_LEFT_OUT: usize = 8;
+/// Maximum number of functions that are read as text because a text that is not followed may call them.
+const MOST_LEFT_OUT: usize = 256;
 
 /// How control flow continues after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +53,8 @@ pub(crate) struct Evaluator {
     pub files: BTreeMap<String, String>,
     /// The disk of this machine, and what was read from it.
     pub on_disk: OnDisk,
+    /// Commands that wait for their input.
+    pub sinks: Vec<Sink>,
     nodes: Vec<Vec<Node>>,
     complaints: Vec<Complaint>,
     work: usize,
@@ -57,8 +63,8 @@ pub(crate) struct Evaluator {
     pub calls: Vec<(String, Vec<String>)>,
     /// Function calls so far.
     pub call_count: usize,
-    /// Texts that were not followed because they exceed a limit.
-    left_out: usize,
+    /// Functions that are read as text.
+    left_out: Vec<Rc<ast::FunctionBody>>,
     /// True after a call was not followed because it recurses.
     pub recursed: bool,
 }
@@ -175,12 +181,19 @@ impl Evaluator {
     /// Adds a text that is not followed because it exceeds a limit. It may call any of the functions.
     pub fn leave_out(&mut self, shell: &Shell, text: &str) {
         self.unread(shell, text);
-        if self.left_out < MOST_LEFT_OUT {
-            self.left_out += 1;
-            for body in shell.functions.values() {
+        for body in shell.functions.values() {
+            let is_new = !self.left_out.iter().any(|seen| Rc::ptr_eq(seen, body));
+            if is_new && self.left_out.len() < MOST_LEFT_OUT {
+                self.left_out.push(Rc::clone(body));
                 self.unread(shell, &body.to_string());
             }
         }
+    }
+
+    /// Whether a word of the text is the name of a program that acts.
+    pub fn mentions_action(&self, text: &str) -> bool {
+        let between = |c: char| c.is_whitespace() || "\"'`;|&()".contains(c);
+        text.split(between).any(|word| self.catalogue.find(word).is_some_and(Program::acts))
     }
 
     /// Adds the command whose unknown output would run.

@@ -65,6 +65,8 @@ pub enum Construct {
     ProcessSubstitution,
     /// A trap, with its signals.
     Trap(String),
+    /// A script in an option, a word, a variable or the standard input of this program.
+    Embedded(String),
     /// A command that runs what is below it: `sudo`, `ssh host`, `bash -c`.
     Through(Box<Command>),
 }
@@ -83,6 +85,7 @@ impl fmt::Display for Construct {
             Self::Substitution => f.write_str("command substitution"),
             Self::ProcessSubstitution => f.write_str("process substitution"),
             Self::Trap(signal) => write!(f, "trap on {signal}"),
+            Self::Embedded(program) => write!(f, "command that {program} runs"),
             Self::Through(command) => write!(f, "through {}", command.through),
         }
     }
@@ -142,6 +145,22 @@ pub struct Command {
 }
 
 impl Command {
+    /// This command as one that runs where `outer` does.
+    #[must_use]
+    pub fn within(&self, outer: &Self) -> Self {
+        let both = |outer: &Arc<Vec<String>>, inner: &Arc<Vec<String>>| {
+            Arc::new(outer.iter().chain(inner.iter()).cloned().collect::<Vec<_>>())
+        };
+        Self {
+            hosts: both(&outer.hosts, &self.hosts),
+            via: both(&outer.via, &self.via),
+            env: Arc::new(outer.env.iter().chain(self.env.iter()).cloned().collect()),
+            is_elsewhere: self.is_elsewhere || outer.is_elsewhere,
+            repeats: self.repeats || outer.repeats,
+            ..self.clone()
+        }
+    }
+
     /// Where it runs, for a sentence about it: ", on ie01 through ssh, sudo"; empty for a plain command here.
     pub fn whereabouts(&self) -> String {
         let mut text = self.host().map(|host| format!(", on {host}")).unwrap_or_default();

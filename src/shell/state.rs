@@ -13,7 +13,7 @@ use crate::path::fold;
 pub const ALWAYS_SET: [&str; 3] = ["PATH", "HOME", "PS4"];
 
 /// Upper bound on exported variables passed to commands.
-const MOST_EXPORTED: usize = 64;
+const MOST_EXPORTED: usize = 256;
 
 /// Maximum number of names in a path that is followed; a loop of `cd a` exceeds it.
 const DEEPEST_FOLDER: usize = 64;
@@ -46,6 +46,46 @@ pub(crate) struct Variable {
     pub exported: bool,
 }
 
+/// An attribute that `declare` gives to a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attribute {
+    /// `-l`: its value is lowercase.
+    Lower,
+    /// `-u`: its value is uppercase.
+    Upper,
+    /// `-n`: its value is the name of another variable.
+    Reference,
+}
+
+impl Attribute {
+    /// The value that a variable with this attribute gets.
+    pub fn changed(self, text: &str) -> String {
+        match self {
+            Self::Lower => text.to_lowercase(),
+            Self::Upper => text.to_uppercase(),
+            Self::Reference => text.to_owned(),
+        }
+    }
+}
+
+/// A command that waits for its input.
+pub(crate) struct Sink {
+    /// The mark of its path.
+    pub path: String,
+    pub list: ast::CompoundList,
+    pub shell: Shell,
+    pub input: String,
+    /// It has run already without input.
+    pub has_run: bool,
+}
+
+impl Sink {
+    /// Whether this is its path.
+    pub fn is_at(&self, path: &str) -> bool {
+        self.path == path
+    }
+}
+
 /// Aliases. The shell reads a whole line before it runs it, so a definition takes effect on the next line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Aliases {
@@ -60,6 +100,10 @@ pub(crate) struct Aliases {
 pub(crate) struct Shell {
     pub variables: Rc<BTreeMap<String, Variable>>,
     pub functions: Rc<BTreeMap<String, Rc<ast::FunctionBody>>>,
+    /// Attributes of variables.
+    pub attributes: Rc<BTreeMap<String, Attribute>>,
+    /// Where `exec` sends standard output, as a path with marks.
+    pub output: Option<Rc<str>>,
     /// Exported variables, as commands receive them.
     pub env: Arc<Vec<(String, Word)>>,
     /// The positional parameters, `$1` first.
@@ -88,11 +132,15 @@ pub(crate) struct Shell {
 
 impl Shell {
     pub fn get(&self, name: &str) -> Option<&Variable> {
+        let name = if self.attributes.is_empty() { name } else { self.referred(name) };
         self.variables.get(name)
     }
 
     pub fn set(&mut self, name: &str, value: Value, origin: Origin) {
         let exported = self.get(name).is_some_and(|old| old.exported);
+        let target = (!self.attributes.is_empty()).then(|| self.referred(name).to_owned());
+        let name = target.as_deref().unwrap_or(name);
+        let value = if target.is_some() { self.stored(name, value) } else { value };
         if ALWAYS_SET.contains(&name) {
             let text = if let Value::Scalar(text) = &value { text.as_str() } else { "" };
             self.add_env(name, Word::literal(text));
@@ -129,9 +177,14 @@ impl Shell {
     pub fn add_env(&mut self, name: &str, word: Word) {
         let env = Arc::make_mut(&mut self.env);
         env.retain(|(key, _)| key != name);
-        if env.len() < MOST_EXPORTED {
+        if env.len() < MOST_EXPORTED || ALWAYS_SET.contains(&name) {
             env.push((name.to_owned(), word));
         }
+    }
+
+    /// True when further exported variables are not passed to commands.
+    pub fn has_full_environment(&self) -> bool {
+        self.env.len() >= MOST_EXPORTED
     }
 
     /// A child process of this shell: inherits only what is exported.

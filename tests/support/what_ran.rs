@@ -165,7 +165,8 @@ fn container(ran: &Ran) -> Vec<ActionSummary> {
         "start" | "unpause" => "start",
         _ => return Vec::new(),
     };
-    let words = Words::split(rest, &["-t", "--time", "--timeout", "-s", "--signal", "--detach-keys"], false);
+    let valued = ["-t", "--time", "--timeout", "-s", "--signal", "--detach-keys", "--filter", "--cidfile"];
+    let words = Words::split(rest, &valued, false);
     if words.has(&["--help", "h"]) || verb == "rm" && !words.has(&["f", "--force"]) {
         return Vec::new();
     }
@@ -410,7 +411,8 @@ fn playbooks(ran: &Ran) -> Vec<ActionSummary> {
         "--ssh-common-args",
         "--ssh-extra-args",
     ];
-    let words = Words::split(&ran.args, &valued, false);
+    let args: Vec<String> = ran.args.iter().map(|arg| unabbreviated(arg, &valued)).collect();
+    let words = Words::split(&args, &valued, false);
     let quiet = [
         "C",
         "--check",
@@ -438,6 +440,14 @@ fn playbooks(ran: &Ran) -> Vec<ActionSummary> {
         .iter()
         .map(|file| ActionSummary::new("redeployment", "deploy", service(file).as_deref(), host))
         .collect()
+}
+
+/// The whole option that `--start-at` and the like abbreviate.
+fn unabbreviated(arg: &str, valued: &[&str]) -> String {
+    let name = arg.split('=').next().unwrap_or(arg);
+    let is_short = name.len() < 4 || !name.starts_with("--") || name == "--become" || valued.contains(&name);
+    let whole = valued.iter().find(|option| !is_short && option.starts_with(name));
+    whole.map_or_else(|| arg.to_owned(), |whole| arg.replacen(name, whole, 1))
 }
 
 fn service_in(extra: &str) -> Option<String> {

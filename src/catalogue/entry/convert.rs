@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::super::options::ONE_DASH;
+use super::super::options::{ABBREVIATES, ONE_DASH};
 use super::super::program::{
-    Check, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, HostWords, How, Language, List, Lists,
-    OptionValues, Options, Part, Prints, Program, Recipients, Runs, Stated, Stdin, Target, TargetKind,
-    VerbForm, Words,
+    Check, Commands, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, HostWords, How, Language, List,
+    Lists, OptionValues, Options, Part, Place, Prints, Program, Recipients, Runs, Stated, Stdin, Target,
+    TargetKind, VerbForm, Words,
 };
 use super::{
     CheckWire, EntryWire, FilesWire, GuessWire, HostWordsWire, Keys, PrintsWire, StatedWire, StdinWire,
@@ -46,6 +46,11 @@ impl EntryWire {
                 verb.0.value.iter_mut().for_each(|value| value.0.push(ONE_DASH.to_owned()));
             }
         }
+        if let Some(flags) = &keys.abbreviates {
+            let marks = flags.0.iter().filter_map(|flag| flag.strip_prefix("--"));
+            let marks = marks.map(|flag| format!("{ABBREVIATES}{flag}")).chain([ABBREVIATES.to_owned()]);
+            keys.value.get_or_insert_default().0.extend(marks);
+        }
         let mut verbs = Vec::new();
         for (words, entry) in &keys.verbs.0 {
             verbs.push(verb(words, &entry.0)?);
@@ -73,6 +78,7 @@ impl EntryWire {
                 PrintsWire::ProcessIds => Prints::ProcessIds,
             }),
             loads_folder: keys.loads_folder,
+            commands: commands(&keys.commands)?,
             never: list(
                 keys.never
                     .iter()
@@ -111,18 +117,46 @@ fn options(items: &Texts) -> Result<Options, EntryError> {
     }
 }
 
+fn commands(places: &BTreeMap<String, Texts>) -> Result<List<Commands>, EntryError> {
+    let commands = places.iter().map(|(written, patterns)| {
+        let place = match written.as_str() {
+            "word" => Place::EachWord,
+            "stdin" => Place::InputLine,
+            option if option.len() > 1 && option.starts_with('-') => Place::OptionValue(text(option)),
+            variable if variable.len() > 1 && variable.starts_with('$') => {
+                Place::Variable(text(variable.get(1..).unwrap_or_default()))
+            }
+            _ => {
+                return wrong(
+                    format!("`{written}` is not a place of a command"),
+                    "write an option, `word`, `stdin` or a variable such as `$PAGER`",
+                );
+            }
+        };
+        match patterns.0.iter().find(|pattern| !pattern.contains('*')) {
+            Some(pattern) => {
+                wrong(format!("`{pattern}` has no place for a script"), "write `*` where the script stands")
+            }
+            None => Ok(Commands { place, patterns: texts(patterns) }),
+        }
+    });
+    Ok(list(commands.collect::<Result<_, _>>()?))
+}
+
 fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
     let program_keys = [
         ("names", keys.names.is_empty()),
         ("guess", keys.guess.is_none()),
         ("hints", keys.hints.is_empty()),
         ("one_dash", !keys.one_dash),
+        ("abbreviates", keys.abbreviates.is_none()),
         ("host", keys.host.is_empty()),
         ("host_variables", keys.host_variables.is_empty()),
         ("host_words", keys.host_words.is_none()),
         ("prints", keys.prints.is_none()),
         ("loads_folder", !keys.loads_folder),
         ("verbs", keys.verbs.is_empty()),
+        ("commands", keys.commands.is_empty()),
         ("never", keys.never.is_empty()),
         ("prefixes", keys.prefixes.is_empty()),
         ("instead", keys.instead.is_empty()),
@@ -273,6 +307,7 @@ fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
         needs: options(&keys.needs)?,
         first: texts(&keys.first),
         all: options(&keys.all)?,
+        selects: options(&keys.selects)?,
         title: options(&keys.title)?,
         recipients: recipients.transpose()?,
     })))

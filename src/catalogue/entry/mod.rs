@@ -50,6 +50,9 @@ struct Keys {
     /// Subcommands, by the words that select them. `a | b c` are alternatives, `*` matches any word. A verb is a map or only its effect.
     #[serde(skip_serializing_if = "Entries::is_empty")]
     verbs: Entries,
+    /// Commands that it runs beside its own work, by their place: an option, `word`, `stdin` (each line) or `$VARIABLE`, each with patterns in which the last `*` stands for the script. A script whose commands neither act, run others nor have rules is left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    commands: BTreeMap<String, Texts>,
     /// Rules of `policy.never` that apply to the program, by name, with patterns of the words after the program.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     never: BTreeMap<String, Texts>,
@@ -69,6 +72,9 @@ struct Keys {
     /// Whether its long options have one dash, such as `-out=FILE`.
     #[serde(skip_serializing_if = "is_false")]
     one_dash: bool,
+    /// Whether its long options may be abbreviated, such as `--start-at` for `--start-at-task`: the options without a value that are the beginning of one with a value, such as `--become`. Default: they may not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abbreviates: Option<Texts>,
     /// Options that take a value, such as `-n`, `--namespace`; `-p*` takes it in the same word only. Default for a verb: those of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Texts>,
@@ -124,6 +130,9 @@ struct Keys {
     /// Options with which the action applies to everything at once, which is always denied.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     all: Texts,
+    /// Options that select targets in place of names, such as `--latest` and `--filter name=x`.
+    #[serde(skip_serializing_if = "Texts::is_empty")]
+    selects: Texts,
     /// Options whose value is the title of a pull request.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     title: Texts,
@@ -469,7 +478,9 @@ impl EntryWire {
 
     /// Whether it states an action, or a command that is run, for at least one form.
     pub fn acts(&self) -> bool {
-        let acts = |keys: &Keys| keys.does.is_some() || keys.runs.is_some() || keys.then.is_some();
+        let acts = |keys: &Keys| {
+            keys.does.is_some() || keys.runs.is_some() || keys.then.is_some() || !keys.commands.is_empty()
+        };
         acts(&self.0) || self.0.verbs.0.iter().any(|(_, entry)| acts(&entry.0))
     }
 }

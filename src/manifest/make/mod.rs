@@ -39,7 +39,7 @@ struct Makefile {
     /// Rules by target, in the order of the file.
     rules: Vec<(String, Rule)>,
     variables: Variables,
-    /// Scripts of `NAME != script` and of `$(shell …)` in assignments, which run whatever the goal is.
+    /// Scripts of `NAME != script` and of `$(shell …)` in assignments, which run for any goal.
     at_once: Vec<String>,
     /// Variables that the recipes get in their environment.
     exported: Vec<String>,

@@ -34,7 +34,7 @@ impl Evaluator {
                     Value::Array(items)
                 } else if assignment.append {
                     match shell.take(name) {
-                        Some(Value::Scalar(old)) => Value::Scalar(self.bounded(old + &text)),
+                        Some(Value::Scalar(old)) => Value::Scalar(self.bounded(shell, old + &text)),
                         Some(Value::Array(items)) => Value::Array(items),
                         Some(Value::Unset) => Value::Scalar(text),
                         None => {
@@ -43,7 +43,7 @@ impl Evaluator {
                         }
                     }
                 } else {
-                    Value::Scalar(self.bounded(text))
+                    Value::Scalar(self.bounded(shell, text))
                 }
             }
             AssignmentValue::Array(elements) => {
@@ -54,7 +54,7 @@ impl Evaluator {
                     _ => Vec::new(),
                 };
                 for (key, word) in elements {
-                    if self.exhausted() || items.len() > 4096 {
+                    if self.exhausted() {
                         break;
                     }
                     if let Some(key) = key {
@@ -71,7 +71,7 @@ impl Evaluator {
                 Value::Array(items)
             }
         };
-        let value = self.bounded_array(value);
+        let value = self.bounded_array(shell, value);
         if let (true, Value::Array(items)) = (name == "BASH_ALIASES", &value) {
             Rc::make_mut(&mut shell.aliases.defined).extend(items.iter().cloned());
         }
@@ -82,10 +82,12 @@ impl Evaluator {
     }
 
     /// Replaces an array of more than [`MOST_ITEMS`] elements with an unknown value.
-    fn bounded_array(&mut self, value: Value) -> Value {
+    fn bounded_array(&mut self, shell: &Shell, value: Value) -> Value {
         match value {
             Value::Array(items) if items.len() > MOST_ITEMS => {
                 self.complain(Complaint::LongArray);
+                let lines: Vec<&str> = items.iter().map(|(_, text)| text.as_str()).collect();
+                self.leave_out(shell, &lines.join("\n"));
                 let source = "…".to_owned();
                 Value::Scalar(self.unknowns.mark(Unknown { source, many: true, ..Unknown::default() }))
             }
@@ -94,18 +96,22 @@ impl Evaluator {
     }
 
     /// Replaces a text of more than 64 KiB with an unknown one.
-    fn bounded(&mut self, text: String) -> String {
+    fn bounded(&mut self, shell: &Shell, text: String) -> String {
         const LONGEST: usize = 64 * 1024;
         if text.len() <= LONGEST {
             return text;
         }
         self.complain(Complaint::LongVariable);
+        self.leave_out(shell, &text);
         self.unknowns.plain("…")
     }
 
     /// Exports a variable to the commands that follow.
     pub fn export(&mut self, shell: &mut Shell, name: &str) {
         shell.export(name);
+        if shell.has_full_environment() {
+            self.complain(Complaint::ManyValues);
+        }
         if let Some(text) = Self::variable_text(shell, name) {
             let word = self.unknowns.word(&Field { text, origin: Origin::Assigned });
             shell.add_env(name, word);

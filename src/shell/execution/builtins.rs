@@ -4,11 +4,16 @@ use std::rc::Rc;
 
 use super::invocation::Invocation;
 use super::output;
+use super::redirect::descriptor;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::options::{Item, Scanner};
+use crate::shell::programs::quoted;
 use crate::shell::script::Construct;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, Unknown, is_known, join};
+
+/// Maximum number of lines for which `mapfile -C` runs its command.
+const MOST_CALLBACKS: usize = 16;
 
 /// Builtins whose arguments are assignments.
 pub(crate) const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
@@ -90,10 +95,11 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         }
         "let" => {
             for field in invocation.fields.iter().skip(1) {
+                evaluator.run_values(shell, &field.text);
                 evaluator.forget_assigned(shell, &field.text);
             }
         }
-        "set" => set(shell, invocation),
+        "set" => set(evaluator, shell, invocation),
         "shift" => {
             let count = invocation.word(1).and_then(|count| count.parse().ok()).unwrap_or(1);
             shell.args = Rc::new(shell.args.iter().skip(count).cloned().collect());
@@ -133,8 +139,9 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
             !invocation.fields.iter().any(|field| field.text == *name || field.text == "-a")
         }),
         "shopt" => shopt(shell, invocation),
-        "type" | "hash" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg"
-        | "disown" | "umask" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
+        "hash" => rename(evaluator, shell, invocation),
+        "type" | "[" | "test" | ":" | "true" | "false" | "wait" | "jobs" | "bg" | "fg" | "disown"
+        | "umask" | "ulimit" | "enable" | "getopts" | "complete" | "bind" => {
             evaluator.leaf(shell, invocation);
             if name == "getopts"
                 && let Some(variable) = invocation.word(2)
@@ -148,6 +155,19 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
     }
     evaluator.leaf(shell, invocation);
     quiet
+}
+
+/// `hash -p PATH NAME`: the name starts the program at the path.
+fn rename(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    if let ["-p", path, names @ ..] = invocation.texts().get(1..).unwrap_or_default() {
+        for name in names {
+            // A function is found before any program.
+            let definition = format!("{name}() {{ '{path}' \"$@\"; }}");
+            if !path.contains('\'') {
+                evaluator.run_text(shell, &definition);
+            }
+        }
+    }
 }
 
 fn alias(shell: &mut Shell, invocation: &Invocation) {
@@ -305,10 +325,30 @@ fn map_file(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocatio
         evaluator.unknowns.mark(Unknown { source: format!("${name}"), many: true, ..Unknown::default() })
     });
     let items = text.lines().enumerate().map(|(i, line)| (i.to_string(), line.to_owned())).collect();
-    shell.set(name, Value::Array(items), Origin::Printed);
+    let name = name.to_owned();
+    let words = texts.iter().zip(texts.iter().skip(1));
+    let callback = words.rev().find(|(option, _)| **option == "-C").map(|(_, callback)| *callback);
+    if let Some(callback) = callback {
+        for (index, line) in text.lines().enumerate().take(MOST_CALLBACKS) {
+            let line = quoted(&[Field::literal(line)]);
+            evaluator.run_text(&mut shell.clone(), &format!("{callback} {index} {line}"));
+        }
+        let rest: Vec<&str> = text.lines().skip(MOST_CALLBACKS).collect();
+        if !rest.is_empty() {
+            let lines: Vec<String> = rest.iter().map(|line| format!("{callback} {line}")).collect();
+            evaluator.leave_out(shell, &lines.join("\n"));
+        }
+    }
+    shell.set(&name, Value::Array(items), Origin::Printed);
 }
 
-fn set(shell: &mut Shell, invocation: &Invocation) {
+fn set(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
+    // With `-x`, the substitutions in the prompt run.
+    let traces = |field: &Field| field.text.starts_with('-') && field.text.contains('x');
+    let prompt = Evaluator::variable_text(shell, "PS4").filter(|text| text.contains(['$', '`']));
+    if let Some(prompt) = prompt.filter(|_| invocation.fields.iter().skip(1).any(traces)) {
+        evaluator.here_document(&mut shell.clone(), &prompt);
+    }
     let dashes = invocation.fields.iter().position(|field| field.text == "--");
     let first = match dashes {
         Some(at) => Some(at + 1),
@@ -377,11 +417,22 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
     let mut scanner = Scanner::new(&texts, 1, &["-a"]);
     let first = scanner.find_map(|item| match item {
         // `exec {NAME}<file` opens a file and runs nothing.
-        Item::Positional(i) if !texts.get(i).is_some_and(|word| is_descriptor(word)) => Some(i),
+        Item::Positional(i) if texts.get(i).is_none_or(|word| descriptor_name(word).is_none()) => Some(i),
         _ => None,
     });
     let Some(first) = first else {
         evaluator.leaf(shell, invocation);
+        match (invocation.word(1).and_then(descriptor_name), &invocation.stdin) {
+            (Some(name), stdin) => {
+                // The shell chooses the number.
+                let number = evaluator.unknowns.plain(format!("${name}"));
+                if let Some(text) = stdin {
+                    evaluator.store_file(shell, &descriptor(&number), text, false);
+                }
+                shell.set_text(name, number);
+            }
+            (None, stdin) => shell.stdin.clone_from(stdin),
+        }
         return (String::new(), Flow::On);
     };
     let rest = invocation.with(invocation.fields.get(first..).unwrap_or_default().to_vec());
@@ -391,11 +442,12 @@ fn exec(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) -
     (printed, if shell.outlives_exec { Flow::On } else { Flow::Exit })
 }
 
-/// True for the `{NAME}` before a redirection, the variable that receives the file descriptor.
-fn is_descriptor(word: &str) -> bool {
-    let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+/// The name in the `{NAME}` before a redirection, the variable that receives the file descriptor.
+fn descriptor_name(word: &str) -> Option<&str> {
+    let name = word.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'))?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then_some(name)
 }
 
 /// Runs `command name …` or `builtin name …`, which skip functions.

@@ -29,6 +29,9 @@ impl Evaluator {
                 self.while_clause(shell, clause)
             }
             ast::CompoundCommand::ArithmeticForClause(clause) => {
+                if let Some(ran) = self.counted(shell, clause) {
+                    return ran;
+                }
                 for expression in
                     [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten()
                 {
@@ -39,6 +42,7 @@ impl Evaluator {
             }
             ast::CompoundCommand::Arithmetic(command) => {
                 self.here_document(shell, &command.expr.value);
+                self.run_values(shell, &command.expr.value);
                 self.forget_assigned(shell, &command.expr.value);
                 (String::new(), Flow::On)
             }
@@ -46,6 +50,8 @@ impl Evaluator {
                 let mut inner = shell.clone();
                 let list = single(&coprocess.body);
                 self.inside(Construct::Subshell, |this| this.list(&mut inner, &list));
+                let name = coprocess.name.as_ref().map_or("COPROC", |name| name.value.as_str());
+                self.start_coprocess(shell, name, list);
                 (String::new(), Flow::On)
             }
         }

@@ -30,7 +30,8 @@ impl Evaluator {
         let beyond = self.calls.len() >= DEEPEST_CALLS || self.call_count > MOST_CALLS;
         if beyond {
             self.complain(Complaint::ManyCalls);
-            self.leave_out(shell, name);
+            let words = invocation.texts().join(" ");
+            self.leave_out(shell, &words);
         }
         if same || beyond {
             self.recursed = true;

@@ -128,8 +128,10 @@ impl Evaluator {
                 self.text(shell, &word.value);
             }
             ast::ExtendedTestExpr::BinaryTest(_, left, right) => {
-                self.text(shell, &left.value);
-                self.text(shell, &right.value);
+                for word in [left, right] {
+                    let operand = self.text(shell, &word.value);
+                    self.run_subscripts(shell, &operand);
+                }
             }
         }
     }
@@ -142,6 +144,7 @@ impl Evaluator {
         redirects: Option<&ast::RedirectList>,
     ) -> Ran {
         let Some(redirects) = redirects else { return self.compound(shell, compound) };
+        let waiting = self.sinks.len();
         let redirected = self.redirections(shell, &redirects.0);
         if !redirected.files.is_empty() {
             // A command without words represents the files that are opened.
@@ -155,6 +158,10 @@ impl Evaluator {
         let (printed, flow) = self.compound(shell, compound);
         shell.stdin = before;
         self.store_output(shell, &redirected, &printed);
+        for redirection in &redirected.files {
+            self.feed(&redirection.marked, &printed);
+        }
+        self.run_sinks(waiting);
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 }

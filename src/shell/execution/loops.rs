@@ -2,6 +2,7 @@
 
 use brush_parser::ast;
 
+use crate::shell::Complaint;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::marks::SELECT;
 use crate::shell::script::Construct;
@@ -10,6 +11,8 @@ use crate::shell::text::{Field, Origin, Stretch, Unknown, is_known, stretches};
 
 /// Maximum number of rounds that are unrolled.
 const MOST_ROUNDS: usize = 256;
+/// Maximum number of words of a `select` that are followed.
+const MOST_CHOICES: usize = 8;
 
 impl Evaluator {
     pub fn for_clause(&mut self, shell: &mut Shell, clause: &ast::ForClauseCommand) -> Ran {
@@ -32,7 +35,9 @@ impl Evaluator {
         };
         if select {
             // `select` asks again after every choice.
-            let candidates = fields.into_iter().map(|field| field.text).filter(|text| is_known(text)).take(8);
+            self.beyond_rounds(shell, fields.get(MOST_CHOICES..).unwrap_or_default());
+            let candidates =
+                fields.into_iter().map(|field| field.text).filter(|text| is_known(text)).take(MOST_CHOICES);
             let unknown = Unknown {
                 source: format!("${name}"),
                 candidates: candidates.collect(),
@@ -42,6 +47,7 @@ impl Evaluator {
             return self.many_rounds(shell, Some((name, mark)), &clause.body.list);
         }
         if fields.len() > MOST_ROUNDS {
+            self.beyond_rounds(shell, &fields);
             let unknown = self.unknowns.plain(format!("${name}"));
             return self.many_rounds(shell, Some((name, unknown)), &clause.body.list);
         }
@@ -76,6 +82,16 @@ impl Evaluator {
             Flow::On
         });
         (printed, flow)
+    }
+
+    /// Adds the words of rounds that are not followed as unread text.
+    fn beyond_rounds(&mut self, shell: &Shell, fields: &[Field]) {
+        if fields.is_empty() {
+            return;
+        }
+        self.complain(Complaint::LongLoop);
+        let lines: Vec<&str> = fields.iter().map(|field| field.text.as_str()).collect();
+        self.leave_out(shell, &lines.join("\n"));
     }
 
     /// True when the field may expand to any number of words or file names.
@@ -126,6 +142,9 @@ impl Evaluator {
             if shell.stdin == before {
                 break;
             }
+        }
+        if let Some(rest) = shell.stdin.clone().filter(|rest| !rest.trim().is_empty()) {
+            self.beyond_rounds(shell, &[Field::literal(rest)]);
         }
         let (text, flow) = self.many_rounds(shell, None, body);
         printed.push_str(&text);

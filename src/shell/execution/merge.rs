@@ -2,9 +2,13 @@
 
 use std::rc::Rc;
 
+use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Origin, Unknown, is_known};
+
+/// Maximum number of values of a variable after branches.
+const MOST_CANDIDATES: usize = 16;
 
 impl Evaluator {
     /// Merges the states of `branches` into `shell`: a variable that differs may have any of the values.
@@ -45,7 +49,14 @@ impl Evaluator {
                             candidates.push(candidate);
                         }
                     }
-                    let known = candidates.iter().all(|text| is_known(text)) && candidates.len() <= 8;
+                    let known =
+                        candidates.iter().all(|text| is_known(text)) && candidates.len() <= MOST_CANDIDATES;
+                    let lost = candidates.iter().filter(|text| !known && self.mentions_action(text));
+                    let lost: Vec<String> = lost.cloned().collect();
+                    if !lost.is_empty() {
+                        self.complain(Complaint::ManyValues);
+                        self.leave_out(branch, &lost.join("\n"));
+                    }
                     let unknown = Unknown {
                         source: format!("${name}"),
                         candidates: if known { candidates } else { Vec::new() },

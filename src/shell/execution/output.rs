@@ -1,10 +1,9 @@
 //! The output of programs, as far as it follows from their words and their input.
 
 use super::invocation::Invocation;
-use super::listing;
+use super::{filters, listing};
 use crate::shell::evaluator::Evaluator;
 use crate::shell::grammar::word::ansi_c;
-use crate::shell::marks::without_marks;
 use crate::shell::state::Shell;
 use crate::shell::text::{Stretch, Unknown, is_known, stretches};
 
@@ -13,6 +12,8 @@ const LONGEST_SOURCE: usize = 512;
 
 /// Maximum number of words of a program that may name the files from which it makes its output.
 const MOST_SOURCES: usize = 8;
+/// Maximum length in bytes of the input of a program with unknown output that is kept.
+const LONGEST_INPUT: usize = 64 * 1024;
 
 /// The standard output of a program, with marks for unknown stretches.
 pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, program: &str) -> String {
@@ -31,7 +32,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             invocation.stdin.clone()
         }
         "cat" | "pv" => cat(evaluator, shell, invocation, program),
-        "cp" | "mv" | "scp" | "install" | "ln" => {
+        "cp" | "mv" | "ln" | "scp" | "install" => {
             evaluator.copy_files(shell, invocation, program);
             Some(String::new())
         }
@@ -57,23 +58,10 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
             }
             _ => None,
         },
-        "base64" if args.iter().any(|arg| matches!(*arg, "-d" | "-D" | "--decode" | "-di")) => {
-            invocation.stdin.as_deref().filter(|text| is_known(text)).and_then(decode_base64)
-        }
-        "sort" | "uniq" | "tac" | "shuf" | "nl" | "column" if args.iter().all(|arg| arg.starts_with('-')) => {
+        "sort" | "uniq" | "shuf" | "nl" | "column" if args.iter().all(|arg| arg.starts_with('-')) => {
             invocation.stdin.clone().filter(|_| program != "nl")
         }
-        "tr" => match (args, &invocation.stdin) {
-            ([from, to], Some(text)) if is_known(text) => translate(text, from, to),
-            _ => None,
-        },
-        "head" if args.iter().all(|arg| arg.starts_with('-')) => {
-            invocation.stdin.as_deref().filter(|text| is_known(text)).and_then(|text| {
-                (matches!(args, ["-1" | "-n1"]))
-                    .then(|| text.lines().next().unwrap_or_default().to_owned() + "\n")
-            })
-        }
-        _ => None,
+        _ => filters::of(evaluator, invocation, program, args),
     }
     .unwrap_or_else(|| unknown(evaluator, shell, invocation, &texts, program))
 }
@@ -81,7 +69,7 @@ pub(crate) fn of(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocati
 /// What a program makes its output from, in case that is run: its input, or the files that its words may name.
 fn made_from(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) -> Option<String> {
     if let Some(text) = &invocation.stdin {
-        return Some(text.clone()).filter(|text| text.len() < 4096 && !text.is_empty());
+        return Some(text.clone()).filter(|text| text.len() < LONGEST_INPUT && !text.is_empty());
     }
     let words =
         invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')).take(MOST_SOURCES);
@@ -155,8 +143,25 @@ fn unescape(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();
     }
-    // An unescaped quote would end the text early.
-    let guarded = format!("$'{}'", text.replace("\\'", "\\\\'").replace('\'', "\\'").replace("\\0", "\\"));
+    // An unescaped quote would end the text early, and so would a NUL.
+    let mut guarded = String::from("$'");
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some('0')) => {
+                chars.next();
+                let is_octal = chars.peek().is_some_and(|c| ('0'..='7').contains(c));
+                guarded.push_str(if is_octal { "\\" } else { "\0" });
+            }
+            ('\\', Some(next)) => {
+                guarded.extend(['\\', *next]);
+                chars.next();
+            }
+            ('\'', _) => guarded.push_str("\\'"),
+            (c, _) => guarded.push(c),
+        }
+    }
+    guarded.push('\'');
     ansi_c(&guarded).0
 }
 
@@ -177,7 +182,14 @@ fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
             text.push_str(&unescape(&literal));
             literal.clear();
             let mut conversion = chars.next();
-            while conversion.is_some_and(|c| c.is_ascii_digit() || "-+ #.*'".contains(c)) {
+            let mut precision: Option<String> = None;
+            let mut width = String::new();
+            while let Some(c) = conversion.filter(|c| c.is_ascii_digit() || "-+ #.*'".contains(*c)) {
+                match (c, &mut precision) {
+                    ('.', _) => precision = Some(String::new()),
+                    (digit, Some(digits)) => digits.push(digit),
+                    (digit, None) => width.push(digit),
+                }
                 conversion = chars.next();
             }
             match conversion {
@@ -195,7 +207,10 @@ fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
                     rest.next();
                     text.push_str(&evaluator.unknowns.plain("%(…)T"));
                 }
-                _ => text.push_str(rest.next().copied().unwrap_or_default()),
+                conversion => {
+                    let arg = rest.next().copied().unwrap_or_default();
+                    text.push_str(&converted(arg, conversion, &width, precision.as_deref()));
+                }
             }
         }
         text.push_str(&unescape(&literal));
@@ -207,6 +222,36 @@ fn printf(evaluator: &mut Evaluator, args: &[&str]) -> String {
         if evaluator.exhausted() {
             return text;
         }
+    }
+}
+
+/// An argument of `printf` in the form that a conversion such as `%x`, `%03o`, `%c` or `%.4s` gives it.
+fn converted(arg: &str, conversion: Option<char>, width: &str, precision: Option<&str>) -> String {
+    if !is_known(arg) {
+        return arg.to_owned();
+    }
+    let number = || {
+        let character = arg.strip_prefix(['\'', '"']).and_then(|rest| rest.chars().next());
+        character.map(|c| i64::from(u32::from(c))).or_else(|| match arg.strip_prefix("0x") {
+            Some(digits) => i64::from_str_radix(digits, 16).ok(),
+            None => arg.parse().ok(),
+        })
+    };
+    let text = match conversion {
+        Some('c') => arg.chars().take(1).collect(),
+        Some('s') => match precision.map(str::parse::<usize>) {
+            Some(Ok(most)) => arg.chars().take(most).collect(),
+            _ => arg.to_owned(),
+        },
+        Some('x') => number().map_or_else(|| arg.to_owned(), |number| format!("{number:x}")),
+        Some('X') => number().map_or_else(|| arg.to_owned(), |number| format!("{number:X}")),
+        Some('o') => number().map_or_else(|| arg.to_owned(), |number| format!("{number:o}")),
+        Some('d' | 'i' | 'u') => number().map_or_else(|| arg.to_owned(), |number| number.to_string()),
+        _ => return arg.to_owned(),
+    };
+    match width.strip_prefix('0').map(str::parse::<usize>) {
+        Some(Ok(width)) if width <= 64 => format!("{text:0>width$}"),
+        _ => text,
     }
 }
 
@@ -262,48 +307,4 @@ fn seq(args: &[&str]) -> Option<String> {
 pub(crate) fn located(invocation: &Invocation) -> String {
     let names = invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-'));
     names.flat_map(|field| [field.text.as_str(), "\n"]).collect()
-}
-
-fn translate(text: &str, from: &str, to: &str) -> Option<String> {
-    let one = |set: &str| match set {
-        "\\n" | "[:space:]" | "[:blank:]" => Some(if set == "\\n" { '\n' } else { ' ' }),
-        "\\t" => Some('\t'),
-        "\\0" => Some('\0'),
-        _ => {
-            let mut chars = set.chars();
-            chars.next().filter(|_| chars.next().is_none())
-        }
-    };
-    Some(match (from, to) {
-        ("a-z" | "[:lower:]", "A-Z" | "[:upper:]") => text.to_uppercase(),
-        ("A-Z" | "[:upper:]", "a-z" | "[:lower:]") => text.to_lowercase(),
-        ("-d", set) => text.replace(one(set)?, ""),
-        _ => {
-            let (from, to) = (one(from)?, one(to)?);
-            text.chars().map(|c| if c == from { to } else { c }).collect()
-        }
-    })
-}
-
-fn decode_base64(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            b'=' => break,
-            _ => return None,
-        };
-        bits = (bits << 6) | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from((bits >> count) & 0xff).unwrap_or(0));
-        }
-    }
-    String::from_utf8(bytes).ok().map(|text| without_marks(&text).into_owned())
 }

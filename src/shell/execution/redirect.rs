@@ -24,14 +24,13 @@ impl Evaluator {
         kind: &ast::ProcessSubstitutionKind,
         subshell: &ast::SubshellCommand,
     ) -> String {
+        let source = format!("{kind}({})", subshell.list);
+        if matches!(kind, ast::ProcessSubstitutionKind::Write) {
+            return self.add_sink(shell, subshell.list.clone(), source, false);
+        }
         let printed = self
             .inside(Construct::ProcessSubstitution, |this| this.list(&mut shell.clone(), &subshell.list).0);
-        let content = matches!(kind, ast::ProcessSubstitutionKind::Read).then_some(printed);
-        self.unknowns.mark(Unknown {
-            source: format!("{kind}({})", subshell.list),
-            content,
-            ..Unknown::default()
-        })
+        self.unknowns.mark(Unknown { source, content: Some(printed), ..Unknown::default() })
     }
 
     pub fn redirections<'a>(
@@ -52,13 +51,17 @@ impl Evaluator {
                     result.files.push(Redirection { mode, path, marked: text });
                     result.silent = true;
                 }
-                IoRedirect::HereString(_, word) => result.stdin = Some(self.here_string(shell, &word.value)),
-                IoRedirect::HereDocument(_, document) => {
-                    result.stdin = Some(if document.requires_expansion {
+                IoRedirect::HereString(fd, word) => {
+                    let text = self.here_string(shell, &word.value);
+                    self.open(shell, &mut result, *fd, text);
+                }
+                IoRedirect::HereDocument(fd, document) => {
+                    let text = if document.requires_expansion {
                         self.here_document(shell, &document.doc.value)
                     } else {
                         document.doc.value.clone()
-                    });
+                    };
+                    self.open(shell, &mut result, *fd, text);
                 }
             }
         }
@@ -88,7 +91,16 @@ impl Evaluator {
             IoFileRedirectKind::Write | IoFileRedirectKind::Clobber => Mode::Write,
             IoFileRedirectKind::Append => Mode::Append,
             IoFileRedirectKind::ReadAndWrite => Mode::ReadWrite,
-            IoFileRedirectKind::DuplicateInput => return,
+            IoFileRedirectKind::DuplicateInput => {
+                if let IoFileRedirectTarget::Duplicate(word) = target
+                    && fd.is_none_or(|fd| fd == 0)
+                {
+                    let number = self.text(shell, &word.value);
+                    let content = self.file_content(shell, &descriptor(number.trim_end_matches('-')));
+                    result.stdin = content.or(result.stdin.take());
+                }
+                return;
+            }
             IoFileRedirectKind::DuplicateOutput => {
                 // `>&2` prints elsewhere; `>&file` is a file.
                 if let IoFileRedirectTarget::Duplicate(word) = target {
@@ -97,7 +109,11 @@ impl Evaluator {
                     if fd.is_none_or(|fd| fd == 1) && text != "1" {
                         result.silent = true;
                     }
-                    if !is_number {
+                    let opened = self.file_content(shell, &format!("{} >", descriptor(text.as_str())));
+                    if let Some(marked) = opened.filter(|_| fd.is_none_or(|fd| fd == 1)) {
+                        let path = self.unknowns.word(&Field::literal(marked.as_str()));
+                        result.files.push(Redirection { mode: Mode::Append, path, marked });
+                    } else if !is_number {
                         let path = self.unknowns.word(&Field::literal(text.as_str()));
                         result.files.push(Redirection { mode: Mode::Write, path, marked: text });
                     }
@@ -126,12 +142,35 @@ impl Evaluator {
                     }),
                 });
             }
+            Mode::Read | Mode::ReadWrite => {
+                let content = self.file_content(shell, &text).or_else(|| self.started_by(&text));
+                if let (Some(content), Some(fd)) = (content, fd) {
+                    self.store_file(shell, &descriptor(&fd.to_string()), &content, false);
+                }
+            }
+            Mode::Write | Mode::Append if fd.is_some_and(|fd| fd > 2) => {
+                let number = fd.unwrap_or_default().to_string();
+                self.store_file(shell, &format!("{} >", descriptor(&number)), &text, false);
+            }
             Mode::Write | Mode::Append if fd.is_none_or(|fd| fd == 1) => {
                 result.silent = !matches!(text.as_str(), "/dev/stdout" | "/dev/fd/1");
             }
-            _ => {}
+            Mode::Write | Mode::Append => {}
         }
         let path = self.unknowns.word(&Field::literal(text.as_str()));
         result.files.push(Redirection { mode, path, marked: text });
     }
+
+    /// Opens a known text as a file descriptor.
+    fn open(&mut self, shell: &Shell, result: &mut Redirected, fd: Option<i32>, text: String) {
+        match fd.filter(|fd| *fd != 0) {
+            Some(fd) => self.store_file(shell, &descriptor(&fd.to_string()), &text, false),
+            None => result.stdin = Some(text),
+        }
+    }
+}
+
+/// The path of a file descriptor.
+pub(crate) fn descriptor(number: &str) -> String {
+    format!("/dev/fd/{number}")
 }

@@ -45,6 +45,7 @@ pub fn read_on(
     shell.aliases.enabled = true;
     evaluator.client_startup(&mut shell);
     evaluator.run_text(&mut shell, &text);
+    evaluator.run_sinks(0);
     if evaluator.exhausted() {
         evaluator.complain(Complaint::ManySteps);
         evaluator.unread(&shell, &text);

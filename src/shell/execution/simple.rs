@@ -2,8 +2,8 @@
 
 use brush_parser::ast::{self, Assignment, AssignmentName, CommandPrefixOrSuffixItem};
 
-use super::builtins;
 use super::invocation::Invocation;
+use super::{attributes, builtins};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::script::{Command, Node};
 use crate::shell::state::Shell;
@@ -19,6 +19,7 @@ impl Evaluator {
             shell.aliases.enabled = enabled;
             return ran;
         }
+        let waiting = self.sinks.len();
         let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
         let mut fields = Vec::new();
@@ -73,14 +74,15 @@ impl Evaluator {
             }
             return (String::new(), Flow::On);
         }
-        for assignment in declared {
-            self.assign(shell, assignment);
-        }
         let invocation = Invocation {
             fields,
             redirections: redirected.files.clone(),
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
         };
+        attributes::declare(shell, &invocation, is_declaration);
+        for assignment in declared {
+            self.assign(shell, assignment);
+        }
         let (printed, flow) = if assignments.is_empty() {
             self.run_each(shell, &invocation)
         } else {
@@ -105,7 +107,7 @@ impl Evaluator {
             *shell = inner;
             ran
         };
-        self.store_output(shell, &redirected, &printed);
+        self.pass_output(shell, (waiting, &invocation, &redirected), &printed);
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 
@@ -186,6 +188,14 @@ fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
     let name = simple.word_or_name.as_ref().filter(|_| shell.aliases.enabled)?;
     let alias = shell.aliases.active.get(&name.value)?;
     let mut text = alias.clone();
+    // An alias may begin with another one; each is replaced once.
+    let mut used = vec![name.value.as_str()];
+    while let Some((word, next)) = text.split_whitespace().next().and_then(|word| {
+        shell.aliases.active.get_key_value(word).filter(|(name, _)| !used.contains(&name.as_str()))
+    }) {
+        text = text.replacen(word.as_str(), next, 1);
+        used.push(word);
+    }
     for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
         match item {
             CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {

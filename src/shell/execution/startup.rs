@@ -6,7 +6,7 @@ use crate::shell::text::is_known;
 
 impl Evaluator {
     /// Takes over the variables, functions and aliases of the files that the client's shell loads: those of `BASH_ENV` and
-    /// `ENV`. Their own commands run whatever the client's command is, and are no part of it.
+    /// `ENV`. Their own commands run before every command of the client, and are no part of it.
     pub fn client_startup(&mut self, shell: &mut Shell) {
         if self.disk_of(shell).is_some() {
             for variable in ["BASH_ENV", "ENV"] {

@@ -9,13 +9,14 @@ use crate::shell::state::Shell;
 use crate::shell::text::is_known;
 
 /// Maximum number of files.
-const MOST_FILES: usize = 64;
+const MOST_FILES: usize = 8192;
 /// Maximum size of a file in bytes.
-const LONGEST: usize = 64 * 1024;
+const LONGEST: usize = 1024 * 1024;
 
 impl Evaluator {
     /// The key of a file: hosts and absolute path.
     fn key(&self, shell: &Shell, path: &str) -> String {
+        let path = &path.replacen("/proc/self/fd/", "/dev/fd/", 1);
         let meant = self.path_of(shell, path).or_else(|| shell.follow(path));
         let path = meant.unwrap_or_else(|| path.trim_start_matches("./").to_owned());
         format!("{}:{path}", shell.hosts.join(","))
@@ -30,11 +31,21 @@ impl Evaluator {
         content.or_else(|| self.files.get(&self.key(shell, path)).cloned())
     }
 
+    /// A script that does what the program at a path does; `None` unless it is a program that acts or runs others.
+    pub fn started_by(&self, path: &str) -> Option<String> {
+        let path = path.trim_end();
+        let program = self.catalogue.find(path).filter(|_| is_known(path))?;
+        let is_followed = program.acts() || program.forms().any(|form| form.runs.is_some());
+        is_followed.then(|| format!("'{path}' \"$@\"\n"))
+    }
+
     /// Stores or appends the content of a file.
     pub fn store_file(&mut self, shell: &Shell, path: &str, text: &str, append: bool) {
         let key = self.key(shell, path);
         if text.len() > LONGEST || (self.files.len() >= MOST_FILES && !self.files.contains_key(&key)) {
-            self.files.remove(&key);
+            // It may contain anything; running it causes a complaint.
+            let mark = self.unknowns.plain("…");
+            self.files.insert(key, mark);
             return;
         }
         self.spend(1 + text.len() / 64);
@@ -53,6 +64,9 @@ impl Evaluator {
             return;
         }
         for redirection in &redirected.files {
+            if self.sinks.iter().any(|sink| sink.is_at(&redirection.marked)) {
+                continue;
+            }
             if matches!(redirection.mode, Mode::Write | Mode::Append) && redirection.path.text != "/dev/null"
             {
                 let append = redirection.mode == Mode::Append;
@@ -79,7 +93,8 @@ impl Evaluator {
             None => (shell.clone(), *target),
         };
         for source in sources {
-            let text = self.file_content(shell, source).or_else(|| self.file_mark(shell, source));
+            let text = self.file_content(shell, source).or_else(|| self.started_by(source));
+            let text = text.or_else(|| self.file_mark(shell, source));
             let Some(text) = text else { continue };
             let name = source.rsplit('/').next().unwrap_or(source);
             self.store_file(&there, target, &text, false);

@@ -18,7 +18,10 @@ impl Evaluator {
             return vec![Field::literal(raw)];
         }
         if raw.contains('{')
-            && let Ok(words) = brace::expand(raw).inspect_err(|_| self.complain(Complaint::LongBraces))
+            && let Ok(words) = brace::expand(raw).inspect_err(|_| {
+                self.complain(Complaint::LongBraces);
+                self.leave_out(shell, raw);
+            })
             && (words.len() != 1 || words.first().is_some_and(|word| word != raw))
         {
             let mut fields = Vec::new();
@@ -66,7 +69,7 @@ impl Evaluator {
         out.came_from(expansion.origin);
         self.spend(expansion.texts.iter().map(String::len).sum::<usize>() / 64);
         if quoted && !expansion.list {
-            out.push(&expansion.joined());
+            out.push(&expansion.joined(out.separators.as_deref()));
             return;
         }
         for (index, text) in expansion.texts.iter().enumerate() {
@@ -111,7 +114,11 @@ impl Evaluator {
             match piece {
                 Piece::Text { text, .. } => joined.push_str(&text),
                 Piece::Tilde => joined.push_str(&self.unknowns.plain("~")),
-                Piece::Parameter { body, .. } => joined.push_str(&self.parameter(shell, body).joined()),
+                Piece::Parameter { body, .. } => {
+                    let expansion = self.parameter(shell, body);
+                    let separators = Self::variable_text(shell, "IFS").filter(|_| expansion.texts.len() > 1);
+                    joined.push_str(&expansion.joined(separators.as_deref()));
+                }
                 Piece::Command { body, .. } => joined.push_str(&self.substitution(shell, &body)),
                 Piece::Arithmetic { body, .. } => joined.push_str(&self.arithmetic(shell, body)),
             }
@@ -139,12 +146,35 @@ impl Evaluator {
         } else {
             body.to_owned()
         };
+        self.run_values(shell, &expression);
         if is_known(&expression)
             && let Some(value) = arithmetic::evaluate(&expression, shell)
         {
             return value.to_string();
         }
         self.unknowns.plain(format!("$(({}))", self.unknowns.show(&expression)))
+    }
+
+    /// Runs the substitutions in the subscripts of an arithmetic expression that is the value of a word.
+    pub fn run_subscripts(&mut self, shell: &mut Shell, expression: &str) {
+        if evaluates(expression) {
+            self.here_document(shell, expression);
+        }
+        self.run_values(shell, expression);
+    }
+
+    /// Runs the substitutions in subscripts in the values of the variables of an arithmetic expression:
+    /// `x='a[$(…)]'; $((x))`.
+    pub fn run_values(&mut self, shell: &mut Shell, expression: &str) {
+        const MOST_NAMES: usize = 256;
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let names =
+            expression.split(|c| !is_part(c)).filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
+        for name in names.take(MOST_NAMES) {
+            if let Some(text) = Self::variable_text(shell, name).filter(|text| evaluates(text)) {
+                self.here_document(shell, &text);
+            }
+        }
     }
 
     /// Runs `$( … )` and returns its output.
@@ -182,4 +212,9 @@ impl Evaluator {
             Value::Array(items) => Some(items.first().map(|(_, text)| text.clone()).unwrap_or_default()),
         }
     }
+}
+
+/// Whether arithmetic evaluates a substitution in a subscript of this text.
+fn evaluates(text: &str) -> bool {
+    text.contains('[') && text.contains(['`', '$'])
 }

@@ -3,6 +3,7 @@
 use super::splitter::Expansion;
 use super::{arithmetic, pattern};
 use crate::shell::evaluator::Evaluator;
+use crate::shell::grammar::word::ansi_c;
 use crate::shell::state::{Shell, Value};
 use crate::shell::text::{Field, Origin, Unknown, is_known};
 
@@ -215,6 +216,10 @@ fn apply(
         let first = i64::from(matches!(reference.name, "@" | "*"));
         return slice(evaluator, shell, rest, Sliced { texts, list, origin, first });
     }
+    if operator == "@A" && !list {
+        let text = texts.concat().replace('\'', "'\\''");
+        return Some(Expansion::text(format!("{}='{text}'", reference.name), origin));
+    }
     let mut changed = Vec::with_capacity(texts.len());
     for text in texts {
         if !is_known(&text) || text.len() > LONGEST_TRIMMED {
@@ -266,8 +271,11 @@ fn change(evaluator: &mut Evaluator, shell: &mut Shell, operator: &str, text: &s
         ",," | "@L" => return Some(text.to_lowercase()),
         "^" | "@u" => return Some(first_letter(text, char::to_ascii_uppercase)),
         "," => return Some(first_letter(text, char::to_ascii_lowercase)),
-        "@Q" => return Some(format!("'{}'", text.replace('\'', "'\\''"))),
-        "@E" | "@P" => return Some(text.to_owned()),
+        "@Q" | "@K" | "@k" => return Some(format!("'{}'", text.replace('\'', "'\\''"))),
+        "@E" => return Some(ansi_c(&format!("$'{}'", text.replace('\'', "\\'"))).0),
+        // A prompt: its substitutions run.
+        "@P" => return Some(evaluator.here_document(shell, text)),
+        "@A" => return None,
         _ => {}
     }
     let replace = operator.strip_prefix('/')?;

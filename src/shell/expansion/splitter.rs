@@ -1,6 +1,6 @@
 //! Results of expansions, and how they split into fields.
 
-use crate::shell::text::{Field, Origin};
+use crate::shell::text::{Field, Origin, is_known};
 
 /// Builds the fields of one word.
 pub(crate) struct Splitter {
@@ -64,8 +64,18 @@ impl Expansion {
         Self { texts: vec![text], list: false, origin }
     }
 
-    pub fn joined(self) -> String {
+    /// The texts as one, separated by the first character of `IFS`; `None` for a blank.
+    pub fn joined(self, separators: Option<&str>) -> String {
         let mut texts = self.texts;
-        if texts.len() == 1 { texts.pop().unwrap_or_default() } else { texts.join(" ") }
+        if texts.len() == 1 {
+            return texts.pop().unwrap_or_default();
+        }
+        match separators.filter(|_| !self.list) {
+            Some(separators) => {
+                let first = separators.chars().next().filter(|first| is_known(&first.to_string()));
+                texts.join(first.map(String::from).unwrap_or_default().as_str())
+            }
+            None => texts.join(" "),
+        }
     }
 }

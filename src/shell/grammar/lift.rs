@@ -263,7 +263,13 @@ impl<'a> Scanner<'a> {
                 self.command_position = false;
             }
             '$' | '`' if self.expansion() => {}
-            '#' if word_start => self.at += rest.find('\n').unwrap_or(rest.len()),
+            '#' if word_start => {
+                // A closing backquote ends a comment, too.
+                let quoted =
+                    self.frames.iter().any(|frame| matches!(frame, Frame::Code { close: Some('`'), .. }));
+                let ends = |c: char| c == '\n' || (quoted && c == '`');
+                self.at += rest.find(ends).unwrap_or(rest.len());
+            }
             ' ' | '\t' | '\r' => {
                 self.copy(1);
                 self.word_start = true;

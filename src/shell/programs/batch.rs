@@ -1,5 +1,6 @@
 //! Programs that run a command for each item that they read or find: `xargs`, `parallel`, `find`.
 
+use super::wrapper::quoted;
 use crate::catalogue::lookup::Usage;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
@@ -8,10 +9,12 @@ use crate::shell::host::host_of;
 use crate::shell::on_disk::Search;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::state::Shell;
-use crate::shell::text::{Field, Origin, Unknown, is_known};
+use crate::shell::text::{Field, Origin, Unknown, is_known, join};
 
 /// Maximum number of runs that are followed.
 const MOST_RUNS: usize = 256;
+/// Maximum number of combinations of the items of several lists.
+const MOST_ROWS: usize = 16_384;
 
 /// Expressions of `find` with which files of any name may be found.
 const UNNAMED: [&str; 8] = ["-o", "-or", "!", "-not", ",", "-iname", "-regex", "-iregex"];
@@ -41,8 +44,30 @@ fn items(evaluator: &mut Evaluator, text: Option<&str>, by_line: bool, delimiter
             text.trim_end_matches('\n').split(delimiter).map(str::to_owned).collect()
         }
         _ if by_line => text.lines().map(|line| own(line.trim())).filter(|line| !line.is_empty()).collect(),
-        _ => text.split_whitespace().map(own).collect(),
+        _ => unquoted_words(text),
     })
+}
+
+/// The words of a text as `xargs` splits it: at blanks outside of quotes.
+fn unquoted_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c == '\\' => word.get_or_insert_default().extend(chars.next()),
+            None if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
 }
 
 fn unknown_item(evaluator: &mut Evaluator) -> String {
@@ -61,6 +86,7 @@ pub(crate) fn xargs(
     let mut group: Option<usize> = None;
     let mut delimiter = None;
     let mut from_file = false;
+    let mut by_line = false;
     let mut command = None;
     for item in Scanner::new(&texts, 1, &value) {
         match item {
@@ -68,8 +94,10 @@ pub(crate) fn xargs(
                 let value = value.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
                 if name.is_any(&["-I", "--replace", "-i"]) {
                     replace = Some(value.unwrap_or("{}").to_owned());
-                } else if name.is_any(&["-n", "--max-args", "-L", "--max-lines"]) {
-                    group = value.and_then(|value| value.parse().ok());
+                } else if name.is_any(&["-n", "--max-args", "-L", "-l", "--max-lines"]) {
+                    // Without a number it takes one line.
+                    group = value.map_or(Some(1), |value| value.parse().ok());
+                    by_line = !name.is_any(&["-n", "--max-args"]);
                 } else if name.is_any(&["-d", "--delimiter"]) {
                     delimiter = value;
                 } else if name.is_any(&["-a", "--arg-file"]) {
@@ -104,21 +132,24 @@ pub(crate) fn xargs(
                 }]
             }
             (Items::Known(items), Some(replace)) => {
-                items.iter().take(MOST_RUNS).map(|item| put(&base, replace, item)).collect()
+                items.iter().map(|item| put(&base, replace, item)).collect()
             }
             (Items::Known(items), None) if items.is_empty() => vec![base.clone()],
+            (Items::Known(_), None) if by_line && delimiter.is_none() && stdin.is_some_and(is_known) => {
+                let lines: Vec<&str> = stdin.unwrap_or_default().lines().collect();
+                lines
+                    .chunks(group.filter(|size| *size > 0).unwrap_or(1))
+                    .map(|lines| append(&base, &unquoted_words(&lines.join("\n"))))
+                    .collect()
+            }
             (Items::Known(items), None) => items
                 .chunks(group.filter(|size| *size > 0).unwrap_or(items.len().max(1)))
-                .take(MOST_RUNS)
                 .map(|chunk| append(&base, chunk))
                 .collect(),
         };
-        if matches!(&items, Items::Known(items) if items.len() > MOST_RUNS && runs.len() == MOST_RUNS) {
-            this.complain(Complaint::ManyItems);
-            inner.repeats = true;
-        }
+        this.beyond(&inner, runs.get(MOST_RUNS..).unwrap_or_default());
         let mut printed = String::new();
-        for fields in runs {
+        for fields in runs.into_iter().take(MOST_RUNS) {
             if this.exhausted() {
                 break;
             }
@@ -127,6 +158,18 @@ pub(crate) fn xargs(
         }
         printed
     })
+}
+
+impl Evaluator {
+    /// Adds the runs beyond [`MOST_RUNS`] as unread text.
+    fn beyond(&mut self, shell: &Shell, runs: &[Vec<Field>]) {
+        if runs.is_empty() {
+            return;
+        }
+        self.complain(Complaint::ManyItems);
+        let lines: Vec<String> = runs.iter().map(|fields| join(fields)).collect();
+        self.leave_out(shell, &lines.join("\n"));
+    }
 }
 
 fn append(base: &[Field], items: &[String]) -> Vec<Field> {
@@ -151,6 +194,7 @@ pub(crate) fn parallel(
     let own = texts.get(..sources).unwrap_or_default();
     let mut inner = shell.clone().through("parallel").child();
     let mut command = sources;
+    let mut quotes = false;
     for item in Scanner::new(own, 1, &value) {
         match item {
             Item::Option(name, Some(at)) if name.is_any(&["-S", "--sshlogin"]) => {
@@ -169,10 +213,14 @@ pub(crate) fn parallel(
                 command = index + 1;
                 break;
             }
-            Item::Option(..) => {}
+            Item::Option(name, _) => quotes |= name.is_any(&["-q", "--quote"]),
         }
     }
-    let template = own.get(command..).unwrap_or_default().join(" ");
+    let template = if quotes {
+        quoted(invocation.fields.get(command..sources).unwrap_or_default())
+    } else {
+        own.get(command..).unwrap_or_default().join(" ")
+    };
     let lists: Vec<Vec<String>> = texts
         .get(sources..)
         .unwrap_or_default()
@@ -194,6 +242,9 @@ pub(crate) fn parallel(
     };
     evaluator.through(shell, invocation, "parallel".to_owned(), |this| {
         let mut printed = String::new();
+        let beyond = rows.get(MOST_RUNS..).unwrap_or_default().iter();
+        let beyond: Vec<Vec<Field>> = beyond.map(|row| vec![Field::literal(fill(&template, row))]).collect();
+        this.beyond(&inner, &beyond);
         for row in rows.iter().take(MOST_RUNS) {
             if this.exhausted() {
                 break;
@@ -205,7 +256,7 @@ pub(crate) fn parallel(
     })
 }
 
-/// The combinations of one item from each list, at most [`MOST_RUNS`]; the last list varies fastest.
+/// The combinations of one item from each list, at most [`MOST_ROWS`]; the last list varies fastest.
 fn product(lists: &[Vec<String>]) -> Vec<Vec<String>> {
     let mut rows = vec![Vec::new()];
     for list in lists {
@@ -215,7 +266,7 @@ fn product(lists: &[Vec<String>]) -> Vec<Vec<String>> {
                 list.iter()
                     .map(move |item| row.iter().cloned().chain(std::iter::once(item.clone())).collect())
             })
-            .take(MOST_RUNS)
+            .take(MOST_ROWS)
             .collect();
     }
     rows

@@ -1,7 +1,9 @@
 //! Interpreters of other languages: follows the commands that their code starts.
 
-use super::interpreter_calls::{Call, Part, find_calls};
-use crate::catalogue::program::Language;
+use super::awk_lines;
+use super::interpreter_calls::{Call, Part, find_calls, tokens};
+use super::libraries;
+use crate::catalogue::program::{Language, Program};
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
@@ -9,6 +11,9 @@ use crate::shell::execution::output;
 use crate::shell::script::{Construct, Node};
 use crate::shell::state::Shell;
 use crate::shell::text::{Field, Origin};
+
+/// Maximum number of calls in one piece of code that are followed.
+const MOST_CALLS: usize = 256;
 
 pub(crate) fn run(
     evaluator: &mut Evaluator,
@@ -38,8 +43,20 @@ pub(crate) fn run(
     };
     let loops = loops && !code.contains("BEGIN");
     evaluator.spend(code.len() / 64);
-    let calls = find_calls(&code, language);
-    if calls.is_empty() {
+    let catalogue = evaluator.catalogue;
+    let acts = |word: &str| catalogue.find(word).is_some_and(Program::acts);
+    let mut tokens = tokens(&code, language);
+    libraries::rename(&mut tokens);
+    let mut calls = find_calls(&tokens, language);
+    calls.extend(libraries::calls(&tokens, language));
+    let suspected = libraries::suspected(&tokens, &calls, &acts);
+    let lines = if language == Language::Awk { awk_lines::lines(invocation) } else { None };
+    let printed = lines.as_deref().and_then(|lines| awk_lines::printed(&code, lines)).unwrap_or(printed);
+    calls = match lines {
+        Some(lines) => awk_lines::for_each_line(calls, &lines),
+        None => calls,
+    };
+    if calls.is_empty() && suspected.is_empty() {
         evaluator.leaf(shell, invocation);
         return printed;
     }
@@ -53,7 +70,15 @@ pub(crate) fn run(
     let mut command = evaluator.command_of(shell, invocation);
     command.through = format!("{program} code");
     let ((), nodes) = evaluator.collected(|this| {
-        for call in calls.into_iter().take(256) {
+        if !suspected.is_empty() {
+            this.complain(Complaint::Code(program.to_string()));
+            this.unread(&inner, &suspected.join("\n"));
+        }
+        if calls.len() > MOST_CALLS {
+            this.complain(Complaint::Code(program.to_string()));
+            this.unread(&inner, &code);
+        }
+        for call in calls.into_iter().take(MOST_CALLS) {
             if this.exhausted() {
                 break;
             }
@@ -77,6 +102,11 @@ pub(crate) fn run(
                 Call::Unclear => {
                     this.complain(Complaint::Code(program.to_string()));
                     this.unread(&inner, &code);
+                    // It may run its words or its input.
+                    let words = invocation.texts();
+                    let words = words.into_iter().skip(1).filter(|word| *word != code);
+                    let words: Vec<&str> = words.chain(invocation.stdin.as_deref()).collect();
+                    this.unread(&inner, &words.join("\n"));
                 }
             }
         }
@@ -164,11 +194,21 @@ fn code_of(invocation: &Invocation, language: Language) -> (Option<Code>, bool) 
         }
         match letters {
             "-eval" | "-print" => return (next(), false),
+            _ if letters.starts_with("-eval=")
+                || letters.starts_with("-print=")
+                || letters.starts_with("-run=") =>
+            {
+                let code = letters.split_once('=').map(|(_, code)| Code::Text(code.to_owned()));
+                return (code, false);
+            }
+            "-run" if php => return (next(), false),
             "m" => return (None, false),
             "d" | "c" | "z" | "F" if php => at += 1,
             "f" if php => return (invocation.word(at).map(|file| Code::File(file.to_owned())), false),
             "l" | "W" if lua => at += 1,
             "W" | "X" | "I" | "r" if !php => at += 1,
+            _ if matches!(language, Language::Perl | Language::Ruby)
+                && letters.starts_with(['r', 'M', 'm', 'I']) => {}
             _ if letters.starts_with('-') => {}
             _ => {
                 let flags: &[char] = match language {

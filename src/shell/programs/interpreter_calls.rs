@@ -3,7 +3,7 @@
 use crate::catalogue::program::Language;
 
 /// Function names that start a program or a shell, without their module path.
-const CALLS: &[&str] = &[
+pub(super) const CALLS: &[&str] = &[
     "system",
     "popen",
     "run",
@@ -34,6 +34,17 @@ const CALLS: &[&str] = &[
     "spawnl",
     "spawnv",
     "posix_spawn",
+    "posix_spawnp",
+    "execle",
+    "execlpe",
+    "spawnle",
+    "spawnlpe",
+    "spawnve",
+    "spawnvpe",
+    "execaCommand",
+    "execa",
+    "shell_output",
+    "run_command",
     "capture2",
     "capture2e",
     "capture3",
@@ -76,7 +87,7 @@ pub(crate) enum Call {
 
 /// A token of code, as far as it matters for calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+pub(super) enum Token {
     Name(String),
     Text(Vec<Part>),
     /// A string that the language runs in a shell: backquotes, `%x(…)`, `qx(…)`.
@@ -85,33 +96,39 @@ enum Token {
 }
 
 /// The calls that start a program or a shell.
-pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
-    let tokens = tokens(code, language);
+pub(super) fn find_calls(tokens: &[Token], language: Language) -> Vec<Call> {
     let mut calls = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Shell(parts) => calls.push(Call::Script(parts.clone())),
-            Token::Name(name) if CALLS.contains(&name.as_str()) && starts_something(&tokens, at, name) => {
+            Token::Name(name) if CALLS.contains(&name.as_str()) && starts_something(tokens, at, name) => {
                 let parens = tokens.get(at + 1) == Some(&Token::Symbol('('));
                 // perl, ruby and lua call without brackets, lua with one text only.
                 let bare = matches!(language, Language::Perl | Language::Ruby)
-                    && matches!(tokens.get(at + 1), Some(Token::Text(_)));
+                    && matches!(tokens.get(at + 1), Some(Token::Text(_) | Token::Symbol('$' | '@')));
                 if let (Some(Token::Text(parts)), Language::Lua) = (tokens.get(at + 1), language) {
                     calls.push(Call::Script(parts.clone()));
                 } else if parens || bare {
                     let from = if parens { at + 2 } else { at + 1 };
                     // The later arguments are a mode or a place for the output.
                     let script_first = matches!(language, Language::Php | Language::Lua) || name == "popen";
-                    calls.push(arguments(&tokens, from, parens, script_first));
+                    calls.push(arguments(tokens, from, parens, script_first));
+                }
+            }
+            // awk: `command | getline`, `print … | command`.
+            Token::Name(name) if language == Language::Awk && name != "getline" => {
+                let gets = matches!(tokens.get(at + 2), Some(Token::Name(next)) if next == "getline");
+                let piped = is_piped(tokens, at) && prints(tokens, at);
+                if piped || (gets && tokens.get(at + 1) == Some(&Token::Symbol('|'))) {
+                    calls.push(Call::Unclear);
                 }
             }
             // awk: `"command" | getline`, `print … | "sh"`.
             Token::Text(parts) if language == Language::Awk => {
-                let before = at.checked_sub(1).and_then(|i| tokens.get(i));
                 let after = (tokens.get(at + 1), tokens.get(at + 2));
                 if matches!(after, (Some(Token::Symbol('|')), Some(Token::Name(n))) if n == "getline") {
                     calls.push(Call::Script(parts.clone()));
-                } else if before == Some(&Token::Symbol('|')) && !is_filter(parts) {
+                } else if is_piped(tokens, at) && !is_filter(parts) {
                     calls.push(Call::Unclear);
                 }
             }
@@ -119,6 +136,20 @@ pub(crate) fn find_calls(code: &str, language: Language) -> Vec<Call> {
         }
     }
     calls
+}
+
+/// Whether a token of awk follows a pipe, which `||` is not.
+fn is_piped(tokens: &[Token], at: usize) -> bool {
+    let is_bar =
+        |before: usize| at.checked_sub(before).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('|'));
+    is_bar(1) && !is_bar(2)
+}
+
+/// Whether a statement of awk prints before this token; otherwise, a bar is part of a pattern.
+fn prints(tokens: &[Token], at: usize) -> bool {
+    let before = tokens.get(..at).unwrap_or_default().iter().rev();
+    let mut statement = before.take_while(|token| !matches!(token, Token::Symbol('{' | '}' | ';' | '/')));
+    statement.any(|token| matches!(token, Token::Name(name) if matches!(name.as_str(), "print" | "printf")))
 }
 
 /// Whether a command behind a pipe of awk only sorts, counts or shows what it is given.
@@ -245,7 +276,7 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
     }
 }
 
-fn tokens(code: &str, language: Language) -> Vec<Token> {
+pub(super) fn tokens(code: &str, language: Language) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = code;
     let python = language == Language::Python;
@@ -286,11 +317,20 @@ fn tokens(code: &str, language: Language) -> Vec<Token> {
                 tokens.push(token);
                 rest = after.get(len..).unwrap_or_default();
             }
+            // awk: a field.
+            '$' if language == Language::Awk && after.starts_with(|c: char| c.is_ascii_alphanumeric()) => {
+                let end = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
+                let (field, tail) = after.split_at(end);
+                tokens.push(Token::Text(vec![Part::Unknown(format!("${field}"))]));
+                rest = tail;
+            }
             '`' => {
                 let (text, len) = quoted(after, c);
                 let parts =
                     text_parts(&text, if script { Interpolation::Dollar } else { Interpolation::Hash });
-                tokens.push(if script || language == Language::Awk || python {
+                // `$`…`` of zx and Bun runs a command.
+                let tagged = tokens.last() == Some(&Token::Symbol('$'));
+                tokens.push(if (script && !tagged) || language == Language::Awk || python {
                     Token::Text(parts)
                 } else {
                     Token::Shell(parts)
@@ -304,7 +344,11 @@ fn tokens(code: &str, language: Language) -> Vec<Token> {
                 let (body, tail) = own_quotes(after.get(1..).unwrap_or_default());
                 match after.chars().next() {
                     Some('x') => tokens.push(Token::Shell(text_parts(body, Interpolation::Hash))),
-                    Some('w') => push_words(&mut tokens, body),
+                    Some('w') => {
+                        tokens.push(Token::Symbol('['));
+                        push_words(&mut tokens, body);
+                        tokens.push(Token::Symbol(']'));
+                    }
                     _ => tokens.push(text_token(body, Interpolation::Hash)),
                 }
                 rest = tail;

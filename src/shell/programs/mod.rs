@@ -1,15 +1,23 @@
 //! Programs that run other programs: wrappers, shells, interpreters, `ssh`, `xargs`.
 
+mod awk_lines;
 mod batch;
+mod embedded;
 mod git;
+mod globbed;
 mod interpreter;
 mod interpreter_calls;
+mod libraries;
+mod pairs;
 mod remote;
 mod script_file;
+mod sed_commands;
 mod shell_program;
 mod start;
 mod tasks;
 mod unit;
 mod wrapper;
 
+pub use pairs::{pairs_of_map, pairs_of_words};
 pub use remote::AnsibleCall;
+pub(crate) use wrapper::quoted;

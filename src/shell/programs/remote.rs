@@ -6,7 +6,14 @@ use crate::shell::execution::invocation::Invocation;
 use crate::shell::host::host_of;
 use crate::shell::options::{Item, Scanner};
 use crate::shell::state::Shell;
-use crate::shell::text::join;
+use crate::shell::text::{Field, join};
+
+use super::pairs;
+use super::wrapper::quoted;
+
+/// Arguments of `command` and `shell` that may precede the command.
+const OWN_ARGUMENTS: &[&str] =
+    &["chdir", "creates", "removes", "executable", "stdin", "stdin_add_newline", "strip_empty_ends", "warn"];
 
 pub(crate) fn run(
     evaluator: &mut Evaluator,
@@ -16,7 +23,7 @@ pub(crate) fn run(
 ) -> String {
     let texts = invocation.texts();
     let value = usage.value();
-    let mut scanner = Scanner::new(&texts, 1, &value);
+    let mut scanner = Scanner::new(&texts, usage.rest, &value);
     let mut host = None;
     let mut command = None;
     let mut asks_only = false;
@@ -61,7 +68,7 @@ pub(crate) fn run(
 }
 
 /// A call of `ansible`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsibleCall<'a> {
     /// The hosts.
     pub pattern: Option<&'a str>,
@@ -69,6 +76,8 @@ pub struct AnsibleCall<'a> {
     pub module: &'a str,
     /// Its arguments.
     pub arguments: &'a str,
+    /// Its arguments, by name.
+    pairs: Vec<(String, String)>,
     /// Whether it changes nothing: `--check`.
     pub quiet: bool,
 }
@@ -77,7 +86,8 @@ impl<'a> AnsibleCall<'a> {
     /// Reads the words of `ansible`.
     pub fn of(texts: &[&'a str], usage: &Usage) -> Self {
         let value = usage.value();
-        let mut call = Self { pattern: None, module: "command", arguments: "", quiet: false };
+        let mut call =
+            Self { pattern: None, module: "command", arguments: "", pairs: Vec::new(), quiet: false };
         for item in Scanner::new(texts, 1, &value) {
             match item {
                 Item::Positional(index) => call.pattern = call.pattern.or(texts.get(index).copied()),
@@ -94,6 +104,7 @@ impl<'a> AnsibleCall<'a> {
                 Item::Dashes(_) => {}
             }
         }
+        call.pairs = pairs::pairs(call.arguments);
         call
     }
 
@@ -103,19 +114,30 @@ impl<'a> AnsibleCall<'a> {
     }
 
     /// The value of an argument.
-    pub fn argument(&self, key: &str) -> Option<&'a str> {
-        let mut words = self.arguments.split_whitespace();
-        words.find_map(|word| word.split_once('=').filter(|(name, _)| *name == key)).map(|(_, value)| value)
+    pub fn argument(&self, key: &str) -> Option<&str> {
+        self.pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
-    /// The command of a module that runs one: `chdir=/srv ls`, `cmd="ls -l" chdir=/srv`.
-    pub fn command(&self) -> &'a str {
-        let text = self.arguments;
-        let starts = |at: &usize| text.get(..*at).is_some_and(|head| head.trim_end().len() < *at || *at == 0);
-        let Some(at) = text.match_indices("cmd=").map(|(at, _)| at).find(starts) else { return text };
-        let text = text.get(at + "cmd=".len()..).unwrap_or_default();
-        let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''));
-        quote.and_then(|quote| text.get(1..)?.split(quote).next()).unwrap_or(text)
+    /// The command of a module that runs one: `chdir=/srv ls`, `cmd="ls -l" chdir=/srv`, `argv=ls,-l`, JSON.
+    pub fn command(&self) -> String {
+        if let Some(argv) = pairs::list(self.arguments, "argv") {
+            let fields: Vec<Field> = argv.into_iter().map(Field::literal).collect();
+            return quoted(&fields);
+        }
+        if let Some(command) = ["cmd", "_raw_params", "command"].iter().find_map(|key| self.argument(key)) {
+            return command.to_owned();
+        }
+        let mut rest = self.arguments.trim_start();
+        while OWN_ARGUMENTS
+            .iter()
+            .any(|name| rest.strip_prefix(name).is_some_and(|after| after.starts_with('=')))
+        {
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            rest = rest.get(end..).unwrap_or_default().trim_start();
+        }
+        let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\''));
+        let inside = quote.and_then(|quote| rest.trim_end().strip_prefix(quote)?.strip_suffix(quote));
+        inside.filter(|inside| !inside.contains(['"', '\''])).unwrap_or(rest).to_owned()
     }
 }
 
@@ -132,17 +154,30 @@ pub(crate) fn ansible(
         evaluator.leaf(shell, invocation);
         return String::new();
     };
+    let on = |key: &str| {
+        call.argument(key)
+            .is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "yes" | "true" | "1" | "on"))
+    };
     let verb = match call.argument("state") {
+        _ if on("restart") || on("recreate") || on("force_update") => "restart",
         Some("restarted" | "reloaded") => "restart",
-        Some("stopped" | "absent") => "stop",
+        Some("stopped" | "absent" | "killed") => "stop",
         Some("started") => "start",
+        Some("present" | "healthy") | None if call.name().starts_with("docker") => "start",
         _ => "status",
     };
     let name = call.argument("name").unwrap_or("$name");
+    let folder = call.argument("project_src").unwrap_or("$project_src");
     let script = match call.name() {
-        "shell" | "command" | "raw" => call.command().to_owned(),
-        "service" | "systemd" | "systemd_service" | "sysvinit" => format!("systemctl {verb} {name}"),
+        "shell" | "command" | "raw" | "expect" | "win_shell" | "win_command" => call.command(),
+        "service" | "systemd" | "systemd_service" | "sysvinit" | "openrc" | "runit" | "win_service" => {
+            format!("systemctl {verb} {name}")
+        }
         "docker_container" | "podman_container" => format!("docker {verb} {name}"),
+        "docker_compose" | "docker_compose_v2" => format!("cd {folder}; docker compose {verb}"),
+        "docker_swarm_service" => format!("docker service update --force {name}"),
+        "helm" if verb == "stop" => format!("helm uninstall {name}"),
+        "helm" => format!("helm upgrade {name} chart"),
         "supervisorctl" => format!("supervisorctl {verb} {name}"),
         "pm2" => format!("pm2 {verb} {name}"),
         _ => String::new(),

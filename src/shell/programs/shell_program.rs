@@ -29,6 +29,17 @@ pub(crate) fn run(
         }
         if let Some(long) = word.strip_prefix("--") {
             quiet |= matches!(long, "help" | "version");
+            let value = long.split_once('=');
+            if matches!(value, Some(("command" | "init-command", _)))
+                || matches!(long, "command" | "init-command")
+            {
+                let script =
+                    value.map_or_else(|| invocation.word(at + 1).unwrap_or_default(), |(_, script)| script);
+                let text = script.to_owned();
+                let mut inner = shell.child().through(program);
+                let label = format!("{program} --command");
+                return evaluator.through(shell, invocation, label, |this| this.run_text(&mut inner, &text));
+            }
             if matches!(long, "rcfile" | "init-file") {
                 startup_file = invocation.word(at + 1).map(str::to_owned);
                 at += 1;
@@ -57,8 +68,12 @@ pub(crate) fn run(
     if let Some(script) = startup_file.and_then(|file| evaluator.script_file(shell, &file)) {
         evaluator.through(shell, invocation, label.clone(), |this| this.run_text(&mut inner, &script));
     }
+    startup(evaluator, &inner, interactive);
     if program == "bash" && !interactive {
         evaluator.run_startup_file(&mut inner, "BASH_ENV");
+    }
+    if interactive || program != "bash" {
+        evaluator.run_startup_file(&mut inner, "ENV");
     }
     let rest = fields.get(at..).unwrap_or_default();
     if command {
@@ -92,6 +107,26 @@ pub(crate) fn run(
         Some(script) => this.run_text(&mut inner, &script),
         None => String::new(),
     })
+}
+
+/// Follows what exported variables make a shell run when it starts and before each prompt.
+fn startup(evaluator: &mut Evaluator, inner: &Shell, interactive: bool) {
+    let exported = |name: &str| {
+        let text =
+            inner.get(name).filter(|variable| variable.exported).and(Evaluator::variable_text(inner, name));
+        text.filter(|text| !text.trim().is_empty())
+    };
+    if let Some(script) = exported("PROMPT_COMMAND").filter(|_| interactive) {
+        // It runs before each prompt.
+        let mut inner = inner.clone();
+        inner.repeats = true;
+        evaluator.run_text(&mut inner, &script);
+    }
+    for name in ["PS0", "PS1", "PS2", "PS4"] {
+        if let Some(text) = exported(name).filter(|_| interactive || name == "PS4") {
+            evaluator.here_document(&mut inner.clone(), &text);
+        }
+    }
 }
 
 impl Evaluator {

@@ -1,21 +1,30 @@
 //! Chooses how to follow a program: as a shell, an interpreter, a wrapper, or a plain command.
 
-use super::{batch, git, interpreter, remote, shell_program, tasks, unit, wrapper};
+use super::{
+    batch, embedded, git, globbed, interpreter, remote, sed_commands, shell_program, tasks, unit, wrapper,
+};
 use crate::catalogue::base_name;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{How, TargetKind};
+use crate::catalogue::program::{Check, How, TargetKind};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::{builtins, output};
 use crate::shell::script::Node;
 use crate::shell::state::Shell;
-use crate::shell::text::is_all_unknown;
+use crate::shell::text::{Field, is_all_unknown};
 
 impl Evaluator {
     /// Runs words as a program and ignores functions and builtins.
     pub fn start(&mut self, shell: &Shell, invocation: &Invocation) -> Ran {
         let name = invocation.word(0).unwrap_or_default();
+        if let Some(shell_name) = self.own_shell(name) {
+            let mut one = invocation.clone();
+            if let Some(first) = one.fields.first_mut() {
+                *first = Field::literal(shell_name);
+            }
+            return self.start(shell, &one);
+        }
         let program = base_name(name);
         if let Some(printed) = self.run_script_file(shell, invocation, name) {
             return (printed, Flow::On);
@@ -23,6 +32,25 @@ impl Evaluator {
         let texts = invocation.texts();
         let usage =
             self.catalogue.usage(&texts, &|index| texts.get(index).is_some_and(|text| is_all_unknown(text)));
+        // The program before `then` has its own: `k0s kubectl`.
+        if usage.is_none() {
+            if globbed::is_pattern(name) && globbed::run(self, shell, invocation) {
+                return (String::new(), Flow::On);
+            }
+            // The shell finds no such program, as far as is known.
+            let handler = shell.functions.get("command_not_found_handle").filter(|_| !name.contains('/'));
+            if let Some(body) = handler.cloned() {
+                self.call(&mut shell.clone(), "command_not_found_handle", &body, &words_after(invocation));
+            }
+        }
+        let described = usage.as_ref().map(|usage| usage.before.map_or(usage.program, |(outer, _)| outer));
+        if let Some(program) = described.filter(|program| !program.commands.is_empty()) {
+            embedded::run(self, shell, invocation, program);
+        }
+        let check = usage.as_ref().and_then(|usage| usage.form.effect).and_then(|terms| terms.check);
+        if check == Some(Check::SedScript) {
+            sed_commands::run(self, shell, invocation);
+        }
         let runs = usage.as_ref().and_then(|usage| {
             // Every command of git may run hooks.
             let of_git = usage.program.form.runs.filter(|runs| runs.how == How::Git);
@@ -73,6 +101,12 @@ impl Evaluator {
         (printed, Flow::On)
     }
 
+    /// The shell that `$SHELL` and `$BASH` name, if the script does not set them.
+    fn own_shell(&self, name: &str) -> Option<&'static str> {
+        let unknown = if is_all_unknown(name) { self.unknowns.only_mark(name)? } else { return None };
+        matches!(unknown.source.as_str(), "$SHELL" | "${SHELL}" | "$BASH" | "${BASH}").then_some("bash")
+    }
+
     /// Runs words as a program that another program starts, within the limits on depth and work.
     pub fn run_program(&mut self, shell: &Shell, invocation: &Invocation) -> String {
         if self.depth_reached() || self.exhausted() {
@@ -93,4 +127,10 @@ impl Evaluator {
         self.depth -= 1;
         printed
     }
+}
+
+/// The call of the handler of unknown programs: the words of the command are its arguments.
+fn words_after(invocation: &Invocation) -> Invocation {
+    let name = Field::literal("command_not_found_handle");
+    invocation.with(std::iter::once(name).chain(invocation.fields.iter().cloned()).collect())
 }

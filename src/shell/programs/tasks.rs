@@ -30,6 +30,8 @@ const SCRIPT_VERBS: [&str; 5] = ["start", "stop", "restart", "test", "t"];
 struct Words<'a> {
     folder: Option<&'a str>,
     files: Vec<&'a str>,
+    /// Lines of a makefile in options.
+    lines: Vec<&'a str>,
     /// The words that are not options.
     plain: Vec<&'a str>,
     /// Index of the word after the first plain one.
@@ -53,7 +55,7 @@ impl<'a> Words<'a> {
                     } else if name.is_any(file) {
                         words.files.extend(text);
                     } else if name.is("--eval") {
-                        words.is_partial = true;
+                        words.lines.extend(text);
                     }
                     words.is_idle |= name.is_any(&MAKE_IDLE) || name.is_any(&usage.form.quiet);
                     words.is_idle |= usage.form.effect.is_some_and(|terms| name.is_any(&terms.reads_with));
@@ -85,9 +87,12 @@ pub(crate) fn make(
         Some(file) => evaluator.first_file(&inner, "", &[*file]),
         None => evaluator.first_file(&inner, "", &MAKEFILES),
     };
+    let lines = words.lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let file = file.or_else(|| (!lines.is_empty()).then(|| ("--eval".to_owned(), String::new())));
     let Some((path, text)) = file.filter(|_| !words.is_idle) else {
         return evaluator.plain_program(shell, invocation, program);
     };
+    let text = lines + &text;
     let (assigned, goals): (Vec<&str>, Vec<&str>) = words.plain.iter().partition(|word| word.contains('='));
     let split = |word: &&str| {
         word.split_once('=').map(|(name, value)| (name.trim_end_matches(':').to_owned(), value.to_owned()))

@@ -152,8 +152,14 @@ fn own_words(
                 if let Some((name, text)) =
                     word.split_once('=').filter(|_| runs.assigns && is_assignment(word))
                 {
-                    found.inner.set_text(name, text);
-                    evaluator.export(&mut found.inner, name);
+                    if let Some(name) = name.strip_prefix("BASH_FUNC_") {
+                        let name = name.trim_end_matches(['%', '(', ')']);
+                        evaluator.run_text(&mut found.inner, &format!("{name} {text}"));
+                        Rc::make_mut(&mut found.inner.exported_functions).push(name.to_owned());
+                    } else {
+                        found.inner.set_text(name, text);
+                        evaluator.export(&mut found.inner, name);
+                    }
                 } else if skip.is_none_or(|skip| skipped < skip) {
                     skipped += 1;
                 } else {
@@ -177,7 +183,8 @@ fn has_any(texts: &[&str], usage: &Usage, options: &[&str]) -> bool {
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && (name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                || name.starts_with("BASH_FUNC_"))
             && !name.starts_with(|c: char| c.is_ascii_digit())
     })
 }

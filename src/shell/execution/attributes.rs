@@ -1,0 +1,60 @@
+//! Attributes of variables: `declare -l`, `declare -u` and namerefs.
+
+use std::rc::Rc;
+
+use super::invocation::Invocation;
+use crate::shell::state::{Attribute, Shell, Value};
+
+/// Maximum length of a chain of namerefs, as in bash.
+const MOST_REFERENCES: usize = 8;
+
+/// Sets the attributes that the options of a declaration state for the variables that it names.
+pub(crate) fn declare(shell: &mut Shell, invocation: &Invocation, is_declaration: bool) {
+    if !is_declaration {
+        return;
+    }
+    let mut attribute = None;
+    for field in invocation.fields.iter().skip(1) {
+        match field.text.strip_prefix('-') {
+            Some(letters) if letters.contains('n') => attribute = Some(Attribute::Reference),
+            Some(letters) if letters.contains('l') => attribute = Some(Attribute::Lower),
+            Some(letters) if letters.contains('u') => attribute = Some(Attribute::Upper),
+            Some(_) => {}
+            None => {
+                let name = field.text.split('=').next().unwrap_or_default().trim_end_matches('+');
+                if let Some(attribute) = attribute {
+                    Rc::make_mut(&mut shell.attributes).insert(name.to_owned(), attribute);
+                }
+            }
+        }
+    }
+}
+
+impl Shell {
+    /// The name of the variable that a nameref stands for; any other name itself.
+    pub fn referred<'a>(&'a self, name: &'a str) -> &'a str {
+        let mut name = name;
+        for _ in 0..MOST_REFERENCES {
+            if self.attributes.get(name) != Some(&Attribute::Reference) {
+                break;
+            }
+            match self.variables.get(name).map(|variable| &variable.value) {
+                Some(Value::Scalar(target)) if !target.is_empty() => name = target,
+                _ => break,
+            }
+        }
+        name
+    }
+
+    /// A value as a variable stores it.
+    pub fn stored(&self, name: &str, value: Value) -> Value {
+        let Some(attribute) = self.attributes.get(name) else { return value };
+        match value {
+            Value::Scalar(text) => Value::Scalar(attribute.changed(&text)),
+            Value::Array(items) => {
+                Value::Array(items.into_iter().map(|(key, text)| (key, attribute.changed(&text))).collect())
+            }
+            Value::Unset => Value::Unset,
+        }
+    }
+}
