@@ -1,10 +1,13 @@
-//! Any bytes: no panic, no hang, and nothing that a clearer text would not have shown.
+//! Any bytes: no panic, no hang, and nothing that a clearer text would not have shown. A NUL ends the command; the files
+//! that it may run follow, each ended by a NUL.
 #![no_main]
 
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use opsctl::actions::read_command;
+use opsctl::actions::{read_command, read_command_on};
+use opsctl::catalogue::Catalogue;
+use opsctl::shell::disk::{Disk, DiskFile, Entry, Unreadable};
 
 /// The grammar's library panics on some broken texts, and the reader catches that; any other panic is a defect.
 const CAUGHT: &str = "brush-parser";
@@ -21,8 +24,45 @@ fn abort_unless_caught() {
     }));
 }
 
+/// The names of the files, in the order of the input.
+const NAMES: [&str; 6] =
+    ["/app/x.sh", "/app/y.sh", "/app/Makefile", "/app/package.json", "/app/justfile", "/app/.git/config"];
+
+struct Files(Vec<String>);
+
+impl Disk for Files {
+    fn read(&self, path: &str) -> Result<DiskFile, Unreadable> {
+        let at = NAMES.iter().position(|name| *name == path).ok_or(Unreadable::Missing)?;
+        let text = self.0.get(at).cloned().ok_or(Unreadable::Missing)?;
+        Ok(DiskFile { text, behind: vec![] })
+    }
+
+    fn list(&self, path: &str) -> Vec<Entry> {
+        let names =
+            NAMES.iter().take(self.0.len()).filter_map(|name| name.strip_prefix(path)?.strip_prefix('/'));
+        names
+            .filter(|name| !name.contains('/'))
+            .map(|name| Entry { name: name.to_owned(), is_folder: false })
+            .collect()
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "HOME").then(|| "/app".to_owned())
+    }
+
+    fn function(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
 fuzz_target!(init: abort_unless_caught(), |data: &[u8]| {
-    let text = String::from_utf8_lossy(data);
+    let mut parts = data.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned());
+    let text = parts.next().unwrap_or_default();
+    // Few bytes a run: the reader wants a disk that lives as long as the process.
+    let disk: &'static Files = Box::leak(Box::new(Files(parts.collect())));
+    if !disk.0.is_empty() {
+        read_command_on(&text, Some(Path::new("/app")), Catalogue::default(), Some(disk));
+    }
     let reading = read_command(&text, Some(Path::new("/app")));
     for action in &reading.actions {
         assert!(!action.evidence.is_empty(), "an action without a word on what was seen");
