@@ -59,8 +59,8 @@ pub(crate) struct Evaluator {
     complaints: Vec<Complaint>,
     work: usize,
     text: usize,
-    /// The function calls in progress, outermost first, with their arguments.
-    pub calls: Vec<(String, Vec<String>)>,
+    /// The function calls in progress, outermost first, with their arguments and the identity of the body.
+    pub calls: Vec<(String, Vec<String>, usize)>,
     /// Function calls so far.
     pub call_count: usize,
     /// Functions that are read as text.

@@ -124,6 +124,12 @@ pub(crate) struct Shell {
     /// It runs on another machine or in a container: nothing of this machine's environment is there.
     pub is_elsewhere: bool,
     pub repeats: bool,
+    /// It runs the body of a function or a sourced file, which `return` ends.
+    pub in_function: bool,
+    /// It runs the body of a loop, which `break` ends.
+    pub in_loop: bool,
+    /// Variables that the function in progress has made local, with their values before.
+    pub locals: Rc<Vec<(String, Option<Variable>)>>,
     /// `execfail`: the script continues when `exec` fails.
     pub outlives_exec: bool,
     /// The rest of standard input; `None` when it is not part of the text.
@@ -198,6 +204,8 @@ impl Shell {
             args_unknown: false,
             name: None,
             aliases: Aliases::default(),
+            in_function: false,
+            in_loop: false,
             ..self.clone()
         }
     }

@@ -31,6 +31,37 @@ pub(crate) fn declare(shell: &mut Shell, invocation: &Invocation, is_declaration
 }
 
 impl Shell {
+    /// Remembers the values of the variables that a declaration in a function makes local.
+    pub fn localise(&mut self, invocation: &Invocation) {
+        let is_local = match invocation.word(0) {
+            Some("local") => true,
+            Some("declare" | "typeset") => {
+                !invocation.fields.iter().any(|field| field.text.starts_with('-') && field.text.contains('g'))
+            }
+            _ => false,
+        };
+        if !self.in_function || !is_local {
+            return;
+        }
+        for field in invocation.fields.iter().skip(1).filter(|field| !field.text.starts_with('-')) {
+            let name = field.text.split(['=', '[']).next().unwrap_or_default().trim_end_matches('+');
+            let before = self.variables.get(name).cloned();
+            Rc::make_mut(&mut self.locals).push((name.to_owned(), before));
+        }
+    }
+
+    /// Restores the variables that the function has made local.
+    pub fn end_locals(&mut self) {
+        let locals = std::mem::take(&mut self.locals);
+        for (name, before) in locals.iter().rev() {
+            let variables = Rc::make_mut(&mut self.variables);
+            match before {
+                Some(value) => variables.insert(name.clone(), value.clone()),
+                None => variables.remove(name),
+            };
+        }
+    }
+
     /// The name of the variable that a nameref stands for; any other name itself.
     pub fn referred<'a>(&'a self, name: &'a str) -> &'a str {
         let mut name = name;

@@ -124,13 +124,7 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
         "trap" => trap(evaluator, shell, invocation),
         "exit" | "return" | "break" | "continue" => {
             evaluator.leaf(shell, invocation);
-            let flow = match name {
-                "exit" => Flow::Exit,
-                "return" => Flow::Return,
-                "break" => Flow::Break,
-                _ => Flow::Continue,
-            };
-            return Some((String::new(), flow));
+            return Some((String::new(), leaves(shell, invocation, name)));
         }
         "exec" => return Some(exec(evaluator, shell, invocation)),
         "command" | "builtin" => return through_command(evaluator, shell, invocation),
@@ -155,6 +149,21 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Inv
     }
     evaluator.leaf(shell, invocation);
     quiet
+}
+
+/// Where control continues after a builtin that leaves a part of the script. Where it fails, or may, the script goes on.
+fn leaves(shell: &Shell, invocation: &Invocation, name: &str) -> Flow {
+    let words = invocation.fields.get(1..).unwrap_or_default();
+    if words.iter().any(|word| word.text == "--help") {
+        return Flow::On;
+    }
+    match name {
+        "exit" if words.len() <= 1 => Flow::Exit,
+        "return" if shell.in_function => Flow::Return,
+        "break" if shell.in_loop => Flow::Break,
+        "continue" if shell.in_loop => Flow::Continue,
+        _ => Flow::On,
+    }
 }
 
 /// `hash -p PATH NAME`: the name starts the program at the path.
@@ -384,12 +393,14 @@ fn source(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation)
         inner.args = Rc::new(invocation.fields.get(2..).unwrap_or_default().to_vec());
     }
     inner.set_text("BASH_SOURCE", file);
+    inner.in_function = true;
     let printed = evaluator.through(shell, invocation, "source".to_owned(), |this| {
         this.follow_file(shell, file, &content, |this| this.run_text(&mut inner, &content))
             .unwrap_or_default()
     });
     inner.args = Rc::clone(&shell.args);
     inner.restore("BASH_SOURCE", shell);
+    inner.in_function = shell.in_function;
     *shell = inner;
     (printed, Flow::On)
 }

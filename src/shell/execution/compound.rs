@@ -24,21 +24,23 @@ impl Evaluator {
             ast::CompoundCommand::CaseClause(clause) => {
                 self.inside(Construct::Case, |this| this.case_clause(shell, clause))
             }
-            ast::CompoundCommand::ForClause(clause) => self.for_clause(shell, clause),
+            ast::CompoundCommand::ForClause(clause) => {
+                let outer = std::mem::replace(&mut shell.in_loop, true);
+                let ran = self.for_clause(shell, clause);
+                shell.in_loop = outer;
+                ran
+            }
             ast::CompoundCommand::WhileClause(clause) | ast::CompoundCommand::UntilClause(clause) => {
-                self.while_clause(shell, clause)
+                let outer = std::mem::replace(&mut shell.in_loop, true);
+                let ran = self.while_clause(shell, clause);
+                shell.in_loop = outer;
+                ran
             }
             ast::CompoundCommand::ArithmeticForClause(clause) => {
-                if let Some(ran) = self.counted(shell, clause) {
-                    return ran;
-                }
-                for expression in
-                    [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten()
-                {
-                    self.here_document(shell, &expression.value);
-                    self.forget_assigned(shell, &expression.value);
-                }
-                self.many_rounds(shell, None, &clause.body.list)
+                let outer = std::mem::replace(&mut shell.in_loop, true);
+                let ran = self.arithmetic_for(shell, clause);
+                shell.in_loop = outer;
+                ran
             }
             ast::CompoundCommand::Arithmetic(command) => {
                 self.here_document(shell, &command.expr.value);
@@ -55,6 +57,18 @@ impl Evaluator {
                 (String::new(), Flow::On)
             }
         }
+    }
+
+    fn arithmetic_for(&mut self, shell: &mut Shell, clause: &ast::ArithmeticForClauseCommand) -> Ran {
+        if let Some(ran) = self.counted(shell, clause) {
+            return ran;
+        }
+        for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+            self.here_document(shell, &expression.value);
+            self.run_values(shell, &expression.value);
+            self.forget_assigned(shell, &expression.value);
+        }
+        self.many_rounds(shell, None, &clause.body.list)
     }
 
     /// Makes the variables that an arithmetic expression changes unknown.

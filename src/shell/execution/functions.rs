@@ -25,7 +25,12 @@ impl Evaluator {
         invocation: &Invocation,
     ) -> Ran {
         let args: Vec<String> = invocation.fields.iter().skip(1).map(|field| field.text.clone()).collect();
-        let same = self.calls.iter().any(|(called, with)| called == name && *with == args);
+        // A function may have defined another one with its own name.
+        let identity = Rc::as_ptr(body) as usize;
+        let is_same = |(called, with, of): &(String, Vec<String>, usize)| {
+            called == name && *with == args && *of == identity
+        };
+        let same = self.calls.iter().any(is_same);
         self.call_count += 1;
         let beyond = self.calls.len() >= DEEPEST_CALLS || self.call_count > MOST_CALLS;
         if beyond {
@@ -39,12 +44,15 @@ impl Evaluator {
             self.push(Node::Group(Construct::Call(name.to_owned()), Vec::new()));
             return (self.unknowns.plain(format!("$({name})")), Flow::On);
         }
-        self.calls.push((name.to_owned(), args));
+        self.calls.push((name.to_owned(), args, identity));
         let outer = std::mem::replace(
             &mut shell.args,
             Rc::new(invocation.fields.get(1..).unwrap_or_default().to_vec()),
         );
         let stdin = std::mem::replace(&mut shell.stdin, invocation.stdin.clone());
+        let locals = std::mem::take(&mut shell.locals);
+        let (in_function, in_loop) = (shell.in_function, shell.in_loop);
+        (shell.in_function, shell.in_loop) = (true, false);
         let recursed = std::mem::take(&mut self.recursed);
         let ((printed, flow), mut nodes) =
             self.collected(|this| this.redirected(shell, &body.0, body.1.as_ref()));
@@ -59,6 +67,9 @@ impl Evaluator {
         if !nodes.is_empty() {
             self.push(Node::Group(Construct::Call(name.to_owned()), nodes));
         }
+        shell.end_locals();
+        shell.locals = locals;
+        (shell.in_function, shell.in_loop) = (in_function, in_loop);
         shell.args = outer;
         shell.stdin = stdin;
         (printed, if flow == Flow::Exit { Flow::Exit } else { Flow::On })

@@ -160,7 +160,9 @@ impl Evaluator {
     ) -> Ran {
         let mut changed = Vec::new();
         assigned_names(body, &mut changed, 0);
-        for name in changed {
+        let grown: Vec<String> =
+            changed.iter().filter(|(_, grows)| *grows).map(|(name, _)| name.clone()).collect();
+        for (name, _) in changed {
             // The current value applies to the first round only.
             if shell.get(&name).is_some_and(|v| v.value.is_known()) {
                 let mark = self.unknowns.mark(Unknown { source: format!("${name}"), ..Unknown::default() });
@@ -174,6 +176,12 @@ impl Evaluator {
         let (printed, flow) =
             self.inside(Construct::Loop("any number of rounds".to_owned()), |this| this.list(shell, body));
         shell.repeats = before;
+        for name in grown {
+            // Each further round adds to it.
+            let source = format!("${name}");
+            let mark = self.unknowns.mark(Unknown { source, many: true, ..Unknown::default() });
+            shell.set_text(&name, mark);
+        }
         let printed = if printed.is_empty() || self.unknowns.only_mark(&printed).is_some() {
             printed
         } else {
@@ -211,8 +219,8 @@ fn command_name(command: &ast::Command) -> Option<&str> {
     }
 }
 
-/// Adds the variables that a body assigns, down to eight levels of nesting.
-fn assigned_names(list: &ast::CompoundList, names: &mut Vec<String>, depth: usize) {
+/// Adds the variables that a body assigns, down to eight levels of nesting, and whether it adds to their values.
+fn assigned_names(list: &ast::CompoundList, names: &mut Vec<(String, bool)>, depth: usize) {
     if depth > 8 || names.len() > 256 {
         return;
     }
@@ -228,7 +236,9 @@ fn assigned_names(list: &ast::CompoundList, names: &mut Vec<String>, depth: usiz
                         if let ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) = part {
                             match &assignment.name {
                                 ast::AssignmentName::VariableName(name)
-                                | ast::AssignmentName::ArrayElementName(name, _) => names.push(name.clone()),
+                                | ast::AssignmentName::ArrayElementName(name, _) => {
+                                    names.push((name.clone(), assignment.append));
+                                }
                             }
                         }
                     }

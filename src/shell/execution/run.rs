@@ -8,7 +8,7 @@ use crate::shell::disk::Disk;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::grammar::parse::parse;
 use crate::shell::marks::without_marks;
-use crate::shell::script::Script;
+use crate::shell::script::{Node, Script};
 use crate::shell::state::Shell;
 use crate::shell::text::is_known;
 
@@ -16,6 +16,27 @@ use crate::shell::text::is_known;
 const MOST_SALVAGES: usize = 48;
 /// Maximum number of lines in a part that is parsed on its own.
 const LONGEST_STATEMENT: usize = 12;
+
+/// Parts of a text that evaluate values as arithmetic: attributes, indirections, slices, elements, special variables.
+const EVALUATING: [&str; 17] = [
+    "declare",
+    "typeset",
+    "local",
+    "read",
+    "unset",
+    "let",
+    "printf -v",
+    "((",
+    "[[",
+    "${!",
+    "${@:",
+    "]=",
+    "]}",
+    "OPTIND",
+    "SECONDS",
+    "RANDOM",
+    "LINENO",
+];
 
 /// Reads a script with the built-in catalogue. `cwd` is the working directory in which it would start; `None`
 /// when it is unknown.
@@ -46,6 +67,7 @@ pub fn read_on(
     evaluator.client_startup(&mut shell);
     evaluator.run_text(&mut shell, &text);
     evaluator.run_sinks(0);
+    evaluator.doubt_subscripts(&shell, &text);
     if evaluator.exhausted() {
         evaluator.complain(Complaint::ManySteps);
         evaluator.unread(&shell, &text);
@@ -53,7 +75,52 @@ pub fn read_on(
     Script { cwd: cwd.map(str::to_owned), ..evaluator.into_script() }
 }
 
+/// Whether a text may evaluate values as arithmetic.
+fn evaluates(text: &str) -> bool {
+    // `${x:y}` and `${x:y:z}`.
+    let slices = text.split("${").skip(1).any(|rest| {
+        let rest = rest.trim_start_matches(|c: char| c.is_alphanumeric() || "_@*[]".contains(c));
+        rest.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '$'))
+    });
+    slices || EVALUATING.iter().any(|part| text.contains(part))
+}
+
 impl Evaluator {
+    /// Adds the substitutions in subscripts (`'a[$(x)]'`) as unread text, if they act and were not followed: bash runs
+    /// them wherever it evaluates such a text as arithmetic.
+    fn doubt_subscripts(&mut self, shell: &Shell, text: &str) {
+        if !(text.contains("[$(") || text.contains("[`")) || !evaluates(text) {
+            return;
+        }
+        for (start, end) in [("[$(", ')'), ("[`", '`')] {
+            for (at, _) in text.match_indices(start).take(MOST_SALVAGES) {
+                let inside = text.get(at + start.len()..).unwrap_or_default();
+                let inside = inside.split(end).next().unwrap_or_default();
+                if self.mentions_action(inside) && !self.has_followed(inside) {
+                    self.complain(Complaint::Runs(short(inside)));
+                    self.unread(shell, inside);
+                }
+            }
+        }
+    }
+
+    /// Whether a command with these words is in the tree.
+    fn has_followed(&self, words: &str) -> bool {
+        let mut left: Vec<&Node> = self.nodes().iter().flatten().collect();
+        while let Some(node) = left.pop() {
+            match node {
+                Node::Group(_, children) => left.extend(children),
+                Node::Command(command)
+                    if command.words.iter().map(|word| word.text.as_str()).eq(words.split_whitespace()) =>
+                {
+                    return true;
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// Runs a text as a script in the given shell and returns its output.
     pub fn run_text(&mut self, shell: &mut Shell, text: &str) -> String {
         self.run_script(shell, text).0

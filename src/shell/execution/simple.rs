@@ -61,6 +61,7 @@ impl Evaluator {
                 }
             }
         }
+        let redirects_is_empty = redirects.is_empty();
         let redirected = self.redirections(shell, redirects);
         if fields.is_empty() {
             for assignment in assignments {
@@ -80,6 +81,9 @@ impl Evaluator {
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
         };
         attributes::declare(shell, &invocation, is_declaration);
+        if is_declaration {
+            shell.localise(&invocation);
+        }
         for assignment in declared {
             self.assign(shell, assignment);
         }
@@ -108,6 +112,12 @@ impl Evaluator {
             ran
         };
         self.pass_output(shell, (waiting, &invocation, &redirected), &printed);
+        // If a redirection fails, `exit` and the like do not run.
+        let leaves = matches!(
+            invocation.word(0),
+            Some("exit" | "return" | "break" | "continue" | "command" | "builtin")
+        );
+        let flow = if leaves && !redirects_is_empty { Flow::On } else { flow };
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 

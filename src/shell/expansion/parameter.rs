@@ -204,7 +204,10 @@ fn apply(
                 }
                 Some(Expansion::text(text, Origin::Assigned))
             }
-            ('?', true) => None,
+            ('?', true) => {
+                evaluator.text(shell, word);
+                None
+            }
             _ => match found {
                 Found::Texts { texts, list, origin } => Some(Expansion { texts, list, origin }),
                 _ => None,

@@ -50,7 +50,9 @@ pub(crate) fn run(
             from_stdin |= letters.contains('s');
             interactive |= letters.contains('i') && word.starts_with('-');
             // `-n` reads without running.
-            quiet |= letters.contains('n') && word.starts_with('-');
+            if letters.contains('n') {
+                quiet = word.starts_with('-');
+            }
             at += if letters.ends_with(['o', 'O']) { 2 } else { 1 };
         } else {
             break;
