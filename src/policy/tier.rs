@@ -38,6 +38,9 @@ pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Re
     })
 }
 
+/// The maximum number of parts that a denial explains; further ones are counted.
+const MOST_REASONS: usize = 8;
+
 /// The objections to parts of a command whose effect the tier does not allow.
 ///
 /// `effects` states what commands of a tier may do where they carry out no action; actions are judged by their kind.
@@ -63,6 +66,12 @@ pub fn effect_objections(
         if !reasons.contains(&reason) {
             reasons.push(reason);
         }
+    }
+    let more = reasons.len().saturating_sub(MOST_REASONS);
+    if more > 0 {
+        reasons.truncate(MOST_REASONS);
+        let text = format!("{more} further parts are not allowed for reasons of the same kind.");
+        reasons.push(Reason { rule: "effect", text });
     }
     reasons
 }

@@ -172,6 +172,9 @@ const STEERING: &[&str] = &[
     "XDG_CONFIG_HOME",
 ];
 
+/// Options that name a configuration which may make a program run another.
+const CONFIG_OPTIONS: [&str; 2] = ["--kubeconfig", "--config"];
+
 /// Values of such variables that run and load nothing.
 const HARMLESS: &[&str] = &[
     "",
@@ -211,6 +214,20 @@ fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option
         }
         _ => None,
     })
+}
+
+/// Whether a variable names a configuration that may make a program run another. It only reads where the session cannot
+/// write that file or folder.
+fn configures(name: &str) -> bool {
+    const CONFIGURING: [&str; 6] = [
+        "AWS_CONFIG_FILE",
+        "AWS_SHARED_CREDENTIALS_FILE",
+        "DOCKER_CONFIG",
+        "GCONV_PATH",
+        "KUBECONFIG",
+        "ZDOTDIR",
+    ];
+    CONFIGURING.contains(&name)
 }
 
 /// Proves that a command reads, or finds the reason why that cannot be proved.
@@ -285,6 +302,7 @@ impl Prover<'_> {
             // The separators of what it reads.
             let splits = variable == "IFS" && matches!(name, "read" | "mapfile" | "readarray");
             !splits && steers(variable, value)
+                || configures(variable) && self.is_scratch(&value.text, command)
         }) {
             return (Effect::Unknown, Why::Variable(variable.clone()));
         }
@@ -298,6 +316,18 @@ impl Prover<'_> {
         };
         if usage.verb.iter().any(|index| unknown(*index)) {
             return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
+        }
+        let configured = command.words.iter().enumerate().any(|(at, word)| {
+            let named = CONFIG_OPTIONS.iter().find_map(|option| word.text.strip_prefix(option));
+            let value = match named {
+                Some("") => command.words.get(at + 1).map(|word| word.text.as_str()),
+                Some(rest) => rest.strip_prefix('='),
+                None => None,
+            };
+            value.is_some_and(|value| self.is_scratch(value, command))
+        });
+        if configured {
+            return (Effect::Unknown, Why::OwnFolder);
         }
         if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
             return (Effect::Unknown, Why::OwnFolder);

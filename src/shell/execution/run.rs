@@ -9,7 +9,7 @@ use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::grammar::parse::parse;
 use crate::shell::marks::without_marks;
 use crate::shell::script::{Node, Script};
-use crate::shell::state::Shell;
+use crate::shell::state::{Shell, Value};
 use crate::shell::text::is_known;
 
 /// Maximum number of attempts to parse parts of a text that cannot be parsed as a whole.
@@ -86,20 +86,26 @@ fn evaluates(text: &str) -> bool {
 }
 
 impl Evaluator {
-    /// Adds the substitutions in subscripts (`'a[$(x)]'`) as unread text, if they act and were not followed: bash runs
-    /// them wherever it evaluates such a text as arithmetic.
+    /// Adds the substitutions in subscripts (`x='a[$(y)]'`) that variables hold as unread text, if they act and were not
+    /// followed: bash runs them wherever it evaluates such a variable as arithmetic.
     fn doubt_subscripts(&mut self, shell: &Shell, text: &str) {
         if !(text.contains("[$(") || text.contains("[`")) || !evaluates(text) {
             return;
         }
-        for (start, end) in [("[$(", ')'), ("[`", '`')] {
-            for (at, _) in text.match_indices(start).take(MOST_SALVAGES) {
-                let inside = text.get(at + start.len()..).unwrap_or_default();
-                let inside = inside.split(end).next().unwrap_or_default();
-                if self.mentions_action(inside) && !self.has_followed(inside) {
-                    self.complain(Complaint::Runs(short(inside)));
-                    self.unread(shell, inside);
+        let mut inside: Vec<String> = Vec::new();
+        for variable in shell.variables.values() {
+            let Value::Scalar(value) = &variable.value else { continue };
+            for (start, end) in [("[$(", ')'), ("[`", '`')] {
+                let Some((name, rest)) = value.split_once(start) else { continue };
+                if !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+                    inside.extend(rest.split(end).next().map(str::to_owned));
                 }
+            }
+        }
+        for script in inside {
+            if self.mentions_action(&script) && !self.has_followed(&script) {
+                self.complain(Complaint::Runs(short(&script)));
+                self.unread(shell, &script);
             }
         }
     }
