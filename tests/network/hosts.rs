@@ -103,7 +103,10 @@ fn without_permission_hosts_are_unknown_and_the_remedy_is_named() {
         without.env_clear();
         without.envs(command.env("LANG", "C").get_envs().filter_map(|(name, value)| Some((name, value?))));
         let ran = lan.run(&mut without);
-        assert_eq!(ran.stdout, "here (127.0.0.1): unknown\nsix (::1): unknown\n");
+        assert_eq!(
+            ran.stdout,
+            "HOST  ADDRESS    STATE    RTT\nhere  127.0.0.1  unknown  -\nsix   ::1        unknown  -\n"
+        );
         assert!(
             ran.stderr.contains("net.ipv4.ping_group_range") && ran.stderr.contains("NET_RAW"),
             "{ran:?}"
@@ -282,13 +285,15 @@ fn columns_are_aligned_on_a_terminal() {
     lan(|lan| {
         let shown =
             on_a_terminal(lan, "hosts: {a: {address: 127.0.0.1}, longer-name: {address: lost.invalid}}\n");
+        assert!(shown.starts_with("\u{1b}[1mHOST"), "titles are bold: {shown:?}");
+        let shown = anstream::adapter::strip_str(&shown).to_string();
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines[0], "HOST         ADDRESS       STATE              RTT");
+        assert_eq!(lines[0], "HOST         ADDRESS       STATE       RTT");
         assert!(
             lines[1].starts_with("a            127.0.0.1     reachable   ") && lines[1].ends_with(" ms"),
             "{shown}"
         );
-        assert_eq!(lines[2], "longer-name  lost.invalid  unresolved");
+        assert_eq!(lines[2], "longer-name  lost.invalid  unresolved  -");
         assert_eq!(lines.len(), 3, "few hosts need no progress bar: {shown:?}");
     });
 }
@@ -302,7 +307,7 @@ fn many_hosts_show_a_progress_bar_on_a_terminal() {
         assert!(shown.contains("1/51 hosts"), "{shown:?}");
         let lan_piped = lan.opsctl(&["hosts"]);
         assert_eq!(lan_piped.stderr, "", "no progress bar without a terminal");
-        assert_eq!(lan_piped.stdout.lines().count(), 51);
+        assert_eq!(lan_piped.stdout.lines().count(), 52, "titles and hosts");
     });
 }
 

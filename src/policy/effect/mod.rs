@@ -317,16 +317,7 @@ impl Prover<'_> {
         if usage.verb.iter().any(|index| unknown(*index)) {
             return (Effect::Unknown, Why::UnknownVerb(base_name(name).to_owned()));
         }
-        let configured = command.words.iter().enumerate().any(|(at, word)| {
-            let named = CONFIG_OPTIONS.iter().find_map(|option| word.text.strip_prefix(option));
-            let value = match named {
-                Some("") => command.words.get(at + 1).map(|word| word.text.as_str()),
-                Some(rest) => rest.strip_prefix('='),
-                None => None,
-            };
-            value.is_some_and(|value| self.is_scratch(value, command))
-        });
-        if configured {
+        if self.is_configured_from_scratch(command) {
             return (Effect::Unknown, Why::OwnFolder);
         }
         if usage.program.loads_folder && self.is_in_scratch(command, &usage) {
@@ -505,6 +496,19 @@ impl Prover<'_> {
             Some(check) => self.check(check, command, usage, terms, texts),
             None => (Effect::Reads, Why::Stated),
         }
+    }
+
+    /// Whether an option names a configuration that the session may write.
+    fn is_configured_from_scratch(&self, command: &Command) -> bool {
+        command.words.iter().enumerate().any(|(at, word)| {
+            let named = CONFIG_OPTIONS.iter().find_map(|option| word.text.strip_prefix(option));
+            let value = match named {
+                Some("") => command.words.get(at + 1).map(|word| word.text.as_str()),
+                Some(rest) => rest.strip_prefix('='),
+                None => None,
+            };
+            value.is_some_and(|value| self.is_scratch(value, command))
+        })
     }
 
     /// Whether a command runs in a folder that the session may write, or is sent to one by an option such as `-C`.

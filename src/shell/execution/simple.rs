@@ -61,7 +61,7 @@ impl Evaluator {
                 }
             }
         }
-        let redirects_is_empty = redirects.is_empty();
+        let is_redirected = !redirects.is_empty();
         let redirected = self.redirections(shell, redirects);
         if fields.is_empty() {
             for assignment in assignments {
@@ -81,9 +81,7 @@ impl Evaluator {
             stdin: redirected.stdin.clone().or_else(|| shell.stdin.clone()),
         };
         attributes::declare(shell, &invocation, is_declaration);
-        if is_declaration {
-            shell.localise(&invocation);
-        }
+        shell.localise(&invocation);
         for assignment in declared {
             self.assign(shell, assignment);
         }
@@ -112,12 +110,7 @@ impl Evaluator {
             ran
         };
         self.pass_output(shell, (waiting, &invocation, &redirected), &printed);
-        // If a redirection fails, `exit` and the like do not run.
-        let leaves = matches!(
-            invocation.word(0),
-            Some("exit" | "return" | "break" | "continue" | "command" | "builtin")
-        );
-        let flow = if leaves && !redirects_is_empty { Flow::On } else { flow };
+        let flow = if is_redirected && may_not_leave(&invocation) { Flow::On } else { flow };
         (if redirected.silent { String::new() } else { printed }, flow)
     }
 
@@ -217,4 +210,10 @@ fn alias_text(shell: &Shell, simple: &ast::SimpleCommand) -> Option<String> {
         }
     }
     Some(text)
+}
+
+/// Whether a builtin that leaves a part of the script does not run if one of its redirections fails.
+fn may_not_leave(invocation: &Invocation) -> bool {
+    let name = invocation.word(0);
+    matches!(name, Some("exit" | "return" | "break" | "continue" | "command" | "builtin"))
 }
