@@ -81,7 +81,8 @@ pub(crate) fn run(
         match HOOKS.iter().find(|(command, _)| *command == word) {
             Some((_, hooks)) if !usage.has(&texts, &usage.form.quiet) => {
                 let repository = evaluator.repository(&mut inner);
-                let skips = texts.contains(&"--no-verify");
+                // For `git commit`, `-n` is short for it.
+                let skips = texts.contains(&"--no-verify") || word == "commit" && texts.contains(&"-n");
                 let is_checked = |hook: &str| hook.starts_with("pre-") || hook == "commit-msg";
                 let hooks = hooks.iter().copied().filter(|hook| !(skips && is_checked(hook)));
                 evaluator.hooks(&inner, repository, hooks);
