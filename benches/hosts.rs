@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     for (options, rounds, must_be_slower) in FPING {
         let (mut ours, mut theirs) = (vec![], vec![]);
         for _ in 0..rounds {
-            ours.push(timed(folder.path(), env!("CARGO_BIN_EXE_opsctl"), &["hosts"], ": reachable"));
+            ours.push(timed(folder.path(), env!("CARGO_BIN_EXE_opsctl"), &["hosts"], " reachable "));
             let arguments = [options, &["-a", "-f", "list"]].concat();
             theirs.push(timed(folder.path(), "fping", &arguments, "127.0."));
         }

@@ -17,9 +17,10 @@ pub fn follow<T>(
     mut next: impl FnMut(u32) -> Result<Vec<T>, Failure>,
     line: impl Fn(&T) -> Result<String, Failure>,
 ) -> Result<u8, Failure> {
-    let mut limit = latest;
+    // With a limit of 0, the latest row is only the place to start from.
+    let mut rows = next(latest.max(1))?;
+    rows.truncate(usize::try_from(latest).unwrap_or(usize::MAX));
     loop {
-        let rows = next(limit)?;
         let mut stdout = anstream::stdout().lock();
         for row in rows.iter().rev() {
             if writeln!(stdout, "{}", line(row)?).and_then(|()| stdout.flush()).is_err() {
@@ -28,7 +29,7 @@ pub fn follow<T>(
         }
         drop(stdout);
         // From here on, all further rows are printed.
-        limit = u32::MAX;
         sleep(INTERVAL);
+        rows = next(u32::MAX)?;
     }
 }

@@ -1,5 +1,7 @@
 //! The services that actions concern: names are looked up in the inventory, and container IDs asked of their engine.
 
+use std::fmt;
+
 use crate::inventory::nearest::nearest;
 use crate::model::action::{Action, Target};
 use crate::model::container::Container;
@@ -28,8 +30,38 @@ pub enum Answer {
     Container(Container),
     /// No container has the ID.
     NoContainer,
-    /// The engine could not be asked, or did not answer; the reason as the end of a sentence.
-    Unanswered(String),
+    /// The engine could not be asked, or did not answer.
+    Unanswered(NoAnswer),
+}
+
+/// Why an engine does not name a container.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum NoAnswer {
+    #[error("no engine can be asked")]
+    NoEngine,
+    #[error("opsctl cannot determine which engine acts")]
+    UnknownEngine,
+    #[error("`policy.resolve` does not contain `local`")]
+    NotLocally,
+    #[error("`policy.resolve` does not contain `ssh`, so {0} is not asked")]
+    NotThroughSsh(String),
+    #[error("hosts.yaml states no ssh destination for {0}")]
+    NoDestination(String),
+    #[error("engines are not asked after the call")]
+    AfterCall,
+    #[error("other engines have used up the {0} s for one command")]
+    OutOfTime(u64),
+    #[error("more than {0} IDs of one command are not looked up")]
+    ManyIds(usize),
+    #[error("no `{0}` is installed here that only an administrator can change")]
+    NotInstalled(&'static str),
+    #[error("the engine did not answer within {0} s")]
+    Timeout(u64),
+    #[error("the engine cannot be asked ({0})")]
+    Failed(String),
+    #[error("the answer of the engine cannot be read")]
+    Unreadable,
 }
 
 /// What this machine knows of containers and of itself.
@@ -47,7 +79,7 @@ pub struct NoSurroundings;
 
 impl Surroundings for NoSurroundings {
     fn ask(&self, _: &Question<'_>) -> Answer {
-        Answer::Unanswered("no engine can be asked".to_owned())
+        Answer::Unanswered(NoAnswer::NoEngine)
     }
 
     fn name(&self) -> Option<String> {
@@ -124,26 +156,26 @@ impl Lookup<'_> {
                 let note = format!("`{id}` is the container `{}`.", container.name);
                 (self.identity_of(&container, action), Some(note))
             }
-            Answer::NoContainer => without_answer(id, "the engine knows no such container"),
+            Answer::NoContainer => without_answer(id, &"the engine knows no such container"),
             Answer::Unanswered(reason) => without_answer(id, &reason),
         }
     }
 
     /// What may be asked about an action; otherwise, why not.
-    fn question<'q>(&'q self, action: &'q Action, id: &'q str) -> Result<Question<'q>, String> {
+    fn question<'q>(&'q self, action: &'q Action, id: &'q str) -> Result<Question<'q>, NoAnswer> {
         let engine = action.reference.engine.as_ref();
-        let engine = engine.ok_or("opsctl cannot determine which engine acts")?;
+        let engine = engine.ok_or(NoAnswer::UnknownEngine)?;
         let Some(written) = &action.host else {
             let allowed = self.allowed.local.then_some(Question { id, engine, host: None });
-            return allowed.ok_or_else(|| "`policy.resolve` does not contain `local`".to_owned());
+            return allowed.ok_or(NoAnswer::NotLocally);
         };
         if !self.allowed.ssh {
-            return Err(format!("`policy.resolve` does not contain `ssh`, so {written} is not asked"));
+            return Err(NoAnswer::NotThroughSsh(written.clone()));
         }
         let host = self.inventory.find_host(written);
         let host = host.filter(|_| !action.via.iter().any(|via| via == "ansible"));
         let host = host.and_then(|host| Some((host.name.as_str(), host.ssh.as_deref()?)));
-        let host = host.ok_or_else(|| format!("hosts.yaml states no ssh destination for {written}"))?;
+        let host = host.ok_or_else(|| NoAnswer::NoDestination(written.clone()))?;
         Ok(Question { id, engine, host: Some(host) })
     }
 
@@ -178,7 +210,7 @@ fn unmatched(part: &str) -> String {
 }
 
 /// What a word is that may be an ID, where the engine has not named its container.
-fn without_answer(word: &str, reason: &str) -> (Identity, Option<String>) {
+fn without_answer(word: &str, reason: &dyn fmt::Display) -> (Identity, Option<String>) {
     if !names::is_likely_id(word) && !names::is_swarm_id(word) {
         return (Identity::Unlisted(word.to_owned()), None);
     }

@@ -15,8 +15,8 @@ use super::environment::Environment;
 use crate::ledger::{KnownContainer, Ledger};
 use crate::model::container::Container;
 use crate::model::plain_text::shortened;
-use crate::policy::identity::{Answer, Question, Surroundings};
-use crate::probe::engine;
+use crate::policy::identity::{Answer, NoAnswer, Question, Surroundings};
+use crate::probe::engine::{self, EngineError, Said};
 
 /// How long an engine of this machine has to answer.
 const LOCAL_LIMIT: Duration = Duration::from_secs(2);
@@ -48,7 +48,7 @@ pub struct Engines<'a> {
     known: RefCell<Vec<KnownContainer>>,
     asked: RefCell<usize>,
     /// Engines that did not answer, with the reason: they are not asked again.
-    silent: RefCell<Vec<(Option<String>, &'static str, String)>>,
+    silent: RefCell<Vec<(Option<String>, &'static str, NoAnswer)>>,
 }
 
 impl<'a> Engines<'a> {
@@ -90,13 +90,10 @@ impl<'a> Engines<'a> {
 
     fn inspect(&self, question: &Question<'_>) -> Answer {
         let Some(began) = self.began else {
-            return Answer::Unanswered("engines are not asked after the call".to_owned());
+            return Answer::Unanswered(NoAnswer::AfterCall);
         };
         if began.elapsed() > LIMIT {
-            return Answer::Unanswered(format!(
-                "other engines have used up the {} s for one command",
-                LIMIT.as_secs()
-            ));
+            return Answer::Unanswered(NoAnswer::OutOfTime(LIMIT.as_secs()));
         }
         let host = question.host.map(|(name, _)| name.to_owned());
         let program = question.engine.program;
@@ -106,9 +103,7 @@ impl<'a> Engines<'a> {
             return Answer::Unanswered(reason);
         }
         if self.asked.replace_with(|asked| *asked + 1) >= MOST_QUESTIONS {
-            return Answer::Unanswered(format!(
-                "more than {MOST_QUESTIONS} IDs of one command are not looked up"
-            ));
+            return Answer::Unanswered(NoAnswer::ManyIds(MOST_QUESTIONS));
         }
         match inspect(question) {
             Ok(Answer::Container(container)) => {
@@ -147,10 +142,9 @@ impl Surroundings for Engines<'_> {
 }
 
 /// Runs `docker inspect`, and reads its answer. An error means that the engine does not answer any question, and why.
-fn inspect(question: &Question<'_>) -> Result<Answer, String> {
+fn inspect(question: &Question<'_>) -> Result<Answer, NoAnswer> {
     let started = if question.host.is_some() { "ssh" } else { question.engine.program };
-    let missing = || format!("no `{started}` is installed here that only an administrator can change");
-    let path = find(started).ok_or_else(missing)?;
+    let path = find(started).ok_or(NoAnswer::NotInstalled(started))?;
     let path = path.to_string_lossy();
     let template = Container::template();
     let inspect = ["inspect", "--type", "container", "--format", &template, question.id];
@@ -166,12 +160,15 @@ fn inspect(question: &Question<'_>) -> Result<Answer, String> {
         Some((_, destination)) => (Some((path.as_ref(), destination)), SSH_LIMIT),
         None => (None, LOCAL_LIMIT),
     };
-    let (success, stdout, stderr) = engine::ask(&words, ssh, limit)?;
+    let Said { success, stdout, stderr } = engine::ask(&words, ssh, limit).map_err(|error| match error {
+        EngineError::Timeout => NoAnswer::Timeout(limit.as_secs()),
+        EngineError::Failed(why) => NoAnswer::Failed(why),
+    })?;
     if success {
         let container = stdout.lines().find_map(Container::read);
         let is_meant =
             |container: &Container| container.id.starts_with(question.id) || container.name == question.id;
-        let unread = || Answer::Unanswered("the answer of the engine cannot be read".to_owned());
+        let unread = || Answer::Unanswered(NoAnswer::Unreadable);
         return Ok(container.filter(is_meant).map_or_else(unread, Answer::Container));
     }
     if stderr.to_lowercase().contains("no such") {
@@ -179,7 +176,7 @@ fn inspect(question: &Question<'_>) -> Result<Answer, String> {
     }
     let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
     let why = shortened(why.trim(), MESSAGE_CHARS);
-    Ok(Answer::Unanswered(format!("the engine cannot be asked ({why})")))
+    Ok(Answer::Unanswered(NoAnswer::Failed(why)))
 }
 
 /// The path of the first program of this name in `PATH` that the agent cannot replace.

@@ -261,6 +261,29 @@ fn follows_decisions_as_they_are_made() {
 }
 
 #[test]
+fn with_a_limit_of_0_only_new_rows_follow() {
+    let sandbox = Sandbox::new();
+    sandbox.after("t1", "docker restart first");
+    let mut follow = sandbox.command(&["events", "--follow", "--limit", "0", "--json"]);
+    let mut follow = follow.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(follow.stdout.take().unwrap()));
+    // It may not have started yet; the first row is printed only if it was written before.
+    let mut services = (0..).map(|n| format!("service{n}"));
+    let first = std::thread::scope(|scope| {
+        let first = scope.spawn(|| lines.next().unwrap().unwrap());
+        while !first.is_finished() {
+            let service = services.next().unwrap();
+            sandbox.after(&service, &format!("docker restart {service}"));
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        }
+        first.join().unwrap()
+    });
+    assert!(first.contains("docker restart service"), "{first}");
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+}
+
+#[test]
 fn a_reader_that_goes_away_ends_what_is_followed() {
     let sandbox = Sandbox::new();
     sandbox.after("t1", "docker restart first");

@@ -248,7 +248,7 @@ mod tests {
     use super::{filters, written};
 
     #[test]
-    fn a_program_that_prints_is_told_from_one_that_writes_or_runs() {
+    fn only_programs_that_print_read() {
         for program in [
             "{print $1}",
             "NR>1 {print $2}",

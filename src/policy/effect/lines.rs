@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_editor_that_prints_is_told_from_one_that_writes() {
+    fn only_editors_that_print_read() {
         assert!(["1,20p", "q!", "%print", "$="].iter().all(|command| prints(command)));
         assert!(!["w", "!sh", "1,$w /etc/x", "r !ls", "set shell=x"].iter().any(|command| prints(command)));
     }

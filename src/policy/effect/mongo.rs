@@ -167,7 +167,7 @@ mod tests {
     use super::only_reads;
 
     #[test]
-    fn code_that_looks_is_told_from_code_that_changes() {
+    fn only_code_that_queries_reads() {
         for code in [
             "db.adminCommand({ping:1}).ok",
             "db.adminCommand('ping')",

@@ -202,7 +202,7 @@ mod tests {
     use super::written;
 
     #[test]
-    fn a_script_that_edits_is_told_from_one_that_writes_or_runs() {
+    fn only_scripts_that_edit_the_output_read() {
         for script in [
             "s/a/b/g",
             "1,5p",
