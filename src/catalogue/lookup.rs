@@ -162,15 +162,9 @@ fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
                     .is_some_and(|text| *wanted == "*" || wanted == text || is_glob(wanted, text))
             })
     };
-    // Hardly any verb begins as the first word does.
-    let first = words.first().and_then(|(index, _)| texts.get(*index)?.as_bytes().first());
-    let may_fit = |path: &&[&str]| {
-        let wanted = path.first().and_then(|word| word.as_bytes().first());
-        wanted == first || wanted == Some(&b'*')
-    };
-    let ways = program.verbs.iter().flat_map(|verb| verb.paths.iter().map(move |path| (verb, path)));
+    let first = words.first().and_then(|(index, _)| texts.get(*index)).copied().unwrap_or_default();
     let mut found: Option<(&VerbForm, &[&str])> = None;
-    for (verb, path) in ways.filter(|(_, path)| may_fit(&path.0) && fits(path)) {
+    for (verb, path) in program.ways(first).filter(|(_, path)| fits(path)) {
         if found.is_none_or(|(_, longest)| path.len() > longest.len()) {
             found = Some((verb, path));
         }

@@ -88,6 +88,8 @@ pub struct Program {
     pub form: Form,
     /// Its subcommands.
     pub verbs: List<VerbForm>,
+    /// The ways to write them: first those whose first word is a glob, then all others, sorted by their first word.
+    pub ways: List<Way>,
     /// Commands that it runs beside its own work: `tar --checkpoint-action=exec=…`.
     pub commands: List<Commands>,
     /// Rules of `policy.never` that apply to it.
@@ -126,6 +128,35 @@ impl Program {
         self.verbs.iter().map(|verb| &verb.form).chain([&self.form])
     }
 
+    /// The ways to write a verb that may begin with this word, globs last.
+    pub fn ways(&self, word: &str) -> impl Iterator<Item = (&VerbForm, &List<&'static str>)> {
+        let before = |than: &str| self.ways.partition_point(|way| self.sorted_by(*way) < than);
+        let globs = self.ways.get(..before("\0")).unwrap_or_default();
+        let same = self.ways.get(before(word)..).unwrap_or_default();
+        let same = same.iter().take_while(move |way| self.sorted_by(**way) == word);
+        same.chain(globs).filter_map(|way| {
+            let verb = self.verbs.get(way.verb)?;
+            Some((verb, verb.paths.get(way.path)?))
+        })
+    }
+
+    /// The first word of a way to write a verb; empty for a glob.
+    fn sorted_by(&self, way: Way) -> &'static str {
+        let path = self.verbs.get(way.verb).and_then(|verb| verb.paths.get(way.path));
+        path.and_then(|path| path.first().copied()).filter(|first| !first.contains('*')).unwrap_or_default()
+    }
+
+    /// The program with the ways to write its verbs.
+    #[must_use]
+    pub fn with_ways(mut self) -> Self {
+        let paths =
+            |(verb, form): (usize, &VerbForm)| (0..form.paths.len()).map(move |path| Way { verb, path });
+        let mut ways: Vec<Way> = self.verbs.iter().enumerate().flat_map(paths).collect();
+        ways.sort_by_key(|way| self.sorted_by(*way));
+        self.ways = List(Vec::leak(ways));
+        self
+    }
+
     /// Whether it carries out an action in some form.
     pub fn acts(&self) -> bool {
         self.forms().any(|form| form.does.is_some() || form.then.is_some())
@@ -162,6 +193,15 @@ pub struct VerbForm {
     pub paths: List<List<&'static str>>,
     /// The form with this verb.
     pub form: Form,
+}
+
+/// One way to write a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    /// The index of the verb.
+    pub verb: usize,
+    /// The index among its paths.
+    pub path: usize,
 }
 
 /// One form of a program: with a verb, or without one.

@@ -92,6 +92,22 @@ pub fn concerns(pattern: &str, program: &str) -> bool {
     pattern.split(' ').next().is_some_and(|first| one_of(first, program))
 }
 
+/// Whether a pattern with this text of the words after a program may match these words. Does not parse the pattern.
+pub fn may_match(pattern: &str, texts: &[&str]) -> bool {
+    let first = pattern.split(' ').next().unwrap_or_default();
+    let is_word = !first.is_empty() && !first.starts_with(['-', '!', '$', '.']);
+    !is_word
+        || first.split('|').any(|one| {
+            let by_kind = one.starts_with('{');
+            by_kind
+                || if one.contains(['*', '?', '[']) {
+                    texts.iter().any(|text| glob(one, text))
+                } else {
+                    texts.contains(&one)
+                }
+        })
+}
+
 /// Whether one of the alternatives matches.
 fn one_of(alternatives: &str, text: &str) -> bool {
     alternatives.split('|').any(

@@ -89,7 +89,9 @@ impl EntryWire {
             instead: list(keys.instead.iter().map(|(verb, command)| (text(verb), text(command))).collect()),
             form: form(&keys)?,
             verbs: list(verbs),
-        })
+            ways: List::EMPTY,
+        }
+        .with_ways())
     }
 }
 

@@ -186,6 +186,7 @@ fn by_default(
     if program.never.is_empty() {
         return;
     }
+    let texts: Vec<&str> = command.words.iter().skip(start).map(|word| word.text.as_str()).collect();
     let values = pattern::values(program, catalogue);
     let behind = Behind { name, start, values: &values };
     for rule in defaults().filter(|rule| program.never.iter().any(|denial| denial.rule == rule.name)) {
@@ -195,6 +196,7 @@ fn by_default(
         let denials = program.never.iter().filter(|denial| denial.rule == rule.name);
         let found = denials
             .flat_map(|denial| denial.patterns.iter())
+            .filter(|pattern| pattern::may_match(pattern, &texts))
             .filter_map(|pattern| Pattern::behind_program(pattern).ok())
             .find_map(|pattern| pattern.find_behind(command, behind, is));
         if let Some(found) = found {
