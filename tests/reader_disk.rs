@@ -225,3 +225,34 @@ fn a_playbook_without_a_telling_name_is_read_for_its_service() {
         assert_eq!(playbook.guessed.as_deref(), Some("jellyfin"), "{command}");
     }
 }
+
+#[test]
+fn compose_files_state_the_project_and_its_services() {
+    let own = "name: media\nservices:\n  web: {container_name: jellyfin}\n  db: {image: x}\n";
+    let disk = disk(&[
+        ("/opt/stack/docker-compose.yml", own),
+        ("/opt/stack/compose.override.yml", "services: {cache: {}}\n"),
+        ("/opt/plain/compose.yaml", "services: {app: {}}\n"),
+        ("/opt/other.yml", "services: {api: {container_name: sonarr}}\n"),
+    ]);
+    let project = |name: &str| Target::ComposeProject(name.to_owned());
+    let all = "web jellyfin, db, cache";
+    for (command, target, below) in [
+        ("cd /opt/stack && docker compose restart", project("media"), all),
+        ("cd /opt/stack/conf/web; docker-compose up -d", project("media"), all),
+        ("docker compose --project-directory /opt/stack down", project("media"), all),
+        ("docker compose -p x --project-directory /opt/stack down", project("x"), all),
+        ("cd /opt/plain/app; docker compose down", project("plain"), "app"),
+        ("cd /opt/stack; docker compose -f ../other.yml down", project("opt"), "api sonarr"),
+        ("cd /opt/stack; COMPOSE_FILE=../other.yml docker compose down", project("opt"), "api sonarr"),
+        ("cd /opt/stack; docker compose restart web", Target::ComposeService("web".into()), "web jellyfin"),
+        ("cd /opt/stack; docker compose restart job", Target::ComposeService("job".into()), ""),
+        ("ssh ie01 'cd /opt/stack; docker compose restart'", project("stack"), ""),
+        ("cd /opt; docker compose restart", project("opt"), ""),
+    ] {
+        let reading = read(command, disk);
+        let [action] = reading.actions.as_slice() else { panic!("{command}: {:?}", reading.actions) };
+        let names: Vec<String> = action.reference.below.iter().map(|names| names.join(" ")).collect();
+        assert_eq!((&action.target, names.join(", ").as_str()), (&target, below), "{command}");
+    }
+}

@@ -23,7 +23,8 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     for word in call.targets() {
         let file = word.known().map(base_name);
         let guessed = file.and_then(guess).or_else(|| file.and(tag).map(str::to_owned));
-        let guessed = guessed.or_else(|| playbook::service(call.line.command.stated.as_deref()?));
+        let guessed =
+            guessed.or_else(|| playbook::service(call.line.command.stated.as_ref()?.texts.first()?));
         let evidence = file.map_or_else(|| call.words(), |file| call.evidence(file));
         let playbook = Playbook { file: file.map(str::to_owned), stated: stated.clone(), guessed };
         actions.push(call.action(Family::Ansible, Target::Playbook(playbook), evidence));

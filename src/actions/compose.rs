@@ -2,13 +2,20 @@
 
 use super::call::Call;
 use super::line::{Named, named};
+use crate::manifest::compose;
 use crate::model::action::{Action, Family, Target};
 use crate::path::fold;
 
 pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
+    let files = call.line.command.stated.as_deref();
+    let stated = files.map(|files| compose::project(&files.texts)).unwrap_or_default();
+    let under_all_names = |(name, containers): (String, Vec<String>)| [vec![name], containers].concat();
     if call.own.positionals.is_empty() {
-        let target = project(call).map_or(Target::Unknown, Target::ComposeProject);
-        actions.push(call.action(Family::Compose, target, call.words()));
+        let found = files.and_then(|files| files.folder.as_deref());
+        let target = project(call, stated.name, found).map_or(Target::Unknown, Target::ComposeProject);
+        let mut action = call.action(Family::Compose, target, call.words());
+        action.reference.below = stated.services.into_iter().map(under_all_names).collect();
+        actions.push(action);
         return;
     }
     // Words after a list of all services add nothing to it.
@@ -19,17 +26,26 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
         actions.push(call.on_everything(Family::Compose, &format!("$({listing})")));
         return;
     }
+    let first = actions.len();
     call.act_on_each(Family::Compose, Target::ComposeService, |name| name, actions);
+    for action in actions.iter_mut().skip(first) {
+        let own = stated.services.iter().find(|(name, _)| Some(name.as_str()) == action.target.name());
+        action.reference.below = own.cloned().map(under_all_names).into_iter().collect();
+    }
 }
 
-/// The name of the project: as given, or that of the folder, as compose determines it.
-fn project(call: &Call<'_>) -> Option<String> {
+/// The name of the project, as compose determines it: as given, as its files state it, or that of its folder. `found` is the
+/// folder in which its files are.
+fn project(call: &Call<'_>, stated: Option<String>, found: Option<&str>) -> Option<String> {
     let (command, arguments) = (call.line.command, &call.global);
     if let Some(name) = arguments.value(&["-p", "--project-name"]) {
         return name.known().map(str::to_owned);
     }
     if let Some(name) = command.variable("COMPOSE_PROJECT_NAME").filter(|name| !name.text.is_empty()) {
         return name.known().map(str::to_owned);
+    }
+    if stated.is_some() {
+        return stated;
     }
     let cwd = command.cwd.as_deref();
     if let Some(dir) = arguments.value(&["--project-directory"]) {
@@ -44,7 +60,7 @@ fn project(call: &Call<'_>) -> Option<String> {
             cwd,
         );
     }
-    folder(".", cwd)
+    folder(found.unwrap_or("."), cwd)
 }
 
 /// The name of a folder that is relative to `cwd`; `None` for the root and for unknown names.

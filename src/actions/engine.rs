@@ -46,7 +46,7 @@ pub(super) fn reference(
         return Reference::default();
     }
     if usage.verb.first().is_some_and(|index| line.text(*index) == "service") {
-        return Reference { form: Form::SwarmService, engine: None };
+        return Reference { form: Form::SwarmService, ..Reference::default() };
     }
     let has = |name: &&str| line.command.variable(name).is_some();
     let names_address =
@@ -56,13 +56,13 @@ pub(super) fn reference(
         names_address && host.is_none() || global.options.iter().any(|(name, _)| !name.is_any(&HARMLESS));
     let program = PROGRAMS.into_iter().find(|name| *name == line.program());
     let engine = program.filter(|_| !is_other).and_then(|program| askable(line, program, host.is_some()));
-    Reference { form: Form::Name, engine }
+    Reference { engine, ..Reference::default() }
 }
 
 /// How the target of a request to an engine's socket is named.
 pub(super) fn reference_on_socket(line: &Line<'_>, socket: &str) -> Reference {
     let engine = SOCKETS.contains(&socket).then(|| askable(line, "docker", false)).flatten();
-    Reference { form: Form::Name, engine }
+    Reference { engine, ..Reference::default() }
 }
 
 /// The engine behind the programs that run a command; `None` if these may choose another one.

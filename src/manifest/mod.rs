@@ -1,12 +1,15 @@
 //! Files that state which commands a tool runs: makefiles, `package.json`, justfiles, settings of git, units. Each module turns the
 //! text of such a file into lines of shell, and opens nothing.
 
+pub mod compose;
 pub mod git;
 pub mod just;
 pub mod make;
 pub mod package;
 pub mod playbook;
 pub mod unit;
+
+use serde_json::Value;
 
 /// The commands that a tool runs for what it is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,4 +20,9 @@ pub struct Commands {
     pub environment: Vec<(String, String)>,
     /// True where the file may run more than these: it includes other files, or a name in it is not found.
     pub is_partial: bool,
+}
+
+/// A text of a YAML file without an expression of ansible or compose.
+fn plain(value: &Value) -> Option<&str> {
+    value.as_str().filter(|text| !text.is_empty() && !text.contains("{{") && !text.contains('$'))
 }

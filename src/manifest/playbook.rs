@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::plain;
+
 /// Variables of a play that name its service.
 const SERVICE_KEYS: [&str; 3] = ["service", "service_name", "app"];
 /// Modules whose `name` is a container or a unit, without their collection.
@@ -30,11 +32,6 @@ pub fn service(text: &str) -> Option<String> {
 
 fn only(names: &BTreeSet<&str>) -> Option<String> {
     names.first().filter(|_| names.len() == 1).map(|name| (*name).to_owned())
-}
-
-/// A text without an expression.
-fn plain(value: &Value) -> Option<&str> {
-    value.as_str().filter(|text| !text.is_empty() && !text.contains("{{"))
 }
 
 /// Adds the containers and units that the tasks of a play or block manage.

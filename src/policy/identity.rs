@@ -116,7 +116,7 @@ impl Lookup<'_> {
             action.via.iter().any(|via| via == "ansible") && self.inventory.host(host).is_none()
         };
         let scope = host.as_deref().filter(|host| !is_group(host));
-        let (found, note) = match self.inventory.identify(target, form, scope, here.as_deref()) {
+        let (found, note) = match self.identify(action, scope, here.as_deref()) {
             Identity::Id(id) => self.ask(action, &id),
             Identity::Unknown if form == Form::PartOfNames => {
                 (Identity::Unknown, target.name().map(unmatched))
@@ -140,6 +140,30 @@ impl Lookup<'_> {
             }
             Identity::Id(_) | Identity::Unknown => vec![resolved(None, false, note)],
         }
+    }
+
+    /// The identity of the target. Where the files of a compose project state it, it is also looked up under the names there.
+    fn identify(&self, action: &Action, scope: Option<&str>, here: Option<&str>) -> Identity {
+        let Action { target, reference, .. } = action;
+        let own = self.inventory.identify(target, reference.form, scope, here);
+        let of_names = |names: &Vec<String>| {
+            names.iter().find_map(|name| {
+                let service = Target::ComposeService(name.clone());
+                let found = self.inventory.identify(&service, Form::Name, scope, here);
+                if let Identity::Listed(services) = found { Some(services) } else { None }
+            })
+        };
+        let mut services = match &own {
+            Identity::Listed(services) if matches!(target, Target::ComposeProject(_)) => services.clone(),
+            Identity::Listed(_) => return own,
+            _ => vec![],
+        };
+        for service in reference.below.iter().filter_map(of_names).flatten() {
+            if !services.contains(&service) {
+                services.push(service);
+            }
+        }
+        if services.is_empty() { own } else { Identity::Listed(services) }
     }
 
     /// The identity of the container with this ID, and a note about it.

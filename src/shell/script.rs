@@ -138,8 +138,8 @@ pub struct Command {
     pub repeats: bool,
     /// For a wrapper: its label in the tree, such as `ssh ie01`. Empty for other commands.
     pub through: String,
-    /// The text of the file on this machine that states its targets, such as a playbook.
-    pub stated: Option<String>,
+    /// The files of this machine that state its targets.
+    pub stated: Option<Box<Stated>>,
     /// True where its program is a script whose text stands below it in the tree.
     pub is_script: bool,
 }
@@ -180,6 +180,15 @@ impl Command {
     pub fn variable(&self, name: &str) -> Option<&Word> {
         self.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
+}
+
+/// Files of this machine that state the targets of a command: a playbook, or those of a compose project.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Stated {
+    /// The folder of a compose project that was found, where the command names no file.
+    pub folder: Option<String>,
+    /// The texts of the files, in the order in which they are merged.
+    pub texts: Vec<String>,
 }
 
 /// Text that would run as a script but cannot be read.

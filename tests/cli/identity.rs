@@ -79,6 +79,29 @@ impl Engines {
 }
 
 #[test]
+fn services_of_a_compose_file_keep_their_budgets() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "services: {jellyfin: {}, sonarr: {}}\n");
+    sandbox.write("stack/compose.yaml", "services: {web: {container_name: jellyfin}, sonarr: {}, db: {}}\n");
+    let sandbox = sandbox.with("CLAUDEOPS_HOSTS", "hosts.yaml");
+    let folder = sandbox.path("stack").display().to_string();
+    let whole = format!("docker compose --project-directory {folder} restart");
+    let own = format!("cd {folder}; docker compose restart web");
+    for (id, command) in [("t1", whole.as_str()), ("t2", &own)] {
+        passes(&sandbox.before(id, command));
+        passes(&sandbox.after(id, command));
+    }
+    for command in ["docker restart jellyfin", &whole, &own] {
+        let reason = denied(&sandbox.before("t3", command));
+        assert!(reason.contains("Cooldown limit exceeded for jellyfin: 2/2 restarts"), "{command}: {reason}");
+    }
+    let sonarr = "docker restart sonarr";
+    passes(&sandbox.before("t4", sonarr));
+    passes(&sandbox.after("t4", sonarr));
+    assert!(denied(&sandbox.before("t5", sonarr)).contains("for sonarr: 2/2 restarts"));
+}
+
+#[test]
 fn any_mixture_of_names_shares_one_budget() {
     let names = [
         "docker restart jellyfin",

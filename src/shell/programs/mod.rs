@@ -14,6 +14,7 @@ mod script_file;
 mod sed_commands;
 mod shell_program;
 mod start;
+mod stated;
 mod tasks;
 mod unit;
 mod wrapper;

@@ -1,12 +1,11 @@
 //! Chooses how to follow a program: as a shell, an interpreter, a wrapper, or a plain command.
 
 use super::{
-    batch, embedded, git, globbed, interpreter, remote, sed_commands, shell_program, tasks, unit, wrapper,
+    batch, embedded, git, globbed, interpreter, remote, sed_commands, shell_program, stated, tasks, unit,
+    wrapper,
 };
 use crate::catalogue::base_name;
-use crate::catalogue::lookup::Usage;
-use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{Check, How, TargetKind};
+use crate::catalogue::program::{Check, How};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::execution::{builtins, output};
@@ -80,20 +79,9 @@ impl Evaluator {
             None => None,
         };
         let printed = printed.unwrap_or_else(|| {
-            let is_playbook =
-                |usage: &Usage| usage.form.does.is_some_and(|does| does.to.kind == TargetKind::Playbook);
             let mut command = self.command_of(shell, invocation);
-            if let Some(usage) =
-                usage.as_ref().filter(|usage| is_playbook(usage) && self.disk_of(shell).is_some())
-            {
-                let value = usage.value();
-                let mut words = Scanner::new(&texts, usage.rest, &value).filter_map(|item| match item {
-                    Item::Positional(index) => texts.get(index).copied(),
-                    _ => None,
-                });
-                // The file of several ones is not clear.
-                let only = words.next().filter(|_| words.next().is_none());
-                command.stated = only.and_then(|path| self.read_data(shell, path));
+            if let Some(usage) = &usage {
+                command.stated = stated::read(self, shell, (invocation, usage), &command);
             }
             self.push(Node::Command(Box::new(command)));
             output::of(self, shell, invocation, program)

@@ -1,0 +1,100 @@
+//! The files of this machine that state the targets of a command: a playbook, or those of a compose project.
+
+use std::path::Path;
+
+use crate::catalogue::lookup::Usage;
+use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::program::TargetKind;
+use crate::shell::evaluator::Evaluator;
+use crate::shell::execution::invocation::Invocation;
+use crate::shell::script::{Command, Stated};
+use crate::shell::state::Shell;
+
+/// The names under which compose finds the files of a project: its own, then those that are merged into it.
+const OWN: [&str; 4] = ["compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"];
+const MERGED: [&str; 4] = [
+    "compose.override.yml",
+    "compose.override.yaml",
+    "docker-compose.override.yml",
+    "docker-compose.override.yaml",
+];
+/// The maximum number of files of one command that are read.
+const MOST_FILES: usize = 8;
+/// The maximum number of folders above the working directory in which compose files are looked for.
+const HIGHEST: usize = 16;
+
+/// The files that state the targets of a command, if it is one that has such files and runs here.
+pub(super) fn read(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    (invocation, usage): (&Invocation, &Usage),
+    command: &Command,
+) -> Option<Box<Stated>> {
+    let kind = usage.form.does?.to.kind;
+    if !matches!(kind, TargetKind::Playbook | TargetKind::Compose) || evaluator.disk_of(shell).is_none() {
+        return None;
+    }
+    let stated = match kind {
+        TargetKind::Playbook => playbook(evaluator, shell, invocation, usage),
+        _ => compose(evaluator, shell, (invocation, usage), command),
+    };
+    stated.filter(|stated| !stated.texts.is_empty()).map(Box::new)
+}
+
+fn playbook(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    invocation: &Invocation,
+    usage: &Usage,
+) -> Option<Stated> {
+    let texts = invocation.texts();
+    let value = usage.value();
+    let mut words = Scanner::new(&texts, usage.rest, &value).filter_map(|item| match item {
+        Item::Positional(index) => texts.get(index).copied(),
+        _ => None,
+    });
+    // The file of several ones is not clear.
+    let only = words.next().filter(|_| words.next().is_none())?;
+    let text = evaluator.read_data(shell, only)?;
+    Some(Stated { folder: None, texts: vec![text] })
+}
+
+fn compose(
+    evaluator: &mut Evaluator,
+    shell: &Shell,
+    (invocation, usage): (&Invocation, &Usage),
+    command: &Command,
+) -> Option<Stated> {
+    let texts = invocation.texts();
+    let before = texts.get(..usage.rest).unwrap_or_default();
+    let value = usage.program.value.unwrap_or_default();
+    let values = |names: &[&str]| -> Vec<&str> {
+        let items = Scanner::new(before, usage.start, &value);
+        items
+            .filter_map(|item| match item {
+                Item::Option(name, Some(at)) if name.is_any(names) => before.get(at.index)?.get(at.offset..),
+                _ => None,
+            })
+            .collect()
+    };
+    let mut files: Vec<String> = values(&["-f", "--file"]).into_iter().map(str::to_owned).collect();
+    if files.is_empty() {
+        let variable = command.variable("COMPOSE_FILE").map(|files| files.text.as_str()).unwrap_or_default();
+        files = variable.split(':').filter(|file| !file.is_empty()).map(str::to_owned).collect();
+    }
+    if !files.is_empty() {
+        let read = files.iter().take(MOST_FILES).filter_map(|file| evaluator.read_data(shell, file));
+        return Some(Stated { folder: None, texts: read.collect() });
+    }
+    let start = values(&["--project-directory"]).last().copied().unwrap_or(".");
+    let start = evaluator.path_of(shell, start).filter(|path| path.starts_with('/'))?;
+    let mut read = |folder: &str, names: &[&str]| {
+        names
+            .iter()
+            .find_map(|name| evaluator.read_data(shell, &format!("{}/{name}", folder.trim_end_matches('/'))))
+    };
+    Path::new(&start).ancestors().filter_map(Path::to_str).take(HIGHEST).find_map(|folder| {
+        let texts = std::iter::once(read(folder, &OWN)?).chain(read(folder, &MERGED)).collect();
+        Some(Stated { folder: Some(folder.to_owned()), texts })
+    })
+}
