@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{print, print_json};
+use super::output::print_json;
 use super::project::environment_in_force;
+use super::table::print_table;
 use super::time;
 use crate::ledger::Ledger;
 use crate::ledger::decisions::Statistics;
@@ -34,56 +35,63 @@ pub struct StatsArgs {
 
 #[derive(Serialize)]
 struct StatsWire {
-    hooks: BTreeMap<String, TimesWire>,
-    verdicts: BTreeMap<String, u64>,
-    rules: BTreeMap<String, u64>,
+    hooks: Vec<TimesWire>,
+    decisions: Vec<CountWire>,
+    rules: Vec<CountWire>,
 }
 
 #[derive(Serialize)]
 struct TimesWire {
+    event: String,
     calls: usize,
     p50_ms: f64,
     p95_ms: f64,
     p99_ms: f64,
 }
 
+#[derive(Serialize)]
+struct CountWire {
+    name: String,
+    count: u64,
+}
+
 /// Runs the verb.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let statistics = match Ledger::open_existing(&environment.db_path)? {
+    let Statistics { times, verdicts, rules } = match Ledger::open_existing(&environment.db_path)? {
         Some(ledger) => ledger.statistics(args.since)?,
         None => Statistics::default(),
     };
-    let Statistics { times, verdicts, rules } = statistics;
-    let hooks = times.into_iter().map(|(event, times)| (event, TimesWire::of(&times))).collect();
-    let stats = StatsWire { hooks, verdicts, rules };
+    let hooks = times.into_iter().map(|(event, times)| TimesWire::of(event, &times)).collect();
+    let stats = StatsWire { hooks, decisions: most_first(verdicts), rules: most_first(rules) };
     if args.json {
         return print_json(&stats);
     }
-    print(&in_words(&stats));
+    let times = |hook: TimesWire| {
+        let TimesWire { event, calls, p50_ms, p95_ms, p99_ms } = hook;
+        [event, calls.to_string(), format!("{p50_ms} ms"), format!("{p95_ms} ms"), format!("{p99_ms} ms")]
+    };
+    print_table(
+        ["HOOK", "CALLS", "P50", "P95", "P99"],
+        stats.hooks.into_iter().map(times),
+        "no hooks recorded",
+    );
+    let counts = |CountWire { name, count }| [name, count.to_string()];
+    print_table(["DECISION", "COUNT"], stats.decisions.into_iter().map(counts), "no decisions");
+    print_table(["RULE", "DENIALS"], stats.rules.into_iter().map(counts), "no denials");
     Ok(OK)
 }
 
 impl TimesWire {
     /// `micros` must be sorted.
-    fn of(micros: &[i64]) -> Self {
+    fn of(event: String, micros: &[i64]) -> Self {
         let at = |percent| milliseconds(percentile(micros, percent));
-        Self { calls: micros.len(), p50_ms: at(50), p95_ms: at(95), p99_ms: at(99) }
+        Self { event, calls: micros.len(), p50_ms: at(50), p95_ms: at(95), p99_ms: at(99) }
     }
 }
 
-fn in_words(stats: &StatsWire) -> String {
-    let mut text = "hooks:\n".to_owned();
-    for (event, TimesWire { calls, p50_ms, p95_ms, p99_ms }) in &stats.hooks {
-        text += &format!("  {event}: {calls} calls, p50 {p50_ms} ms, p95 {p95_ms} ms, p99 {p99_ms} ms\n");
-    }
-    for (title, counts) in [("decisions", &stats.verdicts), ("denials", &stats.rules)] {
-        text += &format!("{title}:\n");
-        let mut counts: Vec<_> = counts.iter().collect();
-        counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        for (name, count) in counts {
-            text += &format!("  {name}: {count}\n");
-        }
-    }
-    text
+fn most_first(counts: BTreeMap<String, u64>) -> Vec<CountWire> {
+    let mut counts: Vec<_> = counts.into_iter().map(|(name, count)| CountWire { name, count }).collect();
+    counts.sort_by_key(|counted| std::cmp::Reverse(counted.count));
+    counts
 }

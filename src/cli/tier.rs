@@ -54,7 +54,7 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
         let servers = servers.is_file().then(|| servers.to_string_lossy().into_owned());
         let arguments = client_arguments(tier_policy, policy.rules.catalogue, model, servers.as_deref());
         if args.json {
-            return print_json(&arguments);
+            return print_json(&serde_json::json!({ "arguments": arguments }));
         }
         let end = if args.null { '\0' } else { '\n' };
         print(&arguments.iter().map(|argument| format!("{argument}{end}")).collect::<String>());

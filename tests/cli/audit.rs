@@ -116,16 +116,16 @@ fn stats_shows_durations_and_denials() {
     let sandbox = incident();
     let run = sandbox.opsctl(&["stats", "--json"], b"");
     let json: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(json["verdicts"], json!({"allow": 3, "deny": 2}));
-    assert_eq!(json["rules"], json!({"budget": 1, "forbidden": 1}));
-    assert_eq!(
-        (&json["hooks"]["pre-tool-use"]["calls"], &json["hooks"]["post-tool-use"]["calls"]),
-        (&json!(5), &json!(2))
-    );
-    let [p50, p99] = ["p50_ms", "p99_ms"].map(|name| json["hooks"]["pre-tool-use"][name].as_f64().unwrap());
+    assert_eq!(json["decisions"], json!([{"name": "allow", "count": 3}, {"name": "deny", "count": 2}]));
+    assert_eq!(json["rules"], json!([{"name": "budget", "count": 1}, {"name": "forbidden", "count": 1}]));
+    let [post, pre] = [&json["hooks"][0], &json["hooks"][1]];
+    assert_eq!((&post["event"], &post["calls"]), (&json!("post-tool-use"), &json!(2)));
+    assert_eq!((&pre["event"], &pre["calls"]), (&json!("pre-tool-use"), &json!(5)));
+    let [p50, p99] = ["p50_ms", "p99_ms"].map(|name| pre[name].as_f64().unwrap());
     assert!(0.0 < p50 && p50 <= p99, "{json}");
     let run = sandbox.opsctl(&["stats"], b"");
-    assert!(run.stdout.contains("denials:\n  budget: 1\n  forbidden: 1\n"), "{run:?}");
+    assert!(run.stdout.contains("RULE       DENIALS\nbudget     1\nforbidden  1\n"), "{run:?}");
     let empty = Sandbox::new().opsctl(&["stats", "--since", "1h"], b"");
-    assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), "hooks:\ndecisions:\ndenials:\n"));
+    let nothing = "no hooks recorded\nno decisions\nno denials\n";
+    assert_eq!((empty.code, empty.stdout.as_str()), (Some(0), nothing));
 }

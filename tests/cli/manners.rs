@@ -129,3 +129,45 @@ fn a_mistyped_service_is_remarked_on_wherever_one_is_named() {
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{known}");
     }
 }
+
+/// The verbs with `--json` in docs/reference.md, each with the list of its object.
+fn documented_lists() -> Vec<(&'static str, &'static str)> {
+    let section = include_str!("../../docs/reference.md").split("\n## JSON\n").nth(1).unwrap();
+    let rows = section.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with("| `"));
+    let code = |cell: &'static str| cell.split('`').nth(1).unwrap();
+    rows.map(|row| {
+        let mut cells = row.split('|').skip(1);
+        (code(cells.next().unwrap()), code(cells.next().unwrap()))
+    })
+    .collect()
+}
+
+#[test]
+fn json_is_an_object_with_the_documented_list() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "services: {jellyfin: {}}\n");
+    let sandbox = sandbox.with("CLAUDEOPS_HOSTS", "hosts.yaml");
+    let documented = documented_lists();
+    let help = sandbox.opsctl(&["help"], b"").stdout;
+    let verbs = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    for verb in verbs.map_while(|line| line.split_whitespace().next()) {
+        let has_json = sandbox.opsctl(&["help", verb], b"").stdout.contains("--json");
+        let is_documented = documented.iter().any(|(words, _)| words.split(' ').next() == Some(verb));
+        assert_eq!(has_json, is_documented, "{verb}");
+    }
+    // tests/rehearsal, which has a client, reads the list of `rehearse`.
+    for (words, list) in documented.into_iter().filter(|(words, _)| *words != "rehearse") {
+        let words = words.replace("COMMAND", "ls").replace(" N", " 1");
+        let words = if words == "verify" { "verify jellyfin".to_owned() } else { words };
+        let mut arguments: Vec<&str> = words.split(' ').collect();
+        arguments.insert(1, "--json");
+        if arguments[0] == "cooldown" {
+            arguments = vec!["cooldown", "show", "--json"];
+        }
+        let run = sandbox.opsctl(&arguments, b"");
+        let json: serde_json::Value =
+            serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{words}: {run:?}"));
+        assert!(json[list].is_array(), "{words}: {}", run.stdout);
+        assert_eq!(run.stdout.lines().count(), 1, "{words}");
+    }
+}
