@@ -156,6 +156,16 @@ fn the_page_is_readable_in_light_and_dark_mode_on_screens_and_phones() {
         }
         assert_eq!((browser.requests(&page), browser.complaints()), (vec![], vec![]), "{place}");
     }
+    // A table that is wider than a phone shows by a shadow that there is more of it.
+    let wide = browser.evaluate(
+        "(() => { document.querySelectorAll('details').forEach(it => it.open = true); \
+         const wide = [...document.querySelectorAll('.scroll')].filter(it => it.scrollWidth > it.clientWidth + 1); \
+         wide[0]?.scrollIntoView(); return wide.map(it => getComputedStyle(it).backgroundAttachment); })()",
+    );
+    let wide = wide.as_array().unwrap();
+    let shadow = json!("local, local, scroll, scroll");
+    assert!(!wide.is_empty() && wide.iter().all(|backgrounds| *backgrounds == shadow), "{wide:?}");
+    browser.screenshot("phone-wide-table");
     browser.media("print", "dark");
     let printed =
         "[getComputedStyle(document.body).backgroundColor, document.querySelector('nav').checkVisibility()]";
