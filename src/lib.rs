@@ -15,6 +15,7 @@ pub mod path;
 pub mod plain_file;
 pub mod policy;
 pub mod probe;
+pub mod redact;
 pub mod rehearse;
 pub mod render;
 pub mod report;

@@ -15,10 +15,10 @@ use crate::model::plain_text::plain;
 use crate::model::policy::{Tier, Window};
 use crate::model::session::{Session, State, SubagentRow, plain_id};
 use crate::policy::session::{Stale, stale};
+use crate::redact;
 use crate::runtime::client_process;
 use crate::runtime::environment::{Environment, plain_word};
 use crate::runtime::mission;
-use crate::session::redact::Redactor;
 
 /// The maximum length of a status, in characters.
 const STATUS_CHARS: usize = 200;
@@ -119,7 +119,7 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
 fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failure> {
     let session =
         environment.shell_session().map(plain_id).filter(|id| !id.is_empty()).ok_or(Failure::NoSession)?;
-    let text = Redactor::of_process().text(args.text.as_deref().unwrap_or_default());
+    let text = redact::text(args.text.as_deref().unwrap_or_default());
     let text: String = plain(&text).chars().take(STATUS_CHARS).collect();
     let text = text.trim();
     if text.is_empty() && !args.clear {
