@@ -108,8 +108,8 @@ fn write_catalogue() -> Result<(), BuildError> {
     Ok(fs::write(output("catalogue.rs"), text)?)
 }
 
-/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, and for each byte the number
-/// of the first text that begins with it.
+/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, and the
+/// set of the first two bytes of these texts.
 fn write_secrets() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={SECRETS}");
     let file = PathBuf::from(SECRETS);
@@ -122,19 +122,21 @@ fn write_secrets() -> Result<(), BuildError> {
         .flat_map(|(at, entry)| entry.selectors().map(move |selector| (selector, at)))
         .collect();
     selectors.sort();
-    let starts: Vec<usize> = (0..=256_usize)
-        .map(|byte| {
-            selectors.partition_point(|(text, _)| {
-                text.bytes().next().is_some_and(|first| usize::from(first) < byte)
-            })
-        })
-        .collect();
+    let mut pairs = [0_u64; 1024];
+    for pair in selectors.iter().map(|(text, _)| pair(text)) {
+        pairs[pair / 64] |= 1 << (pair % 64);
+    }
     let text = format!(
         "pub static RULES: &[Rule] = &{rules:?};\n\
          pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
-         pub static STARTS: [usize; 257] = {starts:?};\n"
+         pub static PAIRS: [u64; 1024] = {pairs:?};\n"
     );
     Ok(fs::write(output("secrets.rs"), text)?)
+}
+
+/// The number of the first two bytes of a text.
+fn pair(text: &str) -> usize {
+    text.bytes().take(2).fold(0, |pair, byte| pair << 8 | usize::from(byte))
 }
 
 /// A file that the program includes.

@@ -25,7 +25,7 @@ mod built_in {
 
     include!(concat!(env!("OUT_DIR"), "/secrets.rs"));
 }
-use built_in::{RULES, SELECTORS, STARTS};
+use built_in::{PAIRS, RULES, SELECTORS};
 
 /// The replacement for a secret.
 const GONE: &str = "[redacted]";
@@ -167,18 +167,22 @@ fn logical_lines(text: &str) -> impl Iterator<Item = &str> {
 /// The rules that may match a text, with their numbers, in order.
 fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
     let mut found: Vec<usize> = Vec::new();
-    let (mut run, mut longest) = (0_usize, 0_usize);
-    let bytes = text.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        run = if byte.is_ascii_alphanumeric() || b"+/_-".contains(byte) { run + 1 } else { 0 };
+    let (mut run, mut longest, mut before) = (0_usize, 0_usize, 0_u8);
+    for (at, byte) in text.bytes().enumerate() {
+        run = if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-') {
+            run + 1
+        } else {
+            0
+        };
         longest = longest.max(run);
-        let rest = bytes.get(at..).unwrap_or_default();
-        for (selector, rule) in selectors_from(byte.to_ascii_lowercase()) {
-            let here = rest.get(..selector.len());
-            if here.is_some_and(|here| here.eq_ignore_ascii_case(selector.as_bytes()))
-                && !found.contains(rule)
-            {
-                found.push(*rule);
+        let pair = [before.to_ascii_lowercase(), byte.to_ascii_lowercase()];
+        before = byte;
+        if begins_selector(pair) {
+            let rest = text.as_bytes().get(at - 1..).unwrap_or_default();
+            for (_, rule) in selectors_from(pair).filter(|(selector, _)| begins_with(rest, selector)) {
+                if !found.contains(rule) {
+                    found.push(*rule);
+                }
             }
         }
     }
@@ -188,11 +192,22 @@ fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
     found.into_iter().filter_map(|at| Some((at, RULES.get(at)?))).collect()
 }
 
-/// The selectors that begin with this byte.
-fn selectors_from(byte: u8) -> &'static [(&'static str, usize)] {
-    let at = usize::from(byte);
-    let range = STARTS.get(at).zip(STARTS.get(at + 1));
-    range.and_then(|(from, to)| SELECTORS.get(*from..*to)).unwrap_or_default()
+/// Whether a selector begins with these two bytes.
+fn begins_selector(pair: [u8; 2]) -> bool {
+    let pair = usize::from(u16::from_be_bytes(pair));
+    PAIRS.get(pair / 64).is_some_and(|bits| bits >> (pair % 64) & 1 == 1)
+}
+
+/// The selectors that begin with these two bytes.
+fn selectors_from(pair: [u8; 2]) -> impl Iterator<Item = &'static (&'static str, usize)> {
+    let from = SELECTORS.partition_point(|(selector, _)| selector.as_bytes() < pair.as_slice());
+    let selectors = SELECTORS.get(from..).unwrap_or_default();
+    selectors.iter().take_while(move |(selector, _)| selector.as_bytes().starts_with(&pair))
+}
+
+/// Whether a text begins with a selector, in any case.
+fn begins_with(text: &[u8], selector: &str) -> bool {
+    text.get(..selector.len()).is_some_and(|here| here.eq_ignore_ascii_case(selector.as_bytes()))
 }
 
 /// The text without what matches the rule; `None` if nothing does.

@@ -96,7 +96,7 @@ mod tests {
             ("ANTHROPIC_API_KEY", "key/0123"),
             ("CLAUDEOPS_APPRISE_URLS", "mailto://bob/pw12345, ntfy://topic-9"),
             ("BROWSER_CRED_NAS", "bob:hunter2"),
-            ("CLAUDEOPS_DB_URL", "postgres://bob:pass-word@db.lan/x"),
+            ("APP_DB_URL", "postgres://bob:pass-word@db.lan/x"),
             ("DB_PASSWORD", "short"),
             ("EDITOR", "nano-editor"),
             ("PWD", "/srv/app"),
