@@ -124,7 +124,9 @@ fn write_secrets() -> Result<(), BuildError> {
     selectors.sort();
     let mut pairs = [0_u64; 1024];
     for pair in selectors.iter().map(|(text, _)| pair(text)) {
-        pairs[pair / 64] |= 1 << (pair % 64);
+        if let Some(bits) = pairs.get_mut(pair / 64) {
+            *bits |= 1 << (pair % 64);
+        }
     }
     let text = format!(
         "pub static RULES: &[Rule] = &{rules:?};\n\

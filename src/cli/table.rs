@@ -94,7 +94,7 @@ mod tests {
     fn shown(width: Option<usize>) -> String {
         let rows = [["09:00", "deny", "one two three four five"], ["10:00", "allow", ""]];
         let rows = rows.map(|row| row.map(str::to_owned));
-        anstream::adapter::strip_str(&formatted(["TIME", "VERDICT", "REASON"], &rows, width).as_str())
+        anstream::adapter::strip_str(formatted(["TIME", "VERDICT", "REASON"], &rows, width).as_str())
             .to_string()
     }
 
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn control_characters_of_a_cell_reach_no_terminal() {
         let rows = [["a\u{1b}[31m\nb".to_owned()]];
-        let text = anstream::adapter::strip_str(&formatted(["TEXT"], &rows, None).as_str()).to_string();
+        let text = anstream::adapter::strip_str(formatted(["TEXT"], &rows, None).as_str()).to_string();
         assert_eq!(text, "TEXT\na [31m b\n");
     }
 }

@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 use rule::Rule;
 
+#[allow(clippy::unreadable_literal, reason = "the build script writes bare numbers")]
 mod built_in {
     //! The constants that `build.rs` writes from `rules.yaml`.
 
