@@ -266,7 +266,8 @@ fn no_denial_shows_a_secret_of_its_command() {
             format!("gh api -X DELETE repos/o/{}", quoted(text)),
             format!("git push --force origin {}", quoted(text)),
             format!("cat {}", quoted(&format!("/etc/ssl/private/{text}"))),
-            format!("docker system prune -af --filter {}", quoted(text)),
+            format!("for n in 1 2 3; do docker restart {}; done", quoted(text)),
+            format!("echo x > /app/.claude/{}", quoted(text)),
         ] {
             let run = sandbox.before("t", &command);
             shown += &(run.stdout + &run.stderr);
