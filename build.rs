@@ -17,16 +17,26 @@ mod catalogue {
 mod model {
     pub mod verb;
 }
+#[path = "src/redact"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod redact {
+    pub mod entry;
+    pub mod rule;
+}
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use catalogue::entry::{Entries, EntryError};
+use redact::entry::Rules;
 use std::{env, fs, io};
 
 /// Where the descriptions of programs are.
 const CATALOGUE: &str = "src/catalogue";
+
+/// The forms of secrets.
+const SECRETS: &str = "src/redact/rules.yaml";
 
 /// The functions of a hook, for the linker; `benches/layout` writes it.
 const HOT_PATH: &str = "hot-path.ld";
@@ -56,7 +66,8 @@ enum BuildError {
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if let Err(error) = write_catalogue().and_then(|()| Ok(link_statically()?)) {
+    if let Err(error) = write_catalogue().and_then(|()| write_secrets()).and_then(|()| Ok(link_statically()?))
+    {
         println!("cargo::error={error}");
     }
 }
@@ -94,7 +105,45 @@ fn write_catalogue() -> Result<(), BuildError> {
          pub static NAMES: &[(&str, usize)] = &{names:?};\n\
          pub static GLOBS: &[(&str, usize)] = &{globs:?};\n"
     );
-    Ok(fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("catalogue.rs"), text)?)
+    Ok(fs::write(output("catalogue.rs"), text)?)
+}
+
+/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, and the
+/// set of the first two bytes of these texts.
+fn write_secrets() -> Result<(), BuildError> {
+    println!("cargo::rerun-if-changed={SECRETS}");
+    let file = PathBuf::from(SECRETS);
+    let Rules { rules: entries, .. } = serde_saphyr::from_str(&fs::read_to_string(&file)?)
+        .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
+    let rules: Vec<_> = entries.iter().map(|(name, entry)| entry.rule(name)).collect();
+    let mut selectors: Vec<(String, usize)> = entries
+        .values()
+        .enumerate()
+        .flat_map(|(at, entry)| entry.selectors().map(move |selector| (selector, at)))
+        .collect();
+    selectors.sort();
+    let mut pairs = [0_u64; 1024];
+    for pair in selectors.iter().map(|(text, _)| pair(text)) {
+        if let Some(bits) = pairs.get_mut(pair / 64) {
+            *bits |= 1 << (pair % 64);
+        }
+    }
+    let text = format!(
+        "pub static RULES: &[Rule] = &{rules:?};\n\
+         pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
+         pub static PAIRS: [u64; 1024] = {pairs:?};\n"
+    );
+    Ok(fs::write(output("secrets.rs"), text)?)
+}
+
+/// The number of the first two bytes of a text.
+fn pair(text: &str) -> usize {
+    text.bytes().take(2).fold(0, |pair, byte| pair << 8 | usize::from(byte))
+}
+
+/// A file that the program includes.
+fn output(name: &str) -> PathBuf {
+    PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join(name)
 }
 
 fn link_statically() -> io::Result<()> {

@@ -1,5 +1,8 @@
 //! Guardrails for agents on real servers: see `ARCHITECTURE.md` for the flow.
 
+// Only `cli::output` writes to the terminal.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod actions;
 pub mod catalogue;
 pub mod cli;
@@ -15,6 +18,7 @@ pub mod path;
 pub mod plain_file;
 pub mod policy;
 pub mod probe;
+pub mod redact;
 pub mod rehearse;
 pub mod render;
 pub mod report;

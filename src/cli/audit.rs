@@ -10,10 +10,10 @@ use super::follow::follow;
 use super::output::print_json;
 use super::project::environment_in_force;
 use super::table::print_table;
+use super::text::{self, Text};
 use super::{services, time};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Decision, Which};
-use crate::model::plain_text::plain;
 use crate::runtime::installation;
 
 /// List decisions on commands that act, with the actions, the rule and the budgets at that time
@@ -101,9 +101,9 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         };
         return follow(args.limit, next, |decision| {
             if args.json {
-                return Ok(serde_json::to_string(&DecisionWire::new(decision))?);
+                return Ok(Text::json(&DecisionWire::new(decision))?);
             }
-            Ok(plain(&cells(decision, args.relative).join(" | ")))
+            Ok(Text::from(&text::line(&cells(decision, args.relative).join(" | "))))
         });
     }
     let decisions = matching(which, args.limit)?;

@@ -10,10 +10,10 @@ use super::follow::follow;
 use super::output::print_json;
 use super::project::environment_in_force;
 use super::table::print_table;
+use super::text::{self, Text};
 use super::{services, time};
 use crate::ledger::decisions::{Decision, Which};
 use crate::ledger::{Event, Ledger, WhichEvents};
-use crate::model::plain_text::plain;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
@@ -93,9 +93,9 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
             |limit| source.next(limit),
             |event| {
                 if args.json {
-                    return Ok(serde_json::to_string(&EventWire::new(event))?);
+                    return Ok(Text::json(&EventWire::new(event))?);
                 }
-                Ok(line(event, args.relative, Utc::now()))
+                Ok(Text::from(&line(event, args.relative, Utc::now())))
             },
         );
     }
@@ -178,12 +178,12 @@ pub fn latest(environment: &Environment, limit: u32) -> Result<Vec<Event>, Failu
     Ok(events.unwrap_or_default())
 }
 
-/// Formats an event as one line, without control characters.
+/// Formats an event as one line, without secrets and hidden characters.
 pub fn line(event: &Event, relative: bool, now: DateTime<Utc>) -> String {
     let Event { at, level, service, message } = event;
     let at = time::shown(*at, relative, now);
     let line = format!("{at} | {level} | {} | {message}", service.as_deref().unwrap_or("-"));
-    plain(&line)
+    text::line(&line)
 }
 
 #[derive(Serialize)]

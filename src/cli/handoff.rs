@@ -12,12 +12,12 @@ use crate::ledger::{Ledger, Source};
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::Tier;
+use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::session::handoff::desk::Desk;
 use crate::session::handoff::{self, Handoff, HandoffError, MAX_BYTES};
-use crate::session::redact::Redactor;
 
 /// Write, check and take the hand-over of a session to a higher tier
 #[derive(Debug, Args)]
@@ -146,7 +146,6 @@ fn take(
     runner: &RunnerEnvironment,
 ) -> Result<u8, Failure> {
     let Some(found) = desk.look(from) else { return Ok(FAILED) };
-    let redactor = Redactor::of_process();
     let (followed, level, message) = match &found {
         Err(error) => (None, Level::Warning, format!("Hand-over of tier {} refused: {error}", from.number())),
         Ok(handoff) if runner.dry_run => {
@@ -163,7 +162,7 @@ fn take(
         ),
         Ok(handoff) => (Some(handoff), Level::Info, format!("Tier {} {}", from.number(), in_words(handoff))),
     };
-    let message = redactor.text(&message);
+    let message = redact::text(&message).into_owned();
     let service = found.as_ref().ok().and_then(|handoff| match handoff.services.as_slice() {
         [service] => Some(service.clone()),
         _ => None,
@@ -193,7 +192,7 @@ fn take(
             complain(warning);
         }
     }
-    desk.take(followed, &redactor, now)?;
+    desk.take(followed, now)?;
     match followed {
         Some(handoff) => {
             print(&format!("{}\n", handoff.to.number()));

@@ -10,8 +10,10 @@ use clap::builder::PossibleValuesParser;
 
 use super::exit_code::{DENIED, OK};
 use super::output::{complain, complain_all, complain_as_is, print};
+use super::text::Text;
 use crate::guard::failures;
 use crate::hook;
+use crate::hook::answer::Output;
 use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
 use crate::model::policy::OnFailure;
 use crate::runtime::environment::Environment;
@@ -83,7 +85,14 @@ fn serve_stdin(event: Option<&str>) -> u8 {
         Err(error) => hook::unreadable(&error.to_string(), event, &environment, Utc::now()),
     };
     complain_all(&answer.warnings);
-    print(&answer.stdout);
+    match &answer.output {
+        Output::Nothing => {}
+        Output::Json(json) => {
+            // A value always serialises; without it the exit code still denies.
+            let _ = Text::json(json).map(print);
+        }
+        Output::Context(text) => print(Text::context(text)),
+    }
     match answer.denial {
         None => OK,
         Some(reason) => {

@@ -1,6 +1,5 @@
 //! `opsctl hosts`: pings hosts.
 
-use std::io::{IsTerminal as _, stderr};
 use std::time::Duration;
 
 use clap::Args;
@@ -12,6 +11,7 @@ use super::failure::Failure;
 use super::output::{complain_all, print_json};
 use super::project::environment_in_force;
 use super::table::print_table;
+use super::terminal::shows_progress;
 use crate::inventory::nearest::nearest;
 use crate::model::inventory::{Host, Inventory};
 use crate::model::policy::Window;
@@ -119,7 +119,7 @@ fn named<'a>(inventory: &'a Inventory, names: &[String]) -> Result<Vec<&'a Host>
 
 /// A progress bar on stderr, hidden if stderr is not a terminal.
 fn progress_bar(hosts: usize) -> ProgressBar {
-    if hosts < HOSTS_WORTH_A_BAR || !stderr().is_terminal() {
+    if hosts < HOSTS_WORTH_A_BAR || !shows_progress() {
         return ProgressBar::hidden();
     }
     // The template is a valid literal.

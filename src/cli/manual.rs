@@ -35,7 +35,7 @@ pub struct ManArgs {
 pub fn completions(args: &CompletionsArgs, mut program: Command) -> u8 {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "opsctl", &mut script);
-    print(&String::from_utf8_lossy(&script));
+    print(&*String::from_utf8_lossy(&script));
     OK
 }
 
@@ -52,7 +52,7 @@ pub fn man(args: &ManArgs, program: Command) -> Result<u8, Failure> {
     } else {
         let mut page = Vec::new();
         clap_mangen::Man::new(program).render(&mut page)?;
-        print(&String::from_utf8_lossy(&page));
+        print(&*String::from_utf8_lossy(&page));
     }
     Ok(OK)
 }

@@ -32,6 +32,7 @@ mod stats;
 mod status;
 mod table;
 mod terminal;
+mod text;
 mod tier;
 mod time;
 mod verify;
@@ -45,7 +46,7 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use exit_code::{FAILED, OK};
 use failure::Failure;
-use output::complain;
+use output::{complain, complain_as_is};
 
 use crate::runtime::environment::Environment;
 
@@ -124,9 +125,14 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
                 })
             }
             Err(error) => {
-                // Help and version are not errors. Errors of the terminal are ignored.
-                let _ = error.print();
-                if error.use_stderr() { FAILED } else { OK }
+                if error.use_stderr() {
+                    complain_as_is(error.render().to_string().trim_end());
+                    FAILED
+                } else {
+                    // Help and version contain no data. Errors of the terminal are ignored.
+                    let _ = error.print();
+                    OK
+                }
             }
         },
     };

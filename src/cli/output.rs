@@ -1,12 +1,13 @@
-//! Output: results on stdout, messages on stderr.
+//! Output: results on stdout, messages on stderr. Everything that opsctl prints passes here as a [`Text`].
 
 use std::fmt::Display;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
+use super::text::Text;
 
 /// Prints a message on stderr, with the prefix `opsctl: `.
 pub fn complain(message: impl Display) {
@@ -19,21 +20,35 @@ pub fn complain_all(messages: impl IntoIterator<Item: Display>) {
 }
 
 /// Prints a message on stderr without a prefix, such as a denial, which the model reads.
+#[expect(clippy::disallowed_methods, reason = "the only place that writes to stderr")]
 pub fn complain_as_is(message: impl Display) {
+    let message = Text::from(&message.to_string());
     // Errors of stderr cannot be reported.
-    let _ = writeln!(std::io::stderr().lock(), "{message}");
+    let _ = writeln!(io::stderr().lock(), "{}", message.as_str());
 }
 
 /// Prints text on stdout. Errors, such as a closed pipe, are ignored.
-pub fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+pub fn print(text: impl Into<Text>) {
+    let _ = try_print(text);
+}
+
+/// Prints text on stdout, or states that it cannot: the reader may have closed the pipe.
+#[expect(clippy::disallowed_methods, reason = "the only place that writes to stdout")]
+pub fn try_print(text: impl Into<Text>) -> io::Result<()> {
+    let text = text.into();
+    if text.has_colours() {
+        let mut stdout = anstream::stdout().lock();
+        stdout.write_all(text.as_str().as_bytes()).and_then(|()| stdout.flush())
+    } else {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_str().as_bytes()).and_then(|()| stdout.flush())
+    }
 }
 
 /// Prints a value as one line of JSON on stdout.
 pub fn print_json(value: &impl Serialize) -> Result<u8, Failure> {
-    let mut text = serde_json::to_string(value)?;
-    text.push('\n');
-    print(&text);
+    let mut text = Text::json(value)?;
+    text += "\n";
+    print(text);
     Ok(OK)
 }

@@ -1,13 +1,14 @@
 //! Progress of verbs that take seconds, on stderr if it is a terminal.
 
-use std::io::{IsTerminal as _, stderr};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
 
+use super::terminal::shows_progress;
+
 /// Shows what is being done, with the time since the start, while `work` runs.
 pub fn during<T>(what: String, work: impl FnOnce() -> T) -> T {
-    if !stderr().is_terminal() {
+    if !shows_progress() {
         return work();
     }
     let spinner = ProgressBar::new_spinner().with_message(what);

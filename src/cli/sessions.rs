@@ -8,17 +8,16 @@ use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::print_json;
 use super::table::print_table;
+use super::text;
 use super::time;
 use crate::ledger::Ledger;
 use crate::ledger::sessions::{WhichSessions, Who};
-use crate::model::plain_text::plain;
 use crate::model::policy::{Tier, Window};
 use crate::model::session::{Session, State, SubagentRow, plain_id};
 use crate::policy::session::{Stale, stale};
 use crate::runtime::client_process;
 use crate::runtime::environment::{Environment, plain_word};
 use crate::runtime::mission;
-use crate::session::redact::Redactor;
 
 /// The maximum length of a status, in characters.
 const STATUS_CHARS: usize = 200;
@@ -119,8 +118,8 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
 fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failure> {
     let session =
         environment.shell_session().map(plain_id).filter(|id| !id.is_empty()).ok_or(Failure::NoSession)?;
-    let text = Redactor::of_process().text(args.text.as_deref().unwrap_or_default());
-    let text: String = plain(&text).chars().take(STATUS_CHARS).collect();
+    let text: String =
+        text::line(args.text.as_deref().unwrap_or_default()).chars().take(STATUS_CHARS).collect();
     let text = text.trim();
     if text.is_empty() && !args.clear {
         return Err(Failure::EmptyStatus);
@@ -202,7 +201,7 @@ const TITLES: [&str; 12] = [
 
 fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 12] {
     let session = &seen.session;
-    let filled = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), plain);
+    let filled = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), text::line);
     let running = session.subagents.iter().filter(|subagent| subagent.ended.is_none()).count();
     let agents = match (session.subagents.len(), running) {
         (0, _) => "-".to_owned(),
@@ -220,7 +219,7 @@ fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 12] {
         filled(session.end_reason.as_deref()),
         agents,
         session.cost_usd.map_or_else(|| "-".to_owned(), |cost| format!("${cost:.4}")),
-        plain(&session.id),
+        text::line(&session.id),
         filled(session.status.as_ref().map(|(text, _)| text.as_str())),
     ]
 }

@@ -1,13 +1,12 @@
 //! Tables: columns that fit the terminal, with a colour for states that matter.
 
-use std::io::Write as _;
-
 use anstyle::{AnsiColor, Style};
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement};
 
+use super::output::print;
 use super::terminal;
-use crate::model::plain_text::plain;
+use super::text::{Text, line};
 
 /// Columns of at most this width are not wrapped.
 const SHORT: u16 = 20;
@@ -37,14 +36,14 @@ pub fn print_table<const N: usize>(
     empty: &str,
 ) {
     let rows: Vec<[String; N]> = rows.into_iter().collect();
-    let text =
-        if rows.is_empty() { format!("{empty}\n") } else { formatted(titles, &rows, terminal::width()) };
-    // Errors, such as a closed pipe, are ignored.
-    let mut stdout = anstream::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    if rows.is_empty() {
+        print(&format!("{empty}\n"));
+    } else {
+        print(formatted(titles, &rows, terminal::width()));
+    }
 }
 
-fn formatted<const N: usize>(titles: [&str; N], rows: &[[String; N]], width: Option<usize>) -> String {
+fn formatted<const N: usize>(titles: [&str; N], rows: &[[String; N]], width: Option<usize>) -> Text {
     let mut table = comfy_table::Table::new();
     table.load_style(NOTHING).set_header(titles);
     match width.and_then(|width| u16::try_from(width).ok()) {
@@ -52,7 +51,7 @@ fn formatted<const N: usize>(titles: [&str; N], rows: &[[String; N]], width: Opt
         None => table.set_content_arrangement(ContentArrangement::Disabled),
     };
     for row in rows {
-        table.add_row(row.iter().map(|cell| plain(if cell.is_empty() { "-" } else { cell })));
+        table.add_row(row.iter().map(|cell| line(if cell.is_empty() { "-" } else { cell })));
     }
     let widths = table.column_max_content_widths();
     for (column, width) in table.column_iter_mut().zip(widths) {
@@ -64,24 +63,28 @@ fn formatted<const N: usize>(titles: [&str; N], rows: &[[String; N]], width: Opt
     }
     let text = table.trim_fmt();
     let mut lines = text.lines();
-    let mut shown = format!("{TITLE}{}{TITLE:#}\n", lines.next().unwrap_or_default());
+    let mut shown = Text::styled(TITLE, lines.next().unwrap_or_default());
     for line in lines {
-        shown += &coloured(line);
-        shown.push('\n');
+        shown += "\n";
+        shown += coloured(line);
     }
+    shown += "\n";
     shown
 }
 
 /// The line with the first state in a cell of its own coloured.
-fn coloured(line: &str) -> String {
+fn coloured(line: &str) -> Text {
     let found = STATES.iter().find_map(|(word, style)| {
         let at = line.find(&format!("  {word}  "))? + 2;
         Some((at, word.len(), style))
     });
-    let Some((at, length, style)) = found else { return line.to_owned() };
+    let Some((at, length, style)) = found else { return line.into() };
     let (before, rest) = line.split_at(at);
     let (word, after) = rest.split_at(length);
-    format!("{before}{style}{word}{style:#}{after}")
+    let mut text = Text::from(before);
+    text += Text::styled(*style, word);
+    text += after;
+    text
 }
 
 #[cfg(test)]
@@ -91,7 +94,8 @@ mod tests {
     fn shown(width: Option<usize>) -> String {
         let rows = [["09:00", "deny", "one two three four five"], ["10:00", "allow", ""]];
         let rows = rows.map(|row| row.map(str::to_owned));
-        anstream::adapter::strip_str(&formatted(["TIME", "VERDICT", "REASON"], &rows, width)).to_string()
+        anstream::adapter::strip_str(formatted(["TIME", "VERDICT", "REASON"], &rows, width).as_str())
+            .to_string()
     }
 
     #[test]
@@ -112,7 +116,7 @@ mod tests {
     #[test]
     fn control_characters_of_a_cell_reach_no_terminal() {
         let rows = [["a\u{1b}[31m\nb".to_owned()]];
-        let text = anstream::adapter::strip_str(&formatted(["TEXT"], &rows, None)).to_string();
+        let text = anstream::adapter::strip_str(formatted(["TEXT"], &rows, None).as_str()).to_string();
         assert_eq!(text, "TEXT\na [31m b\n");
     }
 }

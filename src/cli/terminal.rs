@@ -1,18 +1,33 @@
 //! Fitting text to a terminal.
 
-use std::io::{IsTerminal as _, stdout};
+use std::io::IsTerminal as _;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// The width of the terminal in columns; `None` if stdout is not a terminal.
 pub fn width() -> Option<usize> {
-    let stdout = stdout();
-    if !stdout.is_terminal() {
-        return None;
-    }
     // A terminal without a known size gets the usual width.
-    let columns = rustix::termios::tcgetwinsize(&stdout).map_or(0, |size| size.ws_col);
-    Some(if columns == 0 { 80 } else { usize::from(columns) })
+    is_terminal().then(|| size().map_or(80, |(columns, _)| columns))
+}
+
+/// Columns and rows of the terminal; `None` if stdout is not a terminal or its width is not known. Without a known
+/// height it has any number of rows.
+#[expect(clippy::disallowed_methods, reason = "asks for the size; nothing is written")]
+pub fn size() -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    let rows = if size.ws_row == 0 { usize::MAX } else { size.ws_row.into() };
+    (size.ws_col > 0).then(|| (size.ws_col.into(), rows))
+}
+
+#[expect(clippy::disallowed_methods, reason = "asks what it is; nothing is written")]
+fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+/// Whether stderr is a terminal, so that progress can be shown.
+#[expect(clippy::disallowed_methods, reason = "asks what it is; nothing is written")]
+pub fn shows_progress() -> bool {
+    std::io::stderr().is_terminal()
 }
 
 /// Truncates a line to the width.

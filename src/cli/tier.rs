@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{complain_all, print, print_json};
+use super::text::Text;
 use crate::model::policy::{Policy, Tier, TierPolicy};
 use crate::policy::prefixes;
 use crate::render::prompts;
@@ -57,7 +58,7 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
             return print_json(&serde_json::json!({ "arguments": arguments }));
         }
         let end = if args.null { '\0' } else { '\n' };
-        print(&arguments.iter().map(|argument| format!("{argument}{end}")).collect::<String>());
+        print(Text::records(&arguments, end));
         return Ok(OK);
     }
     let prompt = runner.prompt(tier, tier_policy);

@@ -15,6 +15,7 @@ use crate::model::rules::Rules;
 use crate::model::verdict::{Reason, ResolvedAction};
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::identity::{self, NoSurroundings};
+use crate::redact;
 use crate::runtime::disk::LocalDisk;
 use crate::runtime::engines::Engines;
 use crate::runtime::environment::Environment;
@@ -95,7 +96,8 @@ impl<'a> ActingCall<'a> {
         changing.dedup();
         let compiled = installation::in_force(environment, warnings);
         let Installation { inventory, policy, .. } = &compiled.installation;
-        let actions = identity::resolve(actions, inventory, policy.resolve, &engines);
+        let mut actions = identity::resolve(actions, inventory, policy.resolve, &engines);
+        actions.iter_mut().for_each(redact_action);
         Self {
             id: CallId {
                 session: call.session.as_deref(),
@@ -125,6 +127,19 @@ impl<'a> ActingCall<'a> {
         let changing = self.changing.iter().filter(|form| !form.is_empty()).map(String::as_str);
         actions.chain(changing).collect::<Vec<_>>().join("; ")
     }
+}
+
+/// Removes secrets from the names and texts of an action, which are recorded and shown.
+fn redact_action(found: &mut ResolvedAction) {
+    // The name of a listed service is no secret, and identifies its budget.
+    let service = if found.listed { &mut None } else { &mut found.service };
+    for name in [service, &mut found.host].into_iter().flatten() {
+        *name = redact::name(name).into_owned();
+    }
+    for text in [&mut found.note, &mut found.action.title].into_iter().flatten() {
+        *text = redact::text(text).into_owned();
+    }
+    found.action.evidence = redact::text(&found.action.evidence).into_owned();
 }
 
 /// Whether a part of a call changes something, or may.

@@ -12,6 +12,7 @@ use crate::ledger::decisions::NewDecision;
 use crate::ledger::{CallId, Change, LedgerError, time};
 use crate::model::event::{Level, NewEvent};
 use crate::policy::notices::guard_failed;
+use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 use crate::runtime::warning::Warning;
@@ -91,10 +92,10 @@ fn keep(
     let line = FailureWire {
         at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
         session: session.map(str::to_owned),
-        message: message.to_owned(),
+        message: redact::text(message).into_owned(),
         decision: decision.map(|UnrecordedDecision { verdict, actions, services }| DecisionWire {
             verdict: verdict.to_owned(),
-            actions: actions.to_owned(),
+            actions: redact::text(actions).into_owned(),
             services,
         }),
     };

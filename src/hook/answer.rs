@@ -1,19 +1,51 @@
 //! The answer of a handler, in the form that the client accepts.
 
+use std::fmt;
+
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::model::verdict::Reason;
 use crate::runtime::warning::Warning;
+
+/// What the client reads on stdout.
+#[derive(Debug, Default)]
+pub enum Output {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The client's JSON.
+    Json(Value),
+    /// Text that becomes context of the session.
+    Context(String),
+}
 
 /// The answer to one call.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// Why the call is denied or blocked: exit code 2, and the text that the client shows to the model.
     pub denial: Option<String>,
-    /// The client's JSON, or text that becomes context.
-    pub stdout: String,
+    /// What the client reads on stdout.
+    pub output: Output,
     /// Problems, printed to stderr.
     pub warnings: Vec<Warning>,
+}
+
+impl Output {
+    /// A struct of strings always serialises; without it the exit code still denies.
+    fn of(json: &impl Serialize) -> Self {
+        serde_json::to_value(json).map_or(Self::Nothing, Self::Json)
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Json(json) => json.fmt(f),
+            Self::Context(text) => f.write_str(text),
+        }
+    }
 }
 
 impl Answer {
@@ -29,7 +61,7 @@ impl Answer {
 
     /// Text that becomes context of the session.
     pub fn context(text: String, warnings: Vec<Warning>) -> Self {
-        Self { denial: None, stdout: text, warnings }
+        Self { denial: None, output: Output::Context(text), warnings }
     }
 
     /// A denial of a tool call.
@@ -46,16 +78,13 @@ impl Answer {
                 permission_decision_reason: &reason,
             },
         };
-        // A struct of strings always serialises; without it the exit code still denies.
-        let stdout = serde_json::to_string(&json).unwrap_or_default();
-        Self { denial: Some(reason), stdout, warnings: vec![] }
+        Self { output: Output::of(&json), denial: Some(reason), warnings: vec![] }
     }
 
     /// Blocks the end of a turn. All releases of the client accept exit code 2 with the reason on stderr.
     pub fn block(reason: String, warnings: Vec<Warning>) -> Self {
         let json = BlockWire { decision: "block", reason: &reason };
-        let stdout = serde_json::to_string(&json).unwrap_or_default();
-        Self { denial: Some(reason), stdout, warnings }
+        Self { output: Output::of(&json), denial: Some(reason), warnings }
     }
 }
 
@@ -78,8 +107,7 @@ impl Remarks {
         let json = ContextWire {
             hook_specific_output: ContextOutputWire { hook_event_name: event, additional_context: &text },
         };
-        let stdout = serde_json::to_string(&json).unwrap_or_default();
-        Answer { denial: None, stdout, warnings: self.warnings }
+        Answer { denial: None, output: Output::of(&json), warnings: self.warnings }
     }
 }
 
@@ -124,7 +152,7 @@ mod tests {
     fn a_denial_has_the_keys_that_the_client_accepts_and_no_others() {
         let answer = Answer::deny(&[Reason { rule: "budget", text: "No.".into() }]);
         assert_eq!(
-            answer.stdout,
+            answer.output.to_string(),
             r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"No."}}"#
         );
         assert_eq!(answer.denial.as_deref(), Some("No."));

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use super::answer::Answer;
 use crate::model::event::{HookCall, Level};
 use crate::model::notice::{Body, Notice};
+use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 
@@ -19,7 +20,7 @@ pub fn handle(
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Answer {
-    let title: String = title.unwrap_or("Claude Ops").chars().take(TITLE_CHARS).collect();
+    let title: String = redact::text(title.unwrap_or("Claude Ops")).chars().take(TITLE_CHARS).collect();
     let body = if message.is_empty() { title.clone() } else { message.to_owned() };
     let notice = Notice {
         key: "notification".to_owned(),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 
-use super::answer::Answer;
+use super::answer::{Answer, Output};
 use super::ending;
 use super::registry::{self, Details};
 use super::transcript;
@@ -35,7 +35,7 @@ pub fn handle(
     let now = now + began.elapsed();
     let answer = ending::add(answer, call, blocked_before, last_message, environment, now);
     // Context makes the agent continue, too.
-    let continues = answer.denial.is_some() || !answer.stdout.is_empty();
+    let continues = answer.denial.is_some() || !matches!(answer.output, Output::Nothing);
     let activity = if continues { Activity::StopBlocked } else { Activity::Stopped };
     let model = call.transcript.as_deref().and_then(transcript::last_model);
     let details = Details { model: model.as_deref(), ..Details::default() };

@@ -9,6 +9,7 @@ use super::time;
 use crate::model::event::ToolResult;
 use crate::model::policy::Tier;
 use crate::policy::decide::{BudgetKey, Reservation};
+use crate::redact;
 
 /// A reservation expires after this time. A command that has not been settled by then never ran: the client denied it
 /// after the hook, or died.
@@ -165,6 +166,7 @@ impl Change<'_> {
 
     /// Records that a call has been settled. `false` if it had been settled before.
     fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> rusqlite::Result<bool> {
+        let evidence = redact::text(evidence);
         let settled = self
             .transaction
             .query_row(ALREADY_SETTLED, params![call.session, call.tool_use, evidence], |_| Ok(()))
@@ -242,7 +244,7 @@ impl Change<'_> {
                     time::write(now),
                     state == "done",
                     tier.map_or(0, Tier::number),
-                    error,
+                    error.map(redact::text),
                     call.session,
                 ],
             )

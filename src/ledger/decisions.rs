@@ -13,6 +13,7 @@ use super::history::Period;
 use super::{migrate, time};
 use crate::model::effect::Effect;
 use crate::model::policy::Tier;
+use crate::redact;
 
 /// The maximum number of rows in statistics, the latest ones.
 const SAMPLE: u32 = 100_000;
@@ -108,7 +109,7 @@ const MATCHING: &str =
      ORDER BY id DESC LIMIT ?6";
 
 impl Change<'_> {
-    /// Records a decision.
+    /// Records a decision, without secrets.
     pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
             *decision;
@@ -124,10 +125,10 @@ impl Change<'_> {
                     tier.map(Tier::number),
                     verdict,
                     rule,
-                    actions,
-                    services,
-                    budgets,
-                    reason,
+                    redact::text(actions),
+                    redact::text(services),
+                    redact::text(budgets),
+                    redact::text(reason),
                     took.map(micros),
                     effect.map(Effect::as_str),
                 ],

@@ -7,6 +7,7 @@ use super::database::{Change, Ledger};
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::model::event::NewEvent;
+use crate::redact;
 
 /// A stored event, from opsctl or another writer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl Change<'_> {
         self.add_event_from(Source::Hook, session, event, now)
     }
 
-    /// Records an event of any source.
+    /// Records an event of any source, without secrets.
     pub fn add_event_from(
         &self,
         source: Source,
@@ -93,6 +94,7 @@ impl Change<'_> {
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
         let NewEvent { level, service, message } = event;
+        let (service, message) = (service.as_deref().map(redact::name), redact::text(message));
         let has_source =
             migrate::has_column(&self.transaction, "events", "source").map_err(|e| self.error(e))?;
         let sql = if has_source {
@@ -126,6 +128,7 @@ impl Change<'_> {
 
     /// Whether the latest 50 events contain one of this session (`None`: of no session) with this message.
     pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
+        let message = redact::text(message);
         let found = || self.transaction.prepare(RECENT_DUPLICATE)?.exists(params![session, message]);
         found().map_err(|e| self.error(e))
     }

@@ -11,6 +11,7 @@ use super::error::LedgerError;
 use super::{migrate, time};
 use crate::model::event::Level;
 use crate::model::notice::{Body, Notice};
+use crate::redact;
 
 /// A claim expires after this time, which is longer than any delivery.
 const CLAIM_LIFE: TimeDelta = TimeDelta::seconds(60);
@@ -109,7 +110,7 @@ pub struct Problem {
 }
 
 impl Change<'_> {
-    /// Records a notice. Returns its row id; `None` if an earlier one with the same key is still within its quiet time.
+    /// Records a notice, without secrets. Returns its row id; `None` if an earlier one with the same key is still within its quiet time.
     pub fn raise(
         &self,
         session: Option<&str>,
@@ -127,7 +128,8 @@ impl Change<'_> {
         has_target: bool,
         now: DateTime<Utc>,
     ) -> rusqlite::Result<Option<i64>> {
-        if self.transaction.prepare(SUPPRESSED)?.exists(params![notice.key, time::write(now)])? {
+        let key = redact::text(&notice.key);
+        if self.transaction.prepare(SUPPRESSED)?.exists(params![key, time::write(now)])? {
             return Ok(None);
         }
         let format = match notice.body {
@@ -139,15 +141,15 @@ impl Change<'_> {
             "INSERT INTO notices (key, quiet_until, session_id, created_at, level, title, body, format, tags, state)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
-                notice.key,
+                key,
                 notice.quiet_until.map(time::write),
                 session,
                 time::write(now),
                 notice.level.as_str(),
-                notice.title,
-                notice.body.text(),
+                redact::text(&notice.title),
+                redact::text(notice.body.text()),
                 format,
-                notice.tags.join(" "),
+                redact::text(&notice.tags.join(" ")),
                 state.as_str(),
             ],
         )?;
@@ -178,7 +180,7 @@ impl Change<'_> {
         self.transaction
             .execute(
                 "UPDATE notices SET state = ?2, last_error = ?3, delivered_at = ?4, claimed_until = NULL WHERE id = ?1",
-                params![id, state.as_str(), remark, delivered_at],
+                params![id, state.as_str(), remark.map(redact::text), delivered_at],
             )
             .map(|_| ())
             .map_err(|cause| self.error(cause))

@@ -1,13 +1,44 @@
-//! Text of other programs for one line of output.
+//! Text of other programs for output.
 
-/// Replaces control characters, such as line breaks, with spaces.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+/// Whether a character is not shown as itself: a control character, one that changes the direction of writing, one
+/// without a width, or a line separator other than the line break.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Replaces control characters with spaces and truncates to `chars` characters, followed by `…`.
+/// Replaces hidden characters, such as line breaks, with spaces.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if is_hidden(c) { ' ' } else { c }).collect()
+}
+
+/// Replaces hidden characters except line breaks with spaces.
+pub fn plain_lines(text: &str) -> String {
+    text.chars().map(|c| if is_hidden(c) && c != '\n' { ' ' } else { c }).collect()
+}
+
+/// Writes the hidden characters of a JSON text, which are in its strings, as escapes such as `\u202e`.
+pub fn escaped_json(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                escaped += &format!("\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// Replaces hidden characters with spaces and truncates to `chars` characters, followed by `…`.
 pub fn shortened(text: &str, chars: usize) -> String {
-    let mut shown: String = text.chars().take(chars).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut shown: String = text.chars().take(chars).map(|c| if is_hidden(c) { ' ' } else { c }).collect();
     if text.chars().nth(chars).is_some() {
         shown.push('…');
     }
@@ -25,9 +56,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replaces_control_characters_and_marks_truncation() {
-        assert_eq!(plain("a\nb\u{1b}c"), "a b c");
+    fn replaces_hidden_characters_and_marks_truncation() {
+        assert_eq!(plain("a\nb\u{1b}c\u{202e}d\u{200b}e\u{9b}f"), "a b c d e f");
+        assert_eq!(plain_lines("a\nb\u{1b}c"), "a\nb c");
         assert_eq!(shortened("ab\ncd", 4), "ab c…");
         assert_eq!(shortened("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn escapes_hidden_characters_in_json() {
+        let text = "a\u{202e}\u{9b}\u{e0041}ü";
+        let escaped = escaped_json(&serde_json::to_string(text).unwrap());
+        assert_eq!(escaped, r#""a\u202e\u009b\udb40\udc41ü""#);
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }
 }

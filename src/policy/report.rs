@@ -2,6 +2,7 @@
 
 use crate::model::action::{Action, ActionKind, Family, Verb};
 use crate::model::event::{Level, NewEvent, ToolResult};
+use crate::model::plain_text::plain;
 use crate::model::verdict::ResolvedAction;
 
 /// The event of an action that has run.
@@ -24,7 +25,8 @@ pub fn event(action: &ResolvedAction, result: &ToolResult) -> NewEvent {
         ToolResult::Succeeded => success(action, host.as_deref()),
         ToolResult::Failed(why) => failure(action, host.as_deref(), why),
     };
-    NewEvent { level, service: service.clone(), message: one_line(&message) }
+    // Titles and names come from a command line: a line break in one would fake a second event in a list.
+    NewEvent { level, service: service.clone(), message: plain(&message) }
 }
 
 /// The beginnings of the events of verifications: the service is healthy, unhealthy, or the attempts are used up.
@@ -52,13 +54,13 @@ pub fn verified(service: &str, healthy: Option<bool>) -> NewEvent {
 /// The event of an unhealthy service, because of which the stop was blocked.
 pub fn unhealthy(service: &str, why: &[String], attempt: u32, limit: u32) -> NewEvent {
     let message = format!("{UNHEALTHY} (attempt {attempt} of {limit}): {}", why.join("; "));
-    NewEvent { level: Level::Warning, service: Some(service.to_owned()), message: one_line(&message) }
+    NewEvent { level: Level::Warning, service: Some(service.to_owned()), message: plain(&message) }
 }
 
 /// The event of a service that a session left unhealthy.
 pub fn given_up(service: &str, why: &[String], limit: u32) -> NewEvent {
     let message = format!("{GIVEN_UP} after {limit} attempts: {}", why.join("; "));
-    NewEvent { level: Level::Critical, service: Some(service.to_owned()), message: one_line(&message) }
+    NewEvent { level: Level::Critical, service: Some(service.to_owned()), message: plain(&message) }
 }
 
 /// The reason for a blocked stop, which the agent reads.
@@ -163,11 +165,6 @@ const fn past(verb: Verb) -> &'static str {
         Verb::Send => "sent",
         Verb::Loosen => "loosened",
     }
-}
-
-/// Titles and names come from a command line: a line break in one would fake a second event in a list.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]

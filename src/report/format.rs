@@ -4,8 +4,10 @@ use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::ledger::time;
+use crate::model::plain_text::shortened;
 use crate::model::relative_time::relative_time;
 use crate::model::thousands;
+use crate::redact;
 
 /// The maximum length of a text, in characters.
 const LONGEST: usize = 400;
@@ -29,17 +31,9 @@ impl Moment {
     }
 }
 
-/// Replaces control characters and marks that change the direction of writing, and truncates with `…`.
+/// Removes secrets, replaces hidden characters with spaces, and truncates with `…`.
 pub fn plain(text: &str) -> String {
-    let acts = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut shown: String = text.chars().take(LONGEST).map(|c| if acts(c) { ' ' } else { c }).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        shown.push('…');
-    }
-    shown
+    shortened(&redact::text(text), LONGEST)
 }
 
 /// Formats a count: `1 action`, `12,345 actions`.

@@ -16,7 +16,9 @@ use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 
+use crate::model::plain_text::plain_lines;
 use crate::model::policy::Tier;
+use crate::redact;
 pub use data::ReportData;
 use format::{Moment, count, grouped};
 
@@ -57,9 +59,11 @@ struct Figure {
 
 /// Renders the page. An error is a bug in a template.
 pub fn page(data: &ReportData<'_>) -> Result<String, minijinja::Error> {
-    let view = Page::of(data);
+    let mut view = serde_json::to_value(Page::of(data))
+        .map_err(|error| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string()))?;
+    redact::json(&mut view);
     let body = templates()?.get_template("page.html")?.render(Value::from(Serde(&view)))?;
-    Ok(format!("{MARK}{body}"))
+    Ok(plain_lines(&format!("{MARK}{body}")))
 }
 
 impl Page<'_> {

@@ -9,6 +9,5 @@ pub mod mcp;
 mod progress;
 pub mod prompt;
 pub mod record;
-pub mod redact;
 pub mod run;
 mod stream;

@@ -9,7 +9,6 @@ use super::child::{self, Ended, Heard, Start};
 use super::lines::Line;
 use super::log::{self, Log};
 use super::record::{Outcome, Record};
-use super::redact::Redactor;
 use super::stream::{self, Account, Said};
 use super::{markers, progress};
 use crate::ledger::Source;
@@ -18,6 +17,7 @@ use crate::model::event::{Level, NewEvent};
 use crate::model::inventory::Inventory;
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::{Tier, Window};
+use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 use crate::runtime::runner::RunnerEnvironment;
@@ -88,8 +88,7 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         log_path.map(|path| format!(", log {path}")).unwrap_or_default()
     ));
 
-    let mut desk =
-        Desk { session, voices, log, record, redactor: Redactor::of_process(), account: None, events: 0 };
+    let mut desk = Desk { session, voices, log, record, account: None, events: 0 };
     let mut arguments: Vec<String> =
         ["-p", "--output-format", "stream-json", "--verbose", "--session-id"].map(str::to_owned).to_vec();
     arguments.push(id.clone());
@@ -116,7 +115,6 @@ struct Desk<'a> {
     voices: &'a Voices<'a>,
     log: Option<Log>,
     record: Record,
-    redactor: Redactor,
     account: Option<Account>,
     events: usize,
 }
@@ -126,7 +124,7 @@ impl Desk<'_> {
         match heard {
             Heard::Out(Line::Text(text)) => match serde_json::from_str::<Value>(&text) {
                 Ok(mut value) => {
-                    self.redactor.json(&mut value);
+                    redact::json(&mut value);
                     self.write(&value);
                     for said in stream::read(&value) {
                         self.follow(said, now);
@@ -145,8 +143,8 @@ impl Desk<'_> {
 
     /// Handles a line that is not part of the client's JSON stream.
     fn odd(&mut self, stream: &str, text: &str, now: DateTime<Utc>) {
-        let text = self.redactor.text(text);
-        self.write(&log::own(stream, text.as_str(), now));
+        let text = redact::text(text);
+        self.write(&log::own(stream, &*text, now));
         let short = progress::short(&text);
         if !short.is_empty() {
             (self.voices.tell)(&format!("  {stream}: {short}"));
@@ -209,7 +207,7 @@ impl Desk<'_> {
             Outcome::Failed(why) => (Some(Level::Warning), format!("failed: {}", progress::short(why))),
             Outcome::NotStarted(why) => (Some(Level::Critical), format!("could not be started: {why}")),
         };
-        let message = self.redactor.text(&format!("Session of tier {tier} {what}"));
+        let message = redact::text(&format!("Session of tier {tier} {what}")).into_owned();
         self.write(&log::own("end", message.as_str(), now));
         if let Some(level) = level {
             self.note(Source::Runner, &NewEvent { level, service: None, message: message.clone() }, now);

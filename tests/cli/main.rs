@@ -8,6 +8,7 @@ mod doctor;
 mod events;
 mod explain;
 mod handoff;
+mod hidden_characters;
 mod hooks;
 mod hosts_yaml;
 mod identity;
@@ -21,6 +22,7 @@ mod report;
 mod rules;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
+mod secrets;
 mod session;
 mod session_start;
 mod sessions;

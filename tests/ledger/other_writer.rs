@@ -111,7 +111,7 @@ fn tables_without_indexes_stay_without() {
     clock.run("t2", RESTART);
     assert!(clock.ask("t3", RESTART).is_some());
     assert_eq!(clock.sandbox.sql(theirs), before);
-    let context = clock.tell("session-start", None, "", &serde_json::Value::Null).stdout;
+    let context = clock.tell("session-start", None, "", &serde_json::Value::Null).output.to_string();
     assert!(context.contains("  jellyfin: 2/2 restarts (4h)"), "{context}");
     assert!(context.contains("Container restarted: docker restart jellyfin"), "{context}");
 }

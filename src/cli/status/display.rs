@@ -4,12 +4,12 @@ use anstyle::{AnsiColor, Style};
 
 use super::overview::{Known, Status};
 use crate::cli::terminal::{cut, wrap};
+use crate::cli::text::{self, Text};
 use crate::cli::{events, time};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
 use crate::ledger::client_runs::Run;
 use crate::ledger::notices::Problem;
 use crate::model::inventory::Host;
-use crate::model::plain_text::plain;
 use crate::probe::icmp::Reachability;
 
 /// The maximum number of listed services without usage, and of listed reachable hosts; beyond it they are counted.
@@ -22,35 +22,35 @@ const CRITICAL: Style = AnsiColor::Red.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
 /// Formats the status for a terminal of this width; `None` for any width.
-pub fn render(status: &Status, width: Option<usize>) -> String {
+pub fn render(status: &Status, width: Option<usize>) -> Text {
     let page = Page { width };
     let mut text = match status.tier {
-        Some(tier) => format!("{} {tier}\n", styled(TITLE, "tier:")),
-        None => "no tier set; budgets are enforced\n".to_owned(),
+        Some(tier) => Text::from_iter([Text::styled(TITLE, "tier:"), (&format!(" {tier}\n")).into()]),
+        None => "no tier set; budgets are enforced\n".into(),
     };
     let attention = attention(status);
     if !attention.is_empty() {
-        text += &page.title("needs attention:");
+        text += page.title("needs attention:");
         text.extend(attention.iter().map(|line| page.whole(CRITICAL, line)));
     }
-    text += &page.title("budgets:");
-    text += &page.budgets(status);
+    text += page.title("budgets:");
+    text += page.budgets(status);
     if let Some(hosts) = status.hosts.as_deref().filter(|hosts| !hosts.is_empty()) {
-        text += &page.title("hosts:");
-        text += &page.hosts(hosts);
+        text += page.title("hosts:");
+        text += page.hosts(hosts);
     }
     if !status.known.sessions.is_empty() {
-        text += &page.title("sessions:");
-        text += &page.sessions(status);
+        text += page.title("sessions:");
+        text += page.sessions(status);
     }
-    text += &page.title("events:");
+    text += page.title("events:");
     for event in &status.events {
         let style = match event.level.as_str() {
             "critical" => CRITICAL,
             "warning" => WARNING,
             _ => QUIET,
         };
-        text += &page.line(style, &events::line(event, false, status.now));
+        text += page.line(style, &events::line(event, false, status.now));
     }
     text
 }
@@ -60,7 +60,9 @@ fn attention(status: &Status) -> Vec<String> {
     let Known { problems, undelivered, unchecked, .. } = &status.known;
     let mut lines: Vec<String> = problems
         .iter()
-        .map(|Problem { title, at }| format!("{} | {}", time::shown(*at, false, status.now), plain(title)))
+        .map(|Problem { title, at }| {
+            format!("{} | {}", time::shown(*at, false, status.now), text::line(title))
+        })
         .collect();
     if status.guard_failures > 0 {
         lines.push(format!("guard failures that are not recorded yet: {}", status.guard_failures));
@@ -82,36 +84,38 @@ struct Page {
 }
 
 impl Page {
-    fn title(&self, title: &str) -> String {
-        format!("\n{}\n", styled(TITLE, &cut(title, self.width)))
+    fn title(&self, title: &str) -> Text {
+        let mut text = Text::from("\n");
+        text += styled(TITLE, &cut(title, self.width));
+        text
     }
 
     /// A line, truncated to the width.
-    fn line(&self, style: Style, line: &str) -> String {
-        format!("{}\n", styled(style, &cut(&format!("  {line}"), self.width)))
+    fn line(&self, style: Style, line: &str) -> Text {
+        styled(style, &cut(&format!("  {line}"), self.width))
     }
 
     /// A line, wrapped to the width.
-    fn whole(&self, style: Style, line: &str) -> String {
+    fn whole(&self, style: Style, line: &str) -> Text {
         let lines = wrap(&format!("  {line}"), self.width);
-        lines.iter().map(|line| format!("{}\n", styled(style, line))).collect()
+        lines.iter().map(|line| styled(style, line)).collect()
     }
 
-    fn budgets(&self, status: &Status) -> String {
+    fn budgets(&self, status: &Status) -> Text {
         let (used, idle): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
             status.budgets.iter().partition(|budget| budget.in_use());
-        let mut text = String::new();
+        let mut text = Text::default();
         for budget in used {
             let style = if budget.cooldown_until().is_some() { CRITICAL } else { WARNING };
-            text += &self.whole(style, &plain(&budget_in_words(budget, status)));
+            text += self.whole(style, &text::line(&budget_in_words(budget, status)));
         }
         let shown = if idle.len() > MOST_IDLE { 0 } else { idle.len() };
         for budget in idle.iter().take(shown) {
-            text += &self.whole(GOOD, &plain(&budget.in_words()));
+            text += self.whole(GOOD, &text::line(&budget.in_words()));
         }
         if let Some(budget) = idle.get(shown) {
-            let more = if text.is_empty() { "" } else { "more " };
-            text += &self.whole(
+            let more = if text.as_str().is_empty() { "" } else { "more " };
+            text += self.whole(
                 GOOD,
                 &format!("{} {more}services without usage: {} each", idle.len(), budget.idle_in_words()),
             );
@@ -120,7 +124,7 @@ impl Page {
     }
 
     /// The hosts, unreachable ones first.
-    fn hosts(&self, hosts: &[(Host, Reachability)]) -> String {
+    fn hosts(&self, hosts: &[(Host, Reachability)]) -> Text {
         let line = |(host, found): &(Host, Reachability)| {
             let (style, rtt) = match found {
                 Reachability::Reachable(rtt) => (GOOD, format!(" in {:.2} ms", rtt.as_secs_f64() * 1e3)),
@@ -128,23 +132,23 @@ impl Page {
                 Reachability::Unreachable | Reachability::Unresolved => (CRITICAL, String::new()),
             };
             let line = format!("{} ({}): {}{rtt}", host.name, host.address, found.as_str());
-            self.line(style, &plain(&line))
+            self.line(style, &text::line(&line))
         };
         let (up, rest): (Vec<_>, Vec<_>) =
             hosts.iter().partition(|(_, found)| matches!(found, Reachability::Reachable(_)));
-        let mut text: String = rest.into_iter().map(line).collect();
+        let mut text: Text = rest.into_iter().map(line).collect();
         if up.len() > MOST_IDLE {
-            let more = if text.is_empty() { "" } else { "more " };
-            text += &self.line(GOOD, &format!("{} {more}hosts: reachable", up.len()));
+            let more = if text.as_str().is_empty() { "" } else { "more " };
+            text += self.line(GOOD, &format!("{} {more}hosts: reachable", up.len()));
         } else {
             text.extend(up.into_iter().map(line));
         }
         text
     }
 
-    fn sessions(&self, status: &Status) -> String {
+    fn sessions(&self, status: &Status) -> Text {
         let Known { sessions, sessions_of_the_day, cost_of_the_day, .. } = &status.known;
-        let mut text = String::new();
+        let mut text = Text::default();
         for run in sessions {
             let cut_off = run.is_cut_off(&status.policy, status.now);
             let style = match run.outcome.as_str() {
@@ -153,10 +157,11 @@ impl Page {
                 _ => CRITICAL,
             };
             let outcome = if cut_off { "cut off".to_owned() } else { run.outcome.replace('_', " ") };
-            text += &self.line(style, &plain(&session_in_words(run, &outcome, status)));
+            text += self.line(style, &text::line(&session_in_words(run, &outcome, status)));
         }
-        let day = format!("the last day: {sessions_of_the_day} sessions, ${cost_of_the_day:.2}");
-        text + &self.line(QUIET, &day)
+        text +=
+            self.line(QUIET, &format!("the last day: {sessions_of_the_day} sessions, ${cost_of_the_day:.2}"));
+        text
     }
 }
 
@@ -196,6 +201,9 @@ fn session_in_words(run: &Run, outcome: &str, status: &Status) -> String {
     words
 }
 
-fn styled(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
+/// A line in a style.
+fn styled(style: Style, line: &str) -> Text {
+    let mut text = Text::styled(style, line);
+    text += "\n";
+    text
 }

@@ -3,8 +3,6 @@
 mod display;
 mod overview;
 
-use std::io::Write as _;
-
 use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Serialize;
@@ -14,7 +12,7 @@ use super::events::EventWire;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::hosts::HostWire;
-use super::output::print_json;
+use super::output::{print, print_json};
 use super::terminal;
 use super::time::timestamp;
 use super::watch::watch;
@@ -105,9 +103,7 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
         watch("opsctl status", page)?;
         return Ok(OK);
     }
-    let mut stdout = anstream::stdout().lock();
-    // Errors, such as a closed pipe, are ignored.
-    let _ = stdout.write_all(page(terminal::width())?.as_bytes()).and_then(|()| stdout.flush());
+    print(page(terminal::width())?);
     Ok(OK)
 }
 

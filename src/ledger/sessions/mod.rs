@@ -14,6 +14,7 @@ use super::error::LedgerError;
 use super::time;
 use crate::model::event::Subagent;
 use crate::model::session::{Activity, ActivityTimes, State, StatusReminder};
+use crate::redact;
 
 pub use listing::WhichSessions;
 pub use news::News;
@@ -328,7 +329,7 @@ impl Change<'_> {
         self.transaction
             .execute(
                 "UPDATE hook_sessions SET status = ?2, status_at = ?3, reminded_at = ?3 WHERE session_id = ?1",
-                params![session, text, time::write(now)],
+                params![session, text.map(redact::text), time::write(now)],
             )
             .map(|_| ())
             .map_err(|cause| self.error(cause))

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::model::event::Level;
 use crate::model::notice::Body;
+use crate::redact;
 use crate::runtime::environment::Environment;
 
 /// The timeout of one run of `apprise`.
@@ -92,7 +93,7 @@ impl NotifyError {
     }
 }
 
-/// Sends a message, waiting at most `deadline`.
+/// Sends a message without secrets, waiting at most `deadline`.
 ///
 /// `apprise` gets URLs through its environment and the body on stdin, so that the process list shows neither.
 pub fn send(target: &Target, message: Message<'_>, deadline: Duration) -> Result<Sent, NotifyError> {
@@ -142,7 +143,7 @@ fn run(
         Level::Critical => "failure",
     };
     let mut child = Command::new("apprise")
-        .arg(format!("--title={}", message.title))
+        .arg(format!("--title={}", redact::text(message.title)))
         .arg(format!("--input-format={format}"))
         .arg(format!("--notification-type={kind}"))
         .args(tags)
@@ -156,7 +157,7 @@ fn run(
         .spawn()
         .map_err(|error| NotifyError::Start(error, target.variable()))?;
     if let Some(mut stdin) = child.stdin.take() {
-        let body = text.clone();
+        let body = redact::text(text).into_owned();
         // In a thread, because a child that does not read stdin must not block longer than the timeout.
         thread::spawn(move || {
             // A child that ends early closes the pipe; its exit status shows why.

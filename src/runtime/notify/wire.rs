@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::time;
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::{Body, Notice};
+use crate::redact;
 
 /// The maximum length of a body in characters, so that the pipe's buffer holds it.
 const BODY_CHARS: usize = 8_000;
@@ -54,7 +55,8 @@ impl Raised {
             quiet_until: quiet_until.map(time::write),
             level: level.as_str().to_owned(),
             title: title.clone(),
-            body: body.text().chars().take(BODY_CHARS).collect(),
+            // A secret that is cut may not be recognised.
+            body: redact::text(body.text()).chars().take(BODY_CHARS).collect(),
             markdown: matches!(body, Body::Markdown(_)),
             tags: tags.clone(),
             event: self.event.as_ref().map(|event| EventWire {

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use super::{Handoff, HandoffError, MAX_BYTES, check};
 use crate::model::policy::Tier;
 use crate::plain_file::{self, Content};
-use crate::session::redact::Redactor;
+use crate::redact;
 
 /// The folders with hand-overs.
 #[derive(Debug, Clone)]
@@ -47,14 +47,14 @@ impl Desk {
 
     /// Removes the hand-over. If it is followed (`handoff`), it is stored for the next session. A copy without secrets goes
     /// to the results folder, unless the file is too large.
-    pub fn take(&self, handoff: Option<&Handoff>, redactor: &Redactor, now: DateTime<Utc>) -> io::Result<()> {
+    pub fn take(&self, handoff: Option<&Handoff>, now: DateTime<Utc>) -> io::Result<()> {
         let open = self.open_file();
         if let Ok(Content::Bytes(text)) = plain_file::read_no_link(&open, MAX_BYTES) {
             let outcome = if handoff.is_some() { "taken" } else { "refused" };
             let name = format!("{}-handoff-{outcome}.json", now.format("%Y%m%dT%H%M%S%3fZ"));
             // The copy is for people and may fail.
-            let _ =
-                replace(&self.results.join(name), redactor.text(&String::from_utf8_lossy(&text)).as_bytes());
+            let copy = redact::text(&String::from_utf8_lossy(&text)).into_owned();
+            let _ = replace(&self.results.join(name), copy.as_bytes());
         }
         let put = match handoff {
             Some(handoff) => replace(&self.taken_file(), handoff.text.as_bytes()),

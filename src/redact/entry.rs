@@ -1,0 +1,79 @@
+//! The form of `rules.yaml`. The build script and the tests of the rules read it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::rule::Rule;
+
+/// Parts of patterns, by the name in braces.
+const PARTS: [(&str, &str); 4] = [
+    ("{word}", r#"(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\;|&<>()])+"#),
+    ("{value}", r#"(?:\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'([^']*)|([^\s'"\\,;&|<>()`]+))"#),
+    ("{variable}", r#"(?:\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'([^']*)|([^\s'"]+))"#),
+    (
+        "{entry}",
+        r#"(?:\\"([^"\\]*)|"((?:[^"\\]|\\.)*)|'([^']*)|([^\s'"\\,;&|<>()`\[{][^\s'"\\,;&|<>()`}\]]{3,}))"#,
+    ),
+];
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// The rules by name.
+    pub rules: BTreeMap<String, Entry>,
+    /// Texts that no rule changes.
+    pub unchanged: Vec<String>,
+}
+
+/// A rule as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Entry {
+    /// The pattern, with the names of [`PARTS`].
+    pub pattern: String,
+    /// Texts of which one occurs in a line that is searched.
+    pub needs: Vec<String>,
+    /// The least length of a run of letters, digits and `+/_-` in a line that is searched.
+    pub run: usize,
+    /// The programs to whose words it applies.
+    pub programs: Vec<String>,
+    /// Whether a secret has capital letters, small letters and digits.
+    pub mixed: bool,
+    /// Whether the pattern spans lines.
+    pub whole: bool,
+    /// Texts that it changes, with the secrets in «».
+    pub matches: Vec<String>,
+    /// Texts that no rule changes.
+    pub differs: Vec<String>,
+}
+
+impl Entry {
+    /// The rule, for the life of the process.
+    pub fn rule(&self, name: &str) -> Rule {
+        let mut pattern = self.pattern.clone();
+        for (part, meaning) in PARTS {
+            pattern = pattern.replace(part, meaning);
+        }
+        let command = if self.programs.is_empty() {
+            String::new()
+        } else {
+            let programs: Vec<String> = self.programs.iter().map(|name| name.replace('.', r"\.")).collect();
+            format!(r#"(?:^|[\s/;&|(`'"])(?:{})\s(?:'[^']*'|"[^"]*"|\\\n|[^\n;|&])*"#, programs.join("|"))
+        };
+        Rule {
+            name: name.to_owned().leak(),
+            command: command.leak(),
+            pattern: pattern.leak(),
+            run: self.run,
+            mixed: self.mixed,
+            whole: self.whole,
+        }
+    }
+
+    /// The texts of which one occurs in a line that is searched, in small letters.
+    pub fn selectors(&self) -> impl Iterator<Item = String> + '_ {
+        self.needs.iter().chain(&self.programs).map(|text| text.to_lowercase())
+    }
+}
