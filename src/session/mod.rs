@@ -6,6 +6,7 @@ mod lines;
 mod log;
 pub mod markers;
 pub mod mcp;
+mod pinned;
 mod progress;
 pub mod prompt;
 pub mod record;

@@ -37,6 +37,10 @@ pub struct Guarded {
 const PERSON: &str = "Leave it to an operator, and state in the report what should change.";
 const STATE: &str = "opsctl maintains it: `opsctl cooldown record SERVICE` and `opsctl cooldown healthy SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
 const POLICY: &str = "It states the limits of this session; an operator renders it from hosts.yaml.";
+const INSTRUCTIONS: &str =
+    "Every session reads it as instructions; an operator changes it. State in the report what should change.";
+const CLIENT: &str =
+    "It is the client's own state, which later sessions read. Write to a temporary file instead.";
 const SSHD: &str = "A mistake in it locks everyone out of the host. Leave it to an operator, and state in the report what should change.";
 const ACCOUNTS: &str =
     "Only an operator changes accounts, keys and rights. State in the report what should change, and why.";
@@ -81,8 +85,6 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     ("~/.zlogin", Where::Local, PERSON),
     ("~/.kshrc", Where::Local, PERSON),
     ("~/.config/fish/**", Where::Local, PERSON),
-    ("~/.claude/shell-snapshots/**", Where::Local, PERSON),
-    ("~/.claude/session-env/**", Where::Local, PERSON),
     ("~/.mailrc", Where::Local, PERSON),
     ("~/.forward", Where::Local, PERSON),
     ("~/.muttrc", Where::Local, PERSON),
@@ -98,9 +100,19 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     (".claude/roles/**", Where::Local, POLICY),
     (".claude/mcp.json", Where::Local, POLICY),
     (".mcp.json", Where::Local, POLICY),
-    ("~/.claude/settings*.json", Where::Local, POLICY),
-    ("~/.claude/hooks/**", Where::Local, POLICY),
-    ("~/.claude.json", Where::Local, POLICY),
+    ("**/.claude-ops/**", Where::Local, POLICY),
+    ("CLAUDE.md", Where::Local, INSTRUCTIONS),
+    ("CLAUDE.local.md", Where::Local, INSTRUCTIONS),
+    ("AGENTS.md", Where::Local, INSTRUCTIONS),
+    (".claude/CLAUDE.md", Where::Local, INSTRUCTIONS),
+    (".claude/rules/**", Where::Local, INSTRUCTIONS),
+    (".claude/agents/**", Where::Local, INSTRUCTIONS),
+    (".claude/commands/**", Where::Local, INSTRUCTIONS),
+    (".claude/skills/**", Where::Local, INSTRUCTIONS),
+    (".claude/output-styles/**", Where::Local, INSTRUCTIONS),
+    ("~/.claude/**", Where::Local, CLIENT),
+    ("!~/.claude/plans/**", Where::Local, ""),
+    ("~/.claude.json*", Where::Local, CLIENT),
     ("/etc/claude-code/**", Where::Local, POLICY),
     ("/etc/ssh/sshd_config", Where::Any, SSHD),
     ("/etc/ssh/sshd_config.d/**", Where::Any, SSHD),
@@ -196,8 +208,16 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
         "guard-failures.claimed.jsonl",
         "handoff-taken.json",
         "mcp.json",
+        "mcp-tier1.json",
+        "mcp-tier2.json",
+        "mcp-tier3.json",
     ] {
         file(&format!("{}/{name}", locations.state), STATE);
+    }
+    // The client's state, where it is not in the home.
+    if let Some(folder) = machine.variable("CLAUDE_CONFIG_DIR").filter(|folder| folder.starts_with('/')) {
+        file(&format!("{folder}/**"), CLIENT);
+        file(&format!("!{folder}/plans/**"), "");
     }
     // What every shell of the client runs first.
     for path in ["BASH_ENV", "ENV"].iter().filter_map(|name| machine.variable(name)) {
