@@ -1,6 +1,6 @@
 //! Checks the settings of the project and of the user for what runs a program or weakens the guard.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use super::client;
 use super::examined::Examined;
@@ -21,7 +21,7 @@ pub fn client_settings(examined: &Examined<'_>) -> Finding {
         return Finding::failed(CHECK, in_words(&of_project), remedy);
     }
     let file = client::folder().map(|folder| folder.join("settings.json"));
-    let of_user: Vec<Weakening> = file.map(|file| of_user(file, &opsctl)).unwrap_or_default();
+    let of_user: Vec<Weakening> = file.map(|file| of_user(&file, &opsctl)).unwrap_or_default();
     if !of_user.is_empty() {
         let remedy =
             "remove it, or start sessions with `opsctl session`, whose client does not read this file";
@@ -30,10 +30,10 @@ pub fn client_settings(examined: &Examined<'_>) -> Finding {
     Finding::ok(CHECK, "nothing runs a program or weakens the guard")
 }
 
-fn of_user(file: PathBuf, opsctl: &str) -> Vec<Weakening> {
-    let Ok(settings) = output::existing_settings(&file) else { return vec![] };
+fn of_user(file: &Path, opsctl: &str) -> Vec<Weakening> {
+    let Ok(settings) = output::existing_settings(file) else { return vec![] };
     let removed = settings.cleaned(opsctl, &[]).1.into_iter();
-    removed.map(|(key, danger)| Weakening { key, file: file.clone(), danger }).collect()
+    removed.map(|(key, danger)| Weakening { key, file: file.to_owned(), danger }).collect()
 }
 
 fn in_words(found: &[Weakening]) -> String {

@@ -12,6 +12,7 @@ use crate::model::policy::Tier;
 
 /// The settings of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Environment {
     /// `CLAUDEOPS_HOSTS`: the inventory; by default one of the usual paths.
     pub hosts: Option<PathBuf>,
