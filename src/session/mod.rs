@@ -1,6 +1,7 @@
 //! Runs sessions of the client: prompt, MCP servers, output, records and hand-overs.
 
 mod child;
+mod credentials;
 pub mod handoff;
 mod lines;
 mod log;

@@ -11,7 +11,7 @@ use super::log::{self, Log};
 use super::record::{Outcome, Record};
 use super::redact::Redactor;
 use super::stream::{self, Account, Said};
-use super::{markers, pinned, progress};
+use super::{credentials, markers, pinned, progress};
 use crate::ledger::Source;
 use crate::ledger::client_runs::NewRun;
 use crate::model::client_setting::ClientSetting;
@@ -104,11 +104,13 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
     let get = |name: &str| std::env::var(name).ok();
     arguments.push("--settings".to_owned());
     arguments.push(pinned::settings(get, &variables, session.settings, session.hooks.clone()));
+    let credentials = credentials::of(get)?;
     let ended = child::run(
         Start {
             program: runner.client.as_os_str(),
             arguments: &arguments,
             variables: &variables,
+            credentials,
             folder: &environment.project_dir,
             stdin: session.prompt.clone(),
             deadline: session.deadline.duration(),
