@@ -254,7 +254,10 @@ fn each_round_removes_weakening_settings_and_restores_instructions() {
 fn a_session_has_no_api_key_in_its_environment() {
     let workspace = workspace("");
     // As a program would do it that the reader does not see.
-    workspace.put_stub("kubectl", "{ env; cat /proc/$$/environ /proc/$PPID/environ; } > ../seen; ps eww >> ../seen");
+    workspace.put_stub(
+        "kubectl",
+        "{ env; cat /proc/$$/environ /proc/$PPID/environ; } > ../seen; ps eww >> ../seen",
+    );
     let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true");
     let program = program.env("ANTHROPIC_API_KEY", "sk-ant-of-the-operator");
     let ran = program.at_tier(1, [bash("kubectl get pods"), text("done")]).run();
@@ -262,5 +265,8 @@ fn a_session_has_no_api_key_in_its_environment() {
     let seen = workspace.read("seen");
     assert!(seen.contains("CLAUDEOPS_TIER=1"), "{seen}");
     let of_session: Vec<&str> = seen.lines().filter(|line| line.contains("of-the-operator")).collect();
-    assert!(of_session.iter().all(|line| line.contains("entrypoint") || line.contains("opsctl")), "{of_session:#?}");
+    assert!(
+        of_session.iter().all(|line| line.contains("entrypoint") || line.contains("opsctl")),
+        "{of_session:#?}"
+    );
 }
