@@ -71,6 +71,9 @@ pub enum Failure {
     #[error("{} cannot be written ({error}); {remedy}", .path.display())]
     Unwritable { path: PathBuf, error: io::Error, remedy: &'static str },
 
+    #[error("{} cannot be started ({error}); install it, or correct the server's definition", .program.display())]
+    Unstartable { program: PathBuf, error: io::Error },
+
     #[error("not a tool call")]
     NotAToolCall,
     #[error("not a tool call: invalid JSON ({0})")]

@@ -1,19 +1,24 @@
-//! `opsctl mcp`: merges MCP servers.
+//! `opsctl mcp`: merges MCP servers, and starts those of repositories.
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use chrono::Utc;
 use clap::{Args, Subcommand};
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain, print};
+use super::output::{complain, complain_all, print};
 use crate::ledger::{Ledger, LedgerError, Source};
 use crate::model::event::{Level, NewEvent};
 use crate::runtime::environment::Environment;
+use crate::runtime::installation;
 use crate::runtime::runner::RunnerEnvironment;
-use crate::session::mcp;
+use crate::session::mcp::definition::{COMMON, PASSED_ON};
+use crate::session::mcp::tier::write_private;
+use crate::session::mcp::{self, Order};
 
 /// Merge the MCP servers of the baseline and of the mounted repositories
 #[derive(Debug, Args)]
@@ -21,9 +26,10 @@ use crate::session::mcp;
   opsctl mcp merge
   opsctl mcp merge --baseline /app/.claude/mcp.json --repos /repos --out /state/mcp.json
 
-The servers of a repository are in REPOS/NAME/.claude-ops/mcp.json. Repositories are merged in the order of their
-names; a server replaces an earlier one with its name. A file with an error is left out, with a warning and an
-event. `policy.tiers.N.tools` allows the tools of a server to a tier.")]
+The servers of a repository are in REPOS/NAME/.claude-ops/mcp.json. One runs only if `repositories.NAME.servers` of
+hosts.yaml lists it, with the environment variables that are named there. The baseline wins over a repository, and an
+earlier repository over a later one. A session gets the servers that `policy.tiers.N.tools` names. What is left out is
+reported with a warning and an event.")]
 pub struct McpArgs {
     #[command(subcommand)]
     verb: McpVerb,
@@ -36,6 +42,13 @@ enum McpVerb {
   opsctl mcp merge
   opsctl mcp merge --repos /repos --out /state/mcp.json")]
     Merge(MergeArgs),
+    /// Run the program of a repository's server with an environment of its own
+    #[command(after_help = "Examples:
+  opsctl mcp run --env GITEA_TOKEN -- gitea-mcp --stdio
+
+The program gets the variables that `--env` names, HOME, PATH and a few harmless ones. `opsctl mcp merge` writes such
+commands; there is no need to call it by hand.")]
+    Run(RunArgs),
 }
 
 #[derive(Debug, Args)]
@@ -52,14 +65,38 @@ struct MergeArgs {
     out: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// An environment variable that the program gets
+    #[arg(long, value_name = "NAME")]
+    env: Vec<OsString>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
 /// Runs the verb.
 pub fn run(args: &McpArgs) -> Result<u8, Failure> {
-    let McpVerb::Merge(args) = &args.verb;
+    match &args.verb {
+        McpVerb::Merge(args) => merge(args),
+        McpVerb::Run(args) => start(args),
+    }
+}
+
+fn merge(args: &MergeArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let runner = RunnerEnvironment::of_process();
-    let baseline = args.baseline.clone().or(runner.mcp_baseline);
-    let baseline = baseline.unwrap_or_else(|| environment.project_dir.join(".claude/mcp.json"));
-    let merged = mcp::merge(&baseline, args.repos.as_ref().unwrap_or(&runner.repos_dir));
+    let mut warnings = vec![];
+    let installation = installation::in_force(&environment, &mut warnings).installation;
+    complain_all(warnings);
+    let opsctl = std::env::current_exe()?;
+    let merged = mcp::merge(&Order {
+        baseline: &args.baseline.clone().unwrap_or_else(|| runner.mcp_baseline(&environment)),
+        repos: args.repos.as_ref().unwrap_or(&runner.repos_dir),
+        listed: &installation.repository_servers,
+        tiers: &installation.policy.tiers,
+        opsctl: opsctl.to_str().ok_or(Failure::ProgramNotUtf8)?,
+    });
     for left_out in &merged.left_out {
         complain(left_out);
         if let Err(error) = record(&environment, &left_out.to_string()) {
@@ -76,14 +113,22 @@ pub fn run(args: &McpArgs) -> Result<u8, Failure> {
             _ => return Ok(OK),
         }
     }
-    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
-    // Readable by the owner only, as temporary files are: servers may get keys.
-    let mut temporary = tempfile::Builder::new().prefix(".opsctl-").tempfile_in(folder).map_err(failed)?;
-    temporary.write_all(merged.to_json().as_bytes()).map_err(failed)?;
-    temporary.persist(&out).map_err(|error| failed(error.error))?;
-    print(&merged.origins.iter().map(|line| format!("{line}\n")).collect::<String>());
+    write_private(&out, &merged.to_json()).map_err(failed)?;
+    print(&merged.origins().map(|line| format!("{line}\n")).collect::<String>());
     Ok(OK)
+}
+
+/// Replaces this process by the program. Returns only if that fails.
+fn start(args: &RunArgs) -> Result<u8, Failure> {
+    let [program, arguments @ ..] = args.command.as_slice() else { return Ok(OK) };
+    let common = COMMON.iter().map(OsString::from).chain(args.env.iter().cloned());
+    let passed = common.filter_map(|name| Some((name.clone(), std::env::var_os(name)?)));
+    let own = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.to_str()?.strip_prefix(PASSED_ON)?;
+        Some((OsString::from(name), value))
+    });
+    let error = Command::new(program).args(arguments).env_clear().envs(passed.chain(own)).exec();
+    Err(Failure::Unstartable { program: Path::new(program).to_owned(), error })
 }
 
 /// Records a warning as an event, unless it is among the latest: the warning recurs in every round.

@@ -10,7 +10,7 @@ use super::output::{complain, print};
 use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
 use crate::model::policy::Tier;
-use crate::render::{Managed, Order, SETTINGS, output, render};
+use crate::render::{Managed, Order, output, render};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation::hosts_file;
 
@@ -54,18 +54,22 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
         None => std::env::current_exe().map_err(Failure::NoProgram)?,
     };
     let opsctl = opsctl.to_str().ok_or(Failure::ProgramNotUtf8)?;
-    let settings = output::existing_settings(&args.out.join(SETTINGS))?;
+    let project = output::project(&args.out, opsctl, &compiled.installation.settings)?;
     let managed_settings = args.managed.as_deref().map(output::existing_settings).transpose()?;
     // Relative to the current folder, not to `out`.
     let managed_file = args.managed.as_deref().map(std::path::absolute).transpose()?;
     let managed = managed_file.as_deref().zip(managed_settings.as_ref());
-    let rendered = render(&Order {
+    let mut rendered = render(&Order {
         compiled: &compiled,
         opsctl,
-        settings: &settings,
+        settings: &project.settings,
         managed: managed.map(|(file, settings)| Managed { file, settings }),
     })?;
+    rendered.extend(project.local);
     if args.check {
+        for weakening in &project.removed {
+            complain(format_args!("{weakening}; `opsctl render` removes it; {}", weakening.remedy()));
+        }
         let differing = output::differing(&args.out, &rendered)?;
         for path in &differing {
             complain(format_args!("{} is out of date with hosts.yaml; run `opsctl render`", path.display()));
@@ -73,6 +77,9 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
         return Ok(if differing.is_empty() { OK } else { FAILED });
     }
     output::write(&args.out, &rendered)?;
+    for weakening in &project.removed {
+        complain(format_args!("removed {weakening}; {}", weakening.remedy()));
+    }
     for file in &rendered {
         print(&format!("{}\n", args.out.join(&file.path).display()));
     }

@@ -1,11 +1,16 @@
 //! `opsctl session`: runs a headless session of the client.
 
+use std::path::Path;
+
 use clap::Args;
+use serde_json::Value;
 
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
+use super::tier::servers_of;
 use crate::model::policy::Tier;
+use crate::render::SETTINGS;
 use crate::render::tier_args::client_arguments;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -53,14 +58,15 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     };
     let of_tier = prompt::of_tier(tier, &installation, &environment, &runner, &mut warnings)?;
     complain_all(warnings);
-    let servers = environment.mcp_config();
-    let servers = servers.is_file().then(|| servers.to_string_lossy().into_owned());
+    let servers = servers_of(&environment, tier, policy);
     let model = runner.model(tier, policy);
     let session = Session {
         tier,
         model,
         limits: client_arguments(policy, installation.policy.rules.catalogue, model, servers.as_deref()),
         prompt: prompt::complete(&of_tier, runner.dry_run, handoff.as_ref()),
+        settings: &installation.settings,
+        hooks: hooks_of(&environment.project_dir),
         deadline: policy.deadline,
         environment: &environment,
         runner: &runner,
@@ -69,4 +75,10 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     let voices = Voices { tell: &|line| print(&format!("{line}\n")), complain: &|line| complain(line) };
     let outcome = run::run(&session, &voices)?;
     Ok(if outcome == Outcome::Completed { OK } else { FAILED })
+}
+
+/// The hooks of the project's settings; `None` if there are none, as where they are in managed settings.
+fn hooks_of(project: &Path) -> Option<Value> {
+    let text = std::fs::read(project.join(SETTINGS)).ok()?;
+    serde_json::from_slice::<Value>(&text).ok()?.get_mut("hooks").map(Value::take)
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain_all, print, print_json};
+use super::output::{complain, complain_all, print, print_json};
 use super::text::Text;
 use crate::model::policy::{Policy, Tier, TierPolicy};
 use crate::policy::prefixes;
@@ -15,6 +15,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::runtime::warning::Warning;
+use crate::session::mcp;
 
 /// Show the rights of a tier, or print the client's arguments for it
 #[derive(Debug, Args)]
@@ -51,8 +52,7 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     let tier_policy = policy.tier(tier);
     let model = runner.model(tier, tier_policy);
     if args.args {
-        let servers = environment.mcp_config();
-        let servers = servers.is_file().then(|| servers.to_string_lossy().into_owned());
+        let servers = servers_of(&environment, tier, tier_policy);
         let arguments = client_arguments(tier_policy, policy.rules.catalogue, model, servers.as_deref());
         if args.json {
             return print_json(&serde_json::json!({ "arguments": arguments }));
@@ -69,6 +69,17 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     }
     print(&view.in_words(tier_policy));
     Ok(OK)
+}
+
+/// The file with the MCP servers that the tools of a tier name; `None` without a server. If it cannot be written, the
+/// session gets no servers, with a warning.
+pub fn servers_of(environment: &Environment, tier: Tier, policy: &TierPolicy) -> Option<String> {
+    let file = mcp::tier::write(&environment.mcp_config(), tier, &policy.tools);
+    file.unwrap_or_else(|error| {
+        complain(error);
+        None
+    })
+    .map(|file| file.to_string_lossy().into_owned())
 }
 
 #[derive(Serialize)]

@@ -70,13 +70,14 @@ fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<V
     let rendered = std::fs::read(out.join(COMPILED_POLICY)).ok();
     let tier = rendered.and_then(|text| Compiled::from_json(&text).ok()).and_then(|compiled| compiled.tier);
     let compiled = Compiled { installation, tier };
-    let settings = output::existing_settings(&out.join(SETTINGS))?;
     let managed_file = Path::new(MANAGED);
     let managed_settings =
         managed_file.exists().then(|| output::existing_settings(managed_file)).transpose()?;
     let opsctl = opsctl.to_str().ok_or(CompareError::Program)?;
     let managed = managed_settings.as_ref().map(|settings| Managed { file: managed_file, settings });
-    let rendered = render(&Order { compiled: &compiled, opsctl, settings: &settings, managed })?;
+    let project = output::project(out, opsctl, &compiled.installation.settings)?;
+    let mut rendered = render(&Order { compiled: &compiled, opsctl, settings: &project.settings, managed })?;
+    rendered.extend(project.local);
     Ok(output::differing(out, &rendered)?)
 }
 

@@ -1,11 +1,13 @@
 //! Checks an installation: one finding, with remedy, for each thing that the guard depends on.
 
 pub mod client;
+mod client_settings;
 mod credentials;
 mod examined;
 mod finding;
 mod guard_files;
 pub mod hooks;
+mod mcp_servers;
 mod network;
 mod state;
 
@@ -16,12 +18,14 @@ pub use finding::{Condition, Finding};
 type Check = fn(&Examined<'_>) -> Finding;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 14] = [
+const CHECKS: [(&str, Check); 16] = [
     ("policy", policy),
     ("settings", guard_files::settings),
+    ("client settings", client_settings::client_settings),
     ("managed settings", |_| guard_files::managed()),
     ("program", guard_files::program),
     ("hooks", |examined| hooks::finding(examined.hooks)),
+    ("mcp servers", mcp_servers::mcp_servers),
     ("permissions", guard_files::permissions),
     ("client", client::client),
     ("credentials", credentials::credentials),

@@ -8,11 +8,19 @@ use crate::guard::judge::judge;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::runtime::environment::Environment;
+use crate::runtime::started;
 use crate::runtime::warning::Warning;
 
 /// Denies the call, or allows it and reserves its budgets.
 pub fn handle(call: &HookCall, tool: &ToolCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
-    let explanation = explain(call, tool, environment, now, false);
+    let mut explanation = explain(call, tool, environment, now, false);
+    // A call that every tier allows needs no limits. For all others, an environment that settings files may have changed
+    // cannot raise those with which the session was started.
+    if (explanation.acting.is_some() || environment.is_tier_blank)
+        && let Some(limited) = started::restored(environment)
+    {
+        explanation = explain(call, tool, &limited, now, false);
+    }
     // What could not be read is reported even if nothing in it seems to act.
     let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
     warnings.extend(explanation.warnings);

@@ -19,6 +19,7 @@ use crate::model::session::Activity;
 use crate::probe::hosts;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::started;
 use crate::runtime::warning::Warning;
 
 /// The time limit for all hosts together.
@@ -34,6 +35,8 @@ pub fn handle(
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Answer {
+    let limited = started::restored(environment);
+    let environment = limited.as_ref().unwrap_or(environment);
     let mut warnings = Vec::new();
     // The context is empty again, and fills again.
     if matches!(start.source.as_deref(), Some("clear" | "compact")) {

@@ -9,10 +9,12 @@ pub mod nearest;
 mod yaml;
 
 use crate::catalogue::entry::Entries;
+use crate::model::client_setting::ClientSetting;
 use crate::model::context::ContextPolicy;
 use crate::model::hooks::OwnHook;
 use crate::model::inventory::Inventory;
 use crate::model::policy::Policy;
+use crate::model::repository_server::RepositoryServer;
 
 /// One installation: what `hosts.yaml` states, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,4 +29,8 @@ pub struct Installation {
     pub context: ContextPolicy,
     /// The descriptions of the operator's own programs; the catalogue of the rules contains the programs.
     pub programs: Entries,
+    /// The MCP servers of repositories that may run.
+    pub repository_servers: Vec<RepositoryServer>,
+    /// Settings of the client's project that the operator states.
+    pub settings: Vec<ClientSetting>,
 }

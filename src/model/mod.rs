@@ -3,6 +3,7 @@
 
 pub mod action;
 pub mod checks;
+pub mod client_setting;
 pub mod container;
 pub mod context;
 pub mod effect;
@@ -19,6 +20,7 @@ pub mod plain_text;
 pub mod policy;
 pub mod reference;
 pub mod relative_time;
+pub mod repository_server;
 pub mod rules;
 pub mod session;
 pub mod thousands;

@@ -8,9 +8,11 @@ pub mod settings;
 mod templates;
 pub mod tier_args;
 mod views;
+mod weakening;
 
 pub use own_hooks::{has_readable_matcher, is_hook_readable, is_marked, is_readable};
 pub use settings::VERIFIER;
+pub use weakening::{Danger, Weakening};
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +26,8 @@ use crate::runtime::installation::COMPILED_POLICY;
 
 /// The project's settings, relative to the output folder.
 pub const SETTINGS: &str = ".claude/settings.json";
+/// The project's local settings, relative to the output folder.
+pub const LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 /// The machine's managed settings.
 pub const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 /// The prompt of the verification agent, relative to the output folder. It is for people; the client gets it inline.

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::Rendered;
 use super::settings::{Existing, ExistingError};
+use super::{LOCAL_SETTINGS, Rendered, SETTINGS, Weakening};
+use crate::model::client_setting::ClientSetting;
 
 /// A file that could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +44,39 @@ pub fn existing_settings(path: &Path) -> Result<Existing, FileError> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Existing::default()),
         Err(error) => Err(FileError::io(path, error)),
     }
+}
+
+/// The settings of a project, as they are rendered.
+pub struct Project {
+    /// Its settings, without what was removed.
+    pub settings: Existing,
+    /// Its local settings, if something was removed from them.
+    pub local: Option<Rendered>,
+    /// What was removed from both.
+    pub removed: Vec<Weakening>,
+}
+
+/// Reads the settings of the project in `out`, and removes what `stated` does not contain; see [`Existing::cleaned`].
+pub fn project(out: &Path, opsctl: &str, stated: &[ClientSetting]) -> Result<Project, FileError> {
+    let read = |inside: &str, stated: &[ClientSetting]| -> Result<(Existing, Vec<Weakening>), FileError> {
+        let file = out.join(inside);
+        let (settings, removed) = existing_settings(&file)?.cleaned(opsctl, stated);
+        let weakening = |(key, danger)| Weakening { key, file: file.clone(), danger };
+        Ok((settings, removed.into_iter().map(weakening).collect()))
+    };
+    let (settings, mut removed) = read(SETTINGS, stated)?;
+    let (local, from_local) = read(LOCAL_SETTINGS, &[])?;
+    let mut rendered = None;
+    if !from_local.is_empty() {
+        let path = PathBuf::from(LOCAL_SETTINGS);
+        let text = local.to_text().map_err(|error| FileError::Existing {
+            path: LOCAL_SETTINGS.to_owned(),
+            error: ExistingError::Json(error),
+        })?;
+        rendered = Some(Rendered { path, text });
+        removed.extend(from_local);
+    }
+    Ok(Project { settings, local: rendered, removed })
 }
 
 /// The files in `out` that differ from `files`.

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::weakening::{Danger, clean};
 use super::{managed, own_hooks};
+use crate::model::client_setting::ClientSetting;
 
 /// Scripts that opsctl replaces. Their hooks are removed, because their answers are in a form that the client ignores.
 const REPLACED: [&str; 5] = [
@@ -61,6 +63,25 @@ impl Existing {
             }
         }
         Ok(())
+    }
+
+    /// The settings of a project without what runs a program or weakens the guard, except what `hosts.yaml` states, and
+    /// the keys that were removed. Hooks that are not opsctl's are removed.
+    pub fn cleaned(&self, opsctl: &str, stated: &[ClientSetting]) -> (Self, Vec<(String, Danger)>) {
+        let mut settings = self.0.clone();
+        let mut removed = clean(&mut settings, stated);
+        let hooks = self.theirs(opsctl, Some(VERIFIER));
+        if !hooks.is_empty() {
+            removed.extend(hooks.into_iter().map(|(event, _)| (format!("hooks.{event}"), Danger::Hook)));
+            // In place, so that rendering again moves no key.
+            settings.insert("hooks".to_owned(), Value::Object(Map::new()));
+        }
+        (Self(settings), removed)
+    }
+
+    /// The text of the settings file.
+    pub fn to_text(&self) -> Result<String, serde_json::Error> {
+        in_text(self.0.clone())
     }
 
     /// The settings with the hooks of `own` first. Hooks of earlier renderings and of replaced scripts are removed; all

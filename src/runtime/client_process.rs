@@ -12,6 +12,43 @@ const SHELLS: [&str; 7] = ["sh", "bash", "dash", "ash", "zsh", "busybox", "timeo
 /// The most shells between a hook and its client.
 const DEPTH: usize = 4;
 
+/// The most processes above a hook whose environment is read.
+const MOST_ANCESTORS: usize = 64;
+
+/// The name of the client's process.
+const CLIENT: &str = "claude";
+
+/// A process above this one.
+pub struct Ancestor {
+    pid: i32,
+    /// The name of its program.
+    pub name: String,
+}
+
+impl Ancestor {
+    /// The environment with which it was started, as in `/proc/PID/environ`; empty if it cannot be read.
+    pub fn environ(&self) -> Vec<u8> {
+        std::fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default()
+    }
+}
+
+/// The processes above this one, from its parent on, without shells directly above it.
+pub fn ancestors() -> impl Iterator<Item = Ancestor> {
+    let mut next = getppid().map(|pid| pid.as_raw_nonzero().get());
+    let above = std::iter::from_fn(move || {
+        let pid = next.filter(|pid| *pid > 0)?;
+        let stat = Stat::of(pid)?;
+        next = Some(stat.parent);
+        Some(Ancestor { pid, name: stat.name })
+    });
+    above.take(MOST_ANCESTORS).skip_while(|process| SHELLS.contains(&process.name.as_str()))
+}
+
+/// Whether this is the name of the client's process.
+pub fn is_client(name: &str) -> bool {
+    name == CLIENT
+}
+
 /// A unique name of the process that called this one as a hook: its id, its start time, and the boot and PID namespace
 /// in which these are valid.
 pub fn calling() -> Option<String> {

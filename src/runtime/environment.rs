@@ -12,6 +12,7 @@ use crate::model::policy::Tier;
 
 /// The settings of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Environment {
     /// `CLAUDEOPS_HOSTS`: the inventory; by default one of the usual paths.
     pub hosts: Option<PathBuf>,
@@ -28,6 +29,8 @@ pub struct Environment {
     pub results: Option<PathBuf>,
     /// `CLAUDEOPS_TIER`: the tier of this session; without it, no tier gate.
     pub tier: Option<Tier>,
+    /// Whether `CLAUDEOPS_TIER` is set to an empty text, which counts as unset.
+    pub is_tier_blank: bool,
     /// `CLAUDE_SESSION_MODE`: the mode of this session; without it, only its tier limits messages.
     pub mode: Option<Mode>,
     /// `CLAUDEOPS_APPRISE_URLS`: where notifications go.
@@ -85,9 +88,12 @@ impl Environment {
         let path = |name: &str| set(name).map(PathBuf::from);
         let text = |name: &str| set(name).map(|value| value.to_string_lossy().into_owned());
         let mut warnings = Vec::new();
-        let tier = text("CLAUDEOPS_TIER").map(|tier| {
-            tier.trim().parse().ok().and_then(Tier::from_number).unwrap_or_else(|| {
-                warnings.push(EnvironmentWarning::Tier(tier));
+        let stated = get("CLAUDEOPS_TIER");
+        let is_tier_blank = stated.as_ref().is_some_and(|tier| tier.is_empty());
+        let tier = stated.filter(|tier| !tier.is_empty()).map(|tier| {
+            let tier = tier.to_string_lossy();
+            tier_named(&tier).unwrap_or_else(|| {
+                warnings.push(EnvironmentWarning::Tier(tier.into_owned()));
                 Tier::Observe
             })
         });
@@ -106,6 +112,7 @@ impl Environment {
             state_dir,
             owns_state_dir,
             tier,
+            is_tier_blank,
             mode,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
             apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
@@ -157,6 +164,11 @@ fn users_state_dir(path: &impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let state = path("XDG_STATE_HOME").filter(|folder| folder.is_absolute());
     let state = state.or_else(|| Some(path("HOME")?.join(".local/state")));
     state.map(|state| state.join("opsctl"))
+}
+
+/// The tier of this number, as in `CLAUDEOPS_TIER`.
+pub fn tier_named(text: &str) -> Option<Tier> {
+    text.trim().parse().ok().and_then(Tier::from_number)
 }
 
 /// A name as it is stored and shown: no control characters, at most 200 characters; `None` if nothing is left.

@@ -9,4 +9,5 @@ pub mod machine;
 pub mod mission;
 pub mod notify;
 pub mod runner;
+pub mod started;
 pub mod warning;

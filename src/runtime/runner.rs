@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::environment::{EnvironmentWarning, dry_run};
+use super::environment::{Environment, EnvironmentWarning, dry_run};
 use crate::model::policy::{Tier, TierPolicy, is_model};
 
 /// The settings for running sessions.
@@ -18,7 +18,7 @@ pub struct RunnerEnvironment {
     /// `CLAUDEOPS_CLIENT`: the client's program; `claude` in PATH by default.
     pub client: PathBuf,
     /// `CLAUDEOPS_MCP_BASELINE`: the file with the MCP servers that do not come from a repository.
-    pub mcp_baseline: Option<PathBuf>,
+    mcp_baseline: Option<PathBuf>,
     /// `CLAUDEOPS_TIER1_MODEL`, `…2…`, `…3…`.
     models: [Option<String>; 3],
     /// `CLAUDEOPS_TIER1_PROMPT`, `…2…`, `…3…`.
@@ -67,6 +67,12 @@ impl RunnerEnvironment {
             prompts: Tier::ALL.map(|tier| path(&format!("CLAUDEOPS_TIER{}_PROMPT", tier.number()))),
             warnings,
         }
+    }
+
+    /// The file with the MCP servers that do not come from a repository: `CLAUDEOPS_MCP_BASELINE`, else `.claude/mcp.json`
+    /// of the project.
+    pub fn mcp_baseline(&self, environment: &Environment) -> PathBuf {
+        self.mcp_baseline.clone().unwrap_or_else(|| environment.project_dir.join(".claude/mcp.json"))
     }
 
     /// The model of a tier, from its variable, else from `hosts.yaml`.

@@ -12,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::credentials::Credential;
 use super::lines::{self, Line};
 
 /// The time between SIGTERM and SIGKILL.
@@ -28,6 +29,8 @@ pub struct Start<'a> {
     pub arguments: &'a [String],
     /// Environment variables, in addition to those of this process.
     pub variables: &'a [(&'a str, &'a str)],
+    /// Credentials, which replace their environment variables.
+    pub credentials: Vec<Credential>,
     /// The working directory.
     pub folder: &'a std::path::Path,
     /// Its standard input.
@@ -61,7 +64,11 @@ pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<En
     // Before the start, so that no signal is lost.
     let mut asked =
         [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
-    let mut child = Command::new(start.program)
+    let mut command = Command::new(start.program);
+    for credential in &start.credentials {
+        command.env_remove(credential.variable).env(credential.descriptor, credential.number());
+    }
+    let mut child = command
         .args(start.arguments)
         .envs(start.variables.iter().copied())
         .current_dir(start.folder)
@@ -71,6 +78,7 @@ pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<En
         .process_group(0)
         .kill_on_drop(true)
         .spawn()?;
+    drop(start.credentials);
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     let mut heard = listen(&mut child, start.stdin);
 

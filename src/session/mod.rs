@@ -1,11 +1,13 @@
 //! Runs sessions of the client: prompt, MCP servers, output, records and hand-overs.
 
 mod child;
+mod credentials;
 pub mod handoff;
 mod lines;
 mod log;
 pub mod markers;
 pub mod mcp;
+mod pinned;
 mod progress;
 pub mod prompt;
 pub mod record;

@@ -10,9 +10,10 @@ use super::lines::Line;
 use super::log::{self, Log};
 use super::record::{Outcome, Record};
 use super::stream::{self, Account, Said};
-use super::{markers, progress};
+use super::{credentials, markers, pinned, progress};
 use crate::ledger::Source;
 use crate::ledger::client_runs::NewRun;
+use crate::model::client_setting::ClientSetting;
 use crate::model::event::{Level, NewEvent};
 use crate::model::inventory::Inventory;
 use crate::model::notice::{Body, Notice};
@@ -35,6 +36,10 @@ pub struct Session<'a> {
     pub limits: Vec<String>,
     /// The prompt.
     pub prompt: String,
+    /// The settings that `hosts.yaml` states.
+    pub settings: &'a [ClientSetting],
+    /// The hooks of the project, unless managed settings contain the guard.
+    pub hooks: Option<Value>,
     /// The timeout.
     pub deadline: Window,
     /// The environment.
@@ -94,11 +99,17 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
     arguments.push(id.clone());
     arguments.extend(session.limits.iter().cloned());
     let number = tier.number().to_string();
+    let variables = [("CLAUDEOPS_TIER", number.as_str()), ("CLAUDE_SESSION_ID", id.as_str())];
+    let get = |name: &str| std::env::var(name).ok();
+    arguments.push("--settings".to_owned());
+    arguments.push(pinned::settings(get, &variables, session.settings, session.hooks.clone()));
+    let credentials = credentials::of(get)?;
     let ended = child::run(
         Start {
             program: runner.client.as_os_str(),
             arguments: &arguments,
-            variables: &[("CLAUDEOPS_TIER", &number), ("CLAUDE_SESSION_ID", &id)],
+            variables: &variables,
+            credentials,
             folder: &environment.project_dir,
             stdin: session.prompt.clone(),
             deadline: session.deadline.duration(),

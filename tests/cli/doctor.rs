@@ -284,3 +284,35 @@ fn sources_of_the_command_line_are_only_in_the_list() {
     assert_eq!(report["finding"]["condition"], "warning");
     assert_eq!(sandbox.opsctl(&["doctor", "--settings", "more.json"], b"").code, Some(1));
 }
+
+#[test]
+fn settings_that_weaken_the_guard_are_named_with_the_remedy() {
+    let weaker = r#"{"apiKeyHelper": "x", "env": {"CLAUDEOPS_TIER": "3"}}"#;
+    let sandbox = installation();
+    sandbox.write(".claude/settings.local.json", weaker);
+    let run = quick(&sandbox);
+    assert_failed(&run, "client settings", "`apiKeyHelper` in ", "run `opsctl render`");
+    assert_failed(&run, "client settings", "`env.CLAUDEOPS_TIER` in ", "under `settings` in hosts.yaml");
+    let sandbox = installation();
+    let home = sandbox.path("home");
+    sandbox.write("home/.claude/settings.json", weaker);
+    let run = quick(&sandbox.with("HOME", home.to_str().unwrap()));
+    let (condition, what, remedy) = finding(&run, "client settings");
+    assert_eq!(condition, "warning", "{what}");
+    assert!(
+        what.contains("home/.claude/settings.json") && remedy.unwrap().contains("`opsctl session`"),
+        "{what}"
+    );
+}
+
+#[test]
+fn an_mcp_server_that_is_left_out_is_named_with_the_remedy() {
+    let sandbox = installation();
+    let repos = sandbox.path("repos");
+    sandbox.write("repos/media/.claude-ops/mcp.json", r#"{"mcpServers": {"lab": {"command": "sh"}}}"#);
+    let run = quick(&sandbox.with("CLAUDEOPS_REPOS_DIR", repos.to_str().unwrap()));
+    let (condition, what, remedy) = finding(&run, "mcp servers");
+    let expected = "the MCP server `lab` of the repository `media` is left out: hosts.yaml does not list it";
+    assert_eq!((condition.as_str(), what.as_str()), ("warning", expected));
+    assert_eq!(remedy.as_deref(), Some("add it to `repositories.media.servers` if it may run"));
+}

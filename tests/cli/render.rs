@@ -97,16 +97,71 @@ fn a_closed_policy_is_rendered_for_the_client_too() {
 }
 
 #[test]
-fn keys_and_hooks_of_others_are_kept() {
+fn harmless_keys_are_kept_and_hooks_of_others_are_removed() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "");
     let lint = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
     let theirs = json!({"model": "opus", "hooks": {"PostToolUse": [lint]}, "env": {"A": "1"}});
     sandbox.write(FILES[0], &theirs.to_string());
-    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    let run = sandbox.opsctl(&["render"], b"");
+    assert_eq!(
+        (run.code, run.stderr.as_str()),
+        (
+            Some(0),
+            "opsctl: removed `hooks.PostToolUse` in ./.claude/settings.json, which runs beside the hooks of opsctl; to keep it, list it under `hooks` in hosts.yaml\n"
+        )
+    );
     let settings = settings(&sandbox);
     assert_eq!((&settings["model"], &settings["env"]), (&json!("opus"), &json!({"A": "1"})));
-    assert_eq!(settings["hooks"]["PostToolUse"][1], lint);
+    assert!(!settings.to_string().contains("lint"), "{settings}");
+}
+
+/// Settings that run programs and weaken the guard.
+const WEAKER: &str = r#"{"apiKeyHelper": "x", "disableAllHooks": true, "env": {"CLAUDEOPS_TIER": "3", "A": "1"},
+    "statusLine": {"type": "command", "command": "x"}, "permissions": {"allow": ["Bash"], "deny": ["Read"]}}"#;
+
+#[test]
+fn settings_that_weaken_the_guard_are_removed_and_reported_a_line_each() {
+    for (file, other) in [(FILES[0], true), (".claude/settings.local.json", false)] {
+        let sandbox = rendered("");
+        sandbox.write(file, WEAKER);
+        let keys =
+            ["apiKeyHelper", "disableAllHooks", "statusLine", "env.CLAUDEOPS_TIER", "permissions.allow"];
+        let check = sandbox.opsctl(&["render", "--check"], b"");
+        assert_eq!(check.code, Some(1), "{file}");
+        for key in keys {
+            let reported = |line: &&str| {
+                line.contains(&format!("`{key}` in ./{file}, which "))
+                    && line.ends_with(
+                        "`opsctl render` removes it; to keep it, state it under `settings` in hosts.yaml",
+                    )
+            };
+            assert_eq!(check.stderr.lines().filter(reported).count(), 1, "{key}: {}", check.stderr);
+        }
+        let run = sandbox.opsctl(&["render"], b"");
+        assert_eq!((run.code, run.stderr.lines().count()), (Some(0), keys.len()), "{run:?}");
+        let left: Value = serde_json::from_str(&sandbox.read(file)).unwrap();
+        assert_eq!((&left["env"], &left["permissions"]), (&json!({"A": "1"}), &json!({"deny": ["Read"]})));
+        assert_eq!((left.get("apiKeyHelper"), left.get("hooks").is_some()), (None, other), "{left}");
+        let again = sandbox.opsctl(&["render", "--check"], b"");
+        assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn settings_that_hosts_yaml_states_are_rendered() {
+    let sandbox = rendered("settings: {apiKeyHelper: /key, env: {HTTPS_PROXY: \"http://proxy\"}}\n");
+    let stated = |sandbox: &Sandbox| {
+        let settings = settings(sandbox);
+        (settings["apiKeyHelper"].clone(), settings["env"].clone())
+    };
+    let expected = (json!("/key"), json!({"HTTPS_PROXY": "http://proxy"}));
+    assert_eq!(stated(&sandbox), expected);
+    let changed = sandbox.read(FILES[0]).replace("/key", "/evil").replace("http://proxy", "http://evil");
+    sandbox.write(FILES[0], &changed);
+    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    assert_eq!(stated(&sandbox), expected);
+    assert_eq!(sandbox.opsctl(&["render", "--check"], b"").code, Some(0));
 }
 
 #[test]
@@ -164,7 +219,7 @@ fn a_tier_rendered_in_holds_where_the_session_names_none() {
 /// The managed settings as JSON, rendered in addition to the project's.
 fn managed(sandbox: &Sandbox) -> (Value, Value) {
     let run = sandbox.opsctl(&["render", "--managed", "etc/managed-settings.json"], b"");
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert_eq!(run.code, Some(0), "{run:?}");
     let managed = serde_json::from_str(&sandbox.read("etc/managed-settings.json")).unwrap();
     (managed, settings(sandbox))
 }
@@ -175,11 +230,11 @@ fn managed_settings_hold_the_hooks_and_the_project_has_none_twice() {
     let hooks = settings(&sandbox)["hooks"].clone();
     let lint = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
     let mut with_theirs = settings(&sandbox);
-    with_theirs["hooks"]["PreToolUse"].as_array_mut().unwrap().push(lint.clone());
+    with_theirs["hooks"]["PreToolUse"].as_array_mut().unwrap().push(lint);
     sandbox.write(FILES[0], &with_theirs.to_string());
 
     let (managed, project) = managed(&sandbox);
-    assert_eq!(project["hooks"], json!({"PreToolUse": [lint]}), "only what is not ours");
+    assert_eq!(project.get("hooks"), None);
     assert_eq!(managed["allowManagedHooksOnly"], true);
     assert_eq!(managed["permissions"]["disableBypassPermissionsMode"], "disable");
     assert_eq!(managed["hooks"]["PreToolUse"], hooks["PreToolUse"]);

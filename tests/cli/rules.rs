@@ -385,3 +385,17 @@ fn globs_of_more_files_than_can_be_looked_at_are_denied_in_time() {
     passes(&cat(1));
     assert!(denied(&cat(500)).contains("more files than opsctl can check"));
 }
+
+#[test]
+fn a_home_folder_with_keys_cannot_be_copied() {
+    let sandbox = Sandbox::new();
+    sandbox.write("home/.ssh/id_rsa", "key");
+    sandbox.write("srv/app/.env", "KEY=1");
+    let home = sandbox.path("home");
+    let sandbox = sandbox.with("HOME", home.to_str().unwrap());
+    for command in ["cp -r ~ /tmp/x", "cp -a $HOME/. /tmp/x", "rsync -a ~/ nas:/x", "cd ~/.ssh; cat id*"] {
+        let reason = denied(&sandbox.before("t1", command));
+        assert!(reason.starts_with("Secret: "), "{command}: {reason}");
+    }
+    passes(&sandbox.before("t2", "cp -a srv/app srv/app.bak"));
+}

@@ -88,9 +88,15 @@ fn servers_are_named_where_there_are_any_and_no_others_are_ever_used() {
     let sandbox = Sandbox::new();
     let without = lines(&sandbox, &["tier", "1", "--args"]);
     assert!(without.contains(&"--strict-mcp-config".to_owned()) && value(&without, "--mcp-config").is_none());
-    let file = sandbox.write("mcp.json", "{}");
+    sandbox.write("mcp.json", r#"{"mcpServers": {"lab": {"command": "x"}, "other": {"command": "y"}}}"#);
+    let unnamed = lines(&sandbox, &["tier", "1", "--args"]);
+    assert!(value(&unnamed, "--mcp-config").is_none(), "no tool of tier 1 names a server");
+    let hosts = sandbox.write("hosts.yaml", "policy: {tiers: {1: {tools: [Bash, mcp__lab__look]}}}\n");
+    let sandbox = sandbox.with("CLAUDEOPS_HOSTS", hosts.to_str().unwrap());
     let with = lines(&sandbox, &["tier", "1", "--args"]);
-    assert_eq!(value(&with, "--mcp-config"), Some(file.display().to_string()));
+    assert_eq!(value(&with, "--mcp-config"), Some(sandbox.path("mcp-tier1.json").display().to_string()));
+    let servers = sandbox.read("mcp-tier1.json");
+    assert!(servers.contains("\"lab\"") && !servers.contains("other"), "{servers}");
 }
 
 #[test]

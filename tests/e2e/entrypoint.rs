@@ -383,7 +383,7 @@ done"#;
     let workspace = workspace();
     workspace.put_stub("lab-server", server);
     let hosts = include_str!("hosts.yaml").to_owned()
-        + "  tiers: {1: {tools: [Bash, mcp__lab__look, mcp__lab__guess]}}\n  tools: {mcp__lab__look: {effect: reads}}\n";
+        + "  tiers: {1: {tools: [Bash, mcp__lab__look, mcp__lab__guess]}}\n  tools: {mcp__lab__look: {effect: reads}}\nrepositories: {media: {servers: {lab: {}}}}\n";
     workspace.write("hosts.yaml", &hosts);
     let servers = json!({"mcpServers": {"lab": {"command": "lab-server"}}});
     workspace.write("repos/media/.claude-ops/mcp.json", &servers.to_string());
@@ -397,7 +397,7 @@ done"#;
     let calls = workspace.read("calls");
     assert_eq!(calls.lines().count(), 1, "{calls}\n{}", ran.stdout);
     assert!(calls.contains("\"look\""), "{calls}");
-    assert!(ran.stdout.contains("lab: from media\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("lab: from the repository `media`\n"), "{}", ran.stdout);
     let events = workspace.rows("SELECT level, message FROM events WHERE source = 'opsctl'");
     assert!(
         events.len() == 1 && events[0]["message"].as_str().unwrap().contains("repos/broken"),

@@ -1,6 +1,7 @@
 //! End-to-end tests with the real client. `tests/setup` installs their dependencies.
 #![cfg(test)]
 
+mod boundary;
 mod client_facts;
 mod containment;
 mod context;

@@ -8,8 +8,10 @@ mod health;
 mod hooks;
 mod policy;
 mod programs;
+mod repositories;
 mod rules;
 mod service;
+mod settings;
 mod tier;
 mod values;
 
@@ -55,11 +57,21 @@ pub fn check(file: HostsFileWire) -> Checked<Installation> {
     policy.rules.catalogue = catalogue;
     policy.rules.data.extend(rules::check_data(data)?);
     let hooks = hooks::check(file.hooks)?;
+    let repository_servers = repositories::check(file.repositories)?;
+    let settings = settings::check(file.settings)?;
     let context = context::check(file.context.unwrap_or_default())?;
     let roles = context.role_globs().into_iter().map(|glob| PathRule { glob, scope: Where::Local });
     // In front of the operator's rules, whose exceptions then apply to role files, too.
     policy.rules.protect.splice(0..0, roles);
-    Ok(Installation { inventory: Inventory { domain, hosts, services }, policy, hooks, context, programs })
+    Ok(Installation {
+        inventory: Inventory { domain, hosts, services },
+        policy,
+        hooks,
+        context,
+        programs,
+        repository_servers,
+        settings,
+    })
 }
 
 fn check_host(name: Spanned<String>, host: HostWire) -> Checked<Host> {

@@ -13,9 +13,11 @@ use super::rules::RulesWire;
 use crate::catalogue::Catalogue;
 use crate::catalogue::entry::Entries;
 use crate::inventory::Installation;
+use crate::model::client_setting::ClientSetting;
 use crate::model::hooks::OwnHook;
 use crate::model::inventory::Inventory;
 use crate::model::policy::Tier;
+use crate::model::repository_server::RepositoryServer;
 
 /// The version of the format; a hook refuses any other.
 pub const FORMAT: u32 = 1;
@@ -45,6 +47,8 @@ impl Compiled {
 
 mirrors! {
     OwnHookWire <=> OwnHook { event: String, group: String }
+    RepositoryServerWire <=> RepositoryServer { repository: String, server: String, env: Vec<String> }
+    ClientSettingWire <=> ClientSetting { key: String, value: String }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,12 +71,17 @@ struct CompiledWire {
     hooks: Vec<OwnHookWire>,
     #[serde(default, skip_serializing_if = "ContextWire::is_default")]
     context: ContextWire,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    repository_servers: Vec<RepositoryServerWire>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    settings: Vec<ClientSettingWire>,
 }
 
 impl CompiledWire {
     fn of(compiled: Compiled) -> Result<Self, CompiledError> {
-        let Compiled { installation: Installation { inventory, policy, hooks, context, programs }, tier } =
-            compiled;
+        let Compiled { installation, tier } = compiled;
+        let Installation { inventory, policy, hooks, context, programs, repository_servers, settings } =
+            installation;
         let windows = &context.windows;
         Ok(Self {
             format: FORMAT,
@@ -86,6 +95,8 @@ impl CompiledWire {
             policy: policy.into(),
             hooks: each(hooks),
             context: context.into(),
+            repository_servers: each(repository_servers),
+            settings: each(settings),
         })
     }
 
@@ -103,6 +114,8 @@ impl CompiledWire {
             hooks: each(self.hooks),
             context: self.context.into_policy(parsed(self.windows)?),
             programs,
+            repository_servers: each(self.repository_servers),
+            settings: each(self.settings),
         };
         Ok(Compiled { installation, tier: tier(self.tier)? })
     }

@@ -108,7 +108,8 @@ mod tests {
                        role_folder: roles\n  windows: {local: 32768, claude-x: 500000}\n";
         let programs = "programs:\n  restart-svc: {does: restart, to: service 1, matches: [restart-svc jellyfin]}\n  \
                         lab: {verbs: {status: reads, wipe: {effect: changes}}, matches: [lab status]}\n";
-        for context in ["", context, programs] {
+        let repositories = "repositories: {media: {servers: {lab: {env: [TOKEN]}}}}\nsettings: {apiKeyHelper: /k, env: {A: b}}\n";
+        for context in ["", context, programs, repositories] {
             let text = format!("{}\n{context}", include_str!("../../../hosts.yaml"));
             let compiled =
                 Compiled { installation: load::parse(&text).unwrap(), tier: Some(Tier::Remediate) };

@@ -1,6 +1,7 @@
 //! The shape of the top level, of hosts and of services.
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 
 use super::checks::{DnsWire, HealthWire};
@@ -9,6 +10,7 @@ use super::context::ContextWire;
 use super::forms::{Entries, TextOrMap};
 use super::hooks::HookWire;
 use super::policy::PolicyWire;
+use super::repositories::RepositoryWire;
 use crate::catalogue::entry::EntryWire;
 use crate::inventory::choices::EngineWire;
 
@@ -39,6 +41,12 @@ pub struct HostsFileWire {
     /// Files that sessions load when they start; see [context.md](context.md).
     #[serde(default)]
     pub context: Option<ContextWire>,
+    /// Repositories whose MCP servers may run, by the name of their folder; see [entrypoint.md](entrypoint.md).
+    #[serde(default)]
+    pub repositories: Option<Entries<RepositoryWire>>,
+    /// Settings of the client's project, by key, including those that `opsctl render` otherwise removes; see [policy.md](policy.md).
+    #[serde(default)]
+    pub settings: Option<Spanned<Map<String, Value>>>,
 }
 
 /// A host.

@@ -10,4 +10,5 @@ pub mod file;
 pub mod forms;
 pub mod hooks;
 pub mod policy;
+pub mod repositories;
 pub mod rules;

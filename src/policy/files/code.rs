@@ -6,6 +6,12 @@ use super::access::{Access, Touch};
 use super::environment;
 use crate::shell::Command;
 
+/// The most quoted texts of code that are looked at as parts of a path.
+const MOST_PARTS: usize = 200;
+
+/// Texts that identify code which joins the parts of a path.
+const JOINING: &[&str] = &["Path(", "home()", "path.join(", "expanduser"];
+
 /// Texts that identify a call that writes, in any of the languages.
 const WRITING: &[&str] = &[
     "'w",
@@ -95,7 +101,25 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
         let touch = if WRITING.iter().any(|call| code.contains(call)) { Touch::Write } else { Touch::Read };
         // Every text between quotes of any kind.
         let parts = code.split(['"', '\'', '`']).filter(|part| !part.is_empty() && part.len() < 512);
-        for part in parts.filter(|part| !part.contains(['\n', '(', ')', ';'])) {
+        let (parts, names): (Vec<&str>, Vec<&str>) = parts.partition(|part| part.contains(['/', '.']));
+        // `Path.home() / '.ssh' / 'id_rsa'`: the parts of a path, one after the other.
+        if JOINING.iter().any(|call| code.contains(call)) {
+            let quoted = code.split(['"', '\'', '`']).skip(1).step_by(2);
+            let quoted: Vec<&str> =
+                quoted.filter(|part| !part.is_empty() && part.len() < 512).take(MOST_PARTS).collect();
+            let joined = (1..=3).flat_map(|length| quoted.windows(length)).map(|parts| parts.join("/"));
+            into.extend(joined.map(|path| Access {
+                touch: Touch::Read,
+                path: format!("~/{path}"),
+                unknown: false,
+            }));
+            into.extend(names.iter().map(|name| Access {
+                touch: Touch::Read,
+                path: (*name).to_owned(),
+                unknown: false,
+            }));
+        }
+        for part in parts.into_iter().filter(|part| !part.contains(['\n', '(', ')', ';'])) {
             let path = part.trim_start_matches(['<', '>', ' ', '+']);
             if path.contains(['/', '.']) {
                 into.push(Access { touch, path: path.to_owned(), unknown: path.contains('$') });

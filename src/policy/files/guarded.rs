@@ -37,6 +37,10 @@ pub struct Guarded {
 const PERSON: &str = "Leave it to an operator, and state in the report what should change.";
 const STATE: &str = "opsctl maintains it: `opsctl cooldown record SERVICE` and `opsctl cooldown healthy SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
 const POLICY: &str = "It states the limits of this session; an operator renders it from hosts.yaml.";
+const INSTRUCTIONS: &str =
+    "Every session reads it as instructions; an operator changes it. State in the report what should change.";
+const CLIENT: &str =
+    "It is the client's own state, which later sessions read. Write to a temporary file instead.";
 const SSHD: &str = "A mistake in it locks everyone out of the host. Leave it to an operator, and state in the report what should change.";
 const ACCOUNTS: &str =
     "Only an operator changes accounts, keys and rights. State in the report what should change, and why.";
@@ -81,8 +85,6 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     ("~/.zlogin", Where::Local, PERSON),
     ("~/.kshrc", Where::Local, PERSON),
     ("~/.config/fish/**", Where::Local, PERSON),
-    ("~/.claude/shell-snapshots/**", Where::Local, PERSON),
-    ("~/.claude/session-env/**", Where::Local, PERSON),
     ("~/.mailrc", Where::Local, PERSON),
     ("~/.forward", Where::Local, PERSON),
     ("~/.muttrc", Where::Local, PERSON),
@@ -98,9 +100,19 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     (".claude/roles/**", Where::Local, POLICY),
     (".claude/mcp.json", Where::Local, POLICY),
     (".mcp.json", Where::Local, POLICY),
-    ("~/.claude/settings*.json", Where::Local, POLICY),
-    ("~/.claude/hooks/**", Where::Local, POLICY),
-    ("~/.claude.json", Where::Local, POLICY),
+    ("**/.claude-ops/**", Where::Local, POLICY),
+    ("CLAUDE.md", Where::Local, INSTRUCTIONS),
+    ("CLAUDE.local.md", Where::Local, INSTRUCTIONS),
+    ("AGENTS.md", Where::Local, INSTRUCTIONS),
+    (".claude/CLAUDE.md", Where::Local, INSTRUCTIONS),
+    (".claude/rules/**", Where::Local, INSTRUCTIONS),
+    (".claude/agents/**", Where::Local, INSTRUCTIONS),
+    (".claude/commands/**", Where::Local, INSTRUCTIONS),
+    (".claude/skills/**", Where::Local, INSTRUCTIONS),
+    (".claude/output-styles/**", Where::Local, INSTRUCTIONS),
+    ("~/.claude/**", Where::Local, CLIENT),
+    ("!~/.claude/plans/**", Where::Local, ""),
+    ("~/.claude.json*", Where::Local, CLIENT),
     ("/etc/claude-code/**", Where::Local, POLICY),
     ("/etc/ssh/sshd_config", Where::Any, SSHD),
     ("/etc/ssh/sshd_config.d/**", Where::Any, SSHD),
@@ -120,8 +132,14 @@ pub const SECRET: &[(&str, Where)] = &[
     ("!~/.ssh/*.pub", Where::Any),
     ("!~/.ssh/known_hosts*", Where::Any),
     ("!~/.ssh/config", Where::Any),
-    ("/root/.ssh/id_*", Where::Any),
-    ("/home/*/.ssh/id_*", Where::Any),
+    ("/root/.ssh/**", Where::Any),
+    ("/home/*/.ssh/**", Where::Any),
+    ("!/root/.ssh/*.pub", Where::Any),
+    ("!/root/.ssh/known_hosts*", Where::Any),
+    ("!/root/.ssh/config", Where::Any),
+    ("!/home/*/.ssh/*.pub", Where::Any),
+    ("!/home/*/.ssh/known_hosts*", Where::Any),
+    ("!/home/*/.ssh/config", Where::Any),
     ("**/id_rsa*", Where::Any),
     ("**/id_dsa*", Where::Any),
     ("**/id_ecdsa*", Where::Any),
@@ -139,13 +157,26 @@ pub const SECRET: &[(&str, Where)] = &[
     ("**/.pgpass", Where::Any),
     ("**/.my.cnf", Where::Any),
     ("**/.git-credentials", Where::Any),
-    ("~/.aws/credentials", Where::Any),
-    ("~/.kube/config", Where::Any),
+    ("**/.aws/credentials", Where::Any),
+    ("**/.config/gcloud/**", Where::Any),
+    ("**/.azure/**", Where::Any),
+    ("**/.kube/config", Where::Any),
+    ("/etc/kubernetes/*.conf", Where::Any),
+    ("/etc/rancher/**", Where::Any),
+    ("/var/lib/rancher/*/server/token", Where::Any),
+    ("/etc/wireguard/**", Where::Any),
+    // Certificates are public; keys are not.
+    ("**/*.pem", Where::Any),
+    ("!**/ca*.pem", Where::Any),
+    ("!**/cert*.pem", Where::Any),
+    ("!**/chain*.pem", Where::Any),
+    ("!**/fullchain*.pem", Where::Any),
+    ("!/etc/ssl/certs/**", Where::Any),
     ("~/.docker/config.json", Where::Any),
     ("~/.config/gh/hosts.yml", Where::Any),
     ("~/.claude/.credentials.json", Where::Any),
     ("/run/secrets/**", Where::Any),
-    ("/proc/*/environ", Where::Any),
+    ("/proc/**/environ", Where::Any),
     ("**/.vault_pass*", Where::Any),
     ("$*TOKEN*", Where::Local),
     ("!$*_TOKENS", Where::Local),
@@ -155,6 +186,7 @@ pub const SECRET: &[(&str, Where)] = &[
     ("$*PASSPHRASE*", Where::Local),
     ("$*_PASS", Where::Local),
     ("$*_KEY", Where::Local),
+    ("$BROWSER_CRED_*", Where::Local),
     ("$*CREDENTIALS*", Where::Local),
     ("$*WEBHOOK_URL", Where::Local),
     ("$*APPRISE_URL*", Where::Local),
@@ -196,8 +228,16 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
         "guard-failures.claimed.jsonl",
         "handoff-taken.json",
         "mcp.json",
+        "mcp-tier1.json",
+        "mcp-tier2.json",
+        "mcp-tier3.json",
     ] {
         file(&format!("{}/{name}", locations.state), STATE);
+    }
+    // The client's state, where it is not in the home.
+    if let Some(folder) = machine.variable("CLAUDE_CONFIG_DIR").filter(|folder| folder.starts_with('/')) {
+        file(&format!("{folder}/**"), CLIENT);
+        file(&format!("!{folder}/plans/**"), "");
     }
     // What every shell of the client runs first.
     for path in ["BASH_ENV", "ENV"].iter().filter_map(|name| machine.variable(name)) {

@@ -124,7 +124,9 @@ impl<'a> Lists<'a> {
             asked.filter(|_| !name.contains(['*', '?']) || guards(&format!("{base}/{name}")).is_none());
         let mut paths: Vec<String> = asked.map(|secret| format!("{base}/{secret}")).collect();
         if !name.contains(['*', '?', '[']) {
+            // In the folder, and in one below it.
             paths = vec![format!("{base}/{name}")];
+            paths.extend(deep.then(|| format!("{base}/*/{name}")));
         } else if !command.is_elsewhere {
             let found = folder.paths.iter().filter_map(|path| self.machine.below(path, deep)).flatten();
             paths.extend(

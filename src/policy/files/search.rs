@@ -57,7 +57,7 @@ pub fn asks_for(name: &str, secret: &str) -> bool {
     core.len() > 2 && secret.starts_with(core) && fits(name, secret)
 }
 
-fn search(base: &str, name: &str, deep: bool) -> Access {
+pub(super) fn search(base: &str, name: &str, deep: bool) -> Access {
     let path = format!("{}/{name}", base.trim_end_matches('/'));
     Access { touch: Touch::Search { deep }, unknown: base.contains(['$', '`']), path }
 }

@@ -1,6 +1,7 @@
 //! Programs that copy or move files: `cp` and similar programs, and containers that mount folders of this machine.
 
 use super::access::{Access, Touch};
+use super::search::search;
 use crate::catalogue::options::{Item, Scanner};
 use crate::policy::word_paths::{LocalMachine, word_paths};
 use crate::shell::{Command, Word};
@@ -57,11 +58,24 @@ pub(super) fn transfer(
             && word.text.split('/').next().is_some_and(|head| head.contains(':'))
     };
     let is_folder = folder.is_some();
+    let copies_folders = texts.iter().skip(1).any(|text| {
+        matches!(*text, "--recursive" | "--archive")
+            || text
+                .strip_prefix('-')
+                .is_some_and(|letters| !letters.starts_with('-') && letters.contains(['r', 'R', 'a']))
+    });
     if folder.is_none() && program == "ln" && words.len() == 1 {
         folder = Some(Word::literal("."));
     }
     let Some(target) = folder.or_else(|| words.pop()) else { return };
     for source in &words {
+        if copies_folders
+            && matches!(program, "cp" | "rsync" | "scp")
+            && !remote(source)
+            && is_home(source, command, machine)
+        {
+            into.push(search(source.text.trim_end_matches(['/', '.']), "*", true));
+        }
         if program == "mv" {
             into.push(Access::new(Touch::WriteAll, source));
         } else if program == "ln" {
@@ -99,6 +113,18 @@ pub(super) fn transfer(
         let touch = if deep { Touch::WriteAll } else { Touch::Write };
         into.extend(names.iter().map(|name| Access { touch, path: below(name), unknown }));
     }
+}
+
+/// Whether the word names the home of a user, or a folder that contains homes. A copy of other folders, such as a backup
+/// of a service with its `.env`, is no disclosure.
+fn is_home(word: &Word, command: &Command, machine: &dyn LocalMachine) -> bool {
+    let own = machine.variable("HOME");
+    word.text.trim_end_matches(['/', '.']) == "~"
+        || word_paths(word, command, machine).paths.iter().any(|path| {
+            matches!(path.as_str(), "/" | "/home" | "/root")
+                || path.strip_prefix("/home/").is_some_and(|name| !name.contains('/'))
+                || own.as_ref() == Some(path)
+        })
 }
 
 /// Folders of this machine that a container mounts, and files that are copied into or out of a container.

@@ -1,0 +1,53 @@
+//! MCP servers of repositories.
+
+use serde_saphyr::Spanned;
+
+use super::values::check_name;
+use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::yaml::forms::{Entries, entries};
+use crate::inventory::yaml::repositories::RepositoryWire;
+use crate::model::repository_server::RepositoryServer;
+
+/// Checks the listed servers, in the order of the file. Whether the repositories define them is checked when they are
+/// merged.
+pub fn check(wire: Option<Entries<RepositoryWire>>) -> Checked<Vec<RepositoryServer>> {
+    let mut listed = Vec::new();
+    for (repository, wire) in entries(wire) {
+        let repository = check_name(repository)?;
+        for (server, wire) in wire.servers.0 {
+            listed.push(RepositoryServer {
+                repository: repository.clone(),
+                server: check_server(server)?,
+                env: wire.unwrap_or_default().env.into_iter().map(check_variable).collect::<Checked<_>>()?,
+            });
+        }
+    }
+    Ok(listed)
+}
+
+/// The name of a server, which is part of the names of its tools.
+fn check_server(name: Spanned<String>) -> Checked<String> {
+    if name.value.is_empty() || !name.value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    {
+        return Err(Mistake::of(
+            &name,
+            "is not the name of an MCP server",
+            "use letters, digits, `_` and `-`",
+        ));
+    }
+    Ok(name.value)
+}
+
+fn check_variable(name: Spanned<String>) -> Checked<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if !name.value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        || !name.value.chars().all(is_plain)
+    {
+        return Err(Mistake::of(
+            &name,
+            "is not the name of an environment variable",
+            "write its name without `$`, such as `GITEA_TOKEN`",
+        ));
+    }
+    Ok(name.value)
+}

@@ -1,0 +1,10 @@
+//! Settings of the client that `hosts.yaml` states.
+
+/// A key of the client's settings that `hosts.yaml` states.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientSetting {
+    /// The key.
+    pub key: String,
+    /// Its value, as JSON.
+    pub value: String,
+}
