@@ -22,7 +22,7 @@ use crate::runtime::installation;
   opsctl audit                              # the latest decisions, newest first
   opsctl audit --verdict deny --since 24h
   opsctl audit --service jellyfin --rule budget
-  opsctl audit --follow                     # the latest decisions, then new ones; Ctrl-C ends it
+  opsctl audit --follow                     # Ctrl-C ends it
   opsctl audit --limit 100000 --json > audit.json")]
 pub struct AuditArgs {
     /// Only decisions on this service, by any of its names in hosts.yaml

@@ -19,7 +19,7 @@ use crate::runtime::warning::Warning;
 #[command(after_help = "Examples:
   opsctl context
   opsctl context --tier 2 --role chief
-  opsctl context --text                    # all that the session is context, word for word
+  opsctl context --text                # the whole text
   opsctl context --json")]
 pub struct ContextArgs {
     /// The tier of the session; default: `CLAUDEOPS_TIER`, else the rendered one

@@ -24,11 +24,11 @@ use crate::runtime::warning::Warning;
 /// Show, record and reset the usage of budgets
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  opsctl cooldown                                     # every service
+  opsctl cooldown                      # all services
   opsctl cooldown show jellyfin --json
-  opsctl cooldown record jellyfin --kind redeployment # performed by hand; counts
-  opsctl cooldown healthy jellyfin                    # the second consecutive one clears the counters
-  opsctl cooldown reset jellyfin                      # clears the counters")]
+  opsctl cooldown record jellyfin --kind redeployment
+  opsctl cooldown healthy jellyfin     # the second one clears the counters
+  opsctl cooldown reset jellyfin       # clears the counters")]
 pub struct CooldownArgs {
     #[command(subcommand)]
     verb: Option<CooldownVerb>,
@@ -50,7 +50,7 @@ enum CooldownVerb {
     /// Record an action that was performed by hand
     #[command(after_help = "Examples:
   opsctl cooldown record jellyfin
-  opsctl cooldown record adguard --kind redeployment --at 2026-03-21T14:00:00Z --failed")]
+  opsctl cooldown record adguard --at 2026-03-21T14:00:00Z --failed")]
     Record {
         /// The service, by any of its names in hosts.yaml
         #[arg(value_parser = NonEmptyStringValueParser::new())]

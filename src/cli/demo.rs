@@ -20,8 +20,8 @@ const SESSION: &str = include_str!("../../templates/demo/session.jsonl");
 #[command(after_help = "Examples:
   opsctl demo
 
-Replays a recorded session through the hooks and shows what the agent reads, what is
-denied, and what is recorded. Nothing outside a temporary folder is changed.")]
+Replays a recorded session through the hooks and shows what the agent reads, what is denied, and what is \
+recorded. Nothing outside a temporary folder is changed.")]
 pub struct DemoArgs {}
 
 /// The used fields of a recorded hook input.

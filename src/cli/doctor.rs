@@ -21,8 +21,8 @@ use crate::runtime::warning::Warning;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl doctor
-  opsctl doctor --quick     # for a health check: a moment, without hosts, services and other programs
-  opsctl doctor --hooks     # every hook, whose it is, from which file, and why it does not run
+  opsctl doctor --quick     # without hosts, services and other programs
+  opsctl doctor --hooks     # every hook, and why one does not run
   opsctl doctor --json
 
 Each finding comes with its remedy. Exit code 1 if something failed; warnings do not count.")]

@@ -23,7 +23,7 @@ use crate::runtime::installation;
   opsctl events
   opsctl events --service jellyfin --level critical --since 2d
   opsctl events --limit 100 --json
-  opsctl events --follow --relative      # the latest events, then new ones; Ctrl-C ends it")]
+  opsctl events --follow --relative      # Ctrl-C ends it")]
 pub struct EventsArgs {
     /// Only events of this service, by any of its names in hosts.yaml
     #[arg(long, value_name = "NAME")]

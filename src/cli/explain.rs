@@ -32,7 +32,7 @@ const SUBJECT_CHARS: usize = 200;
   opsctl explain 'ssh root@ie01 \"docker restart jellyfin\"'
   opsctl explain --json 'for s in jellyfin sonarr; do docker restart $s; done'
   opsctl explain --tier 1 --exit-code docker restart jellyfin
-  opsctl explain '{\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"/etc/hosts\",\"content\":\"x\"}}'
+  opsctl explain '{\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":\"/app/.env\"}}'
   opsctl explain - < script.sh")]
 pub struct ExplainArgs {
     /// Print JSON

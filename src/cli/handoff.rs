@@ -24,7 +24,7 @@ use crate::session::handoff::{self, Handoff, HandoffError, MAX_BYTES};
 #[command(after_help = "Examples:
   opsctl handoff                          # show the hand-over
   opsctl handoff write < handoff.json     # check, then write it
-  next=$(opsctl handoff take --from 1)    # prints 2 or 3; exit code 1 if there is none
+  next=$(opsctl handoff take --from 1)    # prints 2 or 3
   opsctl handoff clear                    # at the start of a round")]
 pub struct HandoffArgs {
     #[command(subcommand)]

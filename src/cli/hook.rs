@@ -22,7 +22,7 @@ use crate::runtime::installation;
 /// Serve a hook of the client: its JSON on stdin, exit code 0 (allowed) or 2 (denied or blocked)
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  echo '{\"tool_input\":{\"command\":\"docker restart jellyfin\"}}' | opsctl hook pre-tool-use
+  opsctl hook pre-tool-use < call.json
   opsctl hook < input.json        # the event is taken from hook_event_name")]
 pub struct HookArgs {
     /// The client's event in kebab case; without it, `hook_event_name` on stdin

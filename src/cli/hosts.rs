@@ -27,7 +27,7 @@ use crate::runtime::warning::Warning;
   opsctl hosts ie01 pie01
   opsctl hosts --deadline 5s --probes 3 --json
 
-States: reachable, unreachable, unresolved (its name has no address), unknown (this process may not send ICMP).
+States: reachable, unreachable, unresolved (its name has no address), unknown (this process may not send ICMP). \
 A name with several addresses is reachable if one of them answers.")]
 pub struct HostsArgs {
     /// Names of hosts in hosts.yaml; default: all

@@ -27,7 +27,8 @@ const FOLDERS: [&str; 2] = ["repos", "ssh"];
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl init homelab
-  docker run --rm --user \"$(id -u)\" --volume \"$PWD:/here\" --entrypoint opsctl opsctl init /here/homelab")]
+  docker run --rm --user \"$(id -u)\" --volume \"$PWD:/here\" \\
+    --entrypoint opsctl opsctl init /here/homelab")]
 pub struct InitArgs {
     /// The folder; created if it does not exist
     folder: PathBuf,

@@ -24,12 +24,12 @@ use crate::session::mcp::{self, Order};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl mcp merge
-  opsctl mcp merge --baseline /app/.claude/mcp.json --repos /repos --out /state/mcp.json
+  opsctl mcp merge --repos /repos --out /state/mcp.json
 
-The servers of a repository are in REPOS/NAME/.claude-ops/mcp.json. One runs only if `repositories.NAME.servers` of
-hosts.yaml lists it, with the environment variables that are named there. The baseline wins over a repository, and an
-earlier repository over a later one. A session gets the servers that `policy.tiers.N.tools` names. What is left out is
-reported with a warning and an event.")]
+The servers of a repository are in REPOS/NAME/.claude-ops/mcp.json. One runs only if `repositories.NAME.servers` \
+of hosts.yaml lists it, with the environment variables that are named there. The baseline wins over a \
+repository, and an earlier repository over a later one. A session gets the servers that `policy.tiers.N.tools` \
+names. What is left out is reported with a warning and an event.")]
 pub struct McpArgs {
     #[command(subcommand)]
     verb: McpVerb,
@@ -46,8 +46,8 @@ enum McpVerb {
     #[command(after_help = "Examples:
   opsctl mcp run --env GITEA_TOKEN -- gitea-mcp --stdio
 
-The program gets the variables that `--env` names, HOME, PATH and a few harmless ones. `opsctl mcp merge` writes such
-commands; there is no need to call it by hand.")]
+The program gets the variables that `--env` names, HOME, PATH and a few harmless ones. `opsctl mcp merge` writes \
+such commands; there is no need to call it by hand.")]
     Run(RunArgs),
 }
 

@@ -23,12 +23,12 @@ use crate::runtime::notify::deliver;
 /// List notifications, send a test, or deliver pending ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  opsctl notify                  # the latest notifications and their delivery state
-  opsctl notify --test           # send a test; exit code 1 if it is not delivered
-  opsctl notify --flush          # deliver pending ones, e.g. at the end of a session
+  opsctl notify                  # the latest notifications
+  opsctl notify --test           # exit code 1 if it is not delivered
+  opsctl notify --flush          # at the end of a session
 
-Notifications go to CLAUDEOPS_APPRISE_URLS, else to targets in the apprise configuration file
-CLAUDEOPS_APPRISE_CONFIG: those tagged with the level (info, warning, critical), the service, or the subject
+Notifications go to CLAUDEOPS_APPRISE_URLS, else to targets in the apprise configuration file \
+CLAUDEOPS_APPRISE_CONFIG: those tagged with the level (info, warning, critical), the service, or the subject \
 (budget, guard, api, verify, handoff, notification), or the untagged ones if no tag matches.")]
 pub struct NotifyArgs {
     /// Send a test notification

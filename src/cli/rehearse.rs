@@ -16,12 +16,12 @@ use crate::runtime::installation;
 /// Test the guard: a scripted model makes the installed client attempt what must be prevented
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  opsctl rehearse                       # the client in PATH, the active settings and policy
+  opsctl rehearse                       # the client in PATH
   opsctl rehearse --project /app --json
-  opsctl rehearse --client ./claude     # another release, before it is installed
+  opsctl rehearse --client ./claude     # before it is installed
 
-Nothing is restarted: the model is part of opsctl, on loopback; programs that would reach a service are stubs; state
-and home are temporary; no key is used. It takes about a minute. Exit code 1 if a guarantee fails.")]
+Nothing is restarted: the model is part of opsctl, on loopback; programs that would reach a service are stubs; \
+state and home are temporary; no key is used. It takes about a minute. Exit code 1 if a guarantee fails.")]
 pub struct RehearseArgs {
     /// The client; default: `CLAUDEOPS_CLIENT`, else `claude` in PATH
     #[arg(long, value_name = "PATH")]

@@ -17,10 +17,12 @@ use crate::runtime::installation::hosts_file;
 /// Render the client's settings, the prompts and the compiled policy from hosts.yaml
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  opsctl render                                  # from CLAUDEOPS_HOSTS, /app/hosts.yaml or ./hosts.yaml into .
-  opsctl render --hosts lab.yaml --out /app      # writes /app/.claude/settings.json and its companions
+  opsctl render                               # into the current folder
+  opsctl render --hosts lab.yaml --out /app   # /app/.claude/settings.json etc.
   opsctl render --out /app --managed /etc/claude-code/managed-settings.json
-  opsctl render --out /app --check               # writes nothing; exit code 1 if anything differs")]
+  opsctl render --out /app --check            # exit code 1 if anything differs
+
+Without --hosts, the file is CLAUDEOPS_HOSTS, else /app/hosts.yaml, else ./hosts.yaml.")]
 pub struct RenderArgs {
     /// The default tier of sessions with these files; `CLAUDEOPS_TIER` overrides it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]

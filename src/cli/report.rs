@@ -27,7 +27,7 @@ use crate::runtime::warning::Warning;
   opsctl report --html report.html --since 30d
   opsctl report --html - | ssh web 'cat > /srv/www/homelab.html'
 
-The page loads nothing and runs no script. Its data is from the ledger; secrets in commands are not included. An
+The page loads nothing and runs no script. Its data is from the ledger; secrets in commands are not included. An \
 earlier report is replaced atomically; any other file is not replaced.")]
 pub struct ReportArgs {
     /// The output file; `-` for stdout

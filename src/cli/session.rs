@@ -25,10 +25,10 @@ use crate::session::run::{self, Session, Voices};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl session --tier 1
-  opsctl session --tier 2 --handoff      # with the hand-over from `opsctl handoff take`
+  opsctl session --tier 2 --handoff   # with the hand-over that was taken
 
-Exit code 0: the session completed. 1: it failed, timed out, was ended by a signal or could not be started; see the
-table client_runs of the ledger and the log in the results folder.")]
+Exit code 0: the session completed. 1: it failed, timed out, was ended by a signal or could not be started; see \
+the table client_runs of the ledger and the log in the results folder.")]
 pub struct SessionArgs {
     /// The tier
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]

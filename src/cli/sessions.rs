@@ -38,7 +38,7 @@ States:
   tool_active  a tool is running
   idle         waiting for a prompt
   ended        ended by the client
-  stale        did not end cleanly: the process is gone (gone), or was inactive for too long (silent)")]
+  stale        did not end cleanly: its process is gone, or silent for too long")]
 pub struct SessionsArgs {
     #[command(subcommand)]
     verb: Option<SessionsVerb>,

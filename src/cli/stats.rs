@@ -22,8 +22,8 @@ use crate::model::percentile::{milliseconds, percentile};
   opsctl stats
   opsctl stats --since 24h --json
 
-Durations are those of hooks on commands that act, without the time to record them. Hooks on other commands are not
-recorded.")]
+Durations are those of hooks on commands that act, without the time to record them. Hooks on other commands are \
+not recorded.")]
 pub struct StatsArgs {
     /// Only hooks since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]

@@ -21,8 +21,8 @@ use crate::session::mcp;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl tier 1
-  opsctl tier 2 --args                                    # one argument per line
-  opsctl tier 2 --args --null | xargs -0 claude -p 'Mend jellyfin.'
+  opsctl tier 2 --args             # one argument per line
+  opsctl tier 2 --args --null | xargs -0 claude -p 'Repair jellyfin.'
   (IFS='
   '; set -f; claude -p 'Look around.' $(opsctl tier 1 --args))")]
 pub struct TierArgs {
@@ -35,7 +35,7 @@ pub struct TierArgs {
     /// With --args: end each argument with a NUL byte instead of a line break
     #[arg(long, requires = "args", conflicts_with = "json")]
     null: bool,
-    /// Print JSON; with --args a list
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -130,6 +130,27 @@ fn a_mistyped_service_is_remarked_on_wherever_one_is_named() {
     }
 }
 
+/// The verbs that the help lists.
+fn verbs(sandbox: &Sandbox) -> Vec<String> {
+    let help = sandbox.opsctl(&["help"], b"").stdout;
+    let verbs = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    verbs.map_while(|line| line.split_whitespace().next().map(str::to_owned)).collect()
+}
+
+#[test]
+fn examples_fit_a_terminal_of_80_columns_and_prose_has_no_short_lines() {
+    let sandbox = Sandbox::new();
+    for verb in verbs(&sandbox) {
+        let help = sandbox.opsctl(&["help", &verb], b"").stdout;
+        let after: Vec<&str> = help.lines().skip_while(|line| !line.ends_with("xamples:")).collect();
+        for pair in after.windows(2) {
+            assert!(!pair[0].starts_with("  ") || pair[0].len() <= 80, "{verb}: {}", pair[0]);
+            let goes_on = pair[1].starts_with(|c: char| c.is_lowercase()) && !pair[0].starts_with("  ");
+            assert!(!goes_on || pair[0].len() > 70, "{verb}: {}", pair[0]);
+        }
+    }
+}
+
 /// The verbs with `--json` in docs/reference.md, each with the list of its object.
 fn documented_lists() -> Vec<(&'static str, &'static str)> {
     let section = include_str!("../../docs/reference.md").split("\n## JSON\n").nth(1).unwrap();
@@ -145,14 +166,12 @@ fn documented_lists() -> Vec<(&'static str, &'static str)> {
 #[test]
 fn json_is_an_object_with_the_documented_list() {
     let sandbox = Sandbox::new();
-    sandbox.write("hosts.yaml", "services: {jellyfin: {}}\n");
+    sandbox.write("hosts.yaml", "services: {jellyfin: {}}\npolicy: {verify: {grace: 1s, deadline: 2s}}\n");
     let sandbox = sandbox.with("CLAUDEOPS_HOSTS", "hosts.yaml");
     let documented = documented_lists();
-    let help = sandbox.opsctl(&["help"], b"").stdout;
-    let verbs = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
-    for verb in verbs.map_while(|line| line.split_whitespace().next()) {
-        let has_json = sandbox.opsctl(&["help", verb], b"").stdout.contains("--json");
-        let is_documented = documented.iter().any(|(words, _)| words.split(' ').next() == Some(verb));
+    for verb in verbs(&sandbox) {
+        let has_json = sandbox.opsctl(&["help", &verb], b"").stdout.contains("--json");
+        let is_documented = documented.iter().any(|(words, _)| words.split(' ').next() == Some(&verb));
         assert_eq!(has_json, is_documented, "{verb}");
     }
     // tests/rehearsal, which has a client, reads the list of `rehearse`.
