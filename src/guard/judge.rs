@@ -14,7 +14,7 @@ use crate::model::verdict::{Reason, Verdict};
 use crate::policy::decide::{BudgetKey, Snapshot, budget_keys, decide, reservations};
 use crate::policy::notices::{budget_exhausted, exhausted};
 use crate::runtime::environment::Environment;
-use crate::runtime::notify::{self, apprise::Target};
+use crate::runtime::notify;
 use crate::runtime::warning::Warning;
 
 /// Judges a call and reserves its budgets. Reading, deciding and reserving are one transaction, so that two calls cannot
@@ -170,7 +170,7 @@ fn raise_exhausted(
 ) -> Result<Vec<i64>, LedgerError> {
     let policy = &acting.installation.policy;
     let wanted = reservations(&acting.actions, snapshot, policy);
-    let has_target = Target::of(environment).is_some();
+    let has_target = notify::has_target(environment);
     let mut raised = Vec::new();
     for exhausted in exhausted(&wanted, snapshot, policy, acting.now) {
         let session = acting.id.session;

@@ -151,7 +151,7 @@ impl Verified<'_> {
                 change.add_event(Some(session), &report::given_up(service, why, limit), now)?;
             }
             let notice = notices::verification_given_up(&failed, limit, Some(session), environment.tier);
-            let target = notify::apprise::Target::of(environment).is_some();
+            let target = notify::has_target(environment);
             (
                 Outcome::GivenUp,
                 Settled::GivenUp { notice: change.raise(Some(session), &notice, target, now)? },

@@ -65,6 +65,8 @@ pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<En
     let mut asked =
         [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
     let mut command = Command::new(start.program);
+    // Hooks have notices delivered by this process.
+    command.env_remove("CLAUDEOPS_APPRISE_URLS");
     for credential in &start.credentials {
         command.env_remove(credential.variable).env(credential.descriptor, credential.number());
     }

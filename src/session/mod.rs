@@ -2,6 +2,7 @@
 
 mod child;
 mod credentials;
+mod deliveries;
 pub mod handoff;
 mod lines;
 mod log;

@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use super::child::{self, Ended, Heard, Start};
+use super::deliveries::Deliveries;
 use super::lines::Line;
 use super::log::{self, Log};
 use super::record::{Outcome, Record};
@@ -20,7 +21,7 @@ use crate::model::notice::{Body, Notice};
 use crate::model::policy::{Tier, Window};
 use crate::redact;
 use crate::runtime::environment::Environment;
-use crate::runtime::notify;
+use crate::runtime::notify::{self, session_socket};
 use crate::runtime::runner::RunnerEnvironment;
 
 /// The maximum number of recorded events from the agent's text per session.
@@ -99,7 +100,13 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
     arguments.push(id.clone());
     arguments.extend(session.limits.iter().cloned());
     let number = tier.number().to_string();
-    let variables = [("CLAUDEOPS_TIER", number.as_str()), ("CLAUDE_SESSION_ID", id.as_str())];
+    let deliveries = Deliveries::begin(&id, environment)?;
+    let socket = deliveries.as_ref().map(|deliveries| deliveries.socket.as_str()).unwrap_or_default();
+    let variables = [
+        ("CLAUDEOPS_TIER", number.as_str()),
+        ("CLAUDE_SESSION_ID", id.as_str()),
+        (session_socket::VARIABLE, socket),
+    ];
     let get = |name: &str| std::env::var(name).ok();
     arguments.push("--settings".to_owned());
     arguments.push(pinned::settings(get, &variables, session.settings, session.hooks.clone()));
@@ -117,6 +124,9 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         |heard| desk.hear(heard, Utc::now()),
     )
     .await;
+    if let Some(deliveries) = deliveries {
+        deliveries.end();
+    }
     Ok(desk.close(ended, began.elapsed(), Utc::now()))
 }
 

@@ -251,8 +251,8 @@ fn each_round_removes_weakening_settings_and_restores_instructions() {
 }
 
 #[test]
-fn a_session_has_no_api_key_in_its_environment() {
-    let workspace = workspace("");
+fn a_session_has_neither_key_nor_notification_target_in_its_environment() {
+    let workspace = workspace("  tiers: {1: {allow: [restart]}}\n");
     // As a program would do it that the reader does not see.
     workspace.put_stub(
         "kubectl",
@@ -260,11 +260,16 @@ fn a_session_has_no_api_key_in_its_environment() {
     );
     let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true");
     let program = program.env("ANTHROPIC_API_KEY", "sk-ant-of-the-operator");
-    let ran = program.at_tier(1, [bash("kubectl get pods"), text("done")]).run();
+    let restart = || bash("docker restart jellyfin");
+    let steps = [bash("kubectl get pods"), restart(), restart(), restart(), text("done")];
+    let ran = program.operators_listen().at_tier(1, steps).run();
     assert_eq!(ran.exit_code, Some(0), "{ran:#?}");
+    let titles: Vec<&str> = ran.notifications.iter().filter_map(|shown| shown["title"].as_str()).collect();
+    assert_eq!(titles, ["jellyfin: no restart left"]);
     let seen = workspace.read("seen");
     assert!(seen.contains("CLAUDEOPS_TIER=1"), "{seen}");
-    let of_session: Vec<&str> = seen.lines().filter(|line| line.contains("of-the-operator")).collect();
+    let holds_secret = |line: &&str| line.contains("of-the-operator") || line.contains("json://");
+    let of_session: Vec<&str> = seen.lines().filter(holds_secret).collect();
     assert!(
         of_session.iter().all(|line| line.contains("entrypoint") || line.contains("opsctl")),
         "{of_session:#?}"

@@ -3,11 +3,12 @@
 
 pub mod apprise;
 pub mod deliver;
+pub mod session_socket;
 mod wire;
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use chrono::{DateTime, Utc};
 
@@ -17,6 +18,7 @@ use crate::model::notice::Notice;
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 use apprise::Target;
+use session_socket::Request;
 use wire::Raised;
 
 /// Raises a notice: records it, unless its key is still quiet, and has it delivered. If the ledger cannot be used it is
@@ -49,8 +51,8 @@ pub fn raise_apart(
     now: DateTime<Utc>,
 ) -> Option<Warning> {
     if event.is_none() {
-        // There is nothing to do.
-        Target::of(environment)?;
+        // Without a target, there is nothing to do.
+        has_target(environment).then_some(())?;
     }
     let raised = Raised {
         session: session.map(str::to_owned),
@@ -59,7 +61,7 @@ pub fn raise_apart(
         event: event.cloned(),
     };
     let text = raised.to_json().map_err(io::Error::from);
-    let error = text.and_then(|text| start("-", Some(&text))).err()?;
+    let error = text.and_then(|text| pass_on(environment, &Request::Raised(text))).err()?;
     Some(Warning::NotificationNotSent(error))
 }
 
@@ -75,27 +77,49 @@ fn write_down(
     if let Some(event) = event {
         change.add_event_once(session, event, now)?;
     }
-    let id = change.raise(session, notice, Target::of(environment).is_some(), now)?;
+    let id = change.raise(session, notice, has_target(environment), now)?;
     change.commit()?;
     Ok(id)
 }
 
 /// Has a recorded notice delivered. If the delivering process cannot be started, the notice waits for the next flush.
 pub fn hand_over(environment: &Environment, id: i64) -> Option<Warning> {
-    Target::of(environment)?;
-    let error = start(&id.to_string(), None).err()?;
+    has_target(environment).then_some(())?;
+    let error = pass_on(environment, &Request::Recorded(id)).err()?;
     Some(Warning::NotificationWaits { id, error })
 }
 
+/// Whether notices are delivered: to targets of this environment, or through the process that runs this session.
+pub fn has_target(environment: &Environment) -> bool {
+    environment.notify_socket.is_some() || Target::of(environment).is_some()
+}
+
+/// Passes a notice on to the process that runs the session, otherwise to a process of its own.
+fn pass_on(environment: &Environment, request: &Request) -> io::Result<()> {
+    match (&environment.notify_socket, request) {
+        (Some(socket), Request::Recorded(id)) => session_socket::send(socket, &id.to_string()),
+        (Some(socket), Request::Raised(text)) => session_socket::send(socket, text),
+        (None, request) => deliver_apart(request).map(drop),
+    }
+}
+
+/// Delivers a notice in a process of its own.
+pub fn deliver_apart(request: &Request) -> io::Result<Child> {
+    match request {
+        Request::Recorded(id) => start(&id.to_string(), None),
+        Request::Raised(text) => start("-", Some(text)),
+    }
+}
+
 /// Starts the delivering process in a process group of its own, so that it survives the hook and signals to its group.
-fn start(what: &str, input: Option<&str>) -> io::Result<()> {
+fn start(what: &str, input: Option<&str>) -> io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["notify", "--deliver", what]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
     let mut child = command.spawn()?;
-    match (child.stdin.take(), input) {
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
         // The pipe's buffer is larger than a notice, so this does not block.
-        (Some(mut stdin), Some(input)) => stdin.write_all(input.as_bytes()),
-        _ => Ok(()),
+        stdin.write_all(input.as_bytes())?;
     }
+    Ok(child)
 }
