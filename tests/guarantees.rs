@@ -22,7 +22,10 @@ fn every_test_that_proves_a_guarantee_exists() {
 #[test]
 fn every_guarantee_has_a_proof() {
     let document = read("docs/guarantees.md");
-    let rows = document.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| guarantee"));
+    let is_row = |line: &&str| {
+        line.starts_with("| ") && !line.starts_with("| guarantee") && !line.starts_with("| threat")
+    };
+    let rows = document.lines().filter(is_row);
     let without: Vec<&str> = rows.filter(|row| !row.contains(".rs::")).collect();
     assert_eq!(without, [""; 0]);
 }
