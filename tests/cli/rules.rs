@@ -393,9 +393,21 @@ fn a_home_folder_with_keys_cannot_be_copied() {
     sandbox.write("srv/app/.env", "KEY=1");
     let home = sandbox.path("home");
     let sandbox = sandbox.with("HOME", home.to_str().unwrap());
-    for command in ["cp -r ~ /tmp/x", "cp -a $HOME/. /tmp/x", "rsync -a ~/ nas:/x", "cd ~/.ssh; cat id*"] {
+    for command in [
+        "cp -r ~ /tmp/x",
+        "cp -a $HOME/. /tmp/x",
+        "rsync -a ~/ nas:/x",
+        "cd ~/.ssh; cat id*",
+        "tar cf /tmp/x.tar ~",
+        "tar -C ~ -czf /tmp/x.tgz .",
+        "cd ~; tar cf /tmp/x.tar .",
+        "zip -r /tmp/x.zip ~",
+        "7z a /tmp/x.7z ~/",
+    ] {
         let reason = denied(&sandbox.before("t1", command));
         assert!(reason.starts_with("Secret: "), "{command}: {reason}");
     }
-    passes(&sandbox.before("t2", "cp -a srv/app srv/app.bak"));
+    for command in ["cp -a srv/app srv/app.bak", "tar czf x.tgz srv/app", "tar -C srv -czf x.tgz app"] {
+        passes(&sandbox.before("t2", command));
+    }
 }

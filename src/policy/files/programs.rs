@@ -1,7 +1,7 @@
 //! The files that a program accesses, according to the catalogue.
 
 use super::access::{Access, Touch};
-use super::transfer::{engine, transfer};
+use super::transfer::{engine, homes_packed, transfer};
 use super::{code, environment, remove, search, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
@@ -47,8 +47,10 @@ pub fn accesses(
         Some(FileHow::Copy) => transfer(command, program, &texts, machine, into),
         Some(FileHow::Archive) => {
             remove::unpack(command, program, &texts, into);
-            if archive::operation(program, &texts) == Operation::Looks {
-                search::packed(command, &texts, into);
+            match archive::operation(program, &texts) {
+                Operation::Looks => search::packed(command, &texts, into),
+                Operation::Packs(_) => homes_packed(command, &texts, machine, into),
+                Operation::Unpacks | Operation::Unclear => {}
             }
         }
         Some(FileHow::TextSearch) => search::texts_search(&texts, false, into),

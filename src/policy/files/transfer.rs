@@ -74,7 +74,7 @@ pub(super) fn transfer(
             && !remote(source)
             && is_home(source, command, machine)
         {
-            into.push(search(source.text.trim_end_matches(['/', '.']), "*", true));
+            into.push(all_below(source));
         }
         if program == "mv" {
             into.push(Access::new(Touch::WriteAll, source));
@@ -113,6 +113,38 @@ pub(super) fn transfer(
         let touch = if deep { Touch::WriteAll } else { Touch::Write };
         into.extend(names.iter().map(|name| Access { touch, path: below(name), unknown }));
     }
+}
+
+/// An archiver that packs the home of a user.
+pub(super) fn homes_packed(
+    command: &Command,
+    texts: &[&str],
+    machine: &dyn LocalMachine,
+    into: &mut Vec<Access>,
+) {
+    // `tar -C FOLDER .`, also as one word.
+    let folder = texts.iter().enumerate().find_map(|(index, text)| {
+        let value = text.strip_prefix("--directory=").or_else(|| text.strip_prefix("-C"))?;
+        if value.is_empty() { texts.get(index + 1).copied() } else { Some(value) }
+    });
+    for word in command.words.iter().skip(1).filter(|word| !word.text.starts_with('-')) {
+        let below = folder.map(|folder| Word::literal(format!("{folder}/{}", word.text)));
+        for source in std::iter::once(word).chain(&below) {
+            if is_home(source, command, machine) {
+                into.push(all_below(source));
+            }
+        }
+    }
+}
+
+/// All files of a folder: of `~/.` those of `~`.
+fn all_below(folder: &Word) -> Access {
+    let place = match folder.text.trim_end_matches(['/', '.']) {
+        "" if folder.text.starts_with('/') => "/",
+        "" => ".",
+        place => place,
+    };
+    search(place, "*", true)
 }
 
 /// Whether the word names the home of a user, or a folder that contains homes. A copy of other folders, such as a backup
