@@ -10,6 +10,9 @@ use crate::shell::expansion::arithmetic;
 use crate::shell::state::{ALWAYS_SET, Shell, Value};
 use crate::shell::text::{Field, Origin, Unknown};
 
+/// Arrays of bash whose keys are names: of aliases, and of programs that were found in `PATH`.
+const BY_NAME: [&str; 2] = ["BASH_ALIASES", "BASH_CMDS"];
+
 /// Maximum number of elements in an array.
 const MOST_ITEMS: usize = 4096;
 
@@ -25,7 +28,10 @@ impl Evaluator {
                 let text = self.text(shell, &word.value);
                 if let Some(key) = key {
                     let key = self.text(shell, key);
-                    let key = arithmetic::evaluate(&key, shell).map_or(key, |n| n.to_string());
+                    let key = match arithmetic::evaluate(&key, shell) {
+                        Some(number) if !BY_NAME.contains(&name.as_str()) => number.to_string(),
+                        _ => key,
+                    };
                     let mut items = match shell.take(name) {
                         Some(Value::Array(items)) => items,
                         _ => Vec::new(),
@@ -72,8 +78,11 @@ impl Evaluator {
             }
         };
         let value = self.bounded_array(shell, value);
-        if let (true, Value::Array(items)) = (name == "BASH_ALIASES", &value) {
-            Rc::make_mut(&mut shell.aliases.defined).extend(items.iter().cloned());
+        if let (true, Value::Array(items)) = (BY_NAME.contains(&name.as_str()), &value) {
+            match name.as_str() {
+                "BASH_ALIASES" => Rc::make_mut(&mut shell.aliases.defined).extend(items.iter().cloned()),
+                _ => items.iter().for_each(|(name, path)| self.rename(shell, path, name)),
+            }
         }
         shell.set(name, value, Origin::Assigned);
         if ALWAYS_SET.contains(&name.as_str()) || shell.get(name).is_some_and(|variable| variable.exported) {
@@ -104,6 +113,14 @@ impl Evaluator {
         self.complain(Complaint::LongVariable);
         self.leave_out(shell, &text);
         self.unknowns.plain("…")
+    }
+
+    /// From here on, the name starts the program at the path.
+    pub fn rename(&mut self, shell: &mut Shell, path: &str, name: &str) {
+        // A function is found before any program.
+        if !path.contains('\'') {
+            self.run_text(shell, &format!("{name}() {{ '{path}' \"$@\"; }}"));
+        }
     }
 
     /// Exports a variable to the commands that follow.

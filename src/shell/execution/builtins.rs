@@ -170,11 +170,7 @@ fn leaves(shell: &Shell, invocation: &Invocation, name: &str) -> Flow {
 fn rename(evaluator: &mut Evaluator, shell: &mut Shell, invocation: &Invocation) {
     if let ["-p", path, names @ ..] = invocation.texts().get(1..).unwrap_or_default() {
         for name in names {
-            // A function is found before any program.
-            let definition = format!("{name}() {{ '{path}' \"$@\"; }}");
-            if !path.contains('\'') {
-                evaluator.run_text(shell, &definition);
-            }
+            evaluator.rename(shell, path, name);
         }
     }
 }
