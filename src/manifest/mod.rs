@@ -1,5 +1,5 @@
-//! Files that state which commands a tool runs: makefiles, `package.json`, justfiles, settings of git, units. Each module turns the
-//! text of such a file into lines of shell, and opens nothing.
+//! Files that state what a tool does: makefiles, `package.json`, justfiles, settings of git and units state commands, playbooks and
+//! compose files targets. Each module turns the text of such a file into lines of shell or names, and opens nothing.
 
 pub mod compose;
 pub mod git;
