@@ -16,6 +16,7 @@ use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 use crate::runtime::warning::Warning;
+use crate::write_limit;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
@@ -99,6 +100,7 @@ fn keep(
             services,
         }),
     };
+    write_limit::fail_beyond();
     if let Ok(mut line) = serde_json::to_string(&line) {
         line.push('\n');
         // One write, so that lines of two processes do not mix.
