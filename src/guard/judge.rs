@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use super::acting::ActingCall;
 use super::audit;
 use super::failures::{self, UnrecordedDecision};
+use super::lost;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Change, Ledger, LedgerError};
 use crate::model::policy::{OnFailure, Policy};
@@ -73,7 +74,7 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut 
             Err(error) => Judgement::fail_closed(acting, &error),
         };
     }
-    match with_ledger(acting, &keys, &file, environment) {
+    match with_ledger(acting, &keys, &file, environment, warnings) {
         Ok(judgement) => {
             warnings.extend(file_error.map(Warning::from));
             judgement
@@ -126,6 +127,13 @@ pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mu
     };
     merge_cooldown_file(&mut snapshot, &keys, &file);
     let verdict = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict;
+    // An error is that of `usage`.
+    if let Some(loss) = Ledger::loss_at(&environment.db_path, &environment.state_dir).ok().flatten() {
+        if policy.on_failure == OnFailure::Closed && verdict == Verdict::Silent {
+            return Verdict::Deny(vec![failed_closed(&loss, &acting.evidence())]);
+        }
+        warnings.push(Warning::LedgerLost(loss));
+    }
     if let Some(error) = file_error.as_ref().filter(|error| spoils_history(error, acting))
         && verdict == Verdict::Silent
     {
@@ -167,17 +175,23 @@ fn with_ledger(
     keys: &[BudgetKey],
     file: &CooldownFile,
     environment: &Environment,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Judgement, LedgerError> {
     let policy = &acting.installation.policy;
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
+    let lost = change.loss(&environment.state_dir)?;
     let mut snapshot = change.usage(keys, policy, acting.now)?;
     merge_cooldown_file(&mut snapshot, keys, file);
     let decision = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now);
     if decision.verdict == Verdict::Silent {
+        if let Some(loss) = lost.as_ref().filter(|_| policy.on_failure == OnFailure::Closed) {
+            return Ok(Judgement::fail_closed(acting, loss));
+        }
         change.reserve(acting.id, &decision.reservations, acting.now)?;
         audit::record(&change, acting, &decision.verdict, &snapshot, environment)?;
-        change.commit()?;
+        let by = (policy, acting.id.session);
+        warnings.extend(lost::commit(change, lost, by, environment, acting.now)?);
         return Ok(Judgement::settled(decision.verdict));
     }
     drop(change);
@@ -195,9 +209,16 @@ fn record_denial(
 ) -> Result<Vec<i64>, LedgerError> {
     let mut ledger = ledger.for_the_record();
     let change = ledger.change()?;
+    let lost = change.loss(&environment.state_dir)?;
     audit::record(&change, acting, verdict, snapshot, environment)?;
     let raised = raise_exhausted(&change, acting, snapshot, environment)?;
-    change.commit()?;
+    if lost.is_some() {
+        let by = (&acting.installation.policy, acting.id.session);
+        // stderr belongs to the denial.
+        lost::commit(change, lost, by, environment, acting.now)?;
+    } else {
+        change.commit()?;
+    }
     Ok(raised)
 }
 

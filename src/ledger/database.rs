@@ -26,7 +26,7 @@ pub struct Change<'a> {
     // Fields are dropped in this order: the folder lock is released after the transaction has ended.
     pub(super) transaction: Transaction<'a>,
     connection: &'a Connection,
-    path: &'a Path,
+    pub(super) path: &'a Path,
     _turn: Option<File>,
 }
 
@@ -130,8 +130,14 @@ impl Ledger {
 impl Change<'_> {
     /// Commits the transaction.
     pub fn commit(self) -> Result<(), LedgerError> {
+        self.commit_then(|| ())
+    }
+
+    /// Commits the transaction, and then runs `finish` while the folder is still locked.
+    pub(super) fn commit_then(self, finish: impl FnOnce()) -> Result<(), LedgerError> {
         let Self { transaction, connection, path, _turn } = self;
         transaction.commit().map_err(|cause| LedgerError::new(path, cause))?;
+        finish();
         log::keep_short(connection);
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::inventory::error::HostsError;
 use crate::ledger::LedgerError;
 use crate::ledger::cooldown_edit::EditError;
 use crate::ledger::cooldown_file::CooldownFileError;
+use crate::ledger::mark::LedgerLoss;
 use crate::probe::hosts::PingWarning;
 use crate::shell::Complaint;
 
@@ -42,6 +43,8 @@ pub enum Warning {
 
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    #[error("{0}; lost actions count only if cooldown.json holds them")]
+    LedgerLost(LedgerLoss),
     #[error("{0}; counting from the ledger alone")]
     CooldownFile(#[from] CooldownFileError),
     #[error(transparent)]

@@ -11,6 +11,7 @@ mod input;
 mod kills;
 mod life_cycle;
 mod log;
+mod lost;
 mod other_writer;
 mod random;
 #[path = "../support/sandbox.rs"]
