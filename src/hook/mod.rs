@@ -22,6 +22,7 @@ mod wake_up;
 use chrono::{DateTime, Utc};
 
 use crate::guard::failures::{self, UnrecordedDecision};
+use crate::guard::screen;
 use crate::model::event::{HookCall, HookEvent};
 use crate::model::policy::OnFailure;
 use crate::model::session::Activity;
@@ -60,11 +61,11 @@ fn invalid(
     now: DateTime<Utc>,
     deliver: impl FnOnce(Answer),
 ) {
-    if fails_open(event, environment) {
+    let Some(why) = reason_to_deny(event, environment) else {
         return deliver(Answer::allow(vec![Warning::HookInput(error.to_owned())]));
-    }
+    };
     let problem = format!("invalid hook input ({error})");
-    deny_unchecked(&problem, "set up the hooks with `opsctl render`", environment, now, deliver);
+    deny_unchecked(&problem, (why, "set up the hooks with `opsctl render`"), environment, now, deliver);
 }
 
 /// Answers input that could not be read to its end: `policy.on_failure` applies before a tool runs. The failure is
@@ -77,9 +78,9 @@ pub fn unread(
     deliver: impl FnOnce(Answer),
 ) {
     let problem = format!("hook input is incomplete: {error}");
-    if !fails_open(event, environment) {
-        let remedy = "check the client and the programs that start it";
-        return deny_unchecked(&problem, remedy, environment, now, deliver);
+    if let Some(why) = reason_to_deny(event, environment) {
+        let reasons = (why, "check the client and the programs that start it");
+        return deny_unchecked(&problem, reasons, environment, now, deliver);
     }
     let (way, warning, decision) = if event == Some(PRE_TOOL_USE) {
         let decision = UnrecordedDecision { verdict: "fail-open", actions: "", services: String::new() };
@@ -92,23 +93,27 @@ pub fn unread(
     deliver(Answer::allow(std::iter::once(warning).chain(unsent).collect()));
 }
 
-/// Whether a call of this event passes although its input is not available.
-fn fails_open(event: Option<&str>, environment: &Environment) -> bool {
-    event != Some(PRE_TOOL_USE)
-        || in_force(environment, &mut vec![]).installation.policy.on_failure == OnFailure::Open
+/// Why a call is denied if its input is not available; `None` if it is allowed unchecked, or at another event.
+fn reason_to_deny(event: Option<&str>, environment: &Environment) -> Option<&'static str> {
+    if event != Some(PRE_TOOL_USE) {
+        return None;
+    }
+    if in_force(environment, &mut vec![]).installation.policy.on_failure == OnFailure::Closed {
+        return Some("policy.on_failure is closed");
+    }
+    (!screen::allows_unknown(environment)).then_some("this session may only run what is known to only read")
 }
 
-/// Denies a tool call that cannot be checked, and records the failure.
+/// Denies a tool call that cannot be checked, with the reason and the remedy, and records the failure.
 fn deny_unchecked(
     problem: &str,
-    remedy: &str,
+    (why, remedy): (&str, &str),
     environment: &Environment,
     now: DateTime<Utc>,
     deliver: impl FnOnce(Answer),
 ) {
-    let text = format!(
-        "Denied: {problem}, so the call cannot be checked, and policy.on_failure is closed. An operator has to {remedy}."
-    );
+    let text =
+        format!("Denied: {problem}, so the call cannot be checked, and {why}. An operator has to {remedy}.");
     let message = format!("Guard failed closed: {text}");
     deliver(Answer::deny(&[Reason { rule: "on_failure", text }]));
     let decision = UnrecordedDecision { verdict: "fail-closed", actions: "", services: String::new() };

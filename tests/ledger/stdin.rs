@@ -124,3 +124,13 @@ fn input_of_7_mib_is_read() {
     let reason = denied(&sandbox.before("t1", &command));
     assert!(reason.starts_with("Never allowed"), "{}", &reason[..200]);
 }
+
+#[test]
+fn a_tier_that_only_reads_denies_a_call_that_cannot_be_read() {
+    let sandbox = with_policy("open").with("CLAUDEOPS_TIER", "1");
+    let endless = sandbox.in_own_mounts("exec \"$@\" < /dev/zero", &["hook", "pre-tool-use"], "");
+    let invalid = sandbox.opsctl(&["hook", "pre-tool-use"], b"docker restart jellyfin");
+    for run in [endless, invalid] {
+        assert!(denied(&run).contains("may only run what is known to only read"), "{run:?}");
+    }
+}
