@@ -16,13 +16,13 @@ use crate::runtime::warning::Warning;
 /// as a critical event, with a notice to the operators, unless the policy keeps it open.
 pub fn commit(
     change: Change<'_>,
-    lost: Option<LedgerLoss>,
+    loss: Option<LedgerLoss>,
     (policy, session): (&Policy, Option<&str>),
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Result<Vec<Warning>, LedgerError> {
     let state_dir = &environment.state_dir;
-    let Some(loss) = lost else {
+    let Some(loss) = loss else {
         change.commit_and_mark(state_dir, None)?;
         return Ok(vec![]);
     };
