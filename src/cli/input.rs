@@ -33,7 +33,8 @@ pub enum InputError {
 
 /// Reads standard input to its end. `since` is when the process started.
 pub fn read_all(since: Instant) -> Result<Vec<u8>, InputError> {
-    let stdin = io::stdin();
+    // The standard library would buffer it once more.
+    let stdin = rustix::stdio::stdin();
     let mut bytes = Vec::with_capacity(FIRST_BUFFER);
     while bytes.len() <= MAX_BYTES {
         // A read that would block has no timeout.
@@ -48,7 +49,7 @@ pub fn read_all(since: Instant) -> Result<Vec<u8>, InputError> {
         if bytes.len() == bytes.capacity() {
             bytes.reserve(bytes.len());
         }
-        match read(&stdin, spare_capacity(&mut bytes)) {
+        match read(stdin, spare_capacity(&mut bytes)) {
             Ok(0) => return Ok(bytes),
             Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
             Err(error) => return Err(InputError::Unreadable(error.into())),

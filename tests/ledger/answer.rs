@@ -149,3 +149,14 @@ fn a_denial_is_recorded_after_it_was_answered() {
     denied(&sandbox.before("t1", "docker system prune -af"));
     assert_eq!(sandbox.sql("SELECT verdict, tool_use_id FROM hook_decisions"), "deny|t1");
 }
+
+#[test]
+fn a_pipe_in_place_of_the_kept_failures_blocks_no_hook() {
+    for (on_failure, code) in [("open", 0), ("closed", 2)] {
+        let sandbox = with_policy(on_failure);
+        std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+        let prepare = "mkfifo guard-failures.jsonl; exec timeout -s KILL 8 \"$@\"";
+        let run = limited(&sandbox, prepare, "pre-tool-use", "docker restart jellyfin");
+        assert_eq!(run.code, Some(code), "{run:?}");
+    }
+}
