@@ -46,6 +46,21 @@ fn a_denial_on_stdout_counts_if_the_hook_is_killed_after_it() {
 }
 
 #[test]
+fn a_denial_on_stdout_does_not_count_if_the_hook_exceeds_its_timeout() {
+    let mut before = hook("Bash", "before");
+    before[0]["hooks"][0]["timeout"] = json!(1);
+    let finished = Session::new()
+        .stub(
+            "hook",
+            r#"echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not today"}}'; sleep 60"#,
+        )
+        .settings(&json!({"hooks": {"PreToolUse": before}}))
+        .step(bash("docker restart jellyfin"))
+        .run();
+    assert_eq!(finished.marks("docker"), ["restart jellyfin"]);
+}
+
+#[test]
 fn the_old_decision_to_deny_stops_nothing() {
     let finished = session_with_hook_before(r#"echo '{"decision": "deny", "reason": "not today"}'"#);
     finished.tool_result(0).assert_ran();
