@@ -25,3 +25,4 @@ pub mod report;
 pub mod runtime;
 pub mod session;
 pub mod shell;
+pub mod write_limit;

@@ -616,6 +616,8 @@ pub enum FileHow {
     WorkingTree,
     /// Who may use a file, or a folder and with it everything below it.
     Rights,
+    /// A mount point, and a folder that gets a second path.
+    Mount,
     /// A database, by its SQL.
     Sqlite,
     /// The files that the code names.

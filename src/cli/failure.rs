@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::inventory::error::HostsError;
 use crate::ledger::LedgerError;
+use crate::ledger::mark::LedgerLoss;
 use crate::model::policy::Window;
 use crate::rehearse::RehearsalError;
 use crate::render::RenderError;
@@ -21,6 +22,8 @@ pub enum Failure {
     Inventory(#[from] HostsError),
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    #[error("{0}; nothing is deleted")]
+    LedgerLost(LedgerLoss),
     #[error(transparent)]
     Render(#[from] RenderError),
     #[error(transparent)]

@@ -1,7 +1,7 @@
 //! `opsctl hook`: serves the client's hooks.
 
+use std::cell::Cell;
 use std::ffi::OsString;
-use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use chrono::Utc;
@@ -9,15 +9,17 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::exit_code::{DENIED, OK};
+use super::input;
 use super::output::{complain, complain_all, complain_as_is, print};
 use super::text::Text;
 use crate::guard::failures;
 use crate::hook;
-use crate::hook::answer::Output;
+use crate::hook::answer::{Answer, Output};
 use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
 use crate::model::policy::OnFailure;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::write_limit;
 
 /// Serve a hook of the client: its JSON on stdin, exit code 0 (allowed) or 2 (denied or blocked)
 #[derive(Debug, Args)]
@@ -48,22 +50,30 @@ pub fn run(args: &HookArgs) -> u8 {
     // A panic would end the process with an exit code that the client does not know.
     std::panic::set_hook(Box::new(|_| {}));
     let event = args.event.as_deref();
-    catch_unwind(AssertUnwindSafe(|| serve_stdin(event))).unwrap_or_else(|_| {
-        // If that panics as well, the default applies.
-        let on_failure = catch_unwind(|| {
-            let environment = Environment::of_process();
-            installation::in_force(&environment, &mut Vec::new()).installation.policy.on_failure
-        });
-        let (code, defect) = after_defect(event, on_failure.unwrap_or(OnFailure::Open));
-        complain(defect);
-        // A failure here is ignored: stderr has the message.
-        let _ = catch_unwind(|| {
-            let way = if code == DENIED { "closed" } else { "open" };
-            let message = format!("Guard failed {way}: {defect}");
-            failures::report(&Environment::of_process(), None, &message, None, Utc::now())
-        });
-        code
-    })
+    let answered = Cell::new(None);
+    let served = catch_unwind(AssertUnwindSafe(|| {
+        serve_stdin(event, |answer| answered.set(Some(deliver(&answer))));
+    }));
+    // A defect after the answer, while it is recorded, does not change it.
+    answered.get().unwrap_or_else(|| if served.is_ok() { OK } else { after_panic(event) })
+}
+
+/// Reports that a panic has stopped the check. Returns the exit code.
+fn after_panic(event: Option<&str>) -> u8 {
+    // If that panics as well, the default applies.
+    let on_failure = catch_unwind(|| {
+        let environment = Environment::of_process();
+        installation::in_force(&environment, &mut Vec::new()).installation.policy.on_failure
+    });
+    let (code, defect) = after_defect(event, on_failure.unwrap_or(OnFailure::Open));
+    complain(defect);
+    // A failure here is ignored: stderr has the message.
+    let _ = catch_unwind(|| {
+        let way = if code == DENIED { "closed" } else { "open" };
+        let message = format!("Guard failed {way}: {defect}");
+        failures::report(&Environment::of_process(), None, &message, None, Utc::now())
+    });
+    code
 }
 
 /// The exit code and message after a panic: `policy.on_failure` applies before a command runs.
@@ -77,13 +87,20 @@ fn after_defect(event: Option<&str>, on_failure: OnFailure) -> (u8, &'static str
     }
 }
 
-fn serve_stdin(event: Option<&str>) -> u8 {
-    let mut stdin = Vec::new();
+fn serve_stdin(event: Option<&str>, deliver: impl FnOnce(Answer)) {
     let environment = Environment::of_process();
-    let answer = match std::io::stdin().lock().read_to_end(&mut stdin) {
-        Ok(_) => hook::serve(&stdin, event, &environment, Utc::now()),
-        Err(error) => hook::unreadable(&error.to_string(), event, &environment, Utc::now()),
-    };
+    match input::read_all(environment.started) {
+        Ok(stdin) => hook::serve(&stdin, event, &environment, Utc::now(), deliver),
+        Err(error) => hook::unread(&error.to_string(), event, &environment, Utc::now(), deliver),
+    }
+}
+
+/// Writes the answer. Returns the exit code.
+fn deliver(answer: &Answer) -> u8 {
+    if answer.denial.is_some() {
+        // Streams may be files, too.
+        write_limit::fail_beyond();
+    }
     complain_all(&answer.warnings);
     match &answer.output {
         Output::Nothing => {}
@@ -93,10 +110,10 @@ fn serve_stdin(event: Option<&str>) -> u8 {
         }
         Output::Context(text) => print(Text::context(text)),
     }
-    match answer.denial {
+    match &answer.denial {
         None => OK,
         Some(reason) => {
-            complain_as_is(&reason);
+            complain_as_is(reason);
             DENIED
         }
     }

@@ -15,6 +15,7 @@ mod handoff;
 mod hook;
 mod hosts;
 mod init;
+mod input;
 mod manual;
 mod mcp;
 mod notify;

@@ -36,8 +36,11 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
     }
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
+    if let Some(loss) = change.loss(&environment.state_dir)? {
+        return Err(Failure::LedgerLost(loss));
+    }
     let deleted = change.prune(Utc::now() - args.keep.delta())?;
-    change.commit()?;
+    change.commit_and_mark(&environment.state_dir, None)?;
     print(&format!("{deleted} rows deleted\n"));
     Ok(OK)
 }

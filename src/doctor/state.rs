@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::MetadataExt as _;
 
+use chrono::{SecondsFormat, Utc};
 use rustix::fs::{Access, access};
 
 use super::examined::Examined;
-use super::finding::Finding;
+use super::finding::{Condition, Finding};
 use crate::ledger::Ledger;
 
 /// Checks that the state folder exists, is writable, and is not world-writable.
@@ -38,9 +39,42 @@ pub fn folder(examined: &Examined<'_>) -> Finding {
     Finding::ok(CHECK, name.to_string())
 }
 
-/// Checks that the ledger is intact, in WAL mode, and not of a later release.
+const LEDGER: &str = "ledger";
+
+/// Checks that the ledger is intact, complete, in WAL mode, and not of a later release.
 pub fn ledger(examined: &Examined<'_>) -> Finding {
-    const CHECK: &str = "ledger";
+    let finding = ledger_file(examined);
+    if finding.condition == Condition::Failed { finding } else { lost_rows(examined).unwrap_or(finding) }
+}
+
+/// The finding if the ledger has lost rows, and while budgets may miss rows that were lost.
+fn lost_rows(examined: &Examined<'_>) -> Option<Finding> {
+    let (path, state_dir) = (&examined.environment.db_path, &examined.environment.state_dir);
+    // An error is reported by the check of the file.
+    if let Some(loss) = Ledger::loss_at(path, state_dir).ok().flatten() {
+        let remedy =
+            "budgets count lost actions only if cooldown.json holds them; find out what changed the ledger";
+        return Some(Finding::failed(LEDGER, loss.to_string(), remedy));
+    }
+    let policy = &examined.policy.installation.policy;
+    let lost_at = Ledger::lost_at(path, state_dir)?;
+    let until = lost_at + policy.restart.window.delta().max(policy.redeployment.window.delta());
+    let [lost_at, complete] = [lost_at, until].map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
+    (Utc::now() < until).then(|| {
+        let what = format!(
+            "{} had lost rows at {lost_at}; budgets may miss actions until {complete}",
+            path.display()
+        );
+        Finding::warning(
+            LEDGER,
+            what,
+            "find out what changed the ledger; `opsctl events` shows what was missing",
+        )
+    })
+}
+
+fn ledger_file(examined: &Examined<'_>) -> Finding {
+    const CHECK: &str = LEDGER;
     let path = &examined.environment.db_path;
     let health = match Ledger::open_existing(path)
         .and_then(|ledger| ledger.map(|ledger| ledger.health(!examined.quick)).transpose())

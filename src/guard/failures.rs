@@ -3,19 +3,23 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::decisions::NewDecision;
 use crate::ledger::{CallId, Change, LedgerError, time};
 use crate::model::event::{Level, NewEvent};
+use crate::plain_file::{self, Content};
 use crate::policy::notices::guard_failed;
 use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 use crate::runtime::warning::Warning;
+use crate::write_limit;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
@@ -71,12 +75,18 @@ pub fn report(
 
 /// How many failures are kept and not yet in the ledger.
 pub fn kept(environment: &Environment) -> usize {
-    std::fs::read_to_string(waiting_file(&environment.state_dir)).map_or(0, |text| text.lines().count())
+    read(&waiting_file(&environment.state_dir)).map_or(0, |text| text.lines().count())
+}
+
+/// The text of a file of failures; `None` if it cannot be read. A pipe in its place does not block.
+fn read(path: &Path) -> Option<String> {
+    let Ok(Content::Bytes(bytes)) = plain_file::read(path, u64::MAX) else { return None };
+    String::from_utf8(bytes).ok()
 }
 
 /// When the last kept failure happened.
 fn last_kept(environment: &Environment) -> Option<DateTime<Utc>> {
-    let text = std::fs::read_to_string(waiting_file(&environment.state_dir)).ok()?;
+    let text = read(&waiting_file(&environment.state_dir))?;
     let last: FailureWire = serde_json::from_str(text.lines().next_back()?).ok()?;
     time::read(&last.at)
 }
@@ -99,6 +109,7 @@ fn keep(
             services,
         }),
     };
+    write_limit::fail_beyond();
     if let Ok(mut line) = serde_json::to_string(&line) {
         line.push('\n');
         // One write, so that lines of two processes do not mix.
@@ -106,6 +117,7 @@ fn keep(
         let written = OpenOptions::new()
             .create(true)
             .append(true)
+            .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
             .open(&path)
             .and_then(|mut file| file.write_all(line.as_bytes()));
         // On a full disk a file can be created but not written.
@@ -122,7 +134,7 @@ pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Opt
     if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
         return Ok(None);
     }
-    let Ok(text) = std::fs::read_to_string(&claimed) else { return Ok(None) };
+    let Some(text) = read(&claimed) else { return Ok(None) };
     for failure in text.lines().filter_map(|line| serde_json::from_str::<FailureWire>(line).ok()) {
         let Some(at) = time::read(&failure.at) else { continue };
         let session = failure.session.as_deref();

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use super::acting::ActingCall;
 use super::audit;
 use super::failures::{self, UnrecordedDecision};
+use super::lost;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Change, Ledger, LedgerError};
 use crate::model::policy::{OnFailure, Policy};
@@ -17,30 +18,66 @@ use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 use crate::runtime::warning::Warning;
 
+/// A verdict, and what [`record`] records after it has been answered.
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The part that is not recorded yet.
+    pub unrecorded: Unrecorded,
+}
+
+/// The part of a judgement that is not recorded yet.
+pub enum Unrecorded {
+    /// Nothing: it is recorded, or cannot be.
+    Nothing,
+    /// A verdict that depends on no budget.
+    Decision,
+    /// A denial by a budget, with the usage that it is based on.
+    Exhausted(Snapshot, Box<Ledger>),
+    /// A failure of the guard, which denied the call; the text of the denial.
+    FailedClosed(String),
+}
+
+impl Judgement {
+    fn of(verdict: Verdict, unrecorded: Unrecorded) -> Self {
+        Self { verdict, unrecorded }
+    }
+
+    /// A verdict that is recorded, or cannot be.
+    fn settled(verdict: Verdict) -> Self {
+        Self::of(verdict, Unrecorded::Nothing)
+    }
+
+    /// Denies actions that cannot be counted.
+    fn fail_closed(acting: &ActingCall<'_>, error: &dyn Display) -> Self {
+        let reason = failed_closed(error, &acting.evidence());
+        let unrecorded = Unrecorded::FailedClosed(reason.text.clone());
+        Self::of(Verdict::Deny(vec![reason]), unrecorded)
+    }
+}
+
 /// Judges a call and reserves its budgets. Reading, deciding and reserving are one transaction, so that two calls cannot
-/// both take the last place of a budget.
-pub fn judge(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut Vec<Warning>) -> Verdict {
+/// both take the last place of a budget. A denial is recorded by [`record`], after it has been answered.
+pub fn judge(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut Vec<Warning>) -> Judgement {
     let keys = budget_keys(&acting.actions, &acting.installation.policy);
     if let Some(verdict) = without_budget(acting, &keys) {
-        // The verdict applies whether or not it can be recorded.
-        let _ = record_alone(acting, &verdict, environment);
-        return verdict;
+        return Judgement::of(verdict, Unrecorded::Decision);
     }
     let (file, file_error) = cooldown_file(acting, environment);
     if let Some(error) = file_error.as_ref().filter(|error| spoils_history(error, acting)) {
         let verdict = without_ledger(acting, &keys, &file, environment);
         if verdict != Verdict::Silent {
-            return verdict;
+            return Judgement::settled(verdict);
         }
         return match usage(&keys, &acting.installation.policy, environment, acting.now) {
-            Ok(_) => fail_closed(acting, error, environment, warnings),
-            Err(error) => fail_closed(acting, &error, environment, warnings),
+            Ok(_) => Judgement::fail_closed(acting, error),
+            Err(error) => Judgement::fail_closed(acting, &error),
         };
     }
     match with_ledger(acting, &keys, &file, environment, warnings) {
-        Ok(verdict) => {
+        Ok(judgement) => {
             warnings.extend(file_error.map(Warning::from));
-            verdict
+            judgement
         }
         // One warning is enough: that of the file says that the ledger is used, which it is not.
         Err(error) => {
@@ -48,8 +85,29 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut 
             if verdict == Verdict::Silent {
                 on_failure(acting, error, environment, warnings)
             } else {
-                verdict
+                Judgement::settled(verdict)
             }
+        }
+    }
+}
+
+/// Records what [`judge`] has left. The verdict applies whether or not it can be recorded: on a full disk, it cannot.
+pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded, environment: &Environment) {
+    match unrecorded {
+        Unrecorded::Nothing => {}
+        Unrecorded::Decision => {
+            let _ = record_alone(acting, verdict, environment);
+        }
+        Unrecorded::Exhausted(snapshot, ledger) => {
+            let raised = record_denial(acting, verdict, &snapshot, environment, *ledger);
+            for id in raised.into_iter().flatten() {
+                // A notice that is not delivered now waits for the next flush.
+                let _ = notify::hand_over(environment, id);
+            }
+        }
+        Unrecorded::FailedClosed(text) => {
+            // stderr belongs to the denial; the failure is in the file of kept failures.
+            let _ = report(acting, "closed", &text, environment);
         }
     }
 }
@@ -69,6 +127,13 @@ pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mu
     };
     merge_cooldown_file(&mut snapshot, &keys, &file);
     let verdict = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict;
+    // An error is that of `usage`.
+    if let Some(loss) = Ledger::loss_at(&environment.db_path, &environment.state_dir).ok().flatten() {
+        if policy.on_failure == OnFailure::Closed && verdict == Verdict::Silent {
+            return Verdict::Deny(vec![failed_closed(&loss, &acting.evidence())]);
+        }
+        warnings.push(Warning::LedgerLost(loss));
+    }
     if let Some(error) = file_error.as_ref().filter(|error| spoils_history(error, acting))
         && verdict == Verdict::Silent
     {
@@ -111,25 +176,26 @@ fn with_ledger(
     file: &CooldownFile,
     environment: &Environment,
     warnings: &mut Vec<Warning>,
-) -> Result<Verdict, LedgerError> {
+) -> Result<Judgement, LedgerError> {
     let policy = &acting.installation.policy;
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
+    let lost = change.loss(&environment.state_dir)?;
     let mut snapshot = change.usage(keys, policy, acting.now)?;
     merge_cooldown_file(&mut snapshot, keys, file);
     let decision = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now);
     if decision.verdict == Verdict::Silent {
+        if let Some(loss) = lost.as_ref().filter(|_| policy.on_failure == OnFailure::Closed) {
+            return Ok(Judgement::fail_closed(acting, loss));
+        }
         change.reserve(acting.id, &decision.reservations, acting.now)?;
         audit::record(&change, acting, &decision.verdict, &snapshot, environment)?;
-        change.commit()?;
-    } else {
-        drop(change);
-        // The denial applies whether or not it can be recorded: on a full disk, it cannot.
-        let raised = record_denial(acting, &decision.verdict, &snapshot, environment, ledger);
-        let raised = raised.into_iter().flatten();
-        warnings.extend(raised.filter_map(|id| notify::hand_over(environment, id)));
+        let by = (policy, acting.id.session);
+        warnings.extend(lost::commit(change, lost, by, environment, acting.now)?);
+        return Ok(Judgement::settled(decision.verdict));
     }
-    Ok(decision.verdict)
+    drop(change);
+    Ok(Judgement::of(decision.verdict, Unrecorded::Exhausted(snapshot, Box::new(ledger))))
 }
 
 /// Records a denial and its notices to the operators, whose ids are returned. Nothing was reserved and nothing will run,
@@ -143,9 +209,16 @@ fn record_denial(
 ) -> Result<Vec<i64>, LedgerError> {
     let mut ledger = ledger.for_the_record();
     let change = ledger.change()?;
+    let lost = change.loss(&environment.state_dir)?;
     audit::record(&change, acting, verdict, snapshot, environment)?;
     let raised = raise_exhausted(&change, acting, snapshot, environment)?;
-    change.commit()?;
+    if lost.is_some() {
+        let by = (&acting.installation.policy, acting.id.session);
+        // stderr belongs to the denial.
+        lost::commit(change, lost, by, environment, acting.now)?;
+    } else {
+        change.commit()?;
+    }
     Ok(raised)
 }
 
@@ -194,35 +267,23 @@ fn without_ledger(
     decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict
 }
 
-/// Applies `policy.on_failure` where no rule objects, and notifies the operators either way.
+/// Applies `policy.on_failure` where no rule objects; the operators are notified either way.
 fn on_failure(
     acting: &ActingCall<'_>,
     error: LedgerError,
     environment: &Environment,
     warnings: &mut Vec<Warning>,
-) -> Verdict {
+) -> Judgement {
     match acting.installation.policy.on_failure {
         OnFailure::Open => {
             let warning = Warning::RunsUncounted { error, actions: acting.evidence() };
             let unsent = report(acting, "open", &warning, environment);
             warnings.push(warning);
             warnings.extend(unsent);
-            Verdict::Silent
+            Judgement::settled(Verdict::Silent)
         }
-        OnFailure::Closed => fail_closed(acting, &error, environment, warnings),
+        OnFailure::Closed => Judgement::fail_closed(acting, &error),
     }
-}
-
-/// Denies actions that cannot be counted, and notifies the operators.
-fn fail_closed(
-    acting: &ActingCall<'_>,
-    error: &dyn Display,
-    environment: &Environment,
-    warnings: &mut Vec<Warning>,
-) -> Verdict {
-    let reason = failed_closed(error, &acting.evidence());
-    warnings.extend(report(acting, "closed", &reason.text, environment));
-    Verdict::Deny(vec![reason])
 }
 
 /// Records that the guard failed `open` or `closed`, and notifies the operators.

@@ -6,5 +6,6 @@ pub mod budgets;
 pub mod explain;
 pub mod failures;
 pub mod judge;
+pub mod lost;
 pub mod screen;
 pub mod verification;

@@ -30,6 +30,13 @@ pub fn asks_for_effects(header: &PolicyHeader, environment: &Environment) -> boo
     environment.dry_run || environment.tier.or(header.tier).is_some()
 }
 
+/// Whether the tier and the dry run allow a call whose effect is unknown.
+pub fn allows_unknown(environment: &Environment) -> bool {
+    let header = installation::header_in_force(environment);
+    let tier = environment.tier.or(header.tier);
+    !environment.dry_run && tier.is_none_or(|tier| header.effects(tier).contains(&Effect::Unknown))
+}
+
 /// The effect of each part of a command.
 pub fn effects(script: &Script, environment: &Environment) -> Vec<PartEffect> {
     effect::parts(script, &scratch(environment), &Machine::default())

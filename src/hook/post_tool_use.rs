@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
 use crate::guard::acting::ActingCall;
-use crate::guard::failures;
+use crate::guard::{failures, lost};
 use crate::ledger::cooldown_edit::{self, Edit};
 use crate::ledger::{Ledger, LedgerError, Settled};
 use crate::model::action::ActionKind;
@@ -27,7 +27,7 @@ pub fn handle(
     let Some(acting) = ActingCall::after(call, tool, environment, now, &mut warnings) else {
         return Answer::silent();
     };
-    match record(&acting, result, environment) {
+    match record(&acting, result, environment, &mut warnings) {
         Ok(counted) => {
             let success = *result == ToolResult::Succeeded;
             let edits: Vec<(&str, Edit)> = counted
@@ -53,6 +53,7 @@ fn record(
     acting: &ActingCall<'_>,
     result: &ToolResult,
     environment: &Environment,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Vec<BudgetKey>, LedgerError> {
     let policy = &acting.installation.policy;
     if acting.actions.is_empty() && !environment.db_path.exists() {
@@ -63,6 +64,7 @@ fn record(
     if acting.actions.is_empty() && !change.has_reserved(acting.id)? {
         return Ok(vec![]);
     }
+    let lost = change.loss(&environment.state_dir)?;
     let keys = budget_keys(&acting.actions, policy);
     let snapshot = change.usage(&keys, policy, acting.now)?;
     let actions = reservations(&acting.actions, &snapshot, policy);
@@ -77,7 +79,8 @@ fn record(
     }
     let kept = failures::record_kept(&change, environment)?;
     change.note_time("post-tool-use", environment.started.elapsed(), acting.now)?;
-    change.commit()?;
+    let by = (policy, acting.id.session);
+    warnings.extend(lost::commit(change, lost, by, environment, acting.now)?);
     failures::remove_kept(kept);
     Ok(counted)
 }

@@ -4,15 +4,22 @@ use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
 use crate::guard::explain::explain;
-use crate::guard::judge::judge;
+use crate::guard::judge::{Judgement, judge, record};
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::runtime::environment::Environment;
 use crate::runtime::started;
 use crate::runtime::warning::Warning;
 
-/// Denies the call, or allows it and reserves its budgets.
-pub fn handle(call: &HookCall, tool: &ToolCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
+/// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
+/// command run; a denial is recorded after it, so that a hook that is killed while it records has denied.
+pub fn handle(
+    call: &HookCall,
+    tool: &ToolCall,
+    environment: &Environment,
+    now: DateTime<Utc>,
+    deliver: impl FnOnce(Answer),
+) {
     let mut explanation = explain(call, tool, environment, now, false);
     // A call that every tier allows needs no limits. For all others, an environment that settings files may have changed
     // cannot raise those with which the session was started.
@@ -24,10 +31,12 @@ pub fn handle(call: &HookCall, tool: &ToolCall, environment: &Environment, now: 
     // What could not be read is reported even if nothing in it seems to act.
     let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
     warnings.extend(explanation.warnings);
-    let Some(acting) = explanation.acting else { return Answer::allow(warnings) };
-    match judge(&acting, environment, &mut warnings) {
+    let Some(acting) = explanation.acting else { return deliver(Answer::allow(warnings)) };
+    let Judgement { verdict, unrecorded } = judge(&acting, environment, &mut warnings);
+    deliver(match &verdict {
         Verdict::Silent => Answer::allow(warnings),
         // The client shows stderr to the model with a denial, so the warnings are left out.
-        Verdict::Deny(reasons) => Answer::deny(&reasons),
-    }
+        Verdict::Deny(reasons) => Answer::deny(reasons),
+    });
+    record(&acting, &verdict, unrecorded, environment);
 }

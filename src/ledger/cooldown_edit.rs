@@ -17,6 +17,7 @@ use super::folder_lock::{folder_of, turn_in_folder_of};
 use super::lock_timeout::BUSY_TIMEOUT;
 use super::time;
 use crate::plain_file::{self, Content};
+use crate::write_limit;
 
 /// The temporary name of the file while it is written.
 const UNFINISHED: &str = ".cooldown.json.new";
@@ -92,6 +93,7 @@ pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
     if edits.is_empty() {
         return Ok(());
     }
+    write_limit::fail_beyond();
     let fail = |error| EditError::Io { path: path.display().to_string(), error };
     let foreign = |error| EditError::Foreign { path: path.display().to_string(), error };
     let _turn = turn_in_folder_of(path, BUSY_TIMEOUT).map_err(fail)?;

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use super::error::LedgerError;
 use super::lock_timeout::LockTimeout;
 use super::{creation, folder_lock, log, migrate};
+use crate::write_limit;
 
 /// An open ledger.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct Change<'a> {
     // Fields are dropped in this order: the folder lock is released after the transaction has ended.
     pub(super) transaction: Transaction<'a>,
     connection: &'a Connection,
-    path: &'a Path,
+    pub(super) path: &'a Path,
     _turn: Option<File>,
 }
 
@@ -41,6 +42,7 @@ impl Ledger {
     }
 
     fn open_with(path: &Path, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
+        write_limit::fail_beyond();
         if path.symlink_metadata().is_err() {
             creation::create(path).map_err(|cause| LedgerError::new(path, cause))?;
         }
@@ -59,6 +61,8 @@ impl Ledger {
 
     /// Opens the ledger for reading; `None` if it does not exist. Never creates it.
     pub fn open_existing(path: &Path) -> Result<Option<Self>, LedgerError> {
+        // To read in WAL mode, SQLite writes the index of the WAL.
+        write_limit::fail_beyond();
         match std::fs::metadata(path) {
             // To SQLite an empty file is a database without tables.
             Ok(file) if file.is_file() && file.len() == 0 => return Ok(None),
@@ -126,8 +130,14 @@ impl Ledger {
 impl Change<'_> {
     /// Commits the transaction.
     pub fn commit(self) -> Result<(), LedgerError> {
+        self.commit_then(|| ())
+    }
+
+    /// Commits the transaction, and then runs `finish` while the folder is still locked.
+    pub(super) fn commit_then(self, finish: impl FnOnce()) -> Result<(), LedgerError> {
         let Self { transaction, connection, path, _turn } = self;
         transaction.commit().map_err(|cause| LedgerError::new(path, cause))?;
+        finish();
         log::keep_short(connection);
         Ok(())
     }

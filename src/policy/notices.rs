@@ -92,6 +92,22 @@ pub fn guard_failed(message: &str, session: Option<&str>, now: DateTime<Utc>) ->
     }
 }
 
+/// The notice of a ledger that has lost rows.
+pub fn ledger_lost(loss: &str, session: Option<&str>, now: DateTime<Utc>) -> Notice {
+    let body = format!(
+        "{loss}.\n\nActions that it had recorded count only if cooldown.json holds them.\n\n{}",
+        origin(session, None)
+    );
+    Notice {
+        key: "ledger".to_owned(),
+        quiet_until: Some(now + GUARD_QUIET),
+        level: Level::Critical,
+        title: "The ledger has lost actions".to_owned(),
+        body: Body::Markdown(body),
+        tags: vec!["guard".to_owned()],
+    }
+}
+
 /// The notice of a session that ended while services that it acted on are unhealthy.
 pub fn verification_given_up(
     failed: &[(&str, Vec<String>)],

@@ -11,6 +11,7 @@ use crate::inventory::error::HostsError;
 use crate::ledger::LedgerError;
 use crate::ledger::cooldown_edit::EditError;
 use crate::ledger::cooldown_file::CooldownFileError;
+use crate::ledger::mark::LedgerLoss;
 use crate::probe::hosts::PingWarning;
 use crate::shell::Complaint;
 
@@ -22,6 +23,10 @@ pub enum Warning {
     Environment(#[from] EnvironmentWarning),
     #[error("invalid hook input ({0}); the call is allowed unchecked: set up the hooks with `opsctl render`")]
     HookInput(String),
+    #[error("{0}; the call is allowed unchecked, because policy.on_failure is open")]
+    CallUnread(String),
+    #[error("{0}; the hook has no effect")]
+    EventUnread(String),
     #[error(
         "the command of this call is not a text; it is allowed unchecked, since policy.on_failure is open"
     )]
@@ -38,6 +43,8 @@ pub enum Warning {
 
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    #[error("{0}; lost actions count only if cooldown.json holds them")]
+    LedgerLost(LedgerLoss),
     #[error("{0}; counting from the ledger alone")]
     CooldownFile(#[from] CooldownFileError),
     #[error(transparent)]

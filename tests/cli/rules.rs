@@ -411,3 +411,57 @@ fn a_home_folder_with_keys_cannot_be_copied() {
         passes(&sandbox.before("t2", command));
     }
 }
+
+/// Tier 3 may change anything but the files of opsctl.
+#[test]
+fn every_tier_is_denied_to_change_the_state_folder_and_its_files() {
+    for tier in ["1", "2", "3"] {
+        let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", tier);
+        let folder = sandbox.path("state").canonicalize().unwrap_or_else(|_| sandbox.path("state"));
+        let sandbox = sandbox.with("CLAUDEOPS_STATE_DIR", folder.to_str().unwrap());
+        for file in ["claudeops.db", "claudeops.db-wal", "cooldown.json", "ledger-mark.json"] {
+            sandbox.write(&format!("state/{file}"), "");
+        }
+        for command in [
+            "rm -rf /state",
+            "rm -f /state/*",
+            "rm -f /state/claudeops.*",
+            "mv /state /state.bak",
+            "mv /state/* /tmp",
+            "cd /state && chattr +i *",
+            "for f in /state/*; do chmod 000 $f; done",
+            "chmod 555 /state",
+            "chown nobody: /state",
+            "setfacl -b /state",
+            "chattr -R +i /state",
+            "mount -t tmpfs none /state",
+            "mount --bind /tmp /state",
+            "mount --bind /state /tmp/s",
+            "mount --target /state --source /tmp -o bind",
+            "mount --move /state /tmp/s",
+            "bindfs /state /tmp/s",
+            "umount /state",
+            "fsfreeze -f /state",
+            "truncate -s 0 /state/claudeops.db",
+            "fallocate -p -l 4096 /state/claudeops.db-wal",
+            "dd if=/dev/zero of=/state/claudeops.db conv=notrunc",
+            "ln -sf /dev/null /state/cooldown.json",
+            "link /state/claudeops.db /tmp/l",
+            "mknod /state/claudeops.db-journal p",
+            "rename s/db/x/ /state/claudeops.db",
+            "losetup /dev/loop0 /state/claudeops.db",
+            "rsync --remove-source-files /state/claudeops.db /tmp/",
+            "zip -m /tmp/x.zip /state/claudeops.db",
+            "find /state -type f -exec chattr +i {} +",
+            "find /state -type f -exec dd if=/dev/null of={} \\;",
+            "python3 -c \"import os; os.chmod('/state', 0)\"",
+            "python3 -c \"import shutil; shutil.rmtree('/state')\"",
+            "rm /state/ledger-mark.json",
+        ] {
+            let command = command.replace("/state", folder.to_str().unwrap());
+            let reason = denied(&sandbox.before("t1", &command));
+            assert!(reason.contains("Protected: `") || reason.contains("Never allowed"), "{tier}: {reason}");
+        }
+        passes(&sandbox.before("t2", &format!("ls -la {}", folder.display())));
+    }
+}

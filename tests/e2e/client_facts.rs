@@ -35,6 +35,31 @@ fn a_permission_decision_on_stdout_stops_a_command() {
     assert_eq!(finished.marks("docker"), [""; 0]);
 }
 
+/// opsctl answers a denial before it records it, so a hook that is killed in between has written this much.
+#[test]
+fn a_denial_on_stdout_counts_if_the_hook_is_killed_after_it() {
+    for end in ["kill -KILL $$", "kill -XFSZ $$", "exit 101"] {
+        let answer = r#"echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not today"}}'; echo 'not today' >&2;"#;
+        let finished = session_with_hook_before(&format!("{answer} {end}"));
+        assert_eq!(finished.marks("docker"), [""; 0], "{end}");
+    }
+}
+
+#[test]
+fn a_denial_on_stdout_does_not_count_if_the_hook_exceeds_its_timeout() {
+    let mut before = hook("Bash", "before");
+    before[0]["hooks"][0]["timeout"] = json!(1);
+    let finished = Session::new()
+        .stub(
+            "hook",
+            r#"echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "not today"}}'; sleep 60"#,
+        )
+        .settings(&json!({"hooks": {"PreToolUse": before}}))
+        .step(bash("docker restart jellyfin"))
+        .run();
+    assert_eq!(finished.marks("docker"), ["restart jellyfin"]);
+}
+
 #[test]
 fn the_old_decision_to_deny_stops_nothing() {
     let finished = session_with_hook_before(r#"echo '{"decision": "deny", "reason": "not today"}'"#);

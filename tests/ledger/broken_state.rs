@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::sandbox::{Run, Sandbox, call, denied};
+use crate::sandbox::{Run, Sandbox, call, denied, sqlite3};
 
 /// A fault, as a shell script in a separate mount namespace, with the state folder as `$state`. `used` is the number of
 /// restarts in an existing ledger; `None` for no ledger.
@@ -18,7 +18,12 @@ struct Trouble {
 const ON_A_DISK: &str =
     "cp -a $state $state.copy; mount -t tmpfs -o size=512k tmpfs $state; cp -a $state.copy/. $state;";
 
-const TROUBLES: [Trouble; 13] = [
+/// Overwrites every page but the first.
+const DAMAGED: &str = "echo 'PRAGMA journal_mode=DELETE;' | sqlite3 $state/claudeops.db > /dev/null
+     pages=$(($(stat -c %s $state/claudeops.db) / 4096 - 1))
+     dd if=/dev/zero of=$state/claudeops.db bs=4096 seek=1 count=$pages conv=notrunc 2> /dev/null";
+
+const TROUBLES: [Trouble; 14] = [
     Trouble { name: "no state folder", used: None, prepare: "rmdir $state" },
     Trouble {
         name: "a file in place of the state folder",
@@ -39,6 +44,7 @@ const TROUBLES: [Trouble; 13] = [
         prepare: "yes dear | head -c 9000 > $state/claudeops.db",
     },
     Trouble { name: "a ledger of another user", used: Some(1), prepare: "chmod 0555 $state" },
+    Trouble { name: "a ledger with damaged pages", used: Some(1), prepare: DAMAGED },
     Trouble { name: "an unreadable ledger", used: Some(1), prepare: "chmod 0000 $state/claudeops.db*" },
 ];
 
@@ -150,6 +156,28 @@ fn the_ledger_works_again_after_a_failure() {
     assert!(run.stderr.contains("readonly"), "{run:?}");
     assert_eq!(sandbox.before("t2", "docker restart jellyfin").code, Some(0));
     denied(&sandbox.before("t3", "docker restart jellyfin"));
+}
+
+#[test]
+fn a_failure_by_a_damaged_page_is_recorded_once_the_ledger_is_restored() {
+    for (on_failure, verdict) in [("open", "fail-open"), ("closed", "fail-closed")] {
+        let sandbox = with_ledger(Some(1), on_failure);
+        let whole =
+            format!("cp $state/claudeops.db whole.db; cp $state/claudeops.db-wal whole.db-wal; {DAMAGED}");
+        let (run, ..) = hook_in(&whole, &sandbox, "pre-tool-use");
+        assert!(run.stderr.contains(&format!("policy.on_failure is {on_failure}")), "{run:?}");
+        for end in ["", "-wal"] {
+            let ledger = sandbox.path(&format!("state/claudeops.db{end}"));
+            std::fs::copy(sandbox.path(&format!("whole.db{end}")), ledger).unwrap();
+        }
+        assert_eq!(sandbox.after("t2", "docker restart sonarr").code, Some(0));
+        let database = sandbox.path("state/claudeops.db");
+        let events = sqlite3(&database, "SELECT message FROM events WHERE level = 'critical'");
+        assert!(events.starts_with(&format!("Guard failed {on_failure}: ")), "{events}");
+        assert_eq!(events.lines().count(), 1, "{events}");
+        let decisions = sqlite3(&database, "SELECT verdict FROM hook_decisions WHERE rule = 'on_failure'");
+        assert_eq!(decisions, verdict);
+    }
 }
 
 /// A process that was stopped within its transaction does not block other processes for ever.

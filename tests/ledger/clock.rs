@@ -27,6 +27,13 @@ pub fn environment(sandbox: &Sandbox) -> Environment {
     })
 }
 
+/// The answer of a hook, after it has been recorded.
+pub fn served(stdin: &[u8], event: Option<&str>, environment: &Environment, now: DateTime<Utc>) -> Answer {
+    let mut answer = Answer::default();
+    hook::serve(stdin, event, environment, now, |delivered| answer = delivered);
+    answer
+}
+
 impl Clock {
     pub fn new() -> Self {
         Self::in_sandbox(Sandbox::new())
@@ -49,7 +56,7 @@ impl Clock {
         for (key, value) in more.as_object().into_iter().flatten() {
             input[key] = value.clone();
         }
-        hook::serve(input.to_string().as_bytes(), Some(event), &environment(&self.sandbox), self.now)
+        served(input.to_string().as_bytes(), Some(event), &environment(&self.sandbox), self.now)
     }
 
     /// The denial; `None` if the command is allowed.

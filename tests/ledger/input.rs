@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use opsctl::hook::answer::Answer;
 use serde_json::{Value, json};
 
-use crate::clock::environment;
+use crate::clock::{environment, served};
 use crate::random::Random;
 use crate::sandbox::{Sandbox, call};
 
@@ -176,7 +176,7 @@ fn answered(part: usize) -> [usize; 3] {
             }
             assert!(!run.stderr.contains("defect") && !run.stderr.contains("panicked"), "{shown}: {run:?}");
         }
-        let answer = opsctl::hook::serve(&input, event, &environment(&sandbox), now);
+        let answer = served(&input, event, &environment(&sandbox), now);
         check(&input, event, &answer);
         denied += usize::from(answer.denial.is_some());
         unreadable += usize::from(

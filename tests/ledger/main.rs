@@ -1,6 +1,7 @@
 //! Budgets under pressure: many processes, kills, broken input, broken disks, odd clocks, other writers.
 #![cfg(test)]
 
+mod answer;
 mod at_once;
 mod broken_state;
 mod clock;
@@ -10,7 +11,9 @@ mod input;
 mod kills;
 mod life_cycle;
 mod log;
+mod lost;
 mod other_writer;
 mod random;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
+mod stdin;

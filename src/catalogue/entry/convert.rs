@@ -478,6 +478,7 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
             FilesWire::Engine => FileHow::Engine,
             FilesWire::WorkingTree => FileHow::WorkingTree,
             FilesWire::Rights => FileHow::Rights,
+            FilesWire::Mount => FileHow::Mount,
             FilesWire::Sqlite => FileHow::Sqlite,
             FilesWire::InCode => FileHow::InCode,
             FilesWire::Environment => FileHow::Environment,

@@ -366,6 +366,7 @@ enum FilesWire {
     Engine,
     WorkingTree,
     Rights,
+    Mount,
     Sqlite,
     InCode,
     Environment,

@@ -71,10 +71,13 @@ impl Status {
         });
         let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut warnings);
         complain_all(warnings);
-        let known = match Ledger::open_existing(&environment.db_path)? {
+        let mut known = match Ledger::open_existing(&environment.db_path)? {
             Some(ledger) => Known::from(&ledger, now)?,
             None => Known::default(),
         };
+        if let Some(loss) = Ledger::loss_at(&environment.db_path, &environment.state_dir)? {
+            known.problems.insert(0, Problem { title: loss.to_string(), at: None });
+        }
         Ok(Self {
             now,
             tier: environment.tier.or(compiled.tier).map(Tier::number),

@@ -47,6 +47,8 @@ const WRITING: &[&str] = &[
     "createWriteStream",
     "rmSync",
     "fs.rm",
+    "File.delete",
+    "FileUtils",
     "File.open",
     "file_put_contents",
     "fopen",
@@ -76,6 +78,20 @@ const WRITING: &[&str] = &[
 const REMOVING_FOLDERS: &[&str] =
     &["rmtree", "remove_tree", "removedirs", "rm_rf", "rm_r", "rimraf", "recursive: true", "recursive:true"];
 
+/// What a call looks like that changes a folder itself, and with it everything below it.
+const CHANGING_FOLDERS: &[&str] = &[
+    "chmod",
+    "chown",
+    "os.rename",
+    "os.replace",
+    "rename(",
+    "rename ",
+    "renameSync",
+    "shutil.move",
+    "mv(",
+    "mv ",
+];
+
 /// What a call that removes one file looks like, and one that lists a folder: together they empty it.
 const REMOVING: &[&str] = &["unlink", "remove(", "rmSync", "fs.rm", "File.delete", "os.remove"];
 const LISTING: &[&str] = &["walk(", "glob", "iterdir", "readdir", "listdir", "scandir", "Dir[", "Dir."];
@@ -98,7 +114,9 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
         if !code.contains(['(', '"', '\'', '{', '`']) {
             continue;
         }
-        let touch = if WRITING.iter().any(|call| code.contains(call)) { Touch::Write } else { Touch::Read };
+        let has = |calls: &[&str]| calls.iter().any(|call| code.contains(call));
+        let touch = if has(WRITING) { Touch::Write } else { Touch::Read };
+        let is_deep = has(REMOVING_FOLDERS) || has(CHANGING_FOLDERS);
         // Every text between quotes of any kind.
         let parts = code.split(['"', '\'', '`']).filter(|part| !part.is_empty() && part.len() < 512);
         let (parts, names): (Vec<&str>, Vec<&str>) = parts.partition(|part| part.contains(['/', '.']));
@@ -121,6 +139,13 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
         }
         for part in parts.into_iter().filter(|part| !part.contains(['\n', '(', ')', ';'])) {
             let path = part.trim_start_matches(['<', '>', ' ', '+']);
+            if is_deep && path.len() > 1 && path.starts_with(['/', '~']) {
+                into.push(Access {
+                    touch: Touch::WriteAll,
+                    path: path.to_owned(),
+                    unknown: path.contains('$'),
+                });
+            }
             if path.contains(['/', '.']) {
                 into.push(Access { touch, path: path.to_owned(), unknown: path.contains('$') });
                 // A file that is written may be read first.

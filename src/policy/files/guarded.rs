@@ -224,6 +224,7 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
     }
     for name in [
         "cooldown.json",
+        "ledger-mark.json",
         "guard-failures.jsonl",
         "guard-failures.claimed.jsonl",
         "handoff-taken.json",

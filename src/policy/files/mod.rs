@@ -7,6 +7,7 @@ mod access;
 mod code;
 mod environment;
 pub mod guarded;
+mod mount;
 mod programs;
 mod remove;
 mod search;

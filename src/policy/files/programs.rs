@@ -2,7 +2,7 @@
 
 use super::access::{Access, Touch};
 use super::transfer::{engine, homes_packed, transfer};
-use super::{code, environment, remove, search, sqlite};
+use super::{code, environment, mount, remove, search, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
@@ -32,7 +32,7 @@ pub fn accesses(
     let is_wrapper = !inner && how != Some(How::Ansible);
     named(command, (&files.inputs, Touch::Read), (rest, value), &texts, is_wrapper, into);
     match files.how {
-        Some(FileHow::Search) => return remove::find(command, &texts, into),
+        Some(FileHow::Search) => return remove::find(command, &texts, catalogue, into),
         Some(FileHow::Engine) => return engine(command, &texts, into),
         Some(FileHow::InCode) => code::accesses(command, into),
         _ => {}
@@ -55,6 +55,7 @@ pub fn accesses(
         }
         Some(FileHow::TextSearch) => search::texts_search(&texts, false, into),
         Some(FileHow::Dd) => copied_blocks(command, into),
+        Some(FileHow::Mount) => mount::accesses(command, (rest, value), &texts, into),
         Some(FileHow::Downloads) => {
             let value = usage.as_ref().map(crate::catalogue::lookup::Usage::value).unwrap_or_default();
             downloaded(command, program, &texts, &value, into);

@@ -1,7 +1,9 @@
 //! Programs that write all files of a folder: `find … -delete`, archives that are unpacked.
 
 use super::access::{Access, Touch};
+use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::program::{FileHow, Words};
 use crate::policy::archive::{self, Operation};
 use crate::policy::glob;
 use crate::shell::{Command, Word};
@@ -11,6 +13,9 @@ const NAMES: &[&str] = &[
     "cooldown.json",
     "claudeops.db",
     "claudeops.db-wal",
+    "claudeops.db-shm",
+    "ledger-mark.json",
+    "guard-failures.jsonl",
     "settings.json",
     "settings.local.json",
     "policy.json",
@@ -24,7 +29,7 @@ const NAMES: &[&str] = &[
 ];
 
 /// `find DIR … -delete`, `find DIR … -exec rm {} +`.
-pub fn find(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
+pub fn find(command: &Command, texts: &[&str], catalogue: Catalogue, into: &mut Vec<Access>) {
     let starts = || {
         let words = command.words.iter().skip(1);
         words.take_while(|word| !word.text.starts_with(['-', '(', '!']) || word.text == "-")
@@ -32,8 +37,10 @@ pub fn find(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
     let runs = texts
         .iter()
         .position(|text| matches!(*text, "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec"));
-    let program = runs.and_then(|at| texts.get(at + 1)).map(|name| name.rsplit('/').next().unwrap_or(name));
+    let run = runs.and_then(|at| texts.get(at + 1..)).unwrap_or_default();
+    let program = run.first().map(|name| name.rsplit('/').next().unwrap_or(name));
     let writes = texts.contains(&"-delete")
+        || writes_words(run, catalogue)
         || program.is_some_and(|program| {
             matches!(
                 program,
@@ -47,6 +54,8 @@ pub fn find(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
                     | "chmod"
                     | "chown"
                     | "unlink"
+                    | "ln"
+                    | "install"
                     | "sh"
                     | "bash"
             )
@@ -70,6 +79,15 @@ pub fn find(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
     }
 }
 
+/// Whether a program writes files that its words name, or changes who may use them.
+fn writes_words(texts: &[&str], catalogue: Catalogue) -> bool {
+    let Some(usage) = catalogue.usage(texts, &|_| false) else { return false };
+    let Some(files) = usage.form.files.or(usage.program.form.files) else { return false };
+    let is_needed = files.writes_with.is_empty() || usage.has(texts, &files.writes_with);
+    (files.writes != Words::Nowhere && is_needed)
+        || matches!(files.how, Some(FileHow::Rights | FileHow::Dd | FileHow::Mount))
+}
+
 /// Whether the search can match a guarded file; false if it is limited to other names.
 fn may_hit(texts: &[&str]) -> bool {
     let wanted: Vec<&str> = texts
@@ -82,8 +100,21 @@ fn may_hit(texts: &[&str]) -> bool {
     wanted.is_empty() || NAMES.iter().any(|name| wanted.iter().any(|wanted| glob::matches(wanted, name)))
 }
 
+/// `zip -m`, `tar --remove-files`, `7z a -sdel`: what is packed is removed.
+fn moved_into(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
+    let removes = |text: &str| {
+        matches!(text, "--move" | "--remove-files" | "-sdel")
+            || (texts.first().is_some_and(|name| name.ends_with("zip")) && text.starts_with("-m"))
+    };
+    if texts.iter().any(|text| removes(text)) {
+        let words = command.words.iter().skip(1).filter(|word| !word.text.starts_with('-'));
+        into.extend(words.map(|word| Access::new(Touch::WriteAll, word)));
+    }
+}
+
 /// An archive that is unpacked may contain any file.
 pub fn unpack(command: &Command, program: &str, texts: &[&str], into: &mut Vec<Access>) {
+    moved_into(command, texts, into);
     match archive::operation(program, texts) {
         Operation::Unpacks => {}
         Operation::Packs(file) => {

@@ -34,7 +34,7 @@ pub(super) fn transfer(
     let mut words = Vec::new();
     let mut folder: Option<Word> = None;
     let mut deep = program != "install" && program != "ln";
-    let mut deletes = false;
+    let (mut deletes, mut takes) = (false, false);
     for item in Scanner::new(texts, 1, valued) {
         match item {
             Item::Positional(index) => words.extend(command.words.get(index).cloned()),
@@ -42,17 +42,13 @@ pub(super) fn transfer(
                 folder = command.words.get(at.index).map(|word| word.tail(at.offset));
             }
             Item::Option(name, _) => {
-                deletes |= name.is_any(&[
-                    "--delete",
-                    "--delete-after",
-                    "--delete-excluded",
-                    "--remove-source-files",
-                ]);
+                takes |= name.is_any(&["--remove-source-files", "--remove-sent-files"]);
+                deletes |= name.is_any(&["--delete", "--delete-after", "--delete-excluded"]);
             }
             Item::Dashes(_) => {}
         }
     }
-    deep |= deletes;
+    deep |= deletes || takes;
     let remote = |word: &Word| {
         matches!(program, "scp" | "rsync")
             && word.text.split('/').next().is_some_and(|head| head.contains(':'))
@@ -76,7 +72,7 @@ pub(super) fn transfer(
         {
             into.push(all_below(source));
         }
-        if program == "mv" {
+        if program == "mv" || (takes && !remote(source)) {
             into.push(Access::new(Touch::WriteAll, source));
         } else if program == "ln" {
             // It could be written through a second name.

@@ -328,8 +328,8 @@ fn here(shell: &Shell) -> Shell {
     Shell { hosts: std::sync::Arc::default(), is_elsewhere: false, ..shell.clone() }
 }
 
-/// Whether a command may write one of the files that its words name. Rights are no content, and what a wrapper runs is a
-/// command of its own.
+/// Whether a command may write one of the files that its words name. Rights and mount points are no content, and what a
+/// wrapper runs is a command of its own.
 fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalogue) -> bool {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let Some(usage) = catalogue.usage(&texts, &|_| false) else { return !texts.is_empty() };
@@ -339,7 +339,9 @@ fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalog
         return texts.last().is_some_and(|last| means(last))
             || texts.iter().any(|text| text.starts_with("-t"));
     }
-    if usage.form.runs.is_some() || files.is_some_and(|files| files.how == Some(FileHow::Rights)) {
+    if usage.form.runs.is_some()
+        || files.is_some_and(|files| matches!(files.how, Some(FileHow::Rights | FileHow::Mount)))
+    {
         return false;
     }
     let Some(terms) = usage.form.effect.filter(|terms| terms.stated == Stated::Looks) else { return true };

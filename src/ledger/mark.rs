@@ -1,0 +1,186 @@
+//! The mark of the ledger: its creation time and last rows, in a file of the state folder. A ledger that falls behind its
+//! mark has lost rows: it was emptied, replaced, truncated or restored, or its write-ahead log is gone.
+
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
+use crate::plain_file::{self, Content};
+
+/// The maximum size of the file in bytes.
+const MAX_BYTES: u64 = 16 * 1024;
+
+/// What a ledger held when an action was last reserved or recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Mark {
+    /// The path of the ledger.
+    ledger: String,
+    /// When opsctl created its tables.
+    created: String,
+    /// The id of the last row of `cooldown_actions`; 0 if there is none.
+    actions: i64,
+    /// The id of the last row of `hook_actions`; 0 if there is none.
+    reservations: i64,
+    /// When a loss was last reported and accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lost_at: Option<String>,
+}
+
+/// Rows that a ledger has lost. The text names the ledger, what is missing, and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the ledger {ledger} {difference} (restore it, or remove {} to accept it as it is)", mark.display())]
+pub struct LedgerLoss {
+    ledger: String,
+    mark: PathBuf,
+    difference: Difference,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+enum Difference {
+    #[error("does not exist or is empty, and has held actions")]
+    Missing,
+    #[error("was created at {found}, and replaces one of {marked}")]
+    Replaced { found: String, marked: String },
+    #[error("has lost rows: `{table}` ends at row {found}, and has ended at row {marked}")]
+    RowsGone { table: &'static str, found: i64, marked: i64 },
+}
+
+impl Mark {
+    fn file(state_dir: &Path) -> PathBuf {
+        state_dir.join("ledger-mark.json")
+    }
+
+    /// The mark of this ledger; `None` if the file cannot be read, or is of another ledger.
+    fn read(state_dir: &Path, ledger: &Path) -> Option<Self> {
+        let Ok(Content::Bytes(text)) = plain_file::read(&Self::file(state_dir), MAX_BYTES) else {
+            return None;
+        };
+        let mark: Self = serde_json::from_slice(&text).ok()?;
+        (mark.ledger == absolute(ledger)).then_some(mark)
+    }
+
+    /// Replaces the file atomically. If that fails, the older mark detects less and is not wrong.
+    fn write(&self, state_dir: &Path) {
+        let unfinished = state_dir.join(".ledger-mark.json.new");
+        let Ok(text) = serde_json::to_vec(self) else { return };
+        let written = std::fs::write(&unfinished, text)
+            .and_then(|()| std::fs::rename(&unfinished, Self::file(state_dir)));
+        if written.is_err() {
+            let _ = std::fs::remove_file(unfinished);
+        }
+    }
+
+    fn of(connection: &Connection, ledger: &Path) -> rusqlite::Result<Self> {
+        let has = |table: &str| migrate::has_table(connection, table);
+        let last = |table: &str| {
+            let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
+            if has(table)? { connection.query_row(&sql, [], |row| row.get(0)) } else { Ok(0) }
+        };
+        let created = "SELECT coalesce(min(applied_at), '') FROM opsctl_migrations";
+        Ok(Self {
+            ledger: absolute(ledger),
+            created: if has("opsctl_migrations")? {
+                connection.query_row(created, [], |row| row.get(0))?
+            } else {
+                String::new()
+            },
+            actions: last("cooldown_actions")?,
+            reservations: last("hook_actions")?,
+            lost_at: None,
+        })
+    }
+
+    /// What is missing in a ledger of this mark, compared with the `marked` one.
+    fn difference(&self, marked: &Self) -> Option<Difference> {
+        if self.created != marked.created {
+            let (found, marked) = (self.created.clone(), marked.created.clone());
+            return Some(Difference::Replaced { found, marked });
+        }
+        let tables = [
+            ("cooldown_actions", self.actions, marked.actions),
+            ("hook_actions", self.reservations, marked.reservations),
+        ];
+        let (table, found, marked) = tables.into_iter().find(|(_, found, marked)| found < marked)?;
+        Some(Difference::RowsGone { table, found, marked })
+    }
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+fn loss(ledger: &Path, state_dir: &Path, difference: Difference) -> LedgerLoss {
+    LedgerLoss { ledger: ledger.display().to_string(), mark: Mark::file(state_dir), difference }
+}
+
+impl Ledger {
+    /// What the ledger at `path` has lost since its last mark. Reads only.
+    pub fn loss_at(path: &Path, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
+        let Some(marked) = Mark::read(state_dir, path) else { return Ok(None) };
+        let difference = match Self::open_existing(path)? {
+            None => Some(Difference::Missing),
+            Some(ledger) => {
+                let found = Mark::of(&ledger.connection, path).map_err(|cause| ledger.error(cause))?;
+                found.difference(&marked)
+            }
+        };
+        Ok(difference.map(|difference| loss(path, state_dir, difference)))
+    }
+
+    /// When a loss of the ledger at `path` was last reported and accepted.
+    pub fn lost_at(path: &Path, state_dir: &Path) -> Option<DateTime<Utc>> {
+        time::read(&Mark::read(state_dir, path)?.lost_at?)
+    }
+}
+
+impl Change<'_> {
+    /// What the ledger has lost since its last mark. To be called before a row is added.
+    pub fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
+        let Some(marked) = Mark::read(state_dir, self.path) else { return Ok(None) };
+        let found = Mark::of(&self.transaction, self.path).map_err(|cause| self.error(cause))?;
+        Ok(found.difference(&marked).map(|difference| loss(self.path, state_dir, difference)))
+    }
+
+    /// Commits the transaction and marks what the ledger holds then. `lost_at` is the time of a loss that is accepted.
+    pub fn commit_and_mark(
+        self,
+        state_dir: &Path,
+        lost_at: Option<DateTime<Utc>>,
+    ) -> Result<(), LedgerError> {
+        let mut mark = Mark::of(&self.transaction, self.path).map_err(|cause| self.error(cause))?;
+        let before = || Mark::read(state_dir, self.path)?.lost_at;
+        mark.lost_at = lost_at.map(time::write).or_else(before);
+        self.commit_then(|| mark.write(state_dir))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(created: &str, actions: i64, reservations: i64) -> Mark {
+        Mark { ledger: "/state/x.db".into(), created: created.into(), actions, reservations, lost_at: None }
+    }
+
+    #[test]
+    fn a_ledger_that_grows_has_lost_nothing() {
+        let marked = mark("2026-03-21T14:00:00Z", 3, 5);
+        assert_eq!(marked.difference(&marked), None);
+        assert_eq!(mark("2026-03-21T14:00:00Z", 3, 9).difference(&marked), None);
+    }
+
+    #[test]
+    fn fewer_rows_and_another_creation_time_are_a_loss() {
+        let marked = mark("2026-03-21T14:00:00Z", 3, 5);
+        let text = |found: Mark| found.difference(&marked).unwrap().to_string();
+        assert!(text(mark("2026-03-21T14:00:00Z", 2, 5)).starts_with("has lost rows: `cooldown_actions`"));
+        assert!(text(mark("2026-03-21T14:00:00Z", 3, 4)).starts_with("has lost rows: `hook_actions`"));
+        assert!(text(mark("2026-03-21T15:00:00Z", 9, 9)).starts_with("was created at 2026-03-21T15"));
+        assert!(text(mark("", 9, 9)).starts_with("was created at"));
+    }
+}
