@@ -123,7 +123,7 @@ fn find(shell: &Shell, name: &str, index: Option<&str>) -> Found {
         "OLDPWD" if shell.get(name).is_none() => {
             return shell.old_cwd.clone().map_or(Found::Missing, one);
         }
-        // A shell sets it at its start, whatever the environment holds.
+        // Each shell sets it at its start, and ignores the environment.
         "IFS" if shell.get(name).is_none() => return one(" \t\n".to_owned()),
         "?" | "-" | "$" | "!" => return Found::Missing,
         _ => {}
