@@ -4,7 +4,7 @@ pub mod client;
 mod credentials;
 mod examined;
 mod finding;
-mod guard_files;
+pub mod guard_files;
 pub mod hooks;
 mod network;
 mod state;
