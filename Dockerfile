@@ -72,7 +72,7 @@ COPY image/prune /image/
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        bind9-dnsutils ca-certificates curl git openssh-client python3 sqlite3 tini \
+        bind9-dnsutils ca-certificates curl git netcat-openbsd openssh-client python3 sqlite3 tini tinyproxy-bin \
     && /image/prune \
     && rm -rf /var/lib/apt/lists/*
 # Optional programs. Each one is installed if its argument is `true`.
@@ -124,7 +124,8 @@ ENV CLAUDE_PROJECT_DIR=/app
 ENV DISABLE_AUTOUPDATER=1
 WORKDIR /app
 RUN install --directory --owner=agent --group=agent /state /results
-COPY --chmod=0755 entrypoint /usr/local/bin/entrypoint
+COPY --chmod=0755 entrypoint image/egress /usr/local/bin/
+COPY --chmod=0644 image/egress-ssh.conf /etc/ssh/ssh_config.d/
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} hosts.yaml
 RUN opsctl render --managed /etc/claude-code/managed-settings.json \
