@@ -8,11 +8,17 @@
 #
 # docs/how-to-existing-image.md describes the target `onto`.
 
+# The base images. By default, a tag names them; `release/images args PLATFORM` prints the digests of image/images.lock as
+# build arguments.
+ARG RUST_IMAGE=rust:1.95-slim-bookworm
+ARG NODE_IMAGE=node:22-bookworm-slim
+ARG DEBIAN_IMAGE=debian:bookworm-slim
 # The base image of the target `onto`.
 ARG BASE_IMAGE=debian:bookworm-slim
 
 
-FROM rust:1.95-slim-bookworm AS build
+# hadolint ignore=DL3006
+FROM ${RUST_IMAGE} AS build
 WORKDIR /src
 COPY Cargo.toml Cargo.lock build.rs hot-path.ld ./
 # The manifest without its benchmarks, whose sources are not copied.
@@ -32,24 +38,22 @@ COPY image/no-icu-data.c /image/
 RUN gcc -shared -Wl,-soname,libicudata.so.72 -o /libicudata.so.72 /image/no-icu-data.c
 
 
-FROM node:22-bookworm-slim AS client
+# hadolint ignore=DL3006
+FROM ${NODE_IMAGE} AS client
 ARG CLAUDE_CODE_VERSION=2.1.330
 ARG TARGETARCH
-WORKDIR /client
-# The package is the client's own binary and needs no Node; npm checks it against the registry's hash.
+COPY image/client image/client.lock /image/
 RUN case "$TARGETARCH" in \
         amd64) cpu=x64 ;; \
         arm64) cpu=arm64 ;; \
         *) echo "Claude Code has no release for $TARGETARCH" >&2; exit 1 ;; \
     esac \
-    && npm install --ignore-scripts --no-audit --no-fund --no-save \
-        "@anthropic-ai/claude-code-linux-$cpu@$CLAUDE_CODE_VERSION" \
-    && mv "node_modules/@anthropic-ai/claude-code-linux-$cpu/claude" /client/claude \
-    && rm -r node_modules
+    && /image/client "$CLAUDE_CODE_VERSION" "$cpu" /client
 
 
 # Environments of Python programs, complete with their interpreter's folder structure but without pip.
-FROM debian:bookworm-slim AS python
+# hadolint ignore=DL3006
+FROM ${DEBIAN_IMAGE} AS python
 # Debian's mirrors keep only the latest version of a package, so an image with a pinned version could not be built again.
 # hadolint ignore=DL3008
 RUN apt-get update \
@@ -62,12 +66,13 @@ RUN if [ "$ANSIBLE" = true ]; then /image/python-environment ansible-core /opt/a
     else mkdir /opt/ansible-core; fi
 
 
-FROM debian:bookworm-slim AS tools
+# hadolint ignore=DL3006
+FROM ${DEBIAN_IMAGE} AS tools
 COPY image/prune /image/
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        bind9-dnsutils ca-certificates curl git openssh-client python3 sqlite3 tini \
+        bind9-dnsutils ca-certificates curl git netcat-openbsd openssh-client python3 sqlite3 tini tinyproxy-bin \
     && /image/prune \
     && rm -rf /var/lib/apt/lists/*
 # Optional programs. Each one is installed if its argument is `true`.
@@ -119,7 +124,8 @@ ENV CLAUDE_PROJECT_DIR=/app
 ENV DISABLE_AUTOUPDATER=1
 WORKDIR /app
 RUN install --directory --owner=agent --group=agent /state /results
-COPY --chmod=0755 entrypoint /usr/local/bin/entrypoint
+COPY --chmod=0755 entrypoint image/egress /usr/local/bin/
+COPY --chmod=0644 image/egress-ssh.conf /etc/ssh/ssh_config.d/
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} hosts.yaml
 RUN opsctl render --managed /etc/claude-code/managed-settings.json \

@@ -20,6 +20,12 @@ const FILES: [(&str, &str, u32); 5] = [
     (".env", include_str!("../../templates/starter/.env.example"), 0o600),
 ];
 
+/// The file that adds an egress proxy.
+const EGRESS: (&str, &str, u32) = ("egress.yaml", include_str!("../../templates/starter/egress.yaml"), 0o644);
+
+/// The line of `.env` that adds the file of the egress proxy.
+const COMPOSE_FILE: &str = "COMPOSE_FILE=compose.yaml:egress.yaml\n";
+
 /// Folders that `compose.yaml` mounts.
 const FOLDERS: [&str; 2] = ["repos", "ssh"];
 
@@ -27,6 +33,7 @@ const FOLDERS: [&str; 2] = ["repos", "ssh"];
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl init homelab
+  opsctl init --egress homelab    # with an egress proxy
   docker run --rm --user \"$(id -u)\" --volume \"$PWD:/here\" \\
     --entrypoint opsctl opsctl init /here/homelab")]
 pub struct InitArgs {
@@ -35,13 +42,17 @@ pub struct InitArgs {
     /// Overwrite existing files
     #[arg(long)]
     force: bool,
+    /// Also write egress.yaml, which adds an egress proxy, and use it in .env
+    #[arg(long)]
+    egress: bool,
 }
 
 /// Runs the verb.
 pub fn run(args: &InitArgs) -> Result<u8, Failure> {
-    let InitArgs { folder, force } = args;
-    let taken =
-        FILES.map(|(name, ..)| folder.join(name)).into_iter().find(|path| path.symlink_metadata().is_ok());
+    let InitArgs { folder, force, egress } = args;
+    let files: Vec<_> = FILES.into_iter().chain(egress.then_some(EGRESS)).collect();
+    let paths = files.iter().map(|(name, ..)| folder.join(name));
+    let taken = paths.into_iter().find(|path| path.symlink_metadata().is_ok());
     if let Some(path) = taken
         && !force
     {
@@ -51,9 +62,11 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
         let path = folder.join(name);
         fs::create_dir_all(&path).map_err(|error| cannot_write(&path, error))?;
     }
-    for (name, text, mode) in FILES {
+    for (name, text, mode) in files {
         let path = folder.join(name);
-        write(&path, text, mode).map_err(|error| cannot_write(&path, error))?;
+        let text =
+            if *egress { text.replace(&format!("#{COMPOSE_FILE}"), COMPOSE_FILE) } else { text.to_owned() };
+        write(&path, &text, mode).map_err(|error| cannot_write(&path, error))?;
         print(&format!("{}\n", path.display()));
     }
     Ok(OK)

@@ -51,7 +51,10 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
         None => client::find().ok_or(Failure::NoClient)?,
     };
     let what = "rehearsing the guarantees with the installed client".to_owned();
-    let report = during(what, || rehearse(client, &environment.project_dir, &policy))?;
+    let project = &environment.project_dir;
+    let beside = Some(project.join("hosts.yaml")).filter(|file| file.is_file());
+    let hosts = installation::hosts_file(environment.hosts.as_deref().or(beside.as_deref()));
+    let report = during(what, || rehearse(client, project, hosts.as_deref(), &policy))?;
     if args.json {
         print_json(&report)?;
     } else {

@@ -10,7 +10,7 @@ use super::output::{complain, print};
 use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
 use crate::model::policy::Tier;
-use crate::render::{Managed, Order, output, render};
+use crate::render::{Managed, Order, Rendered, egress, output, render};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation::hosts_file;
 
@@ -36,6 +36,10 @@ pub struct RenderArgs {
     /// Render the hooks into the machine's managed settings, which no project, user or repository can override
     #[arg(long, value_name = "FILE")]
     managed: Option<PathBuf>,
+    /// Also write the allow-list of an egress proxy: the API and the hosts of the inventory, as the option Filter of
+    /// tinyproxy reads it
+    #[arg(long, value_name = "FILE")]
+    egress: Option<PathBuf>,
     /// The program that the hooks call; default: this program
     #[arg(long, value_name = "PATH")]
     opsctl: Option<PathBuf>,
@@ -68,6 +72,11 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
         managed: managed.map(|(file, settings)| Managed { file, settings }),
     })?;
     rendered.extend(project.local);
+    if let Some(file) = &args.egress {
+        // Relative to the current folder, not to `out`.
+        let path = std::path::absolute(file)?;
+        rendered.push(Rendered { path, text: egress::allow_list(&compiled.installation.inventory) });
+    }
     if args.check {
         for weakening in &project.removed {
             complain(format_args!("{weakening}; `opsctl render` removes it; {}", weakening.remedy()));

@@ -12,19 +12,26 @@ use super::finding::Finding;
 use crate::inventory::compiled::Compiled;
 use crate::inventory::error::HostsError;
 use crate::inventory::load;
-use crate::render::{MANAGED, Managed, Order, RenderError, SETTINGS, output, render};
+use crate::render::{MANAGED, Managed, Order, RenderError, Rendered, SETTINGS, output, render};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation::{COMPILED_POLICY, hosts_file};
 
 /// Why the rendered files cannot be compared with `hosts.yaml`.
 #[derive(Debug, thiserror::Error)]
-enum CompareError {
+pub enum CompareError {
+    /// `hosts.yaml` is invalid.
     #[error(transparent)]
     Inventory(#[from] HostsError),
+    /// An existing file cannot be read.
     #[error(transparent)]
     File(#[from] output::FileError),
+    /// Nothing can be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
+    /// The path of this program cannot be determined.
+    #[error("the path of opsctl cannot be determined ({0})")]
+    Executable(std::io::Error),
+    /// The hooks cannot name this program.
     #[error("the path of opsctl is not UTF-8")]
     Program,
 }
@@ -69,16 +76,21 @@ fn differing(environment: &Environment, opsctl: &Path, hosts: &Path) -> Result<V
     // The tier is stored in the rendered policy only.
     let rendered = std::fs::read(out.join(COMPILED_POLICY)).ok();
     let tier = rendered.and_then(|text| Compiled::from_json(&text).ok()).and_then(|compiled| compiled.tier);
-    let compiled = Compiled { installation, tier };
+    let rendered = expected(&Compiled { installation, tier }, out, opsctl)?;
+    Ok(output::differing(out, &rendered)?)
+}
+
+/// The files of a project, and the managed settings if they exist, as opsctl renders them with this policy.
+pub fn expected(compiled: &Compiled, out: &Path, opsctl: &Path) -> Result<Vec<Rendered>, CompareError> {
     let managed_file = Path::new(MANAGED);
     let managed_settings =
         managed_file.exists().then(|| output::existing_settings(managed_file)).transpose()?;
     let opsctl = opsctl.to_str().ok_or(CompareError::Program)?;
     let managed = managed_settings.as_ref().map(|settings| Managed { file: managed_file, settings });
     let project = output::project(out, opsctl, &compiled.installation.settings)?;
-    let mut rendered = render(&Order { compiled: &compiled, opsctl, settings: &project.settings, managed })?;
+    let mut rendered = render(&Order { compiled, opsctl, settings: &project.settings, managed })?;
     rendered.extend(project.local);
-    Ok(output::differing(out, &rendered)?)
+    Ok(rendered)
 }
 
 /// Checks the machine's managed settings.

@@ -5,7 +5,7 @@ mod client_settings;
 mod credentials;
 mod examined;
 mod finding;
-mod guard_files;
+pub mod guard_files;
 pub mod hooks;
 mod mcp_servers;
 mod network;

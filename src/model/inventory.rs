@@ -131,7 +131,7 @@ impl Inventory {
 }
 
 /// The host in an ssh destination such as `root@ie01` or `ssh://root@ie01:22`.
-fn ssh_host(destination: &str) -> &str {
+pub fn ssh_host(destination: &str) -> &str {
     let rest = destination.strip_prefix("ssh://").unwrap_or(destination);
     let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
     match rest.rsplit_once(':') {

@@ -85,7 +85,7 @@ fn block(number: usize, step: &Step) -> Value {
 }
 
 fn bash_input(command: &str) -> Value {
-    json!({"command": command, "description": "rehearsal"})
+    json!({"command": command, "description": "Run the command"})
 }
 
 const fn stop_reason(step: &Step) -> &'static str {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::http::{Request, Response, Server};
 use super::messages::{Role, ToolResult, conversation, opening, role, stream, tool_results, whole};
-use super::script::{SUBAGENT, Script, Step};
+use super::script::{Script, Step};
 
 /// A model on a loopback port, stopped on drop.
 pub struct Model {
@@ -87,7 +87,9 @@ fn next(body: &Value, script: &mut Script) -> Step {
             let verdict = script.verdicts.pop_front().unwrap_or_else(|| json!({"ok": true}));
             return Step::Tool("StructuredOutput", verdict);
         }
-        Role::Agent if opening(body).contains(SUBAGENT) => &mut script.subagent,
+        Role::Agent if script.brief.as_ref().is_some_and(|brief| opening(body).contains(brief)) => {
+            &mut script.subagent
+        }
         Role::Agent => &mut script.agent,
     };
     steps.pop_front().unwrap_or(Step::Say("done"))

@@ -20,11 +20,17 @@ pub enum Step {
 pub struct Script {
     /// The answers as main agent.
     pub agent: VecDeque<Step>,
-    /// The answers as subagent, recognised by [`SUBAGENT`] in its prompt.
+    /// The answers as subagent.
     pub subagent: VecDeque<Step>,
+    /// The prompt of the subagent, by which it is recognised.
+    pub brief: Option<String>,
     /// The answers as verifier of an agent hook; `ok` when they are used up.
     pub verdicts: VecDeque<Value>,
 }
 
-/// The prompt of the subagent that a script may start.
-pub const SUBAGENT: &str = "You are the subagent of a rehearsal.";
+impl Script {
+    /// A script of the main agent.
+    pub fn of(steps: impl IntoIterator<Item = Step>) -> Self {
+        Self { agent: steps.into_iter().collect(), ..Self::default() }
+    }
+}

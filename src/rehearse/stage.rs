@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
+use super::cast::{key, name};
 use super::messages::ToolResult;
 use super::model::Model;
 use super::script::Script;
@@ -26,26 +27,42 @@ const DEADLINE: Duration = Duration::from_mins(2);
 /// The tools of the agent.
 const TOOLS: &str = "Bash,Read,Write,Task";
 
-/// Programs that could reach a service. Their stubs only record the call.
+/// Programs that could reach a service or change this machine. Their stubs only record the call.
 const STUBS: &[&str] = &[
     "ansible-playbook",
     "apprise",
+    "borg",
     "curl",
     "docker",
     "docker-compose",
+    "dropdb",
     "gh",
+    "git",
     "glab",
+    "hcloud",
     "helm",
     "kubectl",
     "nerdctl",
     "podman",
+    "restic",
     "scp",
     "service",
     "ssh",
     "sudo",
     "systemctl",
     "tea",
+    "userdel",
     "wget",
+    "zfs",
+];
+
+/// The answers of stubs to questions, which change nothing: the client asks git for a repository, and opsctl asks engines
+/// for containers.
+const ANSWERS: &[(&str, &str)] = &[
+    ("docker", "[ \"$1\" = ps ] && exec echo Up 5 seconds"),
+    ("git", "[ \"$1\" = push ] || exit 128"),
+    ("nerdctl", "[ \"$1\" = ps ] && exec echo Up 5 seconds"),
+    ("podman", "[ \"$1\" = ps ] && exec echo Up 5 seconds"),
 ];
 
 /// What all sessions of a rehearsal share.
@@ -61,6 +78,7 @@ pub struct Props {
 #[derive(Debug)]
 pub struct Stage {
     folder: TempDir,
+    variables: Vec<(String, String)>,
 }
 
 /// The result of a session.
@@ -81,13 +99,17 @@ pub struct Played {
 impl Stage {
     /// Creates the folders, with settings and policy.
     pub fn set(props: &Props, policy: &Compiled) -> io::Result<Self> {
-        let stage = Self { folder: tempfile::Builder::new().prefix("opsctl-rehearsal-").tempdir()? };
+        let folder = tempfile::Builder::new().prefix(&name()).tempdir()?;
+        let stage = Self { folder, variables: vec![] };
         for folder in ["project", "home", "state", "results", "repos", "bin", "tmp"] {
             fs::create_dir(stage.path(folder))?;
         }
         for program in STUBS {
             let stub = stage.path("bin").join(program);
-            fs::write(&stub, format!("#!/bin/sh\nprintf '%s\\n' \"{program} $*\" >>\"$REHEARSAL_MARKS\"\n"))?;
+            let answer = ANSWERS.iter().find(|(name, _)| name == program).map_or("", |(_, answer)| answer);
+            let marks = stage.path("marks");
+            let record = format!("printf '%s\\n' \"{program} $*\" >>'{}'", marks.display());
+            fs::write(&stub, format!("#!/bin/sh\n{answer}\n{record}\n"))?;
             fs::set_permissions(&stub, Permissions::from_mode(0o755))?;
         }
         symlink(std::env::current_exe()?, stage.path("bin/opsctl"))?;
@@ -114,6 +136,11 @@ impl Stage {
     /// Reads a file in the stage's folder; empty if it does not exist.
     pub fn read(&self, inside: &str) -> String {
         fs::read_to_string(self.path(inside)).unwrap_or_default()
+    }
+
+    /// Sets an environment variable of the session.
+    pub fn set_variable(&mut self, name: String, value: String) {
+        self.variables.push((name, value));
     }
 
     /// Runs a session until it ends or times out. Calls `meanwhile` every 50 ms.
@@ -149,7 +176,15 @@ impl Stage {
             File::create(self.path("stdout")).and_then(|out| Ok((out, File::create(self.path("stderr"))?)));
         let mut command = Command::new(&props.client);
         command
-            .args(["-p", "begin", "--model", "haiku", "--output-format", "stream-json", "--verbose"])
+            .args([
+                "-p",
+                "Check the services.",
+                "--model",
+                "haiku",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+            ])
             .args(["--tools", TOOLS, "--allowedTools", TOOLS, "--permission-mode", "dontAsk"])
             .current_dir(self.path("project"))
             .env_clear()
@@ -157,9 +192,8 @@ impl Stage {
             .env("HOME", path("home"))
             .env("TMPDIR", path("tmp"))
             .env("LANG", "C.UTF-8")
-            .env("REHEARSAL_MARKS", path("marks"))
             .env("ANTHROPIC_BASE_URL", model)
-            .env("ANTHROPIC_API_KEY", "a-rehearsal-needs-no-key")
+            .env("ANTHROPIC_API_KEY", key())
             .env("NO_PROXY", "127.0.0.1")
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
             .env("DISABLE_AUTOUPDATER", "1")
@@ -170,6 +204,7 @@ impl Stage {
             .env("CLAUDEOPS_STATE_DIR", path("state"))
             .env("CLAUDEOPS_RESULTS_DIR", path("results"))
             .env("CLAUDEOPS_REPOS_DIR", path("repos"))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .process_group(0);
         match streams {

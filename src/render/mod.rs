@@ -1,5 +1,6 @@
 //! Renders the files that the client reads. Rendering is pure; `output` reads and writes files.
 
+pub mod egress;
 mod managed;
 pub mod output;
 mod own_hooks;

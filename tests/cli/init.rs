@@ -32,6 +32,18 @@ fn the_file_for_keys_is_its_owners_alone() {
 }
 
 #[test]
+fn the_egress_proxy_is_added_on_request() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.opsctl(&["init", "--egress", "lab"], b"");
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stdout.ends_with("lab/egress.yaml\n"), "{run:?}");
+    assert!(sandbox.path("lab/egress.yaml").is_file());
+    assert!(sandbox.read("lab/.env").contains("\nCOMPOSE_FILE=compose.yaml:egress.yaml\n"));
+    sandbox.opsctl(&["init", "plain"], b"");
+    assert!(sandbox.read("plain/.env").contains("\n#COMPOSE_FILE=compose.yaml:egress.yaml\n"));
+}
+
+#[test]
 fn a_file_that_is_there_stays_and_nothing_else_is_written() {
     let sandbox = Sandbox::new();
     sandbox.write("lab/.env", "KEY=mine");

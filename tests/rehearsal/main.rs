@@ -4,6 +4,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod wrappers;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
