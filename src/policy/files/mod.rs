@@ -161,9 +161,8 @@ impl<'a> Lists<'a> {
             let found = self.secret().iter().rev().find(guards).filter(|guarded| !guarded.excepted)?;
             format!(
                 "Secret: the variable `{name}` is not printed (`{}`). Programs may use it: `curl -H \"Authorization: \
-                 Bearer {name}\"`. Whether it is set is shown by `echo ${{{}:+set}}`.",
-                found.glob,
-                name.trim_start_matches('$')
+                 Bearer {name}\"`. Whether it is set is shown by `test -n \"{name}\" && echo set`.",
+                found.glob
             )
         };
         Some(Reason { rule: "secret", text })
