@@ -37,7 +37,7 @@ pub struct Environment {
     pub apprise_urls: Option<String>,
     /// `CLAUDEOPS_APPRISE_CONFIG`: a configuration file of apprise; used if there are no URLs.
     pub apprise_config: Option<PathBuf>,
-    /// `CLAUDEOPS_NOTIFY_SOCKET`: the socket of the process that runs this session and knows where notifications go.
+    /// `OPSCTL_NOTIFY_SOCKET`: the socket of the process that runs this session and knows where notifications go.
     pub notify_socket: Option<String>,
     /// `CLAUDEOPS_DRY_RUN`: commands that are not proved to only read are denied.
     pub dry_run: bool,
@@ -118,7 +118,7 @@ impl Environment {
             mode,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
             apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
-            notify_socket: text("CLAUDEOPS_NOTIFY_SOCKET"),
+            notify_socket: text("OPSCTL_NOTIFY_SOCKET"),
             dry_run,
             session: text("CLAUDE_SESSION_ID"),
             role: text("CLAUDE_SESSION_ROLE"),

@@ -9,7 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 /// The variable that names the socket to the hooks.
-pub const VARIABLE: &str = "CLAUDEOPS_NOTIFY_SOCKET";
+pub const VARIABLE: &str = "OPSCTL_NOTIFY_SOCKET";
 
 /// How long a hook waits while the socket's queue is full.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
