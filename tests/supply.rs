@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread;
@@ -64,8 +63,11 @@ fn install_client(version: &str, program: &str, folder: &Path) -> Output {
     let npm = folder.join("bin/npm");
     let pack =
         format!("tar --create --gzip --file \"$4/claude.tgz\" --directory '{}' package", folder.display());
-    fs::write(&npm, format!("#!/bin/sh\n[ \"$1 $3\" = 'pack --pack-destination' ] && {pack}\n")).unwrap();
-    fs::set_permissions(&npm, fs::Permissions::from_mode(0o755)).unwrap();
+    let text = folder.join("npm.txt");
+    fs::write(&text, format!("#!/bin/sh\n[ \"$1 $3\" = 'pack --pack-destination' ] && {pack}\n")).unwrap();
+    // A process of its own writes what is executed: this one's files may be open in processes that other tests start.
+    let installed = Command::new("install").args(["-m", "755"]).args([&text, &npm]).status().unwrap();
+    assert!(installed.success());
     let search = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
     let mut install = Command::new(root().join("image/client"));
     install.args([version, "x64"]).arg(folder.join("installed")).env("PATH", search).output().unwrap()
@@ -104,8 +106,14 @@ fn images() -> TempDir {
 }
 
 fn run_images(copy: &TempDir, words: &[&str], registry: &str) -> Output {
-    let mut images = Command::new(copy.path().join("release/images"));
-    images.args(words).env("OPSCTL_REGISTRY", registry).output().unwrap()
+    // Another test may start a process while the copy is written, so it cannot be executed itself.
+    let mut images = Command::new("python3");
+    images
+        .arg(copy.path().join("release/images"))
+        .args(words)
+        .env("OPSCTL_REGISTRY", registry)
+        .output()
+        .unwrap()
 }
 
 /// A digest that depends on the image and the platform.
