@@ -128,8 +128,9 @@ fn write_secrets() -> Result<(), BuildError> {
             *bits |= 1 << (pair % 64);
         }
     }
+    let rules = format!("{rules:?}").replace(" needs: [", " needs: &[");
     let text = format!(
-        "pub static RULES: &[Rule] = &{rules:?};\n\
+        "pub static RULES: &[Rule] = &{rules};\n\
          pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
          pub static PAIRS: [u64; 1024] = {pairs:?};\n"
     );

@@ -19,6 +19,7 @@ use crate::runtime::installation;
   opsctl rehearse                       # the client in PATH
   opsctl rehearse --project /app --json
   opsctl rehearse --client ./claude     # before it is installed
+  opsctl rehearse --only 'the budget'   # one guarantee
 
 Nothing is restarted: the model is part of opsctl, on loopback; programs that would reach a service are stubs; \
 state and home are temporary; no key is used. It takes about a minute. Exit code 1 if a guarantee fails.")]
@@ -30,6 +31,9 @@ pub struct RehearseArgs {
     /// `CLAUDE_PROJECT_DIR`, else the current folder
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
+    /// Only guarantees that contain this text; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    only: Vec<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -54,7 +58,7 @@ pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {
     let project = &environment.project_dir;
     let beside = Some(project.join("hosts.yaml")).filter(|file| file.is_file());
     let hosts = installation::hosts_file(environment.hosts.as_deref().or(beside.as_deref()));
-    let report = during(what, || rehearse(client, project, hosts.as_deref(), &policy))?;
+    let report = during(what, || rehearse(client, project, hosts.as_deref(), &policy, &args.only))?;
     if args.json {
         print_json(&report)?;
     } else {

@@ -76,23 +76,18 @@ impl Mark {
     }
 
     fn of(connection: &Connection, ledger: &Path) -> rusqlite::Result<Self> {
-        let has = |table: &str| migrate::has_table(connection, table);
-        let last = |table: &str| {
-            let sql = format!("SELECT coalesce(max(id), 0) FROM {table}");
-            if has(table)? { connection.query_row(&sql, [], |row| row.get(0)) } else { Ok(0) }
+        // opsctl creates its tables together.
+        let (created, actions, reservations) = if migrate::has_table(connection, "opsctl_migrations")? {
+            let sql = "SELECT (SELECT min(applied_at) FROM opsctl_migrations), \
+                (SELECT max(id) FROM cooldown_actions), (SELECT max(id) FROM hook_actions)";
+            connection.query_row(sql, [], |row| {
+                let last = |column| row.get::<_, Option<i64>>(column).map(Option::unwrap_or_default);
+                Ok((row.get::<_, Option<String>>(0)?.unwrap_or_default(), last(1)?, last(2)?))
+            })?
+        } else {
+            Default::default()
         };
-        let created = "SELECT coalesce(min(applied_at), '') FROM opsctl_migrations";
-        Ok(Self {
-            ledger: absolute(ledger),
-            created: if has("opsctl_migrations")? {
-                connection.query_row(created, [], |row| row.get(0))?
-            } else {
-                String::new()
-            },
-            actions: last("cooldown_actions")?,
-            reservations: last("hook_actions")?,
-            lost_at: None,
-        })
+        Ok(Self { ledger: absolute(ledger), created, actions, reservations, lost_at: None })
     }
 
     /// What is missing in a ledger of this mark, compared with the `marked` one.

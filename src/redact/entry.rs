@@ -33,7 +33,7 @@ pub struct Rules {
 pub struct Entry {
     /// The pattern, with the names of [`PARTS`].
     pub pattern: String,
-    /// Texts of which one occurs in a line that is searched.
+    /// Texts of which one occurs in a line that is searched, beside the programs.
     pub needs: Vec<String>,
     /// The least length of a run of letters, digits and `+/_-` in a line that is searched.
     pub run: usize,
@@ -65,6 +65,7 @@ impl Entry {
         Rule {
             name: name.to_owned().leak(),
             command: command.leak(),
+            needs: if self.programs.is_empty() { &[] } else { leaked(&self.needs) },
             pattern: pattern.leak(),
             run: self.run,
             mixed: self.mixed,
@@ -72,8 +73,13 @@ impl Entry {
         }
     }
 
-    /// The texts of which one occurs in a line that is searched, in small letters.
+    /// The texts that select the rule for a line, in small letters: the programs, else the needed texts.
     pub fn selectors(&self) -> impl Iterator<Item = String> + '_ {
-        self.needs.iter().chain(&self.programs).map(|text| text.to_lowercase())
+        let texts = if self.programs.is_empty() { &self.needs } else { &self.programs };
+        texts.iter().map(|text| text.to_lowercase())
     }
+}
+
+fn leaked(texts: &[String]) -> &'static [&'static str] {
+    texts.iter().map(|text| &*text.clone().leak()).collect::<Vec<&str>>().leak()
 }

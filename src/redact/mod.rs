@@ -125,7 +125,7 @@ impl Redactor {
 
 /// Whether the string of this key in an object is a secret.
 fn marks_a_secret(key: &str) -> bool {
-    by_rules(&format!("{key}: \"secret\"")).is_some()
+    by_rules(&format!("{key}: \"xxxxxx\"")).is_some()
 }
 
 /// The text without what matches a rule; `None` if nothing does.
@@ -180,8 +180,8 @@ fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
         before = byte;
         if begins_selector(pair) {
             let rest = text.as_bytes().get(at - 1..).unwrap_or_default();
-            for (_, rule) in selectors_from(pair).filter(|(selector, _)| begins_with(rest, selector)) {
-                if !found.contains(rule) {
+            for (selector, rule) in selectors_from(pair).filter(|(selector, _)| begins_with(rest, selector)) {
+                if !found.contains(rule) && selects(RULES.get(*rule), text, at - 1, selector.len()) {
                     found.push(*rule);
                 }
             }
@@ -191,6 +191,18 @@ fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
     found.extend(by_run.map(|(at, _)| at));
     found.sort_unstable();
     found.into_iter().filter_map(|at| Some((at, RULES.get(at)?))).collect()
+}
+
+/// Whether the text at a selector of the rule selects it: the name of a program is a whole word, with the texts that the
+/// rule needs beside it.
+fn selects(rule: Option<&Rule>, text: &str, at: usize, length: usize) -> bool {
+    let Some(rule) = rule.filter(|rule| !rule.command.is_empty()) else { return true };
+    let (before, after) = text.as_bytes().split_at(at);
+    let is_word = !before.last().is_some_and(u8::is_ascii_alphanumeric)
+        && after.get(length).is_some_and(u8::is_ascii_whitespace);
+    let occurs =
+        |needed: &&str| after.windows(needed.len()).any(|part| part.eq_ignore_ascii_case(needed.as_bytes()));
+    is_word && (rule.needs.is_empty() || rule.needs.iter().any(occurs))
 }
 
 /// Whether a selector begins with these two bytes.

@@ -7,6 +7,8 @@ pub struct Rule {
     pub name: &'static str,
     /// The pattern of the command that it applies to, from the program to the end of its words; empty for any text.
     pub command: &'static str,
+    /// Texts of which one must occur in the line with the command, in any case; empty if none must.
+    pub needs: &'static [&'static str],
     /// The pattern. What its groups capture is the secret; without groups, the whole match.
     pub pattern: &'static str,
     /// The least length of a run of letters, digits and `+/_-` in a line that is searched; 0: its texts select the rule.

@@ -25,7 +25,7 @@ pub struct Attack {
 }
 
 /// Makes all attempts in one session, and returns the outcome of each attack.
-pub fn play(tier: u8, attacks: &[Attack], props: &Props, policy: &Compiled) -> io::Result<Vec<Seen>> {
+pub fn play(tier: u8, attacks: &[&Attack], props: &Props, policy: &Compiled) -> io::Result<Vec<Seen>> {
     let cast = Cast::random();
     let mut stage = Stage::set(props, &cast.policy(policy, None))?;
     stage.write("state/cooldown.json", "{\"services\": {}}")?;

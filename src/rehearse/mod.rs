@@ -27,26 +27,34 @@ pub use report::{Finding, Outcome, RehearsalError, Report};
 use scenes::{SCENES, Scene};
 use stage::Props;
 
-/// Rehearses every guarantee, with the settings of `project` in addition to the managed ones, and with `policy`. `hosts`
-/// is the `hosts.yaml` from which the settings should be rendered.
+/// Rehearses the guarantees that contain one of the texts in `only`, or all if it is empty, with the settings of `project`
+/// in addition to the managed ones, and with `policy`. `hosts` is the `hosts.yaml` from which the settings should be
+/// rendered.
 pub fn rehearse(
     client: PathBuf,
     project: &Path,
     hosts: Option<&Path>,
     policy: &Compiled,
+    only: &[String],
 ) -> Result<Report, RehearsalError> {
+    let only = Only::new(only)?;
     let version = version(&client)
         .map_err(|error| RehearsalError::Client { client: client.display().to_string(), error })?;
     settings::check_managed()?;
     let props = Props { settings: settings::of_project(project)?, client };
-    let mut guarantees = vec![rendered::finding(project, hosts, policy)];
-    guarantees.extend(findings(&props, policy));
+    let mut guarantees = Vec::new();
+    if only.includes(rendered::GUARANTEE) {
+        guarantees.push(rendered::finding(project, hosts, policy));
+    }
+    guarantees.extend(findings(&props, policy, only));
     Ok(Report { client: props.client, version, guarantees })
 }
 
 /// Runs a few scenes concurrently. Each starts a client of some hundred megabytes, which mostly waits.
-fn findings(props: &Props, policy: &Compiled) -> Vec<Finding> {
-    let waiting: Mutex<VecDeque<(usize, &Scene)>> = Mutex::new(SCENES.iter().enumerate().collect());
+fn findings(props: &Props, policy: &Compiled, only: Only<'_>) -> Vec<Finding> {
+    let scenes = SCENES.iter().enumerate();
+    let waiting: Mutex<VecDeque<(usize, &Scene)>> =
+        Mutex::new(scenes.filter(|(_, scene)| scene.guarantees().any(|name| only.includes(name))).collect());
     let found: Mutex<Vec<(usize, Vec<Finding>)>> = Mutex::default();
     let players = thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4));
     thread::scope(|scope| {
@@ -55,7 +63,7 @@ fn findings(props: &Props, policy: &Compiled) -> Vec<Finding> {
                 loop {
                     let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
                     let Some((number, scene)) = next else { break };
-                    let findings = scene.play(props, policy);
+                    let findings = scene.play(props, policy, only);
                     found.lock().unwrap_or_else(PoisonError::into_inner).push((number, findings));
                 }
             });
@@ -64,4 +72,23 @@ fn findings(props: &Props, policy: &Compiled) -> Vec<Finding> {
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_by_key(|(number, _)| *number);
     found.into_iter().flat_map(|(_, findings)| findings).collect()
+}
+
+/// The guarantees to rehearse: those that contain one of these texts, or all without a text.
+#[derive(Debug, Clone, Copy)]
+struct Only<'a>(&'a [String]);
+
+impl<'a> Only<'a> {
+    /// Fails if a text occurs in no guarantee.
+    fn new(texts: &'a [String]) -> Result<Self, RehearsalError> {
+        let all = || SCENES.iter().flat_map(Scene::guarantees).chain([rendered::GUARANTEE]);
+        match texts.iter().find(|text| !all().any(|name| name.contains(text.as_str()))) {
+            Some(text) => Err(RehearsalError::NoGuarantee { text: text.clone() }),
+            None => Ok(Self(texts)),
+        }
+    }
+
+    fn includes(self, guarantee: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|text| guarantee.contains(text.as_str()))
+    }
 }

@@ -9,6 +9,9 @@ use crate::doctor::guard_files::{CompareError, expected};
 use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
 
+/// The guarantee.
+pub const GUARANTEE: &str = "the client's settings are those that opsctl renders";
+
 /// Compares the files of `project` with those that this program renders from `hosts`, else from the policy in force.
 pub fn finding(project: &Path, hosts: Option<&Path>, policy: &Compiled) -> Finding {
     let (outcome, seen) = match differing(project, hosts, policy) {
@@ -22,7 +25,7 @@ pub fn finding(project: &Path, hosts: Option<&Path>, policy: &Compiled) -> Findi
         }
         Err(error) => (Outcome::Fail, error.to_string()),
     };
-    Finding { guarantee: "the client's settings are those that opsctl renders", outcome, seen }
+    Finding { guarantee: GUARANTEE, outcome, seen }
 }
 
 fn differing(project: &Path, hosts: Option<&Path>, policy: &Compiled) -> Result<Vec<PathBuf>, CompareError> {

@@ -48,6 +48,12 @@ impl Report {
 /// Why a rehearsal is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum RehearsalError {
+    /// No guarantee contains a text that was given to select some.
+    #[error("no guarantee contains `{text}`; `opsctl rehearse` without --only prints all")]
+    NoGuarantee {
+        /// The text.
+        text: String,
+    },
     /// The client cannot be started.
     #[error("the client {client} cannot be started ({error}); name it with --client")]
     Client {

@@ -6,6 +6,7 @@ use chrono::{SecondsFormat, TimeDelta, Utc};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Map, Value, json};
 
+use super::Only;
 use super::cast::{Cast, name};
 use super::denials::{self, Attack};
 use super::http::{Response, Server};
@@ -86,8 +87,17 @@ pub const SCENES: [Scene; 8] = [
 ];
 
 impl Scene {
-    /// Plays the scene. An error counts as a failure of its guarantees.
-    pub fn play(&self, props: &Props, policy: &Compiled) -> Vec<Finding> {
+    /// What the scene tests.
+    pub fn guarantees(&self) -> impl Iterator<Item = &'static str> {
+        let (own, attacks) = match *self {
+            Self::Own { guarantee, .. } => (Some(guarantee), &[][..]),
+            Self::Denials { attacks, .. } => (None, attacks),
+        };
+        own.into_iter().chain(attacks.iter().map(|attack| attack.guarantee))
+    }
+
+    /// Plays the scene for the selected guarantees. An error counts as their failure.
+    pub fn play(&self, props: &Props, policy: &Compiled, only: Only<'_>) -> Vec<Finding> {
         let could_not = |error: io::Error| (Outcome::Fail, format!("the test could not run: {error}"));
         match self {
             Self::Own { guarantee, act } => {
@@ -95,7 +105,9 @@ impl Scene {
                 vec![Finding { guarantee, outcome, seen }]
             }
             Self::Denials { tier, attacks } => {
-                let seen = denials::play(*tier, attacks, props, policy)
+                let attacks: Vec<&Attack> =
+                    attacks.iter().filter(|attack| only.includes(attack.guarantee)).collect();
+                let seen = denials::play(*tier, &attacks, props, policy)
                     .unwrap_or_else(|error| vec![could_not(error); attacks.len()]);
                 let findings = attacks.iter().zip(seen);
                 findings

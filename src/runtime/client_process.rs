@@ -30,6 +30,14 @@ impl Ancestor {
     pub fn environ(&self) -> Vec<u8> {
         std::fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default()
     }
+
+    /// Whether it is `opsctl rehearse`, run by this same program.
+    pub fn is_rehearsal(&self) -> bool {
+        let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
+        let arguments = std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        arguments.split(|byte| *byte == 0).nth(1) == Some(b"rehearse")
+            && program("self").is_some_and(|own| program(&self.pid.to_string()) == Some(own))
+    }
 }
 
 /// The processes above this one, from its parent on, without shells directly above it.

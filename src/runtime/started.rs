@@ -21,9 +21,11 @@ struct Started {
 }
 
 /// The environment with the limits with which the session was started, where those in `environment` are weaker; `None`
-/// where they are not. Reads the environment of each process above this one.
+/// where they are not. Reads the environment of each process above this one, up to a rehearsal: the sessions that it starts
+/// have limits of their own.
 pub fn restored(environment: &Environment) -> Option<Environment> {
-    let started = Started::of(ancestors().map(|process| (is_client(&process.name), process.environ())));
+    let session = ancestors().take_while(|process| !process.is_rehearsal());
+    let started = Started::of(session.map(|process| (is_client(&process.name), process.environ())));
     let mut tier = lower(environment.tier, started.tier);
     if started.client_without_tier {
         // A settings file has set the tier, which then cannot exceed the rendered one.

@@ -31,23 +31,35 @@ fn killed(sandbox: &Sandbox, arguments: &[&str], input: &Value, delay: Duration)
     ended
 }
 
-/// Delays that are spread over the measured duration of a run: they grow while runs are killed early, and shrink while
-/// runs end before they are killed.
+/// Delays that are spread over the duration of a run: they grow while runs are killed early, and shrink while runs end
+/// before they are killed. Counted from the first run that ends, because only then the duration is known.
 struct Delays {
     random: Random,
     middle: Duration,
+    is_duration_known: bool,
     cut_short: usize,
     ended: usize,
 }
 
 impl Delays {
     fn new(seed: u64) -> Self {
-        Self { random: Random::new(seed), middle: Duration::from_millis(5), cut_short: 0, ended: 0 }
+        Self {
+            random: Random::new(seed),
+            middle: Duration::from_millis(5),
+            is_duration_known: false,
+            cut_short: 0,
+            ended: 0,
+        }
     }
 
     fn kill(&mut self, sandbox: &Sandbox, arguments: &[&str], input: &Value) -> bool {
         let thousandths = u32::try_from(self.random.below(2000)).unwrap();
         let ended = killed(sandbox, arguments, input, self.middle * thousandths / 1000);
+        self.is_duration_known |= ended;
+        if !self.is_duration_known {
+            self.middle = self.middle.mul_f64(1.5);
+            return ended;
+        }
         self.middle = self.middle.mul_f64(if ended { 0.95 } else { 1.05 });
         *(if ended { &mut self.ended } else { &mut self.cut_short }) += 1;
         ended

@@ -20,13 +20,28 @@ const CLOSED: &str = include_str!("../../templates/starter/hosts.yaml");
 const OVER_BUDGET: &str = "a restart over the budget is denied";
 const OVER_SSH: &str = "a restart over ssh is denied at tier 1";
 const CRASH: &str = "when the guard crashes, `on_failure` is applied";
+const CHANGES: &str = "commands that change something are denied at tier 1";
+const SECRETS: &str = "files and variables that hold secrets cannot be read";
+const PUSHES: &str = "a push to the main branch and a forced push are denied";
+const REWRITING: &str = "the agent cannot change its own settings and records";
+const SETTINGS: &str = "the client's settings are those that opsctl renders";
+const ALWAYS_DENIED: &str = "always-denied commands are denied at tier 3";
 const SUBAGENT: &str = "a subagent has the limits of its agent";
+
+/// Guarantees that only a guard at work fulfils.
+const GUARD: [&str; 4] = [OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT];
 
 fn rehearse<'a>(workspace: &'a Workspace, client: &Path) -> Program<'a> {
     Program::opsctl(workspace)
         .args(["rehearse", "--json", "--client"])
         .args([client])
         .timeout(Duration::from_mins(5))
+}
+
+/// Rehearses the guarantees that contain one of these texts.
+fn only<'a>(workspace: &'a Workspace, texts: &[&str]) -> Program<'a> {
+    let only = texts.iter().flat_map(|text| ["--only", text]);
+    rehearse(workspace, &client()).args(only.collect::<Vec<_>>())
 }
 
 /// The outcome of each guarantee.
@@ -77,6 +92,28 @@ fn every_guarantee_holds_on_a_release_between() {
     assert_all_pass(&rehearse(&workspace, &earlier_client("MIDDLE_CLIENT_VERSION")).run(), "2.1.312");
 }
 
+/// The rehearsed sessions have limits of their own.
+#[test]
+fn every_guarantee_holds_where_sessions_are_dry_runs() {
+    let workspace = Workspace::new();
+    workspace.render(CLOSED);
+    let guarantees = [OVER_BUDGET, SUBAGENT, ALWAYS_DENIED];
+    let ran = only(&workspace, &guarantees).env("CLAUDEOPS_DRY_RUN", "true").env("CLAUDEOPS_TIER", "1").run();
+    let outcomes = outcomes(&ran);
+    assert_eq!(outcomes.len(), guarantees.len(), "{}", ran.stdout);
+    assert!(outcomes.values().all(|outcome| outcome == "pass"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_text_in_no_guarantee_is_reported_in_one_line() {
+    let workspace = Workspace::new();
+    workspace.render(OPEN);
+    let ran = only(&workspace, &["a restart over the budget", "nothing of this kind"]).run();
+    let expected =
+        "opsctl: no guarantee contains `nothing of this kind`; `opsctl rehearse` without --only prints all\n";
+    assert_eq!((ran.exit_code, ran.stderr.as_str()), (Some(1), expected));
+}
+
 #[test]
 fn managed_hooks_run_when_a_project_disables_its_hooks() {
     let workspace = Workspace::new();
@@ -93,7 +130,7 @@ fn managed_hooks_run_when_a_project_disables_its_hooks() {
     let settings = serde_json::from_str(&workspace.read("managed.json")).unwrap();
     let ran = rehearse(&workspace, &client()).managed_settings(&settings).run();
     let mut outcomes = outcomes(&ran);
-    let rendered = outcomes.remove("the client's settings are those that opsctl renders");
+    let rendered = outcomes.remove(SETTINGS);
     assert_eq!(rendered.as_deref(), Some("fail"), "{}", ran.stdout);
     assert!(outcomes.values().all(|outcome| outcome == "pass"), "{}", ran.stdout);
 }
@@ -104,7 +141,7 @@ fn settings_that_are_not_json_are_found() {
     workspace.render(CLOSED);
     let settings = workspace.read("project/.claude/settings.json");
     workspace.write("project/.claude/settings.json", &settings.replacen('{', "{,", 1));
-    assert_fail(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
+    assert_fail(&only(&workspace, &GUARD).run(), &GUARD);
 }
 
 #[test]
@@ -115,7 +152,7 @@ fn a_missing_program_is_found() {
     let missing = settings.replace(env!("CARGO_BIN_EXE_opsctl"), "/nowhere/opsctl");
     assert_ne!(missing, settings);
     workspace.write("project/.claude/settings.json", &missing);
-    assert_fail(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
+    assert_fail(&only(&workspace, &GUARD).run(), &GUARD);
 }
 
 #[test]
@@ -125,7 +162,7 @@ fn a_denial_in_the_old_format_is_found() {
     let deny = r#"echo '{"decision":"deny","reason":"Cooldown limit exceeded for rehearsal"}'"#;
     let hook = json!({"matcher": "Bash", "hooks": [{"type": "command", "command": deny}]});
     workspace.write("project/.claude/settings.json", &json!({"hooks": {"PreToolUse": [hook]}}).to_string());
-    assert_fail(&rehearse(&workspace, &client()).run(), &[OVER_BUDGET, OVER_SSH, CRASH, SUBAGENT]);
+    assert_fail(&only(&workspace, &GUARD).run(), &GUARD);
 }
 
 #[test]

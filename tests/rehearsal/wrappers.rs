@@ -2,10 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use super::support::{Workspace, client};
-use super::{CLOSED, OVER_BUDGET, OVER_SSH, SUBAGENT, outcomes, rehearse};
-
-const SETTINGS: &str = "the client's settings are those that opsctl renders";
+use super::support::Workspace;
+use super::{
+    ALWAYS_DENIED, CHANGES, CLOSED, OVER_BUDGET, OVER_SSH, PUSHES, REWRITING, SECRETS, SETTINGS, SUBAGENT,
+    only, outcomes,
+};
 
 /// Puts a wrapper of opsctl into the hooks. It allows a tool call if this condition of a shell holds: `$input` is the input
 /// of the hook, and the file `$said` is what opsctl reports about it.
@@ -33,12 +34,14 @@ fn wrap(workspace: &Workspace, condition: &str) {
     workspace.write("project/.claude/settings.json", &changed);
 }
 
-/// Checks that a rehearsal fails on exactly these guarantees, and on that of the settings, which name the wrapper.
+/// Checks that a rehearsal of these guarantees and of all denials fails on exactly these, and on that of the settings, which
+/// name the wrapper.
 #[track_caller]
 fn assert_finds(condition: &str, guarantees: &[&str]) {
     let workspace = Workspace::new();
     wrap(&workspace, condition);
-    let ran = rehearse(&workspace, &client()).run();
+    let denials = [OVER_SSH, CHANGES, ALWAYS_DENIED, PUSHES, SECRETS, REWRITING, SETTINGS];
+    let ran = only(&workspace, &[&denials, guarantees].concat()).run();
     let outcomes = outcomes(&ran);
     let failed: Vec<&str> =
         outcomes.iter().filter(|(_, outcome)| *outcome == "fail").map(|(name, _)| name.as_str()).collect();
@@ -52,9 +55,10 @@ fn assert_finds(condition: &str, guarantees: &[&str]) {
 fn finds_a_wrapper_that_passes_on_calls_with_a_known_name_only() {
     let workspace = Workspace::new();
     wrap(&workspace, "! printf '%s' \"$input\" | grep -q rehears");
-    let ran = rehearse(&workspace, &client()).run();
+    let guarantees = [OVER_BUDGET, OVER_SSH, SUBAGENT];
+    let ran = only(&workspace, &guarantees).run();
     let outcomes = outcomes(&ran);
-    for guarantee in [OVER_BUDGET, OVER_SSH, SUBAGENT] {
+    for guarantee in guarantees {
         assert_eq!(outcomes[guarantee], "fail", "{}", ran.stdout);
     }
     assert_eq!(ran.exit_code, Some(1), "{}", ran.stderr);
@@ -63,36 +67,27 @@ fn finds_a_wrapper_that_passes_on_calls_with_a_known_name_only() {
 #[test]
 fn finds_a_wrapper_that_allows_always_denied_commands() {
     let never = "grep 'Never allowed' \"$said\" | grep -qv push";
-    assert_finds(never, &["always-denied commands are denied at tier 3"]);
+    assert_finds(never, &[ALWAYS_DENIED]);
 }
 
 #[test]
 fn finds_a_wrapper_that_allows_pushes() {
-    assert_finds(
-        "grep -q '`git push' \"$said\"",
-        &["a push to the main branch and a forced push are denied"],
-    );
+    assert_finds("grep -q '`git push' \"$said\"", &[PUSHES]);
 }
 
 #[test]
 fn finds_a_wrapper_that_allows_reading_secret_files() {
-    assert_finds("grep -q 'Secret: `/' \"$said\"", &["files and variables that hold secrets cannot be read"]);
+    assert_finds("grep -q 'Secret: `/' \"$said\"", &[SECRETS]);
 }
 
 #[test]
 fn finds_a_wrapper_that_allows_printing_keys() {
-    assert_finds(
-        "grep -q 'Secret: the variable' \"$said\"",
-        &["files and variables that hold secrets cannot be read"],
-    );
+    assert_finds("grep -q 'Secret: the variable' \"$said\"", &[SECRETS]);
 }
 
 #[test]
 fn finds_a_wrapper_that_allows_changes_at_tier_1() {
-    assert_finds(
-        "grep -q 'Tier 1 only reads' \"$said\"",
-        &["commands that change something are denied at tier 1"],
-    );
+    assert_finds("grep -q 'Tier 1 only reads' \"$said\"", &[CHANGES]);
 }
 
 #[test]
@@ -102,7 +97,7 @@ fn finds_a_wrapper_that_ignores_budgets() {
 
 #[test]
 fn finds_a_wrapper_that_allows_rewriting_settings_and_records() {
-    assert_finds("grep -q 'Protected' \"$said\"", &["the agent cannot change its own settings and records"]);
+    assert_finds("grep -q 'Protected' \"$said\"", &[REWRITING]);
 }
 
 #[test]
@@ -113,7 +108,7 @@ fn finds_settings_that_opsctl_did_not_render() {
     let fewer = settings.replace("Bash|Monitor|PowerShell", "Bash");
     assert_ne!(fewer, settings);
     workspace.write("project/.claude/settings.json", &fewer);
-    let ran = rehearse(&workspace, &client()).run();
+    let ran = only(&workspace, &[SETTINGS]).run();
     assert_eq!(outcomes(&ran)[SETTINGS], "fail", "{}", ran.stdout);
     assert_eq!(ran.exit_code, Some(1), "{}", ran.stderr);
 }
