@@ -72,7 +72,7 @@ COPY image/prune /image/
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        bind9-dnsutils ca-certificates curl git netcat-openbsd openssh-client python3 sqlite3 tini tinyproxy-bin \
+        bind9-dnsutils ca-certificates curl git netcat-openbsd openssh-client python3 sqlite3 tinyproxy-bin \
     && /image/prune \
     && rm -rf /var/lib/apt/lists/*
 # Optional programs. Each one is installed if its argument is `true`.
@@ -139,4 +139,4 @@ USER 1000:1000
 # The build fails if the client does not honour a guarantee.
 RUN opsctl rehearse
 HEALTHCHECK --interval=5m --timeout=10s --start-period=30s CMD ["opsctl", "doctor", "--quick"]
-ENTRYPOINT ["tini", "--", "entrypoint"]
+ENTRYPOINT ["opsctl", "launch", "entrypoint"]

@@ -16,6 +16,7 @@ mod hook;
 mod hosts;
 mod init;
 mod input;
+mod launch;
 mod manual;
 mod mcp;
 mod notify;
@@ -49,6 +50,7 @@ use exit_code::{FAILED, OK};
 use failure::Failure;
 use output::{complain, complain_as_is};
 
+use crate::held_variables::hide_process;
 use crate::runtime::environment::Environment;
 
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
@@ -92,6 +94,7 @@ enum Verb {
     Tier(tier::TierArgs),
     Context(context::ContextArgs),
     Notify(notify::NotifyArgs),
+    Launch(launch::LaunchArgs),
     Session(session::SessionArgs),
     Sessions(sessions::SessionsArgs),
     Handoff(handoff::HandoffArgs),
@@ -149,7 +152,15 @@ const fn keeps_state(verb: &Verb) -> bool {
     )
 }
 
+/// Whether a verb needs the keys of the client or the targets of notifications.
+const fn needs_keys(verb: &Verb) -> bool {
+    matches!(verb, Verb::Session(_) | Verb::Notify(_) | Verb::Doctor(_))
+}
+
 fn serve(verb: Verb) -> Result<u8, Failure> {
+    if needs_keys(&verb) {
+        hide_process();
+    }
     if keeps_state(&verb) {
         // If this fails, the verb reports that it cannot write there.
         let _ = Environment::of_process().create_own_state_dir();
@@ -167,6 +178,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Tier(args) => tier::run(&args),
         Verb::Context(args) => context::run(&args),
         Verb::Notify(args) => notify::run(&args),
+        Verb::Launch(args) => launch::run(&args),
         Verb::Session(args) => session::run(&args),
         Verb::Sessions(args) => sessions::run(&args),
         Verb::Handoff(args) => handoff::run(&args),

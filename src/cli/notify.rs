@@ -99,11 +99,15 @@ fn flush(environment: &Environment, deadline: Duration) -> Result<u8, Failure> {
     Ok(FAILED)
 }
 
+/// Delivers one notice. The first line of stdin contains the targets; with `-`, the rest is the notice.
 fn deliver_one(what: &str, environment: &Environment) -> Result<u8, Failure> {
+    let mut text = String::new();
+    std::io::stdin().lock().read_to_string(&mut text)?;
+    let (urls, notice) = text.split_once('\n').unwrap_or((&text, ""));
+    let apprise_urls = Some(urls.trim().to_owned()).filter(|urls| !urls.is_empty());
+    let environment = &Environment { apprise_urls, ..environment.clone() };
     if what == "-" {
-        let mut text = String::new();
-        std::io::stdin().lock().read_to_string(&mut text)?;
-        deliver::raised(environment, &text)?;
+        deliver::raised(environment, notice)?;
     } else {
         let id = what.parse().map_err(|_| Failure::NotificationNumber(what.to_owned()))?;
         deliver::one(environment, id)?;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::client;
 use super::examined::Examined;
 use super::finding::Finding;
+use crate::held_variables::variable;
 use crate::render::{MANAGED, SETTINGS};
 
 /// Variables that authenticate the client, or name a provider or proxy that does.
@@ -23,7 +24,7 @@ const VARIABLES: [&str; 7] = [
 /// Checks that credentials are configured; whether they are valid is not checked.
 pub fn credentials(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "credentials";
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty());
     if let Some(variable) = VARIABLES.into_iter().find(is_set) {
         return Finding::ok(CHECK, variable);
     }

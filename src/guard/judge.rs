@@ -32,8 +32,8 @@ pub enum Unrecorded {
     Nothing,
     /// A verdict that depends on no budget.
     Decision,
-    /// A denial by a budget, with the usage that it is based on.
-    Exhausted(Snapshot, Box<Ledger>),
+    /// A denial by a budget, with the usage that it is based on, and whether the ledger had lost rows.
+    Exhausted(Snapshot, Box<Ledger>, bool),
     /// A failure of the guard, which denied the call; the text of the denial.
     FailedClosed(String),
 }
@@ -98,8 +98,9 @@ pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded
         Unrecorded::Decision => {
             let _ = record_alone(acting, verdict, environment);
         }
-        Unrecorded::Exhausted(snapshot, ledger) => {
-            let raised = record_denial(acting, verdict, &snapshot, environment, *ledger);
+        Unrecorded::Exhausted(snapshot, ledger, has_lost_rows) => {
+            let basis = (&snapshot, has_lost_rows);
+            let raised = record_denial(acting, verdict, basis, environment, *ledger);
             for id in raised.into_iter().flatten() {
                 // A notice that is not delivered now waits for the next flush.
                 let _ = notify::hand_over(environment, id);
@@ -195,7 +196,8 @@ fn with_ledger(
         return Ok(Judgement::settled(decision.verdict));
     }
     drop(change);
-    Ok(Judgement::of(decision.verdict, Unrecorded::Exhausted(snapshot, Box::new(ledger))))
+    let unrecorded = Unrecorded::Exhausted(snapshot, Box::new(ledger), lost.is_some());
+    Ok(Judgement::of(decision.verdict, unrecorded))
 }
 
 /// Records a denial and its notices to the operators, whose ids are returned. Nothing was reserved and nothing will run,
@@ -203,13 +205,14 @@ fn with_ledger(
 fn record_denial(
     acting: &ActingCall<'_>,
     verdict: &Verdict,
-    snapshot: &Snapshot,
+    (snapshot, has_lost_rows): (&Snapshot, bool),
     environment: &Environment,
     ledger: Ledger,
 ) -> Result<Vec<i64>, LedgerError> {
     let mut ledger = ledger.for_the_record();
     let change = ledger.change()?;
-    let lost = change.loss(&environment.state_dir)?;
+    // Another process may have reported it since.
+    let lost = if has_lost_rows { change.loss(&environment.state_dir)? } else { None };
     audit::record(&change, acting, verdict, snapshot, environment)?;
     let raised = raise_exhausted(&change, acting, snapshot, environment)?;
     if lost.is_some() {

@@ -16,6 +16,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
+use crate::held_variables;
 use rule::Rule;
 
 #[allow(clippy::unreadable_literal, reason = "the build script writes bare numbers")]
@@ -33,10 +34,9 @@ const GONE: &str = "[redacted]";
 
 /// The redactor with the secret variables of this process.
 static OF_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
-    Redactor::of_variables(
-        std::env::vars_os()
-            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())),
-    )
+    let own = std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value));
+    let all = own.chain(held_variables::all().iter().cloned());
+    Redactor::of_variables(all.map(|(name, value)| (name, value.to_string_lossy().into_owned())))
 });
 
 /// The expressions of the rules, in their order: that of the command and that of the secret. `None`: not valid.

@@ -8,6 +8,7 @@ mod denials;
 mod http;
 mod messages;
 mod model;
+mod only;
 mod rendered;
 mod report;
 mod scenes;
@@ -23,6 +24,7 @@ use std::thread;
 
 use crate::doctor::client::version;
 use crate::inventory::compiled::Compiled;
+use only::Only;
 pub use report::{Finding, Outcome, RehearsalError, Report};
 use scenes::{SCENES, Scene};
 use stage::Props;
@@ -37,7 +39,8 @@ pub fn rehearse(
     policy: &Compiled,
     only: &[String],
 ) -> Result<Report, RehearsalError> {
-    let only = Only::new(only)?;
+    let all = SCENES.iter().flat_map(Scene::guarantees).chain([rendered::GUARANTEE]);
+    let only = Only::new(only, &all.collect::<Vec<_>>())?;
     let version = version(&client)
         .map_err(|error| RehearsalError::Client { client: client.display().to_string(), error })?;
     settings::check_managed()?;
@@ -72,23 +75,4 @@ fn findings(props: &Props, policy: &Compiled, only: Only<'_>) -> Vec<Finding> {
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_by_key(|(number, _)| *number);
     found.into_iter().flat_map(|(_, findings)| findings).collect()
-}
-
-/// The guarantees to rehearse: those that contain one of these texts, or all without a text.
-#[derive(Debug, Clone, Copy)]
-struct Only<'a>(&'a [String]);
-
-impl<'a> Only<'a> {
-    /// Fails if a text occurs in no guarantee.
-    fn new(texts: &'a [String]) -> Result<Self, RehearsalError> {
-        let all = || SCENES.iter().flat_map(Scene::guarantees).chain([rendered::GUARANTEE]);
-        match texts.iter().find(|text| !all().any(|name| name.contains(text.as_str()))) {
-            Some(text) => Err(RehearsalError::NoGuarantee { text: text.clone() }),
-            None => Ok(Self(texts)),
-        }
-    }
-
-    fn includes(self, guarantee: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|text| guarantee.contains(text.as_str()))
-    }
 }

@@ -6,10 +6,10 @@ use chrono::{SecondsFormat, TimeDelta, Utc};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Map, Value, json};
 
-use super::Only;
 use super::cast::{Cast, name};
 use super::denials::{self, Attack};
 use super::http::{Response, Server};
+use super::only::Only;
 use super::report::{Finding, Outcome};
 use super::script::{Script, Step};
 use super::seen::{Seen, fail, last_result, not_applicable, pass};

@@ -52,6 +52,11 @@ pub fn ancestors() -> impl Iterator<Item = Ancestor> {
     above.take(MOST_ANCESTORS).skip_while(|process| SHELLS.contains(&process.name.as_str()))
 }
 
+/// The parent of a process; `None` if there is no such process.
+pub fn parent_of(pid: i32) -> Option<i32> {
+    Stat::of(pid).map(|stat| stat.parent)
+}
+
 /// Whether this is the name of the client's process.
 pub fn is_client(name: &str) -> bool {
     name == CLIENT

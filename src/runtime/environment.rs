@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use thiserror::Error;
 
+use crate::held_variables::variable;
 use crate::model::mode::Mode;
 use crate::model::policy::Tier;
 
@@ -80,7 +81,7 @@ pub enum EnvironmentWarning {
 impl Environment {
     /// Reads the process's own environment.
     pub fn of_process() -> Self {
-        Self::from_variables(|name| std::env::var_os(name))
+        Self::from_variables(variable)
     }
 
     /// Reads the variables through `get`. An empty variable counts as unset; an invalid one falls back to the safest

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::credentials::Credential;
 use super::lines::{self, Line};
+use crate::held_variables;
 
 /// The time between SIGTERM and SIGKILL.
 const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -66,7 +67,7 @@ pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<En
         [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?];
     let mut command = Command::new(start.program);
     // Hooks have notices delivered by this process.
-    command.env_remove("CLAUDEOPS_APPRISE_URLS");
+    command.env_remove("CLAUDEOPS_APPRISE_URLS").env_remove(held_variables::SOCKET);
     for credential in &start.credentials {
         command.env_remove(credential.variable).env(credential.descriptor, credential.number());
     }

@@ -1,10 +1,10 @@
 //! Credentials of the client. They reach it through a pipe: its environment, which its commands inherit and can print, holds
 //! none.
 
-use std::io::{self, PipeReader, Write as _};
+use std::io::{self, PipeReader};
 use std::os::fd::AsRawFd as _;
 
-use rustix::io::{FdFlags, fcntl_setfd};
+use crate::held_variables::inherited_pipe;
 
 /// Variables with credentials, and those that name a file descriptor with the same content.
 const VARIABLES: [(&str, &str); 2] = [
@@ -35,11 +35,7 @@ pub fn of(get: impl Fn(&str) -> Option<String>) -> io::Result<Vec<Credential>> {
     let found = VARIABLES.into_iter().filter_map(|(name, descriptor)| Some((name, descriptor, set(name)?)));
     found
         .map(|(variable, descriptor, value)| {
-            let (pipe, mut writer) = io::pipe()?;
-            // The pipe's buffer is larger than a credential, so this does not block.
-            writer.write_all(value.as_bytes())?;
-            fcntl_setfd(&pipe, FdFlags::empty())?;
-            Ok(Credential { variable, descriptor, pipe })
+            inherited_pipe(&value).map(|pipe| Credential { variable, descriptor, pipe })
         })
         .collect()
 }

@@ -23,6 +23,7 @@ pub struct Deliveries {
     /// The name of the socket.
     pub socket: String,
     requests: Arc<UnixDatagram>,
+    environment: Environment,
     task: JoinHandle<()>,
 }
 
@@ -34,8 +35,8 @@ impl Deliveries {
         }
         let (name, socket) = open(session)?;
         let requests = Arc::new(UnixDatagram::from_std(socket)?);
-        let task = tokio::spawn(deliver_all(Arc::clone(&requests)));
-        Ok(Some(Self { socket: name, requests, task }))
+        let task = tokio::spawn(deliver_all(Arc::clone(&requests), environment.clone()));
+        Ok(Some(Self { socket: name, requests, environment: environment.clone(), task }))
     }
 
     /// Delivers what arrived before the client ended.
@@ -44,16 +45,16 @@ impl Deliveries {
         let mut buffer = vec![0; LONGEST];
         for _ in 0..MOST_AFTERWARDS {
             let Ok(length) = self.requests.try_recv(&mut buffer) else { return };
-            deliver(buffer.get(..length).unwrap_or_default());
+            deliver(&self.environment, buffer.get(..length).unwrap_or_default());
         }
     }
 }
 
-async fn deliver_all(requests: Arc<UnixDatagram>) {
+async fn deliver_all(requests: Arc<UnixDatagram>, environment: Environment) {
     let mut buffer = vec![0; LONGEST];
     let mut started: Vec<Child> = Vec::new();
     while let Ok(length) = requests.recv(&mut buffer).await {
-        started.extend(deliver(buffer.get(..length).unwrap_or_default()));
+        started.extend(deliver(&environment, buffer.get(..length).unwrap_or_default()));
         // Collects those that have ended.
         started.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         sleep(PAUSE).await;
@@ -61,6 +62,6 @@ async fn deliver_all(requests: Arc<UnixDatagram>) {
 }
 
 /// Starts the delivery of a request. If that fails, a recorded notice waits for the next flush.
-fn deliver(message: &[u8]) -> Option<Child> {
-    deliver_apart(&Request::read(message)?).ok()
+fn deliver(environment: &Environment, message: &[u8]) -> Option<Child> {
+    deliver_apart(environment, &Request::read(message)?).ok()
 }

@@ -12,6 +12,7 @@ use super::log::{self, Log};
 use super::record::{Outcome, Record};
 use super::stream::{self, Account, Said};
 use super::{credentials, markers, pinned, progress};
+use crate::held_variables::variable;
 use crate::ledger::Source;
 use crate::ledger::client_runs::NewRun;
 use crate::model::client_setting::ClientSetting;
@@ -107,7 +108,7 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         ("CLAUDE_SESSION_ID", id.as_str()),
         (session_socket::VARIABLE, socket),
     ];
-    let get = |name: &str| std::env::var(name).ok();
+    let get = |name: &str| variable(name)?.into_string().ok();
     arguments.push("--settings".to_owned());
     arguments.push(pinned::settings(get, &variables, session.settings, session.hooks.clone()));
     let credentials = credentials::of(get)?;

@@ -13,6 +13,7 @@ mod hooks;
 mod hosts_yaml;
 mod identity;
 mod init;
+mod launch;
 mod manners;
 mod modes;
 mod place;

@@ -74,7 +74,8 @@ impl<'a> Program<'a> {
     /// The loop that the container runs, around the real client.
     pub fn entrypoint(workspace: &'a Workspace) -> Self {
         workspace.put_program("claude", &installed::client());
-        Self::new(workspace, Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/entrypoint")))
+        Self::opsctl(workspace)
+            .args(["launch", concat!(env!("CARGO_MANIFEST_DIR"), "/entrypoint")])
             .env("CLAUDE_PROJECT_DIR", workspace.project().to_str().unwrap())
             .env("ANTHROPIC_API_KEY", "not-a-key")
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")

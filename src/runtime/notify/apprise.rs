@@ -1,12 +1,13 @@
 //! Sends notifications with `apprise`, a child process with a timeout.
 
-use std::ffi::OsString;
-use std::io::Write;
+use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::held_variables::inherited_pipe;
 use crate::model::event::Level;
 use crate::model::notice::Body;
 use crate::redact;
@@ -95,16 +96,21 @@ impl NotifyError {
 
 /// Sends a message without secrets, waiting at most `deadline`.
 ///
-/// `apprise` gets URLs through its environment and the body on stdin, so that the process list shows neither.
+/// `apprise` gets URLs as a configuration file that is a pipe, and the body on stdin: other processes can read its arguments
+/// and its environment.
 pub fn send(target: &Target, message: Message<'_>, deadline: Duration) -> Result<Sent, NotifyError> {
     let started = Instant::now();
     match target {
-        Target::Urls(urls) => run(target, &[("APPRISE_URLS", urls.into())], message, &[], deadline),
+        Target::Urls(urls) => {
+            let config =
+                inherited_pipe(&lines(urls)).map_err(|error| NotifyError::Start(error, target.variable()))?;
+            run(target, &format!("/dev/fd/{}", config.as_raw_fd()), message, &[], deadline)
+        }
         Target::Config(path) => {
             // `apprise` ignores a missing file and reports that it has no URL.
             std::fs::File::open(path)
                 .map_err(|error| NotifyError::Config(path.display().to_string(), error))?;
-            let config = [("APPRISE_CONFIG_PATH", path.into())];
+            let config = path.display().to_string();
             let tags = tags(message);
             match run(target, &config, message, &tags, deadline)? {
                 Sent::ToNobody => {
@@ -114,6 +120,20 @@ pub fn send(target: &Target, message: Message<'_>, deadline: Duration) -> Result
             }
         }
     }
+}
+
+/// URLs that spaces or commas separate, one per line. As in `apprise`, a comma within a URL does not separate.
+fn lines(urls: &str) -> String {
+    let mut lines = String::new();
+    for part in urls.split_inclusive([',', ' ', '\t', '\r', '\n']) {
+        let scheme = part.split_once("://").map_or("", |(scheme, _)| scheme);
+        if !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            lines = lines.trim_end_matches([',', ' ', '\t', '\r', '\n']).to_owned();
+            lines += "\n";
+        }
+        lines += part;
+    }
+    lines.trim().to_owned() + "\n"
 }
 
 /// The level and the tags as arguments. Tags that `apprise` would parse as several tags or as an option are left out.
@@ -128,7 +148,7 @@ fn tags(message: Message<'_>) -> Vec<String> {
 
 fn run(
     target: &Target,
-    variables: &[(&str, OsString)],
+    config: &str,
     message: Message<'_>,
     tags: &[String],
     deadline: Duration,
@@ -143,6 +163,7 @@ fn run(
         Level::Critical => "failure",
     };
     let mut child = Command::new("apprise")
+        .arg(format!("--config={config}"))
         .arg(format!("--title={}", redact::text(message.title)))
         .arg(format!("--input-format={format}"))
         .arg(format!("--notification-type={kind}"))
@@ -150,7 +171,6 @@ fn run(
         .env_remove("APPRISE_URLS")
         .env_remove("CLAUDEOPS_APPRISE_URLS")
         .env_remove("ANTHROPIC_API_KEY")
-        .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -193,6 +213,13 @@ fn wait(child: &mut Child, target: &Target, deadline: Duration) -> Result<ExitSt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn urls_are_separated_as_apprise_does() {
+        assert_eq!(lines("json://a/?x=1,2, mailto://b  json://c"), "json://a/?x=1,2\nmailto://b\njson://c\n");
+        assert_eq!(lines("json://a,json://b"), "json://a\njson://b\n");
+        assert_eq!(lines(" json://a b/ "), "json://a b/\n");
+    }
 
     #[test]
     fn leaves_out_names_that_are_not_valid_tags() {

@@ -99,27 +99,29 @@ fn pass_on(environment: &Environment, request: &Request) -> io::Result<()> {
     match (&environment.notify_socket, request) {
         (Some(socket), Request::Recorded(id)) => session_socket::send(socket, &id.to_string()),
         (Some(socket), Request::Raised(text)) => session_socket::send(socket, text),
-        (None, request) => deliver_apart(request).map(drop),
+        (None, request) => deliver_apart(environment, request).map(drop),
     }
 }
 
-/// Delivers a notice in a process of its own.
-pub fn deliver_apart(request: &Request) -> io::Result<Child> {
+/// Delivers a notice in a process of its own, to the targets of this environment.
+pub fn deliver_apart(environment: &Environment, request: &Request) -> io::Result<Child> {
+    let urls = environment.apprise_urls.as_deref().unwrap_or_default();
     match request {
-        Request::Recorded(id) => start(&id.to_string(), None),
-        Request::Raised(text) => start("-", Some(text)),
+        Request::Recorded(id) => start(&id.to_string(), urls, ""),
+        Request::Raised(text) => start("-", urls, text),
     }
 }
 
 /// Starts the delivering process in a process group of its own, so that it survives the hook and signals to its group.
-fn start(what: &str, input: Option<&str>) -> io::Result<Child> {
+/// It reads the targets and the notice from stdin: other processes could read its environment.
+fn start(what: &str, urls: &str, notice: &str) -> io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["notify", "--deliver", what]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
-    command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.env_remove("CLAUDEOPS_APPRISE_URLS").stdin(Stdio::piped());
     let mut child = command.spawn()?;
-    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
-        // The pipe's buffer is larger than a notice, so this does not block.
-        stdin.write_all(input.as_bytes())?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // The pipe's buffer is larger than targets and a notice, so this does not block.
+        stdin.write_all(format!("{}\n{notice}", urls.replace('\n', " ")).as_bytes())?;
     }
     Ok(child)
 }
