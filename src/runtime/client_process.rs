@@ -1,6 +1,7 @@
 //! The client's process: its identity, and whether it still runs.
 
 use std::fs::read_to_string;
+use std::io::Read as _;
 
 use rustix::process::getppid;
 
@@ -15,6 +16,9 @@ const DEPTH: usize = 4;
 /// The most processes above a hook whose environment is read.
 const MOST_ANCESTORS: usize = 64;
 
+/// The size of most files of a process, in bytes.
+const USUAL_SIZE: usize = 8 * 1024;
+
 /// The name of the client's process.
 const CLIENT: &str = "claude";
 
@@ -28,13 +32,16 @@ pub struct Ancestor {
 impl Ancestor {
     /// The environment with which it was started, as in `/proc/PID/environ`; empty if it cannot be read.
     pub fn environ(&self) -> Vec<u8> {
-        std::fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default()
+        read(self.pid, "environ").unwrap_or_default()
     }
 
     /// Whether it is `opsctl rehearse`, run by this same program.
     pub fn is_rehearsal(&self) -> bool {
+        if self.name != env!("CARGO_PKG_NAME") {
+            return false;
+        }
         let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
-        let arguments = std::fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        let arguments = read(self.pid, "cmdline").unwrap_or_default();
         arguments.split(|byte| *byte == 0).nth(1) == Some(b"rehearse")
             && program("self").is_some_and(|own| program(&self.pid.to_string()) == Some(own))
     }
@@ -100,6 +107,13 @@ fn pid_scope() -> Option<String> {
     Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
+/// A file of a process. The kernel states no size, without which a buffer grows from 32 bytes on, with a call each time.
+fn read(pid: i32, file: &str) -> Option<Vec<u8>> {
+    let mut content = Vec::with_capacity(USUAL_SIZE);
+    std::fs::File::open(format!("/proc/{pid}/{file}")).ok()?.read_to_end(&mut content).ok()?;
+    Some(content)
+}
+
 struct Stat {
     name: String,
     parent: i32,
@@ -110,7 +124,7 @@ struct Stat {
 
 impl Stat {
     fn of(pid: i32) -> Option<Self> {
-        Self::parse(&read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        Self::parse(&String::from_utf8_lossy(&read(pid, "stat")?))
     }
 
     fn parse(stat: &str) -> Option<Self> {
