@@ -4,5 +4,6 @@ pub mod error;
 pub(crate) mod here;
 pub(crate) mod lift;
 pub(crate) mod parse;
+mod plain;
 mod prepare;
 pub(crate) mod word;

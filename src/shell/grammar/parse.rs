@@ -9,6 +9,7 @@ use brush_parser::{ParserOptions, Token, TokenizerError, TokenizerOptions};
 use super::error::SyntaxError;
 use super::here::HereDocument;
 use super::lift::lift;
+use super::plain::plain;
 use super::prepare::prepare;
 
 /// Maximum nesting of brackets.
@@ -18,6 +19,11 @@ const MOST_TOKENS: usize = 20_000;
 
 /// Parses a script and moves its here-documents into `documents`.
 pub(crate) fn parse(text: &str, documents: &mut Vec<HereDocument>) -> Result<Program, SyntaxError> {
+    plain(text).map_or_else(|| parsed(text, documents), Ok)
+}
+
+/// Parses a script with `brush-parser`.
+pub(super) fn parsed(text: &str, documents: &mut Vec<HereDocument>) -> Result<Program, SyntaxError> {
     let text = lift(text, documents)?;
     if too_deep(&text) {
         return Err(SyntaxError::BracketsTooDeep);
