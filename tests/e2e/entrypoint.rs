@@ -418,7 +418,7 @@ fn a_session_of_tier_one_starts_with_every_check_and_the_mounted_repositories() 
         program.at_tier(1, [bash("cat ../repos/media/.claude-ops/checks/library.md"), text("done")]).run();
 
     assert_ended(&ran, 0);
-    let prompts = asked.prompts();
+    let shown = asked.first_request();
     for expected in [
         "- jellyfin on ie01: http https://jellyfin.stump.rocks/health answers 200, dns jellyfin.stump.rocks, container jellyfin\n",
         "- adguard on pie01: http https://adguard.stump.rocks/health answers 200, dns adguard.stump.rocks, container adguardhome\n",
@@ -427,7 +427,7 @@ fn a_session_of_tier_one_starts_with_every_check_and_the_mounted_repositories() 
         "  .claude-ops/checks: library.md\n  .claude-ops/playbooks: lock.md\n  deployment: charts/jellyfin/Chart.yaml\n",
         "| # The media stack\n| Never touch the television.\n",
     ] {
-        assert!(prompts[0].contains(expected), "{expected}: {}", prompts[0]);
+        assert!(shown.contains(expected), "{expected}: {shown}");
     }
     assert!(ran.stdout.contains("    ok\n"), "the check can be read: {}", ran.stdout);
 }
