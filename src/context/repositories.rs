@@ -112,7 +112,8 @@ fn names(what: &str, files: &[PathBuf], folder: &Path, more: bool) -> Option<Str
         line.push_str(&name);
     }
     if more {
-        line.push_str(" … the folder has too many files to search them all");
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str("… there are too many files to search them all");
     }
     (!line.is_empty()).then(|| format!("  {what}: {line}"))
 }

@@ -67,9 +67,8 @@ const FILES_BYTES: usize = 3_000;
 
 /// Composes the state and, in the remaining room, the mounted repositories and the files of the session.
 pub fn with_files(state: &State<'_>, repositories: &Reading, files: &Reading) -> Composed {
-    let needed = |reading: &Reading| match reading.is_empty() {
-        true => 0,
-        false => reading.render(MOST_BYTES).len().min(FILES_BYTES) + 1,
+    let needed = |reading: &Reading| {
+        if reading.is_empty() { 0 } else { reading.render(MOST_BYTES).len().min(FILES_BYTES) + 1 }
     };
     let for_files = needed(files);
     let both = needed(repositories) + for_files;

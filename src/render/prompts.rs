@@ -126,7 +126,7 @@ mod tests {
     }
 
     const ADGUARD: &str = "- adguard on pie01: http https://adguard.stump.rocks/login answers 200 or 302, \
-                           dns adguard.stump.rocks, container adguardhome; deployed by playbook redeploy-dns.yml\n";
+                           dns adguard.stump.rocks, container adguardhome; playbook redeploy-dns.yml\n";
 
     #[test]
     fn every_prompt_lists_all_services_and_hosts() {

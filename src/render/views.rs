@@ -41,7 +41,7 @@ pub struct PromptView<'a> {
     host: Option<&'a str>,
     checks: Vec<String>,
     /// Its playbooks, helm releases, workloads and compose projects.
-    deployed_by: Vec<String>,
+    parts: Vec<String>,
 }
 
 /// The services with the checks that `opsctl verify` carries out.
@@ -53,7 +53,7 @@ pub fn checked_services<'a>(inventory: &'a Inventory) -> Vec<PromptView<'a>> {
             name: &service.name,
             host: service.host.as_deref(),
             checks: plan(service, inventory).iter().map(expected).collect(),
-            deployed_by: named("playbook", &service.playbooks)
+            parts: named("playbook", &service.playbooks)
                 .chain(named("release", &service.releases))
                 .chain(named("workload", &service.workloads))
                 .chain(named("compose project", &service.projects))
