@@ -113,6 +113,17 @@ impl<'a> Loader<'a> {
         auto_include
     }
 
+    /// Adds a file of a folder, which it must not leave.
+    pub fn add_of(&mut self, folder: &Path, name: &str) {
+        let path = folder.join(name);
+        let leaves = |real: PathBuf| folder.canonicalize().is_ok_and(|folder| !real.starts_with(folder));
+        if path.canonicalize().is_ok_and(leaves) {
+            self.skip(&self.shown(&path), "it is a link that leaves its folder".to_owned());
+            return;
+        }
+        self.include(&self.shown(&path), &path, Some(folder));
+    }
+
     fn include(&mut self, what: &str, path: &Path, folder: Option<&Path>) {
         if self.reading.files.len() >= MOST_FILES {
             self.reading.more += 1;

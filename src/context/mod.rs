@@ -1,10 +1,12 @@
 //! The context files of a session, and the usage of its model's context window.
 //!
-//! `find` expands globs, `load` reads files, `role` parses role files, `text` fits all of it into the available size.
+//! `find` expands globs, `load` reads files, `role` parses role files, `repositories` lists what the mounted repositories
+//! contain, `text` fits all of it into the available size.
 //! `usage` reads the client's transcript of a session.
 
 mod find;
 mod load;
+pub mod repositories;
 mod role;
 pub mod text;
 pub mod usage;

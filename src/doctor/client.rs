@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use super::examined::Examined;
 use super::finding::Finding;
 use crate::model::policy::OnFailure;
+use crate::runtime::programs::in_path;
 
 const CHECK: &str = "client";
 
@@ -33,12 +34,6 @@ pub fn folder() -> Option<PathBuf> {
 pub fn bare() -> Option<&'static str> {
     let is_on = |name: &&str| std::env::var(name).is_ok_and(|value| matches!(value.as_str(), "1" | "true"));
     ["CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"].into_iter().find(is_on)
-}
-
-/// Finds a program in PATH.
-pub fn in_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|program| program.is_file())
 }
 
 /// The release of the client, such as `2.1.330`. Starts the client with a temporary home folder.

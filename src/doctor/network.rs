@@ -3,12 +3,12 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::client::in_path;
 use super::examined::Examined;
 use super::finding::Finding;
 use crate::guard::verification;
 use crate::probe::health;
 use crate::probe::icmp::{self, NOT_PERMITTED, Reachability};
+use crate::runtime::programs::in_path;
 
 /// The timeout for all hosts together.
 const DEADLINE: Duration = Duration::from_secs(3);

@@ -62,19 +62,29 @@ pub struct State<'a> {
     pub hosts: &'a [Found<'a>],
 }
 
-/// The bytes reserved for files, if they need them.
+/// The bytes reserved for files, and for the repositories, if they need them.
 const FILES_BYTES: usize = 3_000;
 
-/// Composes the state and, in the remaining room, the files of the session.
-pub fn with_files(state: &State<'_>, reading: &Reading) -> Composed {
-    let text = render(state, MOST_BYTES);
-    if reading.is_empty() {
+/// Composes the state and, in the remaining room, the mounted repositories and the files of the session.
+pub fn with_files(state: &State<'_>, repositories: &Reading, files: &Reading) -> Composed {
+    let needed = |reading: &Reading| {
+        if reading.is_empty() { 0 } else { reading.render(MOST_BYTES).len().min(FILES_BYTES) + 1 }
+    };
+    let for_files = needed(files);
+    let both = needed(repositories) + for_files;
+    let mut text = render(state, MOST_BYTES);
+    if text.len() + both > MOST_BYTES {
+        text = render(state, MOST_BYTES - both);
+    }
+    if !repositories.is_empty() {
+        let room = MOST_BYTES - text.len() - for_files - 1;
+        text = format!("{text}\n{}", repositories.render(room));
+    }
+    if files.is_empty() {
         return Composed { text, files_room: 0 };
     }
-    let needed = reading.render(MOST_BYTES).len().min(FILES_BYTES) + 1;
-    let text = if text.len() + needed > MOST_BYTES { render(state, MOST_BYTES - needed) } else { text };
     let files_room = MOST_BYTES - text.len() - 1;
-    Composed { text: format!("{text}\n{}", reading.render(files_room)), files_room }
+    Composed { text: format!("{text}\n{}", files.render(files_room)), files_room }
 }
 
 /// A whole session context.
@@ -215,7 +225,7 @@ fn timestamp(time: DateTime<Utc>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::text::TextFile;
+    use crate::context::text::{Frame, TextFile};
     use crate::guard::budgets::in_order;
     use crate::inventory::Installation;
     use crate::model::inventory::{Host, Inventory, Service};
@@ -392,9 +402,14 @@ mod tests {
             size: 30_000,
         };
         let reading = Reading { files: vec![file], ..Reading::default() };
-        let with_files = with_files(&state, &reading).text;
-        assert!(with_files.len() <= MOST_BYTES, "{}", with_files.len());
-        assert!(with_files.matches('n').count() > 2_500, "{with_files}");
+        let contents = Frame::Repositories(vec![format!("  {}", "r".repeat(400)); 50]);
+        let repositories = Reading { frame: contents, ..reading.clone() };
+        for repositories in [Reading::default(), repositories] {
+            let with_files = with_files(&state, &repositories, &reading).text;
+            assert!(with_files.len() <= MOST_BYTES, "{}", with_files.len());
+            assert!(with_files.matches('n').count() > 2_500, "{with_files}");
+            assert!(with_files.contains("Host Connectivity:"), "{with_files}");
+        }
         for counted in ["more services with usage, ", " of them in cooldown", "500 services without usage"] {
             assert!(text.contains(counted), "{counted}: {text}");
         }

@@ -9,7 +9,7 @@ use super::context_warning;
 use super::registry::{self, Details};
 use super::session_context::{self, Composed, State};
 use crate::context::text::{Reading, Shown};
-use crate::context::{self, Reader};
+use crate::context::{self, Reader, repositories};
 use crate::guard::{budgets, failures};
 use crate::ledger::notices::Problem;
 use crate::ledger::{Event, Ledger, LedgerError};
@@ -19,6 +19,7 @@ use crate::model::session::Activity;
 use crate::probe::hosts;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::runner::RunnerEnvironment;
 use crate::runtime::started;
 use crate::runtime::warning::Warning;
 
@@ -88,7 +89,9 @@ pub fn compose(
         role: reader.role.or(environment.role.as_deref()),
     };
     let reading = context::gather(reader, &compiled, environment);
-    let Composed { text, files_room } = session_context::with_files(&state, &reading);
+    let repositories =
+        repositories::gather(&RunnerEnvironment::of_process().repos_dir, &compiled, environment);
+    let Composed { text, files_room } = session_context::with_files(&state, &repositories, &reading);
     let shares = reading.shares(files_room);
     SessionContext { text, reading, shares, tier: reader.tier }
 }

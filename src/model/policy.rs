@@ -194,8 +194,8 @@ impl TierPolicy {
             Tier::Remediate => ("sonnet", &[Restart, PullRequest, Notification], 45),
             Tier::Full => ("opus", &[Restart, Redeployment, PullRequest, Notification], 60),
         };
-        let looking = ["Bash", "Read", "Grep", "Glob", "Task"];
-        let changing: &[&str] = if tier == Tier::Observe { &[] } else { &["Write", "Edit", "WebFetch"] };
+        let looking = ["Bash", "Read", "Grep", "Glob", "Task", "WebFetch", "WebSearch"];
+        let changing: &[&str] = if tier == Tier::Observe { &[] } else { &["Write", "Edit"] };
         Self {
             model: model.to_owned(),
             tools: looking.iter().chain(changing).map(|tool| (*tool).to_owned()).collect(),

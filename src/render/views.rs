@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::model::inventory::{Host, Inventory};
+use crate::model::inventory::{Host, Inventory, Service};
+use crate::probe::health::{Check, plan};
 
 #[derive(Serialize)]
 pub struct ServiceView<'a> {
@@ -31,6 +32,51 @@ impl<'a> From<&'a Host> for HostView<'a> {
 struct HealthView<'a> {
     url: &'a str,
     status: &'a [u16],
+}
+
+/// A service in a prompt.
+#[derive(Serialize)]
+pub struct PromptView<'a> {
+    name: &'a str,
+    host: Option<&'a str>,
+    checks: Vec<String>,
+    /// Its playbooks, helm releases, workloads and compose projects.
+    parts: Vec<String>,
+}
+
+/// The services with the checks that `opsctl verify` carries out.
+pub fn checked_services<'a>(inventory: &'a Inventory) -> Vec<PromptView<'a>> {
+    let view = |service: &'a Service| {
+        let named =
+            |kind: &'static str, names: &'a [String]| names.iter().map(move |name| format!("{kind} {name}"));
+        PromptView {
+            name: &service.name,
+            host: service.host.as_deref(),
+            checks: plan(service, inventory).iter().map(expected).collect(),
+            parts: named("playbook", &service.playbooks)
+                .chain(named("release", &service.releases))
+                .chain(named("workload", &service.workloads))
+                .chain(named("compose project", &service.projects))
+                .collect(),
+        }
+    };
+    inventory.services.iter().map(view).collect()
+}
+
+/// A check, with the result that it expects where the inventory states one.
+fn expected(check: &Check) -> String {
+    match check {
+        Check::Http(health) => {
+            let codes: Vec<String> = health.status.iter().map(ToString::to_string).collect();
+            format!("http {} answers {}", check.target(), codes.join(" or "))
+        }
+        Check::Dns { name, .. } => match name.address {
+            Some(address) => format!("dns {} resolves to {address}", check.target()),
+            None => format!("dns {}", check.target()),
+        },
+        Check::Tcp { .. } => format!("tcp {}", check.target()),
+        Check::Container { name, .. } | Check::Unit { name, .. } => format!("{} {name}", check.kind()),
+    }
 }
 
 /// The hosts.

@@ -8,6 +8,8 @@ pub mod installation;
 pub mod machine;
 pub mod mission;
 pub mod notify;
+pub mod programs;
+pub mod repositories;
 pub mod runner;
 pub mod started;
 pub mod warning;

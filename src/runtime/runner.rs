@@ -1,4 +1,4 @@
-//! Environment variables for running sessions. Hooks do not read them.
+//! Environment variables for running sessions. Of these, hooks use only the folder of the repositories.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -9,12 +9,13 @@ use crate::model::client_setting::ClientSetting;
 
 /// Variables whose values determine what the guard allows, which program it is, or which ledger it reads. Without a
 /// value, an empty text is pinned, which counts as unset.
-const GUARDING: [&str; 16] = [
+const GUARDING: [&str; 17] = [
     "BASH_ENV",
     "CLAUDEOPS_APPRISE_CONFIG",
     "CLAUDEOPS_DB_PATH",
     "CLAUDEOPS_DRY_RUN",
     "CLAUDEOPS_HOSTS",
+    "CLAUDEOPS_REPOS_DIR",
     "CLAUDEOPS_RESULTS_DIR",
     "CLAUDEOPS_STATE_DIR",
     "CLAUDE_SESSION_MODE",

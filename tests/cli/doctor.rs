@@ -316,3 +316,21 @@ fn an_mcp_server_that_is_left_out_is_named_with_the_remedy() {
     assert_eq!((condition.as_str(), what.as_str()), ("warning", expected));
     assert_eq!(remedy.as_deref(), Some("add it to `repositories.media.servers` if it may run"));
 }
+
+#[test]
+fn an_mcp_server_without_its_program_is_left_out_with_a_warning_an_event_and_a_finding() {
+    let sandbox = installation();
+    sandbox.write(
+        ".claude/mcp.json",
+        r#"{"mcpServers": {"web": {"command": "no-such-npx", "args": ["-y", "web"]}}}"#,
+    );
+    let out = sandbox.path("mcp.json");
+    let run = sandbox.opsctl(&["mcp", "merge", "--repos", "none", "--out", out.to_str().unwrap()], b"");
+    let what = "the MCP server `web` of the baseline is left out: its program `no-such-npx` is not installed";
+    let remedy = "install it in the image, or remove the server";
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), format!("opsctl: {what}; {remedy}\n").as_str()));
+    assert!(!out.exists(), "no server is left");
+    assert_eq!(sandbox.sql("SELECT level, message FROM events"), format!("warning|{what}; {remedy}"));
+    let (condition, said, advice) = finding(&quick(&sandbox), "mcp servers");
+    assert_eq!((condition.as_str(), said.as_str(), advice.as_deref()), ("warning", what, Some(remedy)));
+}

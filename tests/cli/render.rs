@@ -305,3 +305,29 @@ fn hooks_of_hosts_yaml_follow_ours_and_are_removed_with_their_entry() {
     assert_eq!(with["hooks"]["PreCompact"].as_array().unwrap().len(), 1);
     assert_eq!(settings("{}\n"), without, "nothing of them is left");
 }
+
+/// The commands that a prompt states: its indented blocks.
+fn commands(prompt: &str) -> Vec<String> {
+    let mut blocks = vec![String::new()];
+    for line in prompt.lines() {
+        match (line.strip_prefix("    "), blocks.last_mut()) {
+            (Some(code), Some(block)) => block.push_str(&format!("{}\n", code.trim_start())),
+            _ => blocks.push(String::new()),
+        }
+    }
+    blocks.retain(|block| !block.is_empty() && !block.starts_with("[EVENT:"));
+    blocks
+}
+
+#[test]
+fn every_command_of_a_prompt_is_allowed_at_its_tier() {
+    let sandbox = rendered(EXAMPLE);
+    for (tier, file, count) in [("1", FILES[2], 4), ("2", FILES[3], 1), ("3", FILES[4], 1)] {
+        let commands = commands(&sandbox.read(file));
+        assert_eq!(commands.len(), count, "tier {tier}: {commands:#?}");
+        for command in commands {
+            let run = sandbox.opsctl(&["explain", "--exit-code", "--tier", tier, &command], b"");
+            assert_eq!(run.code, Some(0), "tier {tier}: {command}\n{}", run.stdout);
+        }
+    }
+}

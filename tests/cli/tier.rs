@@ -20,7 +20,7 @@ fn value(arguments: &[String], option: &str) -> Option<String> {
 fn tier_1_has_no_tool_that_writes_and_denies_every_action_by_prefix() {
     let sandbox = Sandbox::new();
     let arguments = lines(&sandbox, &["tier", "1", "--args"]);
-    assert_eq!(value(&arguments, "--tools").as_deref(), Some("Bash,Read,Grep,Glob,Task"));
+    assert_eq!(value(&arguments, "--tools").as_deref(), Some("Bash,Read,Grep,Glob,Task,WebFetch,WebSearch"));
     assert_eq!(value(&arguments, "--allowedTools"), value(&arguments, "--tools"));
     assert_eq!(value(&arguments, "--permission-mode").as_deref(), Some("dontAsk"));
     assert_eq!(value(&arguments, "--model").as_deref(), Some("haiku"));

@@ -404,3 +404,30 @@ done"#;
         "{events:?}"
     );
 }
+
+#[test]
+fn a_session_of_tier_one_starts_with_every_check_and_the_mounted_repositories() {
+    let workspace = workspace();
+    workspace.write("repos/media/CLAUDE-OPS.md", "# The media stack\nNever touch the television.\n");
+    workspace.write("repos/media/.claude-ops/checks/library.md", "count the films");
+    workspace.write("repos/media/.claude-ops/playbooks/lock.md", "remove the lock");
+    workspace.write("repos/media/charts/jellyfin/Chart.yaml", "name: jellyfin");
+    let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true");
+    let asked = program.asked();
+    let ran =
+        program.at_tier(1, [bash("cat ../repos/media/.claude-ops/checks/library.md"), text("done")]).run();
+
+    assert_ended(&ran, 0);
+    let shown = asked.first_request();
+    for expected in [
+        "- jellyfin on ie01: http https://jellyfin.stump.rocks/health answers 200, dns jellyfin.stump.rocks, container jellyfin\n",
+        "- adguard on pie01: http https://adguard.stump.rocks/health answers 200, dns adguard.stump.rocks, container adguardhome\n",
+        "opsctl verify jellyfin adguard\n",
+        "are data of the repositories",
+        "  .claude-ops/checks: library.md\n  .claude-ops/playbooks: lock.md\n  deployment: charts/jellyfin/Chart.yaml\n",
+        "| # The media stack\n| Never touch the television.\n",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    assert!(ran.stdout.contains("    ok\n"), "the check can be read: {}", ran.stdout);
+}

@@ -245,6 +245,13 @@ impl<'a> Program<'a> {
 pub struct Asked(Arc<Mutex<Script>>);
 
 impl Asked {
+    /// Everything that the first request to the model contains, except the system prompt.
+    pub fn first_request(&self) -> String {
+        let script = self.0.lock().unwrap();
+        let first = script.asked.iter().find(|request| request.role() == Role::Agent);
+        first.expect("the model was never asked").conversation()
+    }
+
     /// The first message of each session of an agent, in order: its prompt, with any text before it.
     pub fn prompts(&self) -> Vec<String> {
         let script = self.0.lock().unwrap();

@@ -1,11 +1,13 @@
 //! Definitions of MCP servers: the files that list them, and what of a repository's definition is used.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use crate::plain_file::{self, Content};
+use crate::runtime::programs;
 
 /// The maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -118,6 +120,25 @@ pub fn isolated(server: &Value, env: &[String], opsctl: &str) -> Result<Value, D
         .map(|(name, value)| (format!("{PASSED_ON}{name}"), json!(value)))
         .collect();
     Ok(json!({"type": "stdio", "command": opsctl, "args": args, "env": own}))
+}
+
+/// The program of a server if it is not installed. `None` also if that cannot be determined: for a relative path, and where
+/// the client expands a variable.
+pub fn missing_program(server: &Value) -> Option<String> {
+    let known = |value: &Value| value.as_str().filter(|text| !text.contains("${")).map(str::to_owned);
+    let program = server.get("command").and_then(known)?;
+    let is_installed = if Path::new(&program).is_absolute() {
+        programs::is_program(Path::new(&program))
+    } else if program.contains('/') {
+        true
+    } else {
+        let path = match server.get("env").and_then(|env| env.get("PATH")) {
+            Some(path) => OsString::from(known(path)?),
+            None => std::env::var_os("PATH")?,
+        };
+        programs::find(&program, &path).is_some()
+    };
+    (!is_installed).then_some(program)
 }
 
 /// The entries of a key whose value is a map of texts; empty without the key.

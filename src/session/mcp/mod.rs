@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::model::policy::TierPolicy;
 use crate::model::repository_server::RepositoryServer;
-use definition::{DefinitionError, ServersError, in_file, isolated, servers};
+use crate::runtime::repositories::folders;
+use definition::{DefinitionError, ServersError, in_file, isolated, missing_program, servers};
 
 /// The file in a repository that lists its servers.
 const IN_REPOSITORY: &str = ".claude-ops/mcp.json";
@@ -36,6 +37,11 @@ pub enum LeftOut {
         "the MCP server `{server}` of the repository `{repository}` is left out: {by} has a server of this name; rename one of them"
     )]
     NameTaken { repository: String, server: String, by: String },
+    #[error(
+        "the MCP server `{server}` of {of} is left out: its program `{program}` is not installed; install it in the image, or \
+         remove the server"
+    )]
+    NoProgram { server: String, of: String, program: String },
     #[error("the MCP server `{server}` of the repository `{repository}` is left out: {error}")]
     Definition { repository: String, server: String, error: DefinitionError },
     #[error(
@@ -90,9 +96,13 @@ impl Merged {
                 self.left_out.push(LeftOut::NotListed { repository, server });
                 continue;
             };
+            let of = format!("the repository `{repository}`");
+            if let Some(program) = missing_program(&definition) {
+                self.left_out.push(LeftOut::NoProgram { server, of, program });
+                continue;
+            }
             let left_out = match isolated(&definition, &listed.env, order.opsctl) {
-                Ok(definition) => match self.add(&format!("the repository `{repository}`"), name, definition)
-                {
+                Ok(definition) => match self.add(&of, name, definition) {
                     Ok(()) => continue,
                     Err(by) => LeftOut::NameTaken { repository, server, by },
                 },
@@ -125,8 +135,14 @@ pub fn merge(order: &Order<'_>) -> Merged {
     match servers(order.baseline) {
         Ok(found) => {
             for (name, server) in found.unwrap_or_default() {
-                // A map has one server of a name.
-                let _ = merged.add("the baseline", name, server);
+                match missing_program(&server) {
+                    Some(program) => {
+                        let of = "the baseline".to_owned();
+                        merged.left_out.push(LeftOut::NoProgram { server: name, of, program });
+                    }
+                    // A map has one server of a name.
+                    None => drop(merged.add("the baseline", name, server)),
+                }
             }
         }
         Err(error) => merged.left_out.push(LeftOut::File { file: order.baseline.to_owned(), error }),
@@ -151,15 +167,6 @@ pub fn merge(order: &Order<'_>) -> Merged {
     let unused: Vec<LeftOut> = unused.map(|server| LeftOut::NoTier { server: server.clone() }).collect();
     merged.left_out.extend(unused);
     merged
-}
-
-fn folders(repos: &Path) -> io::Result<Vec<(String, PathBuf)>> {
-    let mut folders: Vec<(String, PathBuf)> = std::fs::read_dir(repos)?
-        .filter_map(Result::ok)
-        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path()))
-        .collect();
-    folders.sort();
-    Ok(folders)
 }
 
 #[cfg(test)]
@@ -206,16 +213,16 @@ mod tests {
     #[test]
     fn the_baseline_wins_over_repositories_and_an_earlier_repository_over_a_later_one() {
         let folder = folder_of(&[
-            ("mcp.json", r#"{"mcpServers": {"a": {"command": "base"}}}"#),
+            ("mcp.json", r#"{"mcpServers": {"a": {"command": "sh"}}}"#),
             ("repos/two/.claude-ops/mcp.json", r#"{"mcpServers": {"c": {"url": "http://two"}}}"#),
             (
                 "repos/one/.claude-ops/mcp.json",
-                r#"{"mcpServers": {"a": {"command": "evil"}, "c": {"url": "http://one"}}}"#,
+                r#"{"mcpServers": {"a": {"command": "cat"}, "c": {"url": "http://one"}}}"#,
             ),
             ("repos/without/README", ""),
         ]);
         let merged = merged(&folder, &[("one", "a"), ("one", "c"), ("two", "c")], &["mcp__a", "mcp__c"]);
-        let expected = json!({"mcpServers": {"a": {"command": "base"}, "c": {"url": "http://one"}}});
+        let expected = json!({"mcpServers": {"a": {"command": "sh"}, "c": {"url": "http://one"}}});
         assert_eq!(serde_json::from_str::<Value>(&merged.to_json()).unwrap(), expected);
         assert_eq!(
             merged.origins().collect::<Vec<_>>(),
@@ -233,7 +240,7 @@ mod tests {
     #[test]
     fn a_server_that_hosts_yaml_or_no_tier_names_is_left_out_with_the_remedy() {
         let folder = folder_of(&[
-            ("mcp.json", r#"{"mcpServers": {"unused": {"command": "base"}}}"#),
+            ("mcp.json", r#"{"mcpServers": {"unused": {"command": "sh"}}}"#),
             ("repos/media/.claude-ops/mcp.json", r#"{"mcpServers": {"lab": {"command": "sh"}}}"#),
         ]);
         let merged = merged(&folder, &[("other", "lab")], &["Bash", "mcp__lab"]);
@@ -249,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_file_with_an_error_is_reported_and_left_out() {
-        let good = r#"{"mcpServers": {"z": {"command": "x"}}}"#;
+        let good = r#"{"mcpServers": {"z": {"command": "sh"}}}"#;
         let folder = folder_of(&[
             ("mcp.json", "{ half"),
             ("repos/a/.claude-ops/mcp.json", "[]"),
@@ -278,6 +285,42 @@ mod tests {
         for (left_out, words) in left_out.iter().zip(words) {
             assert!(left_out.contains(words), "{left_out}");
         }
+    }
+
+    #[test]
+    fn a_server_whose_program_is_not_installed_is_left_out_by_name() {
+        let folder = folder_of(&[
+            (
+                "mcp.json",
+                r#"{"mcpServers": {
+                    "found": {"command": "sh"}, "remote": {"url": "http://lab"}, "absolute": {"command": "/bin/sh"},
+                    "expanded": {"command": "${PROGRAM}"}, "web": {"command": "no-such-npx", "args": ["-y", "web"]},
+                    "own": {"command": "tool", "env": {"PATH": "FOLDER/bin"}}, "gone": {"command": "/no/such/uvx"}}}"#,
+            ),
+            ("repos/media/.claude-ops/mcp.json", r#"{"mcpServers": {"lab": {"command": "no-such-uvx"}}}"#),
+            ("bin/tool", ""),
+        ]);
+        let baseline = folder.path().join("mcp.json");
+        let text = std::fs::read_to_string(&baseline).unwrap();
+        std::fs::write(&baseline, text.replace("FOLDER", folder.path().to_str().unwrap())).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.path().join("bin/tool"), executable).unwrap();
+        let names = ["found", "remote", "absolute", "expanded", "web", "own", "gone", "lab"];
+        let tools = names.map(|name| format!("mcp__{name}"));
+        let merged = merged(&folder, &[("media", "lab")], &tools.each_ref().map(String::as_str));
+        let kept: Vec<&str> = merged.servers.keys().map(String::as_str).collect();
+        assert_eq!(kept, ["found", "remote", "absolute", "expanded", "own"]);
+        let reasons = [
+            ("web", "the baseline", "no-such-npx"),
+            ("gone", "the baseline", "/no/such/uvx"),
+            ("lab", "the repository `media`", "no-such-uvx"),
+        ];
+        let reason = |(server, of, program)| {
+            format!(
+                "the MCP server `{server}` of {of} is left out: its program `{program}` is not installed; install it in the image, or remove the server"
+            )
+        };
+        assert_eq!(left_out(&merged), reasons.map(reason));
     }
 
     #[test]
