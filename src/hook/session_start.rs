@@ -11,6 +11,7 @@ use super::session_context::{self, Composed, State};
 use crate::context::text::{Reading, Shown};
 use crate::context::{self, Reader};
 use crate::guard::{budgets, failures};
+use crate::ledger::cooldown_edit;
 use crate::ledger::notices::Problem;
 use crate::ledger::{Event, Ledger, LedgerError};
 use crate::model::event::{HookCall, SessionStart};
@@ -43,7 +44,14 @@ pub fn handle(
         warnings.extend(context_warning::reset(call, environment, now).err().map(Warning::from));
     }
     let context = compose(Reader::default(), environment, now, &mut warnings);
-    // Last, so that the ledger that this may create is not taken for a history.
+    // Last, so that the files that this may create are not taken for a history.
+    if environment.state_dir.is_dir() {
+        warnings.extend(
+            cooldown_edit::create_if_missing(&environment.cooldown_file())
+                .err()
+                .map(Warning::CooldownFileNotCreated),
+        );
+    }
     let details = Details { tier: context.tier, model: start.model.as_deref() };
     if let Err(error) = registry::record(call, Some(&Activity::Started(start)), details, environment, now) {
         warn_once(error, &mut warnings);
