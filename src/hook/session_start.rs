@@ -45,16 +45,13 @@ pub fn handle(
     }
     let context = compose(Reader::default(), environment, now, &mut warnings);
     // Last, so that the files that this may create are not taken for a history.
-    if environment.state_dir.is_dir() {
-        warnings.extend(
-            cooldown_edit::create_if_missing(&environment.cooldown_file())
-                .err()
-                .map(Warning::CooldownFileNotCreated),
-        );
-    }
     let details = Details { tier: context.tier, model: start.model.as_deref() };
-    if let Err(error) = registry::record(call, Some(&Activity::Started(start)), details, environment, now) {
-        warn_once(error, &mut warnings);
+    match registry::record(call, Some(&Activity::Started(start)), details, environment, now) {
+        Ok(_) => {
+            let created = cooldown_edit::create_if_missing(&environment.cooldown_file());
+            warnings.extend(created.err().map(Warning::CooldownFileNotCreated));
+        }
+        Err(error) => warn_once(error, &mut warnings),
     }
     Answer::context(context.text, warnings)
 }
