@@ -1,5 +1,7 @@
 //! `opsctl cooldown`: shows, records and resets the usage of budgets.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
@@ -13,7 +15,8 @@ use super::services;
 use super::time::timestamp;
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::inventory::Installation;
-use crate::ledger::cooldown_edit::{self, Edit};
+use crate::ledger::cooldown_edit::{self, Edit, Moment};
+use crate::ledger::cooldown_file::CooldownFile;
 use crate::ledger::{HEALTHY_CHECKS, Ledger, Streak};
 use crate::model::event::ToolResult;
 use crate::policy::decide::BudgetKey;
@@ -28,6 +31,7 @@ use crate::runtime::warning::Warning;
   opsctl cooldown show jellyfin --json
   opsctl cooldown record jellyfin --kind redeployment
   opsctl cooldown healthy jellyfin     # the second one clears the counters
+  opsctl cooldown checked              # sets last_run of cooldown.json
   opsctl cooldown reset jellyfin       # clears the counters")]
 pub struct CooldownArgs {
     #[command(subcommand)]
@@ -89,6 +93,14 @@ enum CooldownVerb {
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
     },
+    /// Record that all services have been checked: `last_run` of cooldown.json
+    #[command(after_help = "Examples:
+  opsctl cooldown checked")]
+    Checked,
+    /// Record that the daily digest has been sent: `last_daily_digest` of cooldown.json
+    #[command(after_help = "Examples:
+  opsctl cooldown digested")]
+    Digested,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -126,6 +138,8 @@ pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
         Some(CooldownVerb::Reset { service }) => budgets.reset(service)?,
         Some(CooldownVerb::Healthy { service }) => budgets.health(service, true)?,
         Some(CooldownVerb::Unhealthy { service }) => budgets.health(service, false)?,
+        Some(CooldownVerb::Checked) => return budgets.note(Moment::LastRun, args.json),
+        Some(CooldownVerb::Digested) => return budgets.note(Moment::LastDailyDigest, args.json),
     };
     budgets.show(Some(&service), args.json)
 }
@@ -189,7 +203,9 @@ impl Budgets {
         let service = services::meant(&self.installation.inventory, service);
         let mut ledger = Ledger::open(&self.environment.db_path)?;
         let change = ledger.change()?;
-        let streak = change.note_health(&service, healthy, self.environment.shell_session(), self.now)?;
+        let in_file = self.healthy_checks_in_file(&service);
+        let session = self.environment.shell_session();
+        let streak = change.note_health(&service, healthy, in_file, session, self.now)?;
         change.commit()?;
         match streak {
             Streak::Of(count) => {
@@ -210,11 +226,28 @@ impl Budgets {
         Ok(service)
     }
 
+    /// The number of consecutive healthy checks in `cooldown.json`. A file that cannot be read is reported when it is edited.
+    fn healthy_checks_in_file(&self, service: &str) -> u32 {
+        let file = CooldownFile::read(&self.environment.cooldown_file()).unwrap_or_default();
+        file.by_service(&self.installation.inventory).consecutive_healthy(service)
+    }
+
+    /// Sets a time in `cooldown.json`.
+    fn note(&self, moment: Moment, json: bool) -> Result<u8, Failure> {
+        cooldown_edit::note(&self.environment.cooldown_file(), moment, self.now)?;
+        let (key, at) = (moment.key(), timestamp(self.now));
+        if json {
+            return print_json(&BTreeMap::from([(key, at)]));
+        }
+        print(&format!("{key}: {at}\n"));
+        Ok(OK)
+    }
+
     /// Updates `cooldown.json`. A failure is only a warning, because the ledger has recorded the action.
     fn edit_file(&self, service: &str, edits: &[Edit]) {
         let edits: Vec<(&str, Edit)> = edits.iter().map(|edit| (service, *edit)).collect();
         if let Err(error) = cooldown_edit::edit(&self.environment.cooldown_file(), &edits) {
-            complain(error);
+            complain(Warning::from(error));
         }
     }
 }

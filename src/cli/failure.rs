@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::inventory::error::HostsError;
 use crate::ledger::LedgerError;
+use crate::ledger::cooldown_edit::EditError;
 use crate::ledger::mark::LedgerLoss;
 use crate::model::policy::Window;
 use crate::rehearse::RehearsalError;
@@ -24,6 +25,8 @@ pub enum Failure {
     Ledger(#[from] LedgerError),
     #[error("{0}; nothing is deleted")]
     LedgerLost(LedgerLoss),
+    #[error(transparent)]
+    CooldownFile(#[from] EditError),
     #[error(transparent)]
     Render(#[from] RenderError),
     #[error(transparent)]

@@ -9,6 +9,7 @@ pub mod guard_files;
 pub mod hooks;
 mod mcp_servers;
 mod network;
+mod prompts;
 mod state;
 
 use crate::model::policy::OnFailure;
@@ -18,13 +19,14 @@ pub use finding::{Condition, Finding};
 type Check = fn(&Examined<'_>) -> Finding;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 16] = [
+const CHECKS: [(&str, Check); 17] = [
     ("policy", policy),
     ("settings", guard_files::settings),
     ("client settings", client_settings::client_settings),
     ("managed settings", |_| guard_files::managed()),
     ("program", guard_files::program),
     ("hooks", |examined| hooks::finding(examined.hooks)),
+    ("prompts", prompts::prompts),
     ("mcp servers", mcp_servers::mcp_servers),
     ("permissions", guard_files::permissions),
     ("client", client::client),

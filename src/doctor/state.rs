@@ -104,6 +104,15 @@ fn ledger_file(examined: &Examined<'_>) -> Finding {
             remedy,
         );
     }
+    if health.blocks_manager {
+        return Finding::failed(
+            CHECK,
+            format!(
+                "{name} was created by an earlier release: the session manager cannot create its tables there"
+            ),
+            "run `opsctl prune --keep 90d`, which adds them, and start the session manager again",
+        );
+    }
     if health.journal != "wal" {
         let what = format!("{name} is in journal mode `{}`: hooks block each other", health.journal);
         return Finding::warning(CHECK, what, "run `sqlite3 FILE 'PRAGMA journal_mode=WAL'` on it");

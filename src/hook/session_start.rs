@@ -11,6 +11,7 @@ use super::session_context::{self, Composed, State};
 use crate::context::text::{Reading, Shown};
 use crate::context::{self, Reader, repositories};
 use crate::guard::{budgets, failures};
+use crate::ledger::cooldown_edit;
 use crate::ledger::notices::Problem;
 use crate::ledger::{Event, Ledger, LedgerError};
 use crate::model::event::{HookCall, SessionStart};
@@ -44,10 +45,14 @@ pub fn handle(
         warnings.extend(context_warning::reset(call, environment, now).err().map(Warning::from));
     }
     let context = compose(Reader::default(), environment, now, &mut warnings);
-    // Last, so that the ledger that this may create is not taken for a history.
+    // Last, so that the files that this may create are not taken for a history.
     let details = Details { tier: context.tier, model: start.model.as_deref() };
-    if let Err(error) = registry::record(call, Some(&Activity::Started(start)), details, environment, now) {
-        warn_once(error, &mut warnings);
+    match registry::record(call, Some(&Activity::Started(start)), details, environment, now) {
+        Ok(_) => {
+            let created = cooldown_edit::create_if_missing(&environment.cooldown_file());
+            warnings.extend(created.err().map(Warning::CooldownFileNotCreated));
+        }
+        Err(error) => warn_once(error, &mut warnings),
     }
     Answer::context(context.text, warnings)
 }

@@ -5,6 +5,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::database::Change;
 use super::error::LedgerError;
+use super::manager::SessionColumn;
 use super::time;
 use crate::model::event::ToolResult;
 use crate::model::policy::Tier;
@@ -92,7 +93,7 @@ impl Change<'_> {
         tier: Option<Tier>,
         now: DateTime<Utc>,
     ) -> rusqlite::Result<Settled> {
-        let (state, error) = outcome(result);
+        let (state, _) = outcome(result);
         let (reserved, unreserved) = match call.tool_use {
             Some(_) => {
                 let reserved = self.reserved_for_call(call)?;
@@ -112,14 +113,14 @@ impl Change<'_> {
                 params![id, state, time::write(now)],
             )?;
             if counts {
-                self.insert_cooldown_action(call, &key, state, error, tier, now)?;
+                self.insert_cooldown_action(call, &key, result, tier, now, false)?;
                 counted.push(key);
             }
         }
         for action in unreserved {
             self.insert_hook_action(call, action, state, now, Some(now))?;
             if action.counts {
-                self.insert_cooldown_action(call, &action.key, state, error, tier, now)?;
+                self.insert_cooldown_action(call, &action.key, result, tier, now, false)?;
                 counted.push(action.key.clone());
             }
         }
@@ -220,33 +221,39 @@ impl Change<'_> {
         tier: Option<Tier>,
         at: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let (state, error) = outcome(result);
         let call = CallId { session, tool_use: None };
-        self.insert_cooldown_action(call, key, state, error, tier, at).map_err(|cause| self.error(cause))
+        self.insert_cooldown_action(call, key, result, tier, at, true).map_err(|cause| self.error(cause))
     }
 
     fn insert_cooldown_action(
         &self,
         call: CallId<'_>,
         key: &BudgetKey,
-        state: &str,
-        error: Option<&str>,
+        result: &ToolResult,
         tier: Option<Tier>,
         now: DateTime<Utc>,
+        by_hand: bool,
     ) -> rusqlite::Result<()> {
+        let (state, error) = outcome(result);
+        let session = SessionColumn::of(&self.transaction, "cooldown_actions", call.session)?;
+        self.transaction.execute(
+            "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier, error, session_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                key.service,
+                key.kind,
+                time::write(now),
+                state == "done",
+                tier.map_or(0, Tier::number),
+                error.map(redact::text),
+                session.value(),
+            ],
+        )?;
+        let id = self.transaction.last_insert_rowid();
         self.transaction
             .execute(
-                "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier, error, session_id)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    key.service,
-                    key.kind,
-                    time::write(now),
-                    state == "done",
-                    tier.map_or(0, Tier::number),
-                    error.map(redact::text),
-                    call.session,
-                ],
+                "INSERT OR REPLACE INTO recorded_actions (action_id, session_id, by_hand) VALUES (?1, ?2, ?3)",
+                params![id, call.session, by_hand],
             )
             .map(|_| ())
     }

@@ -19,6 +19,9 @@ use super::time;
 use crate::plain_file::{self, Content};
 use crate::write_limit;
 
+/// The content of a new file: that with which Claude Ops begins.
+const INITIAL: &str = "{\n  \"services\": {},\n  \"last_run\": null,\n  \"last_daily_digest\": null\n}\n";
+
 /// The temporary name of the file while it is written.
 const UNFINISHED: &str = ".cooldown.json.new";
 
@@ -40,11 +43,30 @@ pub enum Edit {
     Clear,
 }
 
+/// A time that the file states for the whole installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// When all services were last checked.
+    LastRun,
+    /// When the last daily digest was sent.
+    LastDailyDigest,
+}
+
+impl Moment {
+    /// The key in the file.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::LastRun => "last_run",
+            Self::LastDailyDigest => "last_daily_digest",
+        }
+    }
+}
+
 /// Why the file is not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// It cannot be read or written.
-    #[error("{path} cannot be written ({error}); the ledger has recorded it")]
+    #[error("{path} cannot be written ({error})")]
     Io {
         /// The file.
         path: String,
@@ -93,6 +115,31 @@ pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
     if edits.is_empty() {
         return Ok(());
     }
+    rewrite(path, |text| apply(text, edits))
+}
+
+/// Sets a time.
+pub fn note(path: &Path, moment: Moment, at: DateTime<Utc>) -> Result<(), EditError> {
+    rewrite(path, |text| {
+        let root = parsed(if text.trim().is_empty() { INITIAL } else { text })?;
+        let file = root.object_value().ok_or(ContentError::NotAnObject)?;
+        set(&file, moment.key(), CstInputValue::String(time::write(at)));
+        Ok(root.to_string())
+    })
+}
+
+/// Creates the file, without any service, if it does not exist.
+pub fn create_if_missing(path: &Path) -> Result<(), EditError> {
+    // Readers report other errors.
+    if path.symlink_metadata().err().is_none_or(|error| error.kind() != ErrorKind::NotFound) {
+        return Ok(());
+    }
+    // Another process may have created it while this one waited for the lock.
+    rewrite(path, |text| Ok(if text.is_empty() { INITIAL } else { text }.to_owned()))
+}
+
+/// Replaces the file atomically, under the folder lock, by what `change` makes of its content.
+fn rewrite(path: &Path, change: impl FnOnce(&str) -> Result<String, ContentError>) -> Result<(), EditError> {
     write_limit::fail_beyond();
     let fail = |error| EditError::Io { path: path.display().to_string(), error };
     let foreign = |error| EditError::Foreign { path: path.display().to_string(), error };
@@ -105,7 +152,7 @@ pub fn edit(path: &Path, edits: &[(&str, Edit)]) -> Result<(), EditError> {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         Err(error) => return Err(fail(error)),
     };
-    let edited = apply(&text, edits).map_err(foreign)?;
+    let edited = change(&text).map_err(foreign)?;
     replace(path, before.as_ref(), &edited).map_err(fail)
 }
 
@@ -151,13 +198,11 @@ fn replace(path: &Path, before: Option<&Metadata>, text: &str) -> io::Result<()>
 
 /// The text with the edits applied.
 fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, ContentError> {
-    let text = if text.trim().is_empty() { "{\n  \"services\": {}\n}\n" } else { text };
-    // Strict JSON: content that other readers reject must not be accepted here.
-    serde_json::from_str::<serde::de::IgnoredAny>(text)?;
-    let root = CstRootNode::parse(text, &ParseOptions::default())?;
+    let is_new = text.trim().is_empty();
+    let root = parsed(if is_new { INITIAL } else { text })?;
     let file = root.object_value().ok_or(ContentError::NotAnObject)?;
     let services = object_of(&file, "services")?;
-    let objects = uses_objects(&services);
+    let objects = !is_new && uses_objects(&services);
     for (name, edit) in edits {
         let service = object_of(&services, name)?;
         change(&service, *edit, objects).ok_or_else(|| ContentError::NotAList((*name).to_owned()))?;
@@ -165,21 +210,28 @@ fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, ContentError> {
     Ok(root.to_string())
 }
 
+/// Parses strict JSON: content that other readers reject must not be accepted here.
+fn parsed(text: &str) -> Result<CstRootNode, ContentError> {
+    serde_json::from_str::<serde::de::IgnoredAny>(text)?;
+    Ok(CstRootNode::parse(text, &ParseOptions::default())?)
+}
+
 /// The object under a key, created if the key is missing.
 fn object_of(parent: &CstObject, key: &str) -> Result<CstObject, ContentError> {
     parent.object_value_or_create(key).ok_or_else(|| ContentError::KeyNotAnObject(key.to_owned()))
 }
 
-/// Whether the file stores objects (`restarts`) rather than plain timestamps (`restart_timestamps`).
+/// Whether a new service stores objects (`restarts`) rather than plain timestamps (`restart_timestamps`): as another service
+/// does. Where none has either, the file is one that Claude Ops has created, whose writers use objects.
 fn uses_objects(services: &CstObject) -> bool {
-    let has = |name: &str| {
-        services
-            .properties()
-            .iter()
-            .filter_map(jsonc_parser::cst::CstObjectProp::object_value)
-            .any(|service| service.get(&format!("{name}s")).is_some())
+    let has = |ending: &str| {
+        let services = services.properties();
+        let mut services = services.iter().filter_map(jsonc_parser::cst::CstObjectProp::object_value);
+        services.any(|service| {
+            ["restart", "redeployment"].iter().any(|kind| service.get(&format!("{kind}{ending}")).is_some())
+        })
     };
-    has("restart") || has("redeployment")
+    has("s") || !has("_timestamps")
 }
 
 fn change(service: &CstObject, edit: Edit, objects: bool) -> Option<()> {
@@ -197,7 +249,9 @@ fn change(service: &CstObject, edit: Edit, objects: bool) -> Option<()> {
             };
             service.array_value_or_create(&list)?.append(entry);
         }
-        Edit::Streak(count) => set_number(service, "consecutive_healthy", count),
+        Edit::Streak(count) => {
+            set(service, "consecutive_healthy", CstInputValue::Number(count.to_string()));
+        }
         Edit::Clear => {
             for list in ["restart_timestamps", "redeployment_timestamps", "restarts", "redeployments"] {
                 if let Some(list) = service.get(list) {
@@ -209,12 +263,11 @@ fn change(service: &CstObject, edit: Edit, objects: bool) -> Option<()> {
     Some(())
 }
 
-fn set_number(service: &CstObject, name: &str, number: u32) {
-    let number = CstInputValue::Number(number.to_string());
-    match service.get(name) {
-        Some(property) => property.set_value(number),
+fn set(object: &CstObject, key: &str, value: CstInputValue) {
+    match object.get(key) {
+        Some(property) => property.set_value(value),
         None => {
-            service.append(name, number);
+            object.append(key, value);
         }
     }
 }
@@ -246,6 +299,17 @@ mod tests {
         let fresh: serde_json::Value =
             serde_json::from_str(&apply("", &[("b", add(true))]).unwrap()).unwrap();
         assert_eq!(fresh["services"]["b"]["restart_timestamps"], serde_json::json!(["2026-03-21T14:22:00Z"]));
+    }
+
+    #[test]
+    fn the_file_that_claude_ops_creates_gets_objects() {
+        for initial in [INITIAL, r#"{"services": {}}"#, r#"{"services": {"a": {"consecutive_healthy": 1}}}"#]
+        {
+            let edited = apply(initial, &[("b", add(true))]).unwrap();
+            let json: serde_json::Value = serde_json::from_str(&edited).unwrap();
+            let entry = serde_json::json!([{"timestamp": "2026-03-21T14:22:00Z", "success": true}]);
+            assert_eq!(json["services"]["b"]["restarts"], entry, "{initial}");
+        }
     }
 
     #[test]

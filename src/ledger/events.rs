@@ -5,6 +5,7 @@ use rusqlite::{Row, params};
 
 use super::database::{Change, Ledger};
 use super::error::LedgerError;
+use super::manager::SessionColumn;
 use super::{migrate, time};
 use crate::model::event::NewEvent;
 use crate::redact;
@@ -37,9 +38,23 @@ pub struct WhichEvents<'a> {
     pub after: Option<i64>,
 }
 
-const MATCHING: &str = "SELECT id, created_at, level, service, message FROM events
-     WHERE (?1 IS NULL OR service = ?1) AND (?2 IS NULL OR level = ?2) AND (?3 IS NULL OR session_id = ?3)
-         AND (?4 IS NULL OR created_at >= ?4) AND (?5 IS NULL OR id > ?5) ORDER BY id DESC";
+/// An event's session as the client names it, and the tables that hold it. In a table of the session manager, the column
+/// holds the number of one of its own sessions.
+pub(super) const OF_SESSION: [&str; 2] = [
+    "iif(event_id IS NULL, CAST(events.session_id AS TEXT), recorded_events.session_id)",
+    "events LEFT JOIN recorded_events ON event_id = id",
+];
+
+/// Of a database without the tables of opsctl.
+const OF_OTHERS: [&str; 2] = ["session_id", "events"];
+
+fn matching([session, tables]: [&str; 2]) -> String {
+    format!(
+        "SELECT id, created_at, level, service, message FROM {tables}
+         WHERE (?1 IS NULL OR service = ?1) AND (?2 IS NULL OR level = ?2) AND (?3 IS NULL OR {session} = ?3)
+             AND (?4 IS NULL OR created_at >= ?4) AND (?5 IS NULL OR id > ?5) ORDER BY id DESC"
+    )
+}
 
 pub(super) const LATEST: &str = "SELECT id, created_at, level, service, message FROM events WHERE id IN (
      SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1)
@@ -49,9 +64,13 @@ pub(super) const LATEST: &str = "SELECT id, created_at, level, service, message 
 pub(super) const LAST_WRITTEN: &str =
     "SELECT id, created_at, level, service, message FROM events ORDER BY id DESC LIMIT ?1";
 
-const RECENT_DUPLICATE: &str =
-    "SELECT 1 FROM (SELECT session_id, message FROM events ORDER BY id DESC LIMIT 50)
-     WHERE session_id IS ?1 AND message = ?2";
+fn recent_duplicate() -> String {
+    let [session, tables] = OF_SESSION;
+    format!(
+        "SELECT 1 FROM (SELECT {session} AS session, message FROM {tables} ORDER BY id DESC LIMIT 50)
+         WHERE session IS ?1 AND message = ?2"
+    )
+}
 
 /// The author of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,23 +112,40 @@ impl Change<'_> {
         event: &NewEvent,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
+        self.try_add_event(source, session, event, now).map_err(|cause| self.error(cause))
+    }
+
+    fn try_add_event(
+        &self,
+        source: Source,
+        session: Option<&str>,
+        event: &NewEvent,
+        now: DateTime<Utc>,
+    ) -> rusqlite::Result<()> {
         let NewEvent { level, service, message } = event;
         let (service, message) = (service.as_deref().map(redact::name), redact::text(message));
-        let has_source =
-            migrate::has_column(&self.transaction, "events", "source").map_err(|e| self.error(e))?;
-        let sql = if has_source {
-            "INSERT INTO events (session_id, level, service, message, created_at, source)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-        } else {
-            "INSERT INTO events (session_id, level, service, message, created_at) VALUES (?1, ?2, ?3, ?4, ?5)"
-        };
+        let column = SessionColumn::of(&self.transaction, "events", session)?;
         let (level, at, source) = (level.as_str(), time::write(now), source.as_str());
-        let written = if has_source {
-            self.transaction.execute(sql, params![session, level, service, message, at, source])
+        let row = params![column.value(), level, service, message, at, source];
+        if migrate::has_column(&self.transaction, "events", "source")? {
+            self.transaction.execute(
+                "INSERT INTO events (session_id, level, service, message, created_at, source)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                row,
+            )?;
         } else {
-            self.transaction.execute(sql, params![session, level, service, message, at])
-        };
-        written.map(|_| ()).map_err(|e| self.error(e))
+            self.transaction.execute(
+                "INSERT INTO events (session_id, level, service, message, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+                row.split_last().map_or(row, |(_, row)| row),
+            )?;
+        }
+        if matches!(column, SessionColumn::OfManager(_)) {
+            self.transaction.execute(
+                "INSERT OR REPLACE INTO recorded_events (event_id, session_id, source) VALUES (?1, ?2, ?3)",
+                params![self.transaction.last_insert_rowid(), session, source],
+            )?;
+        }
+        Ok(())
     }
 
     /// Records an event that two processes may report, unless it is among the latest events of the session.
@@ -129,7 +165,7 @@ impl Change<'_> {
     /// Whether the latest 50 events contain one of this session (`None`: of no session) with this message.
     pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
         let message = redact::text(message);
-        let found = || self.transaction.prepare(RECENT_DUPLICATE)?.exists(params![session, message]);
+        let found = || self.transaction.prepare(&recent_duplicate())?.exists(params![session, message]);
         found().map_err(|e| self.error(e))
     }
 }
@@ -170,7 +206,8 @@ impl Ledger {
                 return Ok(None);
             }
             let WhichEvents { service, level, session, since, after } = which;
-            let mut statement = self.connection.prepare(MATCHING)?;
+            let of = if migrate::is_latest(&self.connection)? { OF_SESSION } else { OF_OTHERS };
+            let mut statement = self.connection.prepare(&matching(of))?;
             let mut rows =
                 statement.query(params![service, level, session, since.map(time::floor), after])?;
             let mut found = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::database::Ledger;
 use super::error::LedgerError;
-use super::migrate;
+use super::{manager, migrate};
 
 /// The result of a check of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Health {
     pub version: u32,
     /// The schema version of this release.
     pub newest: u32,
+    /// Whether the session manager cannot create its tables beside those of an earlier release of opsctl.
+    pub blocks_manager: bool,
 }
 
 impl Ledger {
@@ -28,6 +30,7 @@ impl Ledger {
                 journal: text("PRAGMA journal_mode")?,
                 version: migrate::version(&self.connection)?,
                 newest: migrate::newest(),
+                blocks_manager: manager::is_blocked(&self.connection)?,
             })
         };
         health().map_err(|cause| self.error(cause))

@@ -1,7 +1,5 @@
 //! Actions and events within a period, for reports.
 
-use std::collections::HashMap;
-
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, params};
 
@@ -9,6 +7,7 @@ use super::database::Ledger;
 use super::error::LedgerError;
 use super::events::Event;
 use super::{events, migrate, time};
+use crate::policy::budget::is_same_action;
 
 /// An action that has run, successfully or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,15 +53,18 @@ impl<T> Period<T> {
     }
 }
 
-/// The number of rows per key that both tables contain.
-type SharedRows = HashMap<(Option<String>, String, String, DateTime<Utc>), usize>;
-
-const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, state = 'done', session_id, counts
+const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, state = 'done', session_id
      FROM hook_actions WHERE state IN ('done', 'failed') AND settled_at >= ?1 ORDER BY id DESC LIMIT ?2";
 
-const BY_ANYONE: &str =
-    "SELECT timestamp, service, action_type, NULL, NULL, success, session_id FROM cooldown_actions
-     WHERE timestamp >= ?1 ORDER BY id DESC LIMIT ?2";
+/// Rows that no hook settled. The last column: whether another program wrote the row.
+const BY_OTHERS: &str =
+    "SELECT timestamp, service, action_type, NULL, NULL, success, recorded_actions.session_id, action_id IS NULL
+     FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
+     WHERE timestamp >= ?1 AND by_hand IS NOT FALSE ORDER BY id DESC LIMIT ?2";
+
+/// The rows of a database without the tables of opsctl.
+const BY_ANYONE: &str = "SELECT timestamp, service, action_type, NULL, NULL, success, session_id, 0
+     FROM cooldown_actions WHERE timestamp >= ?1 ORDER BY id DESC LIMIT ?2";
 
 impl Ledger {
     /// The latest actions at or after `since`, at most `most`, recorded by hooks, people or other programs.
@@ -76,31 +78,26 @@ impl Ledger {
 
     fn try_actions_since(&self, since: DateTime<Utc>, most: u32) -> rusqlite::Result<Period<ActionRecord>> {
         let mut actions = Vec::new();
-        // An action that a hook settled is in both tables, with the same time.
-        let mut shared = SharedRows::new();
         let wanted = params![time::floor(since), i64::from(most) + 1];
-        if migrate::is_latest(&self.connection)? {
+        let is_latest = migrate::is_latest(&self.connection)?;
+        if is_latest {
             let mut statement = self.connection.prepare(BY_HOOKS)?;
             let mut rows = statement.query(wanted)?;
             while let Some(row) = rows.next()? {
-                let Some(action) = action(row) else { continue };
-                if row.get(7)? {
-                    *shared.entry(key(&action)).or_default() += 1;
-                }
-                actions.push(action);
+                actions.extend(action(row));
             }
         }
         if migrate::has_table(&self.connection, "cooldown_actions")? {
-            let mut statement = self.connection.prepare(BY_ANYONE)?;
+            let mut statement = self.connection.prepare(if is_latest { BY_OTHERS } else { BY_ANYONE })?;
+            let mut again = Vec::new();
             let mut rows = statement.query(wanted)?;
             while let Some(row) = rows.next()? {
                 // Columns of other writers may have any type; rows that cannot be read are ignored.
                 let Some(action) = action(row) else { continue };
-                match shared.get_mut(&key(&action)) {
-                    Some(left) if *left > 0 => *left -= 1,
-                    _ => actions.push(action),
-                }
+                if row.get(7)? { &mut again } else { &mut actions }.push(action);
             }
+            again.retain(|record| !actions.iter().any(|action| is_same(action, record)));
+            actions.append(&mut again);
         }
         actions.retain(|action| action.at >= since);
         actions.sort_by_key(|action| std::cmp::Reverse(action.at));
@@ -118,8 +115,9 @@ impl Ledger {
     }
 }
 
-fn key(action: &ActionRecord) -> (Option<String>, String, String, DateTime<Utc>) {
-    (action.session.clone(), action.service.clone(), action.kind.clone(), action.at)
+/// Whether another program's record is of an action that opsctl has recorded, too.
+fn is_same(action: &ActionRecord, record: &ActionRecord) -> bool {
+    action.service == record.service && action.kind == record.kind && is_same_action(action.at, record.at)
 }
 
 fn action(row: &Row<'_>) -> Option<ActionRecord> {

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 14] = [
+const MIGRATIONS: [(u32, &str); 16] = [
     (1, include_str!("migrations/0001_shared_tables.sql")),
     (2, include_str!("migrations/0002_hook_actions.sql")),
     (3, include_str!("migrations/0003_resets_and_streaks.sql")),
@@ -21,7 +21,12 @@ const MIGRATIONS: [(u32, &str); 14] = [
     (12, include_str!("migrations/0012_records_missing.sql")),
     (13, include_str!("migrations/0013_effects.sql")),
     (14, include_str!("migrations/0014_engine_containers.sql")),
+    (15, include_str!("migrations/0015_recorded_rows.sql")),
+    (MANAGER_TABLES, include_str!("migrations/0016_session_manager.sql")),
 ];
+
+/// The migration that prepares a ledger of opsctl for the session manager. A database of the session manager needs it not.
+const MANAGER_TABLES: u32 = 16;
 
 /// The tables that another program may have created.
 const SHARED: [&str; 2] = ["events", "cooldown_actions"];
@@ -47,7 +52,9 @@ pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
         "CREATE TABLE IF NOT EXISTS opsctl_migrations (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
     )?;
     for (number, sql) in MIGRATIONS.into_iter().filter(|(number, _)| *number > from) {
-        transaction.execute_batch(sql)?;
+        if number != MANAGER_TABLES || !has_manager_tables(&transaction)? {
+            transaction.execute_batch(sql)?;
+        }
         transaction.execute(
             "INSERT INTO opsctl_migrations (version, applied_at) VALUES (?1, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))",
             [number],
@@ -89,6 +96,11 @@ pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
         return Ok(0);
     }
     connection.query_row("SELECT coalesce(max(version), 0) FROM opsctl_migrations", [], |row| row.get(0))
+}
+
+/// Whether the tables of the session manager exist, or tables of the names that opsctl shares are of another program.
+pub fn has_manager_tables(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(has_table(connection, "sessions")? || !has_column(connection, "events", "source")?)
 }
 
 /// Whether the database contains this table.

@@ -18,6 +18,7 @@ mod folder_lock;
 mod health;
 pub mod history;
 mod lock_timeout;
+mod manager;
 pub mod mark;
 pub mod notices;
 #[cfg(test)]

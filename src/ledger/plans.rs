@@ -7,8 +7,10 @@ use super::{actions, events, migrate, notices, usage};
 const FOUND: &str = include_str!("../../tests/fixtures/session-manager.sql");
 
 /// The queries of PreToolUse, PostToolUse, SessionStart and SessionEnd.
-const HOT: [&str; 14] = [
+const HOT: [&str; 16] = [
     usage::ACTIONS,
+    usage::ACTIONS_BY_WRITER,
+    usage::UNCOUNTED,
     usage::OPEN_RESERVATIONS,
     usage::LAST_VERB,
     usage::LAST_RESET,

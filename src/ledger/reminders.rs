@@ -17,6 +17,11 @@ const HAS_EVENT_OF_ITS_OWN: &str =
     "SELECT 1 FROM (SELECT session_id, source FROM events ORDER BY id DESC LIMIT ?3)
      WHERE session_id = ?1 AND source = ?2";
 
+/// For events in a table of the session manager.
+const HAS_RECORDED_EVENT: &str =
+    "SELECT 1 FROM (SELECT session_id, source FROM recorded_events ORDER BY event_id DESC LIMIT ?3)
+     WHERE session_id = ?1 AND source = ?2";
+
 impl Ledger {
     /// Whether the client keeps no transcript of the session.
     pub fn has_no_record(&self, session: &str) -> Result<bool, LedgerError> {
@@ -97,16 +102,13 @@ impl Change<'_> {
     /// Whether a session has reported: with a notification, a hand-over or an event of its own.
     pub fn has_reported(&self, session: &str) -> Result<bool, LedgerError> {
         let look = || {
-            if self.transaction.prepare(REPORTED)?.exists([session])? {
-                return Ok(true);
-            }
-            // Without the column, the author of an event cannot be determined.
-            Ok(migrate::has_column(&self.transaction, "events", "source")?
-                && self.transaction.prepare(HAS_EVENT_OF_ITS_OWN)?.exists(params![
-                    session,
-                    Source::Agent.as_str(),
-                    LATEST
-                ])?)
+            let has_event = |sql: &str| {
+                self.transaction.prepare(sql)?.exists(params![session, Source::Agent.as_str(), LATEST])
+            };
+            Ok(self.transaction.prepare(REPORTED)?.exists([session])?
+                || has_event(HAS_RECORDED_EVENT)?
+                || migrate::has_column(&self.transaction, "events", "source")?
+                    && has_event(HAS_EVENT_OF_ITS_OWN)?)
         };
         look().map_err(|cause| self.error(cause))
     }

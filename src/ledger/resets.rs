@@ -28,25 +28,28 @@ impl Change<'_> {
     }
 
     /// Records a health check of a service. Consecutive healthy checks of one session count once; a check without a
-    /// session always counts.
+    /// session always counts. `in_file` is the number of consecutive healthy checks that `cooldown.json` states; it counts
+    /// while the ledger has none for this service.
     pub fn note_health(
         &self,
         service: &str,
         healthy: bool,
+        in_file: u32,
         session: Option<&str>,
         now: DateTime<Utc>,
     ) -> Result<Streak, LedgerError> {
-        self.try_note_health(service, healthy, session, now).map_err(|e| self.error(e))
+        self.try_note_health(service, healthy, in_file, session, now).map_err(|e| self.error(e))
     }
 
     fn try_note_health(
         &self,
         service: &str,
         healthy: bool,
+        in_file: u32,
         session: Option<&str>,
         now: DateTime<Utc>,
     ) -> rusqlite::Result<Streak> {
-        let before = self.streak(service)?;
+        let before = self.streak(service)?.unwrap_or(in_file);
         if healthy && before > 0 && session.is_some() && self.last_session(service)?.as_deref() == session {
             return Ok(Streak::Of(before));
         }
@@ -61,9 +64,9 @@ impl Change<'_> {
         Ok(Streak::Cleared)
     }
 
-    fn streak(&self, service: &str) -> rusqlite::Result<u32> {
+    fn streak(&self, service: &str) -> rusqlite::Result<Option<u32>> {
         let sql = "SELECT consecutive_healthy FROM service_health_streak WHERE service = ?1";
-        Ok(self.transaction.query_row(sql, [service], |row| row.get(0)).optional()?.unwrap_or(0))
+        self.transaction.query_row(sql, [service], |row| row.get(0)).optional()
     }
 
     fn last_session(&self, service: &str) -> rusqlite::Result<Option<String>> {
@@ -132,6 +135,12 @@ impl Change<'_> {
                 .transaction
                 .execute(&format!("DELETE FROM {table} WHERE {column} < ?1{which}"), [&cutoff])
                 .map_err(|e| self.error(e))?;
+        }
+        for orphans in [
+            "DELETE FROM recorded_actions WHERE action_id NOT IN (SELECT id FROM cooldown_actions)",
+            "DELETE FROM recorded_events WHERE event_id NOT IN (SELECT id FROM events)",
+        ] {
+            self.transaction.execute(orphans, []).map_err(|e| self.error(e))?;
         }
         deleted += self.prune_sessions(&cutoff).map_err(|e| self.error(e))?;
         Ok(deleted)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension, Statement, params};
+use rusqlite::{Connection, OptionalExtension, Statement, ToSql, params};
 
 use super::database::{Change, Ledger};
 use super::error::LedgerError;
@@ -12,8 +12,18 @@ use crate::model::policy::Policy;
 use crate::policy::budget::Usage;
 use crate::policy::decide::{BudgetKey, Snapshot};
 
-pub(super) const ACTIONS: &str = "SELECT timestamp, id FROM cooldown_actions
+pub(super) const ACTIONS: &str = "SELECT timestamp, id, 1 FROM cooldown_actions
      WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3";
+
+/// The last column: whether opsctl wrote the row.
+pub(super) const ACTIONS_BY_WRITER: &str =
+    "SELECT timestamp, id, action_id IS NOT NULL FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
+     WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3";
+
+/// The latest starts that closed a cycle, which have no row in `cooldown_actions`.
+pub(super) const UNCOUNTED: &str = "SELECT settled_at FROM (
+         SELECT settled_at, counts FROM hook_actions WHERE service = ?1 AND kind = ?2 ORDER BY id DESC LIMIT 100)
+     WHERE NOT counts AND settled_at IS NOT NULL";
 
 pub(super) const OPEN_RESERVATIONS: &str = "SELECT reserved_at FROM hook_actions
      WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND expires_at > ?3 AND counts AND NOT cleared";
@@ -166,6 +176,7 @@ struct Statements<'a> {
 
 struct OwnStatements<'a> {
     reservations: Statement<'a>,
+    uncounted: Statement<'a>,
     last_verb: Statement<'a>,
     last_reset: Statement<'a>,
 }
@@ -176,12 +187,16 @@ impl<'a> Statements<'a> {
         let own = || -> rusqlite::Result<_> {
             Ok(OwnStatements {
                 reservations: prepare(OPEN_RESERVATIONS)?,
+                uncounted: prepare(UNCOUNTED)?,
                 last_verb: prepare(LAST_VERB)?,
                 last_reset: prepare(LAST_RESET)?,
             })
         };
         Ok(Self {
-            actions: reader.shared.then(|| prepare(ACTIONS)).transpose()?,
+            actions: reader
+                .shared
+                .then(|| prepare(if reader.own { ACTIONS_BY_WRITER } else { ACTIONS }))
+                .transpose()?,
             own: reader.own.then(own).transpose()?,
         })
     }
@@ -196,16 +211,24 @@ impl<'a> Statements<'a> {
             }
             let now = time::write(reader.now);
             usage.entries = own.reserved(key, &now)?;
+            usage.uncounted = own.uncounted(key)?;
             usage.stopped = own.is_stopped(key, &now)?;
         }
+        let mut of_others = Vec::new();
         let Some(actions) = &mut self.actions else { return Ok(usage) };
         let mut rows = actions.query(params![key.service, key.kind, time::floor(reader.since)])?;
         while let Some(row) = rows.next()? {
             // A row whose time cannot be parsed is ignored.
             let Some(at) = row.get::<_, String>(0).ok().as_deref().and_then(time::read) else { continue };
-            let cleared = row.get::<_, i64>(1)? <= last_cleared;
-            if cleared { &mut usage.cleared } else { &mut usage.entries }.push(at);
+            if row.get::<_, i64>(1)? <= last_cleared {
+                usage.uncounted.push(at);
+            } else if row.get(2)? {
+                usage.entries.push(at);
+            } else {
+                of_others.push(at);
+            }
         }
+        usage.merge_rows(&of_others);
         Ok(usage)
     }
 }
@@ -220,10 +243,11 @@ impl OwnStatements<'_> {
     }
 
     fn reserved(&mut self, key: &BudgetKey, now: &str) -> rusqlite::Result<Vec<DateTime<Utc>>> {
-        let times =
-            self.reservations.query_map([&key.service, key.kind, now], |row| row.get::<_, String>(0))?;
-        let times: Vec<String> = times.collect::<rusqlite::Result<_>>()?;
-        Ok(times.iter().filter_map(|at| time::read(at)).collect())
+        times(&mut self.reservations, params![key.service, key.kind, now])
+    }
+
+    fn uncounted(&mut self, key: &BudgetKey) -> rusqlite::Result<Vec<DateTime<Utc>>> {
+        times(&mut self.uncounted, params![key.service, key.kind])
     }
 
     fn is_stopped(&mut self, key: &BudgetKey, now: &str) -> rusqlite::Result<bool> {
@@ -231,6 +255,11 @@ impl OwnStatements<'_> {
             self.last_verb.query_row([&key.service, key.kind, now], |row| row.get(0)).optional()?;
         Ok(verb.is_some_and(|verb| verb == "stop"))
     }
+}
+
+fn times(statement: &mut Statement<'_>, of: &[&dyn ToSql]) -> rusqlite::Result<Vec<DateTime<Utc>>> {
+    let times: Vec<String> = statement.query_map(of, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok(times.iter().filter_map(|at| time::read(at)).collect())
 }
 
 fn known_kind(kind: &str) -> Option<&'static str> {

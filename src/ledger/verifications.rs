@@ -13,7 +13,8 @@ pub(super) const REMEDIED: &str = "SELECT service, settled_at FROM hook_actions
      WHERE session_id = ?1 AND state IN ('done', 'failed') ORDER BY id";
 
 pub(super) const RECORDED: &str =
-    "SELECT service, timestamp FROM cooldown_actions WHERE session_id = ?1 ORDER BY id DESC LIMIT 1000";
+    "SELECT service, timestamp FROM recorded_actions JOIN cooldown_actions ON id = action_id
+     WHERE recorded_actions.session_id = ?1 ORDER BY action_id DESC LIMIT 1000";
 
 pub(super) const VERIFICATIONS: &str =
     "SELECT outcome, actions FROM verifications WHERE session_id = ?1 ORDER BY id";
@@ -110,7 +111,7 @@ fn session_actions(connection: &Connection, session: &str) -> rusqlite::Result<S
         }
     }
     // An action that was recorded by hand has no row of a hook.
-    if migrate::has_table(connection, "cooldown_actions")? {
+    if migrate::has_table(connection, "recorded_actions")? {
         let mut statement = connection.prepare(RECORDED)?;
         let mut rows = statement.query([session])?;
         let mut recorded = 0;

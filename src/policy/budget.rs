@@ -4,32 +4,52 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::model::policy::Budget;
 
-/// The tolerance for merging both histories: an entry of `cooldown.json` this close to a ledger row of its
-/// service and kind is the action of that row.
-pub const SAME_ACTION: TimeDelta = TimeDelta::seconds(120);
+/// The tolerance for merging histories: an entry of `cooldown.json`, or another writer's row of the ledger, this close to a
+/// row of opsctl of its service and kind is the action of that row.
+const SAME_ACTION: TimeDelta = TimeDelta::seconds(120);
 
 /// The history of one service and one kind of action.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Usage {
     /// When the counted actions happened, in any order.
     pub entries: Vec<DateTime<Utc>>,
-    /// The times of actions in the ledger that no longer count, because the counters were cleared after them.
-    pub cleared: Vec<DateTime<Utc>>,
+    /// The times of rows of the ledger that do not count: the counters were cleared after them, or they record an action
+    /// again.
+    pub uncounted: Vec<DateTime<Utc>>,
     /// Whether the last action was a stop, so that the next start closes the cycle without being counted.
     pub stopped: bool,
     /// The time at which the counters were cleared; entries of the file up to this time no longer count.
     pub reset: Option<DateTime<Utc>>,
 }
 
+/// Whether two writers' records of one service and kind are of the same action.
+pub fn is_same_action(row: DateTime<Utc>, other: DateTime<Utc>) -> bool {
+    (row - other).abs() <= SAME_ACTION
+}
+
 impl Usage {
     /// Adds the entries of `cooldown.json` that are not in the ledger.
     pub fn merge_file(&mut self, file: &[DateTime<Utc>]) {
-        let known: Vec<_> = self.entries.iter().chain(&self.cleared).copied().collect();
-        let is_new = |entry: &DateTime<Utc>| {
-            self.reset.is_none_or(|reset| *entry > reset)
-                && known.iter().all(|row| (*row - *entry).abs() > SAME_ACTION)
-        };
-        self.entries.extend(file.iter().filter(|entry| is_new(entry)).copied());
+        let reset = self.reset;
+        let (later, _) =
+            self.split(file.iter().copied().filter(|entry| reset.is_none_or(|reset| *entry > reset)));
+        self.entries.extend(later);
+    }
+
+    /// Adds the rows of the ledger that other writers recorded, except those that record an action of opsctl again.
+    pub fn merge_rows(&mut self, rows: &[DateTime<Utc>]) {
+        let (new, again) = self.split(rows.iter().copied());
+        self.entries.extend(new);
+        self.uncounted.extend(again);
+    }
+
+    /// Splits records of other writers into actions that are not known yet, and those that are.
+    fn split(
+        &self,
+        records: impl Iterator<Item = DateTime<Utc>>,
+    ) -> (Vec<DateTime<Utc>>, Vec<DateTime<Utc>>) {
+        let known = || self.entries.iter().chain(&self.uncounted);
+        records.partition(|record| !known().any(|row| is_same_action(*row, *record)))
     }
 
     /// The entries that count at `now`, newest first.
@@ -120,10 +140,20 @@ mod tests {
         // The ledger determines what a reset has cleared: 14:00:00 was cleared, the other action in this second was
         // not.
         let mut usage =
-            Usage { cleared: vec![at("14:00:00")], reset: Some(at("14:10:00")), ..usage(&["14:10:00"]) };
+            Usage { uncounted: vec![at("14:00:00")], reset: Some(at("14:10:00")), ..usage(&["14:10:00"]) };
         // Before the reset; the cleared action, recorded late; the counted one; one that is only in the file.
         usage.merge_file(&[at("13:00:00"), at("14:01:30"), at("14:11:00"), at("14:22:00")]);
         assert_eq!(usage.counted(&BUDGET, at("14:30:00")), vec![at("14:22:00"), at("14:10:00")]);
+    }
+
+    #[test]
+    fn a_row_of_another_writer_near_one_of_opsctl_is_the_same_action() {
+        let mut usage = usage(&["14:00:00"]);
+        usage.merge_rows(&[at("14:02:00"), at("14:02:01"), at("14:02:30")]);
+        assert_eq!(usage.entries, vec![at("14:00:00"), at("14:02:01"), at("14:02:30")]);
+        // The file may repeat what the other writer has repeated.
+        usage.merge_file(&[at("14:03:50"), at("14:04:31")]);
+        assert_eq!(usage.entries.len(), 4);
     }
 
     #[test]

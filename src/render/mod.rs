@@ -12,7 +12,7 @@ mod views;
 mod weakening;
 
 pub use own_hooks::{has_readable_matcher, is_hook_readable, is_marked, is_readable};
-pub use settings::VERIFIER;
+pub use settings::{REPLACED, VERIFIER};
 pub use weakening::{Danger, Weakening};
 
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use super::{managed, own_hooks};
 use crate::model::client_setting::ClientSetting;
 
 /// Scripts that opsctl replaces. Their hooks are removed, because their answers are in a form that the client ignores.
-const REPLACED: [&str; 5] = [
+pub const REPLACED: [&str; 5] = [
     ".claude/hooks/cooldown-check.sh",
     ".claude/hooks/event-emit.sh",
     ".claude/hooks/session-context.sh",

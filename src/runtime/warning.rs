@@ -47,8 +47,10 @@ pub enum Warning {
     LedgerLost(LedgerLoss),
     #[error("{0}; counting from the ledger alone")]
     CooldownFile(#[from] CooldownFileError),
-    #[error(transparent)]
+    #[error("{0}; the ledger has recorded it")]
     CooldownEdit(#[from] EditError),
+    #[error(transparent)]
+    CooldownFileNotCreated(EditError),
     #[error("{error}; `{actions}` runs without being counted, because policy.on_failure is open")]
     RunsUncounted { error: LedgerError, actions: String },
     #[error("{error}; `{actions}` has run and is not recorded")]

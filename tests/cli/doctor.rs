@@ -334,3 +334,33 @@ fn an_mcp_server_without_its_program_is_left_out_with_a_warning_an_event_and_a_f
     let (condition, said, advice) = finding(&quick(&sandbox), "mcp servers");
     assert_eq!((condition.as_str(), said.as_str(), advice.as_deref()), ("warning", what, Some(remedy)));
 }
+
+#[test]
+fn prompts_that_do_what_opsctl_does_are_a_warning() {
+    let sandbox = installation();
+    let only = ["doctor", "--only", "prompts"];
+    let sound = sandbox.opsctl(&only, b"");
+    assert_eq!(sound.stdout, "ok       prompts: no instructions that opsctl replaces\n", "{sound:?}");
+    sandbox.write(".claude/hooks/event-emit.sh", "#!/bin/sh\n");
+    sandbox.write(
+        "prompts/tier2.md",
+        "# Tier 2\n\nRead the cooldown state.\nUpdate the cooldown state file.\n[COOLDOWN:restart:x] success\n",
+    );
+    sandbox.write("skills/state.md", "jq . /state/cooldown.json\n");
+    sandbox.write("CLAUDE.md", "Never update the cooldown state file.\n");
+    let run = sandbox.opsctl(&["doctor", "--only", "prompts", "--json"], b"");
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let (condition, what, remedy) = finding(&run, "prompts");
+    assert_eq!(condition, "warning");
+    assert_eq!(
+        what,
+        ".claude/hooks/event-emit.sh is left; prompts/tier2.md:4 edits cooldown.json; \
+         prompts/tier2.md:5 writes a cooldown marker; skills/state.md:1 reads state with sqlite3 or jq"
+    );
+    let remedy = remedy.unwrap();
+    for part in
+        ["`opsctl cooldown healthy`", "remove the marker", "`opsctl events` read state", "delete the scripts"]
+    {
+        assert!(remedy.contains(part), "{part}: {remedy}");
+    }
+}

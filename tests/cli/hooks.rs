@@ -249,7 +249,7 @@ fn a_session_managers_database_is_used_as_it_is_found() {
     passes(&sandbox.after("t2", "docker restart sonarr"));
     assert_eq!(
         sandbox.sql("SELECT session_id, level, service, message FROM events"),
-        "sess-abc-123|warning|sonarr|Container restarted: docker restart sonarr"
+        "|warning|sonarr|Container restarted: docker restart sonarr"
     );
     assert_eq!(sandbox.sql(tables), before);
     assert_eq!(sandbox.sql("PRAGMA integrity_check"), "ok");

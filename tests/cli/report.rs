@@ -106,7 +106,10 @@ fn an_action_that_two_tables_hold_is_one() {
         "1|1"
     );
     assert!(report(&sandbox, "-").stdout.contains("<dt>actions</dt><dd><b>1</b></dd>"));
-    // Written down by hand, at the same second: another one.
+    // Another program's record of it, and one by hand, which is another action.
     sandbox.sql("INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier) SELECT service, action_type, timestamp, 1, 2 FROM cooldown_actions");
+    assert!(report(&sandbox, "-").stdout.contains("<dt>actions</dt><dd><b>1</b></dd>"));
+    let service = sandbox.sql("SELECT DISTINCT service FROM cooldown_actions");
+    assert_eq!(sandbox.opsctl(&["cooldown", "record", &service], b"").code, Some(0));
     assert!(report(&sandbox, "-").stdout.contains("<dt>actions</dt><dd><b>2</b></dd>"));
 }

@@ -15,12 +15,12 @@ fn context(sandbox: &Sandbox) -> Run {
 }
 
 #[test]
-fn without_any_state_every_section_is_empty_and_only_the_session_is_recorded() {
+fn without_any_state_every_section_is_empty_and_the_state_is_created() {
     let sandbox = Sandbox::new();
     let run = context(&sandbox);
     assert_eq!(run.stdout.matches("  No data available\n").count(), 3, "{}", run.stdout);
     assert_eq!(sandbox.sql("SELECT session_id, state FROM hook_sessions"), "s|active");
-    assert!(!sandbox.path("cooldown.json").exists());
+    assert!(sandbox.read("cooldown.json").contains("\"services\": {}"));
 }
 
 #[test]

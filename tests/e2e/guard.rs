@@ -221,7 +221,10 @@ fn tier_1_cannot_restart_services() {
 fn events_land_in_the_database_that_the_session_manager_made() {
     let workspace = Workspace::new();
     workspace.sql(include_str!("../fixtures/session-manager.sql"));
-    workspace.sql("INSERT INTO sessions (id, tier, status) VALUES (7, 2, 'running')");
+    workspace.sql(
+        "INSERT INTO sessions (id, tier, model, prompt_file, status, started_at)
+             VALUES (7, 2, 'sonnet', 'prompts/tier2.md', 'running', '2026-03-21T13:00:00Z')",
+    );
     let finished = Session::continuing(workspace)
         .hosts_yaml(include_str!("hosts.yaml"))
         .env("CLAUDE_SESSION_ID", "7")

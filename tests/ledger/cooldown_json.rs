@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use chrono::{SecondsFormat, TimeDelta, Utc};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, denied, passes};
 
@@ -182,7 +182,81 @@ fn twenty_concurrent_writers_lose_nothing() {
     }
     assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "20");
     let json: Value = serde_json::from_str(&sandbox.read("cooldown.json")).unwrap();
-    let entries = |n| json["services"][format!("s{n}")]["restart_timestamps"].as_array().unwrap().len();
+    let entries = |n| json["services"][format!("s{n}")]["restarts"].as_array().unwrap().len();
     assert_eq!((0..4).map(entries).collect::<Vec<_>>(), [5, 5, 5, 5]);
     assert_eq!(json["mine"], true);
+}
+
+const INITIAL: &str = "{\n  \"services\": {},\n  \"last_run\": null,\n  \"last_daily_digest\": null\n}\n";
+
+#[test]
+fn a_session_creates_the_file_that_the_runtime_begins_with() {
+    let sandbox = Sandbox::new();
+    let start = || sandbox.hook("session-start", &json!({"session_id": "s1", "source": "startup"}));
+    assert!(start().stdout.contains("Cooldown State:\n  No data available"));
+    assert_eq!(sandbox.read("cooldown.json"), INITIAL);
+    passes(&sandbox.before("t1", RESTART));
+    passes(&sandbox.after("t1", RESTART));
+    let json: Value = serde_json::from_str(&sandbox.read("cooldown.json")).unwrap();
+    assert_eq!(json["services"]["jellyfin"]["restarts"][0]["success"], true, "{json}");
+    let text = sandbox.read("cooldown.json");
+    start();
+    assert_eq!(sandbox.read("cooldown.json"), text);
+}
+
+#[test]
+fn the_times_of_the_file_are_set_without_touching_a_budget() {
+    for text in [
+        None,
+        Some(""),
+        Some("{\"note\": 1, \"services\": {\"a\": {\"restarts\": []}}, \"last_run\": \"x\"}"),
+    ] {
+        let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "1");
+        if let Some(text) = text {
+            sandbox.write("cooldown.json", text);
+        }
+        let services = |json: &Value| json["services"].clone();
+        let before = serde_json::from_str(text.unwrap_or_default()).map_or(json!({}), |json| services(&json));
+        for (verb, key) in [("checked", "last_run"), ("digested", "last_daily_digest")] {
+            passes(&sandbox.before(verb, &format!("opsctl cooldown {verb}")));
+            let run = sandbox.opsctl(&["cooldown", verb], b"");
+            let json: Value = serde_json::from_str(&sandbox.read("cooldown.json")).unwrap();
+            let at = json[key].as_str().unwrap();
+            assert!(chrono::DateTime::parse_from_rfc3339(at).is_ok_and(|_| at.ends_with('Z')), "{at}");
+            assert_eq!((run.code, run.stdout), (Some(0), format!("{key}: {at}\n")));
+            assert_eq!(services(&json), before);
+        }
+        assert!(
+            !sandbox.path("claudeops.db").exists()
+                || sandbox.sql("SELECT count(*) FROM cooldown_actions") == "0"
+        );
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("cooldown.json", "[]");
+    let run = sandbox.opsctl(&["cooldown", "checked"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run:?}");
+    assert!(run.stderr.contains("is not a cooldown file") && run.stderr.lines().count() == 1, "{run:?}");
+}
+
+#[test]
+fn healthy_checks_that_others_have_counted_are_continued() {
+    let in_file = "{\"services\": {\"jellyfin\": {\"restarts\": [], \"consecutive_healthy\": 1}}}";
+    let in_table = "INSERT INTO service_health_streak (service, consecutive_healthy) VALUES ('jellyfin', 1)";
+    for by_table in [false, true] {
+        let sandbox = Sandbox::new();
+        passes(&sandbox.after("t1", RESTART));
+        if by_table {
+            sandbox.sql(in_table);
+        } else {
+            sandbox.write("cooldown.json", in_file);
+        }
+        let run = sandbox.opsctl(&["cooldown", "healthy", "jellyfin"], b"");
+        assert!(run.stderr.contains("2 consecutive healthy checks, counters cleared"), "{by_table}: {run:?}");
+        // The file is out of date once the ledger has a number.
+        sandbox.write("cooldown.json", in_file);
+        let run = sandbox.opsctl(&["cooldown", "healthy", "jellyfin"], b"");
+        assert!(run.stderr.contains("1 of 2 consecutive healthy checks"), "{by_table}: {run:?}");
+        let count = "SELECT consecutive_healthy FROM service_health_streak";
+        assert_eq!(sandbox.sql(count), "1");
+    }
 }

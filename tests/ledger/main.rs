@@ -16,4 +16,5 @@ mod other_writer;
 mod random;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
+mod session_manager;
 mod stdin;

@@ -12,7 +12,9 @@ const SCHEMA: &str = include_str!("../fixtures/session-manager.sql");
 fn owned_by_the_session_manager(journal_mode: &str) -> Clock {
     let sandbox = Sandbox::new();
     sandbox.sql(&format!(
-        "{SCHEMA}; PRAGMA journal_mode = {journal_mode}; INSERT INTO sessions (tier, status) VALUES (2, 'running')"
+        "{SCHEMA}; PRAGMA journal_mode = {journal_mode};
+         INSERT INTO sessions (tier, model, prompt_file, status, started_at)
+             VALUES (2, 'sonnet', 'prompts/tier2.md', 'running', '2026-03-21T13:00:00Z')"
     ));
     Clock::in_sandbox(sandbox)
 }
@@ -91,12 +93,21 @@ fn both_time_formats_count_and_unreadable_ones_do_not() {
 }
 
 #[test]
-fn a_text_session_id_fits_their_integer_column() {
+fn rows_name_the_running_session_of_the_session_manager() {
     let clock = owned_by_the_session_manager("WAL");
     clock.run("t1", RESTART);
-    assert_eq!(clock.sandbox.sql("SELECT session_id, typeof(session_id) FROM cooldown_actions"), "s1|text");
-    let run = clock.sandbox.opsctl(&["events", "--json"], b"");
-    assert!(run.stdout.contains("Container restarted: docker restart jellyfin"), "{run:?}");
+    clock.sandbox.sql("UPDATE sessions SET status = 'completed'");
+    clock.run("t2", RESTART);
+    for table in ["events", "cooldown_actions"] {
+        let sessions = format!("SELECT quote(session_id) FROM {table} ORDER BY id");
+        assert_eq!(clock.sandbox.sql(&sessions), "1\nNULL", "{table}");
+    }
+    // The client's session is still known.
+    for (session, found) in [("s1", 2), ("1", 0)] {
+        let run = clock.sandbox.opsctl(&["events", "--json", "--session", session], b"");
+        let restarts = run.stdout.matches("Container restarted: docker restart jellyfin").count();
+        assert_eq!(restarts, found, "{session}: {run:?}");
+    }
 }
 
 /// A table without an index is read unchanged; opsctl adds no index and no column to it.

@@ -5,6 +5,7 @@ use rusqlite::params;
 
 use super::super::database::Ledger;
 use super::super::error::LedgerError;
+use super::super::events::OF_SESSION;
 use super::super::{migrate, time};
 
 /// The maximum number of rows that are returned.
@@ -25,17 +26,22 @@ pub struct News {
     pub words: String,
 }
 
-pub(super) const EVENTS: &str = "SELECT created_at, session_id, level, service, message FROM events
-     WHERE created_at >= ?1 ORDER BY id DESC LIMIT 1000";
+fn latest_events() -> String {
+    let [session, tables] = OF_SESSION;
+    format!(
+        "SELECT created_at, {session}, level, service, message FROM {tables}
+         WHERE created_at >= ?1 ORDER BY id DESC LIMIT 1000"
+    )
+}
 
-pub(super) const DENIALS: &str = "SELECT at, session_id, rule, services, actions FROM hook_decisions
+const DENIALS: &str = "SELECT at, session_id, rule, services, actions FROM hook_decisions
      WHERE verdict <> 'allow' AND at >= ?1 ORDER BY id DESC LIMIT 1000";
 
 impl Ledger {
     /// The events at or after `since`, newest first, at most 1,000. Events of `session` itself must be later than the
     /// second of `since`.
     pub fn missed_events(&self, since: DateTime<Utc>, session: &str) -> Result<Vec<News>, LedgerError> {
-        self.news(EVENTS, "events", since, session).map_err(|cause| self.error(cause))
+        self.news(&latest_events(), "events", since, session).map_err(|cause| self.error(cause))
     }
 
     /// The commands at or after `since` that were denied or could not be checked, newest first, at most 1,000. Those of
