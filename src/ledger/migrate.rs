@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 14] = [
+const MIGRATIONS: [(u32, &str); 15] = [
     (1, include_str!("migrations/0001_shared_tables.sql")),
     (2, include_str!("migrations/0002_hook_actions.sql")),
     (3, include_str!("migrations/0003_resets_and_streaks.sql")),
@@ -21,6 +21,7 @@ const MIGRATIONS: [(u32, &str); 14] = [
     (12, include_str!("migrations/0012_records_missing.sql")),
     (13, include_str!("migrations/0013_effects.sql")),
     (14, include_str!("migrations/0014_engine_containers.sql")),
+    (15, include_str!("migrations/0015_chains.sql")),
 ];
 
 /// The tables that another program may have created.
