@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
-use super::tier::servers_of;
+use super::tier::{servers_of, tool_limits};
 use crate::model::policy::Tier;
 use crate::render::SETTINGS;
 use crate::render::tier_args::client_arguments;
@@ -59,9 +59,11 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     };
     let of_tier = prompt::of_tier(tier, &installation, &environment, &runner, &mut warnings)?;
     complain_all(warnings);
-    let servers = servers_of(&environment, tier, policy);
+    let tool_limits = tool_limits(&runner, tier, policy)?;
+    let servers = servers_of(&environment, tier, &tool_limits.remaining(&policy.tools));
     let model = runner.model(tier, policy);
-    let mut limits = client_arguments(policy, installation.policy.rules.catalogue, model, servers.as_deref());
+    let mut limits =
+        client_arguments(policy, installation.policy.rules.catalogue, model, servers.as_deref(), tool_limits);
     if policy.structured_result {
         limits.extend(["--json-schema".to_owned(), RESULT_SCHEMA.to_owned()]);
     }

@@ -326,6 +326,41 @@ fn a_mistake_in_hosts_yaml_stops_the_start_with_its_place() {
 }
 
 #[test]
+fn limits_of_the_environment_hold_in_every_tier() {
+    let workspace = workspace();
+    let program = Program::entrypoint(&workspace)
+        .env("CLAUDEOPS_ONCE", "true")
+        .env("CLAUDEOPS_ALLOWED_TOOLS", "Bash,Read,Write")
+        .env("CLAUDEOPS_DISALLOWED_TOOLS", "Bash(docker stop:*),Write");
+    let write = tool("Write", &json!({"file_path": "/tmp/opsctl-e2e-written", "content": "x"}));
+    let ran = program
+        .at_tier(1, [bash("docker ps"), bash(&handoff(2)), text("handed over")])
+        .at_tier(2, [bash("docker stop jellyfin"), write, bash("docker restart jellyfin"), text("done")])
+        .run();
+    assert_ended(&ran, 0);
+    assert_eq!(workspace.marks("docker"), ["ps", "restart jellyfin"], "{}", ran.stdout);
+    assert!(!std::path::Path::new("/tmp/opsctl-e2e-written").exists());
+    let warning = "tier 1 does not get Write; list them in `policy.tiers.1.tools` of hosts.yaml";
+    assert!(ran.stderr.contains(warning) && !ran.stderr.contains("tier 2 does not"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_variable_that_cannot_be_obeyed_stops_the_start_with_its_replacement() {
+    for (variable, value, replacement) in [
+        ("CLAUDEOPS_PROMPT", "/app/prompts/mine.md", "`policy.tiers.1.prompt`"),
+        ("CLAUDEOPS_ALLOWED_TOOLS", "Bash(docker ps:*)", "`policy.tiers.N.tools`"),
+        ("CLAUDEOPS_DISALLOWED_TOOLS", "docker stop", "`policy.tiers.N.deny`"),
+    ] {
+        let workspace = workspace();
+        let ran = Program::entrypoint(&workspace).env(variable, value).run();
+        assert_ended(&ran, 1);
+        assert!(ran.stderr.contains(variable) && ran.stderr.contains(replacement), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        assert!(!workspace.path("state/claudeops.db").exists(), "no session was started");
+    }
+}
+
+#[test]
 fn each_round_reverts_tampering() {
     let workspace = workspace();
     let ran = Program::entrypoint(&workspace)
