@@ -21,6 +21,7 @@ use crate::model::event::{Level, NewEvent};
 use crate::model::inventory::Inventory;
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::{Tier, Window};
+use crate::policy::notices;
 use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify::{self, session_socket};
@@ -275,7 +276,14 @@ impl Desk<'_> {
         self.write(&log::own("end", message.as_str(), now));
         if let Some(level) = level {
             self.note(Source::Runner, &NewEvent { level, service: None, message: message.clone() }, now);
-            let notice = Notice {
+        }
+        let notice = if self.session.tier == Tier::Full {
+            let said = self.account.as_ref().map(|account| account.words.as_str()).unwrap_or_default();
+            let ended = summary(&message, self.account.as_ref(), took);
+            let (level, id) = (level.unwrap_or(Level::Info), self.record.session());
+            Some(notices::session_report(&ended, said, level, id, self.session.tier))
+        } else {
+            level.map(|level| Notice {
                 // One key per outcome, so that a client that fails in every round is reported once in four hours.
                 key: format!("session/{tier}/{}", outcome.as_str()),
                 quiet_until: Some(now + TimeDelta::hours(4)),
@@ -283,12 +291,12 @@ impl Desk<'_> {
                 title: format!("Claude Ops: a session of tier {tier} did not complete"),
                 body: Body::Plain(message.clone()),
                 tags: vec!["session".to_owned()],
-            };
-            if let Some(warning) =
-                notify::raise(self.session.environment, Some(self.record.session()), &notice, now)
-            {
-                (self.voices.complain)(&warning.to_string());
-            }
+            })
+        };
+        let raise =
+            |notice| notify::raise(self.session.environment, Some(self.record.session()), &notice, now);
+        if let Some(warning) = notice.and_then(raise) {
+            (self.voices.complain)(&warning.to_string());
         }
         (self.voices.tell)(&summary(&message, self.account.as_ref(), took));
         outcome

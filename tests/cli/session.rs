@@ -117,6 +117,18 @@ fn events_in_the_agents_text_are_recorded_with_the_source_llm() {
 }
 
 #[test]
+fn every_session_of_tier_3_is_reported_to_the_operators() {
+    let sandbox = saying(&[result(false)]);
+    for _ in 0..2 {
+        assert_eq!(sandbox.opsctl(&["session", "--tier", "3"], b"").code, Some(0));
+    }
+    assert_eq!(session(&sandbox).code, Some(0));
+    let notices = sandbox.sql("SELECT level, title, format, body LIKE '%Session of tier 3 completed (%0.5000 USD).%> that was all%' FROM notices");
+    let report = "info|Claude Ops: report of a session of tier 3|markdown|1";
+    assert_eq!(notices, format!("{report}\n{report}"));
+}
+
+#[test]
 fn markers_that_are_ignored_are_reported_once_per_session() {
     let said = "**[COOLDOWN:restart:jellyfin:success] it worked**\n- `[EVENT:info:jellyfin] back`\n[MEMORY:timing:jellyfin] 60 s";
     let sandbox = saying(&[text(said), text(said), result(false)]);

@@ -332,14 +332,14 @@ fn limits_of_the_environment_hold_in_every_tier() {
         .env("CLAUDEOPS_ONCE", "true")
         .env("CLAUDEOPS_ALLOWED_TOOLS", "Bash,Read,Write")
         .env("CLAUDEOPS_DISALLOWED_TOOLS", "Bash(docker stop:*),Write");
-    let write = tool("Write", &json!({"file_path": "/tmp/opsctl-e2e-written", "content": "x"}));
+    let write = tool("Write", &json!({"file_path": workspace.path("results/written"), "content": "x"}));
     let ran = program
         .at_tier(1, [bash("docker ps"), bash(&handoff(2)), text("handed over")])
         .at_tier(2, [bash("docker stop jellyfin"), write, bash("docker restart jellyfin"), text("done")])
         .run();
     assert_ended(&ran, 0);
     assert_eq!(workspace.marks("docker"), ["ps", "restart jellyfin"], "{}", ran.stdout);
-    assert!(!std::path::Path::new("/tmp/opsctl-e2e-written").exists());
+    assert!(!workspace.path("results/written").exists());
     let warning = "tier 1 does not get Write; list them in `policy.tiers.1.tools` of hosts.yaml";
     assert!(ran.stderr.contains(warning) && !ran.stderr.contains("tier 2 does not"), "{}", ran.stderr);
 }
