@@ -14,6 +14,7 @@ use crate::render::output;
 use crate::report::file;
 use crate::runtime::notify::apprise::NotifyError;
 use crate::runtime::notify::deliver::DeliverError;
+use crate::runtime::runner::ReplacedVariable;
 use crate::session::handoff::HandoffError;
 
 /// The failure of a verb.
@@ -39,6 +40,8 @@ pub enum Failure {
     Rehearsal(#[from] RehearsalError),
     #[error(transparent)]
     Handoff(#[from] HandoffError),
+    #[error(transparent)]
+    Environment(#[from] ReplacedVariable),
     #[error(transparent)]
     Notify(#[from] NotifyError),
     #[error(transparent)]

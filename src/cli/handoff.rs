@@ -1,8 +1,9 @@
 //! `opsctl handoff`: writes, checks and takes hand-overs.
 
 use std::io::Read as _;
+use std::path::Path;
 
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 
 use super::exit_code::{FAILED, OK};
@@ -109,8 +110,15 @@ fn write(desk: &Desk, from: Tier, environment: &Environment) -> Result<u8, Failu
     if text.len() as u64 > MAX_BYTES {
         return Err(HandoffError::TooLarge(text.len() as u64).into());
     }
-    let handoff = handoff::check(&text, from)?;
-    desk.put(&handoff).map_err(|error| Failure::Unwritable {
+    let checked =
+        handoff::check(&text, from).and_then(|handoff| handoff.handed_over_by(environment.shell_session()));
+    if let Err(error @ HandoffError::HighestTier(_)) = &checked {
+        // No session follows that could report it.
+        let session = environment.shell_session();
+        announce(environment, session, from, &refused(from, error), None, Utc::now());
+    }
+    let handoff = checked?;
+    desk.put(&handoff.text).map_err(|error| Failure::Unwritable {
         path: desk.open_file(),
         error,
         remedy: "name a writable folder with CLAUDEOPS_STATE_DIR",
@@ -138,6 +146,15 @@ fn in_words(handoff: &Handoff) -> String {
     format!("handed over to tier {}: {}", handoff.to.number(), handoff.services.join(", "))
 }
 
+/// The event of a hand-over that is not valid, or that no session can follow.
+fn refused(from: Tier, error: &HandoffError) -> NewEvent {
+    let message = match error {
+        HandoffError::HighestTier(_) => format!("Needs attention: {error}"),
+        _ => format!("Needs attention: hand-over of tier {} refused: {error}", from.number()),
+    };
+    NewEvent { level: Level::Critical, service: None, message: redact::text(&message).into_owned() }
+}
+
 /// Takes the hand-over, and records as an event whether it is followed.
 fn take(
     desk: &Desk,
@@ -146,58 +163,88 @@ fn take(
     runner: &RunnerEnvironment,
 ) -> Result<u8, Failure> {
     let Some(found) = desk.look(from) else { return Ok(FAILED) };
-    let (followed, level, message) = match &found {
-        Err(error) => (None, Level::Warning, format!("Hand-over of tier {} refused: {error}", from.number())),
-        Ok(handoff) if runner.dry_run => {
-            (None, Level::Info, format!("Not followed in a dry run: {}", in_words(handoff)))
-        }
-        Ok(handoff) if handoff.to > runner.max_tier => (
-            None,
-            Level::Critical,
-            format!(
-                "Needs attention: {}, but CLAUDEOPS_MAX_TIER is {}",
-                in_words(handoff),
-                runner.max_tier.number()
-            ),
-        ),
-        Ok(handoff) => (Some(handoff), Level::Info, format!("Tier {} {}", from.number(), in_words(handoff))),
-    };
-    let message = redact::text(&message).into_owned();
-    let service = found.as_ref().ok().and_then(|handoff| match handoff.services.as_slice() {
-        [service] => Some(service.clone()),
-        _ => None,
-    });
-    let event = NewEvent { level, service, message };
     let now = Utc::now();
-    let noted = Ledger::open(&environment.db_path).and_then(|mut ledger| {
-        let change = ledger.change()?;
-        change.add_event_from(Source::Runner, None, &event, now)?;
-        change.commit()
-    });
-    if let Err(error) = noted {
-        complain(error);
-    }
-    complain(&event.message);
-    if event.level > Level::Info {
-        let notice = Notice {
-            key: format!("handoff/{}", event.message),
-            // The next round is likely to fail the same way.
-            quiet_until: Some(now + TimeDelta::hours(4)),
-            level: event.level,
-            title: format!("Claude Ops: a hand-over of tier {} was not followed", from.number()),
-            body: Body::Plain(event.message.clone()),
-            tags: ["handoff".to_owned()].into_iter().chain(event.service.clone()).collect(),
-        };
-        if let Some(warning) = notify::raise(environment, None, &notice, now) {
-            complain(warning);
+    let stated = found.as_ref().ok().and_then(|handoff| handoff.from_session.as_deref());
+    let parent = parent(environment, from, stated);
+    let event = |level, handoff: &Handoff, message: String| NewEvent {
+        level,
+        service: match handoff.services.as_slice() {
+            [service] => Some(service.clone()),
+            _ => None,
+        },
+        message: redact::text(&message).into_owned(),
+    };
+    let (followed, event) = match &found {
+        Err(error) => (None, refused(from, error)),
+        Ok(handoff) if runner.dry_run => {
+            let message = format!("Not followed in a dry run: {}", in_words(handoff));
+            (None, event(Level::Info, handoff, message))
         }
-    }
-    desk.take(followed, now)?;
+        Ok(handoff) if handoff.to > runner.max_tier => {
+            let max_tier = runner.max_tier.number();
+            let message =
+                format!("Needs attention: {}, but CLAUDEOPS_MAX_TIER is {max_tier}", in_words(handoff));
+            (None, event(Level::Critical, handoff, message))
+        }
+        Ok(handoff) => {
+            let linked = handoff.handed_over_by(parent.as_deref()).unwrap_or_else(|_| handoff.clone());
+            let message = format!("Tier {} {}", from.number(), in_words(handoff));
+            (Some(linked), event(Level::Info, handoff, message))
+        }
+    };
+    let copy = desk.take(followed.as_ref(), now)?;
+    announce(environment, parent.as_deref(), from, &event, copy.as_deref(), now);
     match followed {
         Some(handoff) => {
             print(&format!("{}\n", handoff.to.number()));
             Ok(OK)
         }
         None => Ok(FAILED),
+    }
+}
+
+/// The id of the session that handed over: the one that the hand-over states, otherwise the latest of its tier.
+fn parent(environment: &Environment, from: Tier, stated: Option<&str>) -> Option<String> {
+    let found = Ledger::open_existing(&environment.db_path)
+        .and_then(|ledger| ledger.map_or(Ok(None), |ledger| ledger.latest_run(from, stated)));
+    found.unwrap_or_else(|error| {
+        complain(error);
+        None
+    })
+}
+
+/// Records the event, prints it, and notifies the operators unless the hand-over is followed or this is a dry run.
+fn announce(
+    environment: &Environment,
+    session: Option<&str>,
+    from: Tier,
+    event: &NewEvent,
+    copy: Option<&Path>,
+    now: DateTime<Utc>,
+) {
+    let noted = Ledger::open(&environment.db_path).and_then(|mut ledger| {
+        let change = ledger.change()?;
+        change.add_event_from(Source::Runner, session, event, now)?;
+        change.commit()
+    });
+    if let Err(error) = noted {
+        complain(error);
+    }
+    complain(&event.message);
+    if event.level == Level::Info {
+        return;
+    }
+    let copy = copy.map(|copy| format!("\n\nThe hand-over: {}", copy.display())).unwrap_or_default();
+    let notice = Notice {
+        key: format!("handoff/{}", event.message),
+        // The next round is likely to fail the same way.
+        quiet_until: Some(now + TimeDelta::hours(4)),
+        level: event.level,
+        title: format!("Claude Ops: a hand-over of tier {} needs human attention", from.number()),
+        body: Body::Plain(event.message.clone() + &copy),
+        tags: ["handoff".to_owned()].into_iter().chain(event.service.clone()).collect(),
+    };
+    if let Some(warning) = notify::raise(environment, session, &notice, now) {
+        complain(warning);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
-use super::tier::servers_of;
+use super::tier::{servers_of, tool_limits};
 use crate::model::policy::Tier;
 use crate::render::SETTINGS;
 use crate::render::tier_args::client_arguments;
@@ -16,6 +16,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::runtime::warning::Warning;
+use crate::session::handoff::RESULT_SCHEMA;
 use crate::session::handoff::desk::Desk;
 use crate::session::prompt;
 use crate::session::record::Outcome;
@@ -58,19 +59,26 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     };
     let of_tier = prompt::of_tier(tier, &installation, &environment, &runner, &mut warnings)?;
     complain_all(warnings);
-    let servers = servers_of(&environment, tier, policy);
+    let tool_limits = tool_limits(&runner, tier, policy)?;
+    let servers = servers_of(&environment, tier, &tool_limits.remaining(&policy.tools));
     let model = runner.model(tier, policy);
+    let mut limits =
+        client_arguments(policy, installation.policy.rules.catalogue, model, servers.as_deref(), tool_limits);
+    if policy.structured_result {
+        limits.extend(["--json-schema".to_owned(), RESULT_SCHEMA.to_owned()]);
+    }
     let session = Session {
         tier,
         model,
-        limits: client_arguments(policy, installation.policy.rules.catalogue, model, servers.as_deref()),
-        prompt: prompt::complete(&of_tier, runner.dry_run, handoff.as_ref()),
+        limits,
+        prompt: prompt::complete(&of_tier, policy.structured_result, runner.dry_run, handoff.as_ref()),
         settings: &installation.settings,
         hooks: hooks_of(&environment.project_dir),
         deadline: policy.deadline,
         environment: &environment,
         runner: &runner,
         inventory: &installation.inventory,
+        parent: handoff.as_ref().and_then(|handoff| handoff.from_session.as_deref()),
     };
     let voices = Voices { tell: &|line| print(&format!("{line}\n")), complain: &|line| complain(line) };
     let outcome = run::run(&session, &voices)?;

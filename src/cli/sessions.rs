@@ -13,7 +13,7 @@ use super::time;
 use crate::ledger::Ledger;
 use crate::ledger::sessions::{WhichSessions, Who};
 use crate::model::policy::{Tier, Window};
-use crate::model::session::{Session, State, SubagentRow, plain_id};
+use crate::model::session::{Chain, Session, State, SubagentRow, plain_id};
 use crate::policy::session::{Stale, stale};
 use crate::runtime::client_process;
 use crate::runtime::environment::{Environment, plain_word};
@@ -184,7 +184,7 @@ fn all(
     Ok(seen.collect())
 }
 
-const TITLES: [&str; 12] = [
+const TITLES: [&str; 14] = [
     "STATE",
     "TIER",
     "MODE",
@@ -195,11 +195,13 @@ const TITLES: [&str; 12] = [
     "END",
     "AGENTS",
     "COST",
+    "CHAIN",
     "SESSION",
+    "HANDED OVER BY",
     "STATUS",
 ];
 
-fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 12] {
+fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 14] {
     let session = &seen.session;
     let filled = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), text::line);
     let running = session.subagents.iter().filter(|subagent| subagent.ended.is_none()).count();
@@ -219,9 +221,17 @@ fn cells(seen: &Seen, relative: bool, now: DateTime<Utc>) -> [String; 12] {
         filled(session.end_reason.as_deref()),
         agents,
         session.cost_usd.map_or_else(|| "-".to_owned(), |cost| format!("${cost:.4}")),
+        session.chain.as_ref().map_or_else(|| "-".to_owned(), chain_in_words),
         text::line(&session.id),
+        filled(session.chain.as_ref().and_then(|chain| chain.parent.as_deref())),
         filled(session.status.as_ref().map(|(text, _)| text.as_str())),
     ]
+}
+
+/// The place of a session in its chain, and the cost of the chain.
+fn chain_in_words(chain: &Chain) -> String {
+    let cost = chain.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+    format!("{} of {}{cost}", chain.place, chain.sessions)
 }
 
 #[derive(Serialize)]
@@ -250,6 +260,15 @@ struct SessionWire<'a> {
     status: Option<&'a str>,
     status_at: Option<String>,
     subagents: Vec<SubagentWire<'a>>,
+    cost_usd: Option<f64>,
+    chain: Option<ChainWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChainWire<'a> {
+    parent_session: Option<&'a str>,
+    place: u32,
+    sessions: u32,
     cost_usd: Option<f64>,
 }
 
@@ -292,6 +311,12 @@ impl<'a> SessionWire<'a> {
             status_at: written(session.status.as_ref().and_then(|(_, at)| *at)),
             subagents: session.subagents.iter().map(SubagentWire::new).collect(),
             cost_usd: session.cost_usd,
+            chain: session.chain.as_ref().map(|chain| ChainWire {
+                parent_session: chain.parent.as_deref(),
+                place: chain.place,
+                sessions: chain.sessions,
+                cost_usd: chain.cost_usd,
+            }),
         }
     }
 }

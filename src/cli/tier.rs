@@ -7,11 +7,12 @@ use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print, print_json};
 use super::text::Text;
-use crate::model::policy::{Policy, Tier, TierPolicy};
+use crate::model::policy::{Tier, TierPolicy};
+use crate::model::tool_limits::ToolLimits;
 use crate::policy::prefixes;
 use crate::render::prompts;
 use crate::render::tier_args::client_arguments;
-use crate::runtime::environment::Environment;
+use crate::runtime::environment::{Environment, EnvironmentWarning};
 use crate::runtime::installation;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::runtime::warning::Warning;
@@ -51,9 +52,12 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);
     let tier_policy = policy.tier(tier);
     let model = runner.model(tier, tier_policy);
+    let limits = tool_limits(&runner, tier, tier_policy)?;
+    let tools = limits.remaining(&tier_policy.tools);
     if args.args {
-        let servers = servers_of(&environment, tier, tier_policy);
-        let arguments = client_arguments(tier_policy, policy.rules.catalogue, model, servers.as_deref());
+        let servers = servers_of(&environment, tier, &tools);
+        let arguments =
+            client_arguments(tier_policy, policy.rules.catalogue, model, servers.as_deref(), limits);
         if args.json {
             return print_json(&serde_json::json!({ "arguments": arguments }));
         }
@@ -63,7 +67,9 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
     }
     let prompt = runner.prompt(tier, tier_policy);
     let prompt = prompt.map_or_else(|| prompts::path(tier).to_owned(), |file| file.display().to_string());
-    let view = TierWire::new(tier, &policy, model, &prompt);
+    let mut deny = prefixes::denied(tier_policy, policy.rules.catalogue);
+    deny.extend(limits.denied.iter().cloned());
+    let view = TierWire::new(tier, tier_policy, &tools, deny, model, &prompt);
     if args.json {
         return print_json(&view);
     }
@@ -73,13 +79,27 @@ pub fn run(args: &TierArgs) -> Result<u8, Failure> {
 
 /// The file with the MCP servers that the tools of a tier name; `None` without a server. If it cannot be written, the
 /// session gets no servers, with a warning.
-pub fn servers_of(environment: &Environment, tier: Tier, policy: &TierPolicy) -> Option<String> {
-    let file = mcp::tier::write(&environment.mcp_config(), tier, &policy.tools);
+pub fn servers_of(environment: &Environment, tier: Tier, tools: &[String]) -> Option<String> {
+    let file = mcp::tier::write(&environment.mcp_config(), tier, tools);
     file.unwrap_or_else(|error| {
         complain(error);
         None
     })
     .map(|file| file.to_string_lossy().into_owned())
+}
+
+/// The limits on tools of the environment, with a warning about allowed tools that the tier does not have.
+pub fn tool_limits<'a>(
+    runner: &'a RunnerEnvironment,
+    tier: Tier,
+    policy: &TierPolicy,
+) -> Result<&'a ToolLimits, Failure> {
+    let limits = runner.limits()?;
+    let more = limits.without_effect(&policy.tools);
+    if !more.is_empty() {
+        complain(EnvironmentWarning::AllowedTools { tools: more.join(", "), tier: tier.number() });
+    }
+    Ok(limits)
 }
 
 #[derive(Serialize)]
@@ -94,15 +114,20 @@ struct TierWire<'a> {
 }
 
 impl<'a> TierWire<'a> {
-    fn new(tier: Tier, policy: &'a Policy, model: &'a str, prompt: &'a str) -> Self {
-        let catalogue = policy.rules.catalogue;
-        let policy = policy.tier(tier);
+    fn new(
+        tier: Tier,
+        policy: &TierPolicy,
+        tools: &'a [String],
+        deny: Vec<String>,
+        model: &'a str,
+        prompt: &'a str,
+    ) -> Self {
         Self {
             tier: tier.number(),
             model,
-            tools: &policy.tools,
+            tools,
             allow: policy.allow.iter().map(|kind| kind.as_str()).collect(),
-            deny: prefixes::denied(policy, catalogue),
+            deny,
             deadline_seconds: policy.deadline.delta().num_seconds(),
             prompt,
         }

@@ -7,8 +7,12 @@ use chrono::{DateTime, Utc};
 
 use crate::inventory::Installation;
 use crate::ledger::SessionActions;
+use crate::ledger::history::ActionRecord;
 use crate::model::inventory::Inventory;
 use crate::model::policy::Window;
+use crate::policy::decide::{BudgetKey, Snapshot};
+use crate::policy::notices::Repair;
+use crate::policy::report::past_of;
 use crate::probe::health::{self, Report, Subject};
 
 /// The services that a session acted on, each with the rest of its grace period, which starts at the last action.
@@ -43,6 +47,44 @@ pub fn failures(report: &Report) -> Vec<String> {
             format!("{} {}: {}, {}", check.kind(), check.target(), finding.state.as_str(), finding.detail)
         })
         .collect()
+}
+
+/// The repairs of a session after `since`, the last one of each service, with the results of their verification.
+/// `actions` are those of the session, newest first.
+pub fn repairs(
+    actions: &[ActionRecord],
+    since: Option<DateTime<Utc>>,
+    reports: &[Report],
+    usage: &Snapshot,
+    installation: &Installation,
+    now: DateTime<Utc>,
+) -> Vec<Repair> {
+    let Installation { inventory, policy, .. } = installation;
+    let repair = |report: &Report| {
+        let service = &report.service;
+        let action = actions.iter().find(|action| inventory.service_named(&action.service) == *service)?;
+        if since.is_some_and(|since| action.at <= since) {
+            return None;
+        }
+        let (kind, budget) = match action.kind.as_str() {
+            "redeployment" => ("redeployment", &policy.redeployment),
+            _ => ("restart", &policy.restart),
+        };
+        let verb = action.verb.as_deref().unwrap_or(kind);
+        let done = past_of(verb).unwrap_or("redeployed").to_owned();
+        let listed = inventory.services.iter().find(|listed| listed.name == *service);
+        let key = BudgetKey { service: service.clone(), kind };
+        Some(Repair {
+            done: if action.succeeded { done } else { format!("{verb} failed") },
+            host: action.host.clone().or_else(|| listed?.host.clone()),
+            healthy: report.healthy(),
+            after: now - action.at,
+            used: usage.get(&key).map_or(0, |usage| usage.counted(budget, now).len()),
+            limit: budget.limit,
+            service: service.clone(),
+        })
+    };
+    reports.iter().filter_map(repair).collect()
 }
 
 /// The result of a report as text.

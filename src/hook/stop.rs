@@ -8,17 +8,21 @@ use super::answer::{Answer, Output};
 use super::ending;
 use super::registry::{self, Details};
 use super::transcript;
-use crate::guard::verification;
+use crate::guard::{budgets, verification};
 use crate::inventory::Installation;
 use crate::ledger::{Ledger, LedgerError, Outcome, SessionActions};
 use crate::model::checks::Verifier;
 use crate::model::event::HookCall;
 use crate::model::session::Activity;
-use crate::policy::{notices, report};
+use crate::policy::notices::{self, Repair};
+use crate::policy::report;
 use crate::probe::health::{self, Report};
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 use crate::runtime::{installation, notify};
+
+/// The maximum number of actions that are read for a notification.
+const MOST_ACTIONS: u32 = 1000;
 
 /// Blocks the end while a service that the session acted on is unhealthy, at most as often as `policy.verify.attempts`;
 /// then allows it and notifies the operators. A session without actions costs one read of the ledger.
@@ -72,7 +76,10 @@ fn verify(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
     let now = now + began.elapsed();
     let verified = Verified { session, remedies: &remedies, reports: &reports, installation, now };
     match verified.settle(environment) {
-        Ok(Settled::Healthy) => Answer::allow(warnings),
+        Ok(Settled::Healthy { notice }) => {
+            warnings.extend(notice.and_then(|id| notify::hand_over(environment, id)));
+            Answer::allow(warnings)
+        }
         Ok(Settled::Blocked { attempt }) => {
             Answer::block(report::still_unhealthy(&verified.failed(), attempt, verify.attempts), warnings)
         }
@@ -116,7 +123,7 @@ struct Verified<'a> {
 
 /// The outcome of a verification.
 enum Settled {
-    Healthy,
+    Healthy { notice: Option<i64> },
     Blocked { attempt: u32 },
     GivenUp { notice: Option<i64> },
 }
@@ -128,19 +135,39 @@ impl Verified<'_> {
         failed.map(|report| (report.service.as_str(), verification::failures(report))).collect()
     }
 
+    /// The actions since the last verification that allowed the session to end.
+    fn repairs(&self, ledger: &Ledger, environment: &Environment) -> Result<Vec<Repair>, LedgerError> {
+        let &Self { session, remedies, reports, installation, now } = self;
+        let Some(first) = remedies.services.values().min() else { return Ok(vec![]) };
+        let mut actions = ledger.actions_since(*first, MOST_ACTIONS)?.rows;
+        actions.retain(|action| action.session.as_deref() == Some(session));
+        let since = ledger.verification_state(session)?.settled_at;
+        // Problems with cooldown.json are reported before an action.
+        let usage = budgets::snapshot(environment, installation, now, &mut vec![]).unwrap_or_default();
+        Ok(verification::repairs(&actions, since, reports, &usage, installation, now))
+    }
+
     /// Counts and records the verification, in one transaction.
     fn settle(&self, environment: &Environment) -> Result<Settled, LedgerError> {
         let &Self { session, remedies, reports, installation, now } = self;
         let limit = installation.policy.verify.attempts;
         let failed = self.failed();
         let mut ledger = Ledger::open(&environment.db_path)?;
+        let repairs = if failed.is_empty() { self.repairs(&ledger, environment)? } else { vec![] };
         let change = ledger.change()?;
         let attempt = change.verification_state(session)?.attempts.saturating_add(1);
+        let target = notify::has_target(environment);
         let (outcome, settled) = if failed.is_empty() {
             for report in reports {
                 change.add_event(Some(session), &report::verified(&report.service, report.healthy()), now)?;
             }
-            (Outcome::Healthy, Settled::Healthy)
+            let notice = if repairs.is_empty() {
+                None
+            } else {
+                let notice = notices::remediation_verified(&repairs, Some(session), environment.tier);
+                change.raise(Some(session), &notice, target, now)?
+            };
+            (Outcome::Healthy, Settled::Healthy { notice })
         } else if attempt <= limit {
             for (service, why) in &failed {
                 change.add_event(Some(session), &report::unhealthy(service, why, attempt, limit), now)?;
@@ -151,7 +178,6 @@ impl Verified<'_> {
                 change.add_event(Some(session), &report::given_up(service, why, limit), now)?;
             }
             let notice = notices::verification_given_up(&failed, limit, Some(session), environment.tier);
-            let target = notify::has_target(environment);
             (
                 Outcome::GivenUp,
                 Settled::GivenUp { notice: change.raise(Some(session), &notice, target, now)? },

@@ -1,13 +1,14 @@
 //! The `client_runs` table: the sessions that `opsctl session` started, with outcome and cost.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension as _, Row, Statement, params};
 
 use super::database::{Change, Ledger};
 use super::error::LedgerError;
 use super::history::Period;
 use super::{migrate, time};
 use crate::model::policy::{Policy, Tier};
+use crate::model::session::Chain;
 
 /// A session that is about to start.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct NewRun<'a> {
     pub model: &'a str,
     /// The path of its log; `None` if no log can be written.
     pub log: Option<&'a str>,
+    /// The id of the session that handed over to it.
+    pub parent: Option<&'a str>,
     /// The start time.
     pub at: DateTime<Utc>,
 }
@@ -64,6 +67,8 @@ pub struct Run {
     pub turns: Option<i64>,
     /// Its duration in milliseconds.
     pub duration_ms: Option<i64>,
+    /// The chain of hand-overs that it belongs to, if any.
+    pub chain: Option<Chain>,
 }
 
 /// The time that a session has, after its deadline, to end and to be recorded.
@@ -82,15 +87,35 @@ impl Run {
 const LATEST: &str = "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms
      FROM client_runs WHERE ?1 IS NULL OR started_at >= ?1 ORDER BY id DESC LIMIT ?2";
 
+/// The chain of the session `?1` or `?2`.
+pub(super) const CHAIN: &str =
+    "SELECT own.parent_session, sum(link.id <= own.id), count(*), sum(link.cost_usd)
+     FROM client_runs AS own JOIN client_runs AS link ON link.first_session = own.first_session
+     WHERE own.session_id IN (?1, ?2) GROUP BY own.id HAVING count(*) > 1 ORDER BY own.id DESC LIMIT 1";
+
+/// The chain of a session with one of these ids. `statement` is [`CHAIN`], prepared.
+pub(super) fn chain(
+    statement: &mut Statement<'_>,
+    id: &str,
+    other_id: Option<&str>,
+) -> rusqlite::Result<Option<Chain>> {
+    let read = |row: &Row<'_>| {
+        Ok(Chain { parent: row.get(0)?, place: row.get(1)?, sessions: row.get(2)?, cost_usd: row.get(3)? })
+    };
+    statement.query_row(params![id, other_id], read).optional()
+}
+
 impl Change<'_> {
     /// Adds the row of a session that is about to start. Returns the row's id.
     pub fn begin_run(&self, run: &NewRun<'_>) -> Result<i64, LedgerError> {
-        let NewRun { session, tier, model, log, at } = run;
+        let NewRun { session, tier, model, log, parent, at } = run;
         self.transaction
             .execute(
-                "INSERT INTO client_runs (session_id, tier, model, log_path, started_at, outcome)
-                 VALUES (?1, ?2, ?3, ?4, ?5, 'running')",
-                params![session, tier.number(), model, log, time::write(*at)],
+                "INSERT INTO client_runs
+                     (session_id, tier, model, log_path, started_at, outcome, parent_session, first_session)
+                 VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, coalesce(
+                     (SELECT first_session FROM client_runs WHERE session_id = ?6 ORDER BY id DESC LIMIT 1), ?6, ?1))",
+                params![session, tier.number(), model, log, time::write(*at), parent],
             )
             .map(|_| self.transaction.last_insert_rowid())
             .map_err(|e| self.error(e))
@@ -120,14 +145,31 @@ impl Change<'_> {
 }
 
 impl Ledger {
+    /// The id of the latest session of this tier; of the one with the id `stated`, if there is such a session.
+    pub fn latest_run(&self, tier: Tier, stated: Option<&str>) -> Result<Option<String>, LedgerError> {
+        let query = "SELECT session_id FROM client_runs WHERE tier = ?1
+             ORDER BY session_id = coalesce(?2, '') DESC, id DESC LIMIT 1";
+        self.connection
+            .query_row(query, params![tier.number(), stated], |row| row.get(0))
+            .optional()
+            .map_err(|cause| self.error(cause))
+    }
+
     /// The latest sessions, at most `most`, that started at or after `since`; newest first.
     pub fn runs(&self, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>, LedgerError> {
         let look = || {
-            if !migrate::has_table(&self.connection, "client_runs")? {
+            // A read-only connection does not migrate.
+            if !migrate::is_latest(&self.connection)? {
                 return Ok(vec![]);
             }
             let wanted = params![since.map(time::write), i64::from(most) + 1];
-            self.connection.prepare(LATEST)?.query_map(wanted, run)?.collect()
+            let mut statement = self.connection.prepare(LATEST)?;
+            let mut runs = statement.query_map(wanted, run)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let mut chains = self.connection.prepare(CHAIN)?;
+            for run in &mut runs {
+                run.chain = chain(&mut chains, &run.session, None)?;
+            }
+            Ok(runs)
         };
         look().map(|rows| Period::of(rows, most)).map_err(|cause| self.error(cause))
     }
@@ -143,5 +185,6 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
         cost_usd: row.get(5)?,
         turns: row.get(6)?,
         duration_ms: row.get(7)?,
+        chain: None,
     })
 }

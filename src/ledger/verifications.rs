@@ -17,7 +17,7 @@ pub(super) const RECORDED: &str =
      WHERE recorded_actions.session_id = ?1 ORDER BY action_id DESC LIMIT 1000";
 
 pub(super) const VERIFICATIONS: &str =
-    "SELECT outcome, actions FROM verifications WHERE session_id = ?1 ORDER BY id";
+    "SELECT outcome, actions, at FROM verifications WHERE session_id = ?1 ORDER BY id";
 
 /// The actions of a session on services.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -56,6 +56,8 @@ pub struct VerificationState {
     pub attempts: u32,
     /// The number of the session's actions at the last verification that allowed it to end.
     pub settled_actions: Option<usize>,
+    /// The time of that verification.
+    pub settled_at: Option<DateTime<Utc>>,
 }
 
 impl Ledger {
@@ -142,10 +144,15 @@ fn verification_state(connection: &Connection, session: &str) -> rusqlite::Resul
     while let Some(row) = rows.next()? {
         let actions = usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
         match row.get::<_, String>(0)?.as_str() {
-            "healthy" => state = VerificationState { attempts: 0, settled_actions: Some(actions) },
-            "given-up" => state.settled_actions = Some(actions),
-            _ => state.attempts += 1,
+            "healthy" => state.attempts = 0,
+            "given-up" => {}
+            _ => {
+                state.attempts += 1;
+                continue;
+            }
         }
+        state.settled_actions = Some(actions);
+        state.settled_at = time::read(&row.get::<_, String>(2)?);
     }
     Ok(state)
 }

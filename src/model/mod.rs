@@ -25,6 +25,7 @@ pub mod rules;
 pub mod session;
 pub mod thousands;
 pub mod tier;
+pub mod tool_limits;
 pub mod verb;
 pub mod verdict;
 pub mod window;

@@ -162,6 +162,8 @@ pub struct TierPolicy {
     pub deadline: Window,
     /// A prompt file that replaces the rendered prompt.
     pub prompt: Option<PathBuf>,
+    /// Whether its sessions end with a structured result, which may contain a hand-over.
+    pub structured_result: bool,
 }
 
 impl TierPolicy {
@@ -204,6 +206,7 @@ impl TierPolicy {
             deny: Self::default_deny(tier),
             deadline: Window::minutes(minutes),
             prompt: None,
+            structured_result: false,
         }
     }
 }

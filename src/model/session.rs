@@ -176,4 +176,19 @@ pub struct Session {
     pub subagents: Vec<SubagentRow>,
     /// Its cost in US dollars, if `opsctl session` started it.
     pub cost_usd: Option<f64>,
+    /// The chain of hand-overs that it belongs to, if any.
+    pub chain: Option<Chain>,
+}
+
+/// The place of a session in a chain of hand-overs, and the chain's cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chain {
+    /// The id of the session that handed over to this one; `None` for the first one.
+    pub parent: Option<String>,
+    /// The place of this session, from 1.
+    pub place: u32,
+    /// The number of sessions of the chain, at least 2.
+    pub sessions: u32,
+    /// The cost of all its sessions in US dollars, as estimated by the client.
+    pub cost_usd: Option<f64>,
 }

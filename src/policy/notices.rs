@@ -137,6 +137,72 @@ pub fn verification_given_up(
     }
 }
 
+/// An action on a service, and the verification after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// The service.
+    pub service: String,
+    /// What happened to it: `restarted`, `redeployment failed`.
+    pub done: String,
+    /// The host; `None` for this machine, or if unknown.
+    pub host: Option<String>,
+    /// Whether it is healthy; `None` if it cannot be checked.
+    pub healthy: Option<bool>,
+    /// The time from the action to the verification.
+    pub after: TimeDelta,
+    /// How much of its budget is used.
+    pub used: usize,
+    /// The limit of its budget.
+    pub limit: u32,
+}
+
+/// The notice of services that a session acted on and that were verified at its end.
+pub fn remediation_verified(repairs: &[Repair], session: Option<&str>, tier: Option<Tier>) -> Notice {
+    let mut body = String::new();
+    for Repair { service, done, host, healthy, after, used, limit } in repairs {
+        let host = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+        let health = match healthy {
+            Some(true) => format!("healthy after {} s", after.num_seconds()),
+            Some(false) => "unhealthy".to_owned(),
+            None => "not verified: no check can be carried out".to_owned(),
+        };
+        body += &format!("- {service} {done}{host}, {health}, {used} of {limit} used\n");
+    }
+    body += &format!("\n{}", origin(session, tier));
+    let services: Vec<&str> = repairs.iter().map(|repair| repair.service.as_str()).collect();
+    let verified = repairs.iter().all(|repair| repair.healthy == Some(true));
+    Notice {
+        key: format!("remediation/{}/{}", session.unwrap_or_default(), services.join(",")),
+        quiet_until: None,
+        level: Level::Info,
+        title: format!(
+            "{}: {}",
+            services.join(", "),
+            if verified { "repaired and healthy" } else { "repaired" }
+        ),
+        body: Body::Markdown(body),
+        tags: [
+            vec!["verification".to_owned()],
+            services.iter().map(|service| (*service).to_owned()).collect(),
+        ]
+        .concat(),
+    }
+}
+
+/// The report of a session of the highest tier. `said` is the last text of the agent.
+pub fn session_report(ended: &str, said: &str, level: Level, session: &str, tier: Tier) -> Notice {
+    let quoted: String = said.lines().map(|line| format!("> {line}\n")).collect();
+    let body = format!("{ended}.\n\n{quoted}\n{}", origin(Some(session), Some(tier)));
+    Notice {
+        key: format!("session/{session}"),
+        quiet_until: None,
+        level,
+        title: format!("Claude Ops: report of a session of tier {}", tier.number()),
+        body: Body::Markdown(body),
+        tags: vec!["session".to_owned()],
+    }
+}
+
 /// The notice of a turn that ended because a request to the model failed.
 pub fn api_failed(
     error: &str,

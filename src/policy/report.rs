@@ -152,6 +152,13 @@ const fn noun(family: Family) -> &'static str {
     }
 }
 
+/// What an action with this verb, as the ledger names it, did to its target: `restarted`.
+pub fn past_of(verb: &str) -> Option<&'static str> {
+    use Verb::{Deploy, Restart, Rollback, Scale, Start, Stop, Uninstall};
+    let known = [Restart, Stop, Start, Deploy, Rollback, Uninstall, Scale];
+    known.into_iter().find(|known| known.as_str() == verb).map(past)
+}
+
 const fn past(verb: Verb) -> &'static str {
     match verb {
         Verb::Restart => "restarted",

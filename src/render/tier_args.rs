@@ -2,6 +2,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::model::policy::TierPolicy;
+use crate::model::tool_limits::ToolLimits;
 use crate::policy::prefixes;
 
 /// The client's arguments for a tier. An option with a single value is last, so that a prompt may follow.
@@ -10,17 +11,20 @@ use crate::policy::prefixes;
 ///   the three together are a whitelist.
 /// - User and local settings, and MCP servers of working directories, are ignored.
 ///
-/// `mcp_config` is the file of the MCP servers, if there are any.
+/// `mcp_config` is the file of the MCP servers, if there are any; `limits` are added to those of the tier.
 pub fn client_arguments(
     tier: &TierPolicy,
     catalogue: Catalogue,
     model: &str,
     mcp_config: Option<&str>,
+    limits: &ToolLimits,
 ) -> Vec<String> {
+    let tools = limits.remaining(&tier.tools);
     let (servers, built_in): (Vec<&str>, Vec<&str>) =
-        tier.tools.iter().map(String::as_str).partition(|tool| tool.starts_with("mcp__"));
-    let denied: Vec<String> =
+        tools.iter().map(String::as_str).partition(|tool| tool.starts_with("mcp__"));
+    let mut denied: Vec<String> =
         prefixes::denied(tier, catalogue).into_iter().map(|prefix| permission_rule(&prefix)).collect();
+    denied.extend(limits.denied.iter().cloned());
     let mut arguments = vec![
         "--tools".to_owned(),
         built_in.join(","),
@@ -58,7 +62,13 @@ mod tests {
             tools: vec!["Bash".into(), "mcp__docker".into(), "Read".into()],
             ..TierPolicy::default_of(Tier::Full)
         };
-        let arguments = client_arguments(&tier, Catalogue::default(), "opus", Some("/state/mcp.json"));
+        let arguments = client_arguments(
+            &tier,
+            Catalogue::default(),
+            "opus",
+            Some("/state/mcp.json"),
+            &ToolLimits::default(),
+        );
         assert_eq!(
             arguments,
             [
@@ -80,10 +90,24 @@ mod tests {
     }
 
     #[test]
+    fn limits_remove_tools_and_add_denied_rules() {
+        let rules = |rules: &[&str]| rules.iter().map(|rule| (*rule).to_owned()).collect::<Vec<_>>();
+        let tier = TierPolicy { tools: rules(&["Bash", "Read"]), ..TierPolicy::default_of(Tier::Full) };
+        let limits =
+            ToolLimits { allowed: Some(rules(&["Bash", "Write"])), denied: rules(&["Bash(docker stop:*)"]) };
+        let arguments = client_arguments(&tier, Catalogue::default(), "opus", None, &limits);
+        let expected = ["--tools", "Bash", "--allowedTools", "Bash"];
+        assert_eq!(arguments.get(..4).unwrap(), expected);
+        assert_eq!(arguments.get(4..6).unwrap(), ["--disallowedTools", "Bash(docker stop:*)"]);
+    }
+
+    #[test]
     fn a_tier_without_tools_gets_no_default_tools() {
         let tier = TierPolicy { tools: vec![], ..TierPolicy::default_of(Tier::Observe) };
         assert_eq!(
-            client_arguments(&tier, Catalogue::default(), "haiku", None).get(..2).unwrap(),
+            client_arguments(&tier, Catalogue::default(), "haiku", None, &ToolLimits::default())
+                .get(..2)
+                .unwrap(),
             ["--tools", ""]
         );
     }

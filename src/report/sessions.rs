@@ -41,6 +41,15 @@ struct RunView {
     took: Option<String>,
     turns: Option<i64>,
     cost: Option<String>,
+    chain: Option<ChainView>,
+}
+
+#[derive(Serialize)]
+struct ChainView {
+    place: u32,
+    sessions: u32,
+    cost: Option<String>,
+    parent: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -115,6 +124,12 @@ fn row(run: &Run, data: &ReportData<'_>) -> RunView {
         took: run.duration_ms.map(took),
         turns: run.turns,
         cost: run.cost_usd.map(dollars),
+        chain: run.chain.as_ref().map(|chain| ChainView {
+            place: chain.place,
+            sessions: chain.sessions,
+            cost: chain.cost_usd.map(dollars),
+            parent: chain.parent.as_deref().map(plain),
+        }),
     }
 }
 

@@ -66,6 +66,10 @@ pub enum EnvironmentWarning {
     MaxTier(String),
     #[error("{0} is not a model name; using the one in hosts.yaml")]
     Model(String),
+    #[error(
+        "CLAUDEOPS_ALLOWED_TOOLS only removes tools: tier {tier} does not get {tools}; list them in `policy.tiers.{tier}.tools` of hosts.yaml"
+    )]
+    AllowedTools { tools: String, tier: u8 },
     #[error("CLAUDE_SESSION_MODE is `{0}`, not interactive, mission or background; using background")]
     Mode(String),
     #[error("CLAUDEOPS_DRY_RUN is `{0}`, not true or false; this is a dry run")]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::environment::{Environment, EnvironmentWarning, dry_run};
 use crate::model::policy::{Tier, TierPolicy, is_model};
+use crate::model::tool_limits::{ToolLimits, rules, tools_of_list};
 
 /// The settings for running sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,12 +20,61 @@ pub struct RunnerEnvironment {
     pub client: PathBuf,
     /// `CLAUDEOPS_MCP_BASELINE`: the file with the MCP servers that do not come from a repository.
     mcp_baseline: Option<PathBuf>,
+    /// `CLAUDEOPS_ALLOWED_TOOLS` and `CLAUDEOPS_DISALLOWED_TOOLS`, or why no session may start with this environment.
+    limits: Result<ToolLimits, ReplacedVariable>,
     /// `CLAUDEOPS_TIER1_MODEL`, `…2…`, `…3…`.
     models: [Option<String>; 3],
     /// `CLAUDEOPS_TIER1_PROMPT`, `…2…`, `…3…`.
     prompts: [Option<PathBuf>; 3],
     /// Problems with variables.
     pub warnings: Vec<EnvironmentWarning>,
+}
+
+/// A variable of the published Claude Ops runtime that opsctl cannot obey. No session starts with it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplacedVariable {
+    /// An entry of a list of tools is not a rule of the client.
+    #[error(
+        "{variable} contains `{entry}`, which is not {expected}; correct it, or unset it and use `{key}` in hosts.yaml"
+    )]
+    Tools {
+        /// The variable.
+        variable: &'static str,
+        /// The entry.
+        entry: String,
+        /// What is expected instead.
+        expected: &'static str,
+        /// The key of `hosts.yaml` that replaces it.
+        key: &'static str,
+    },
+    /// `CLAUDEOPS_PROMPT` states a prompt without its tier.
+    #[error(
+        "CLAUDEOPS_PROMPT is not used; unset it, and name the prompt file with CLAUDEOPS_TIER1_PROMPT, or with \
+         `policy.tiers.1.prompt` in hosts.yaml"
+    )]
+    Prompt,
+}
+
+fn tool_limits(text: impl Fn(&str) -> Option<String>) -> Result<ToolLimits, ReplacedVariable> {
+    let allowed = text("CLAUDEOPS_ALLOWED_TOOLS").map(|list| tools_of_list(&list)).transpose();
+    let allowed = allowed.map_err(|entry| ReplacedVariable::Tools {
+        variable: "CLAUDEOPS_ALLOWED_TOOLS",
+        entry,
+        expected: "the name of a tool such as `Read`",
+        key: "policy.tiers.N.tools",
+    })?;
+    let denied = text("CLAUDEOPS_DISALLOWED_TOOLS").map(|list| rules(&list)).transpose();
+    let denied = denied.map_err(|entry| ReplacedVariable::Tools {
+        variable: "CLAUDEOPS_DISALLOWED_TOOLS",
+        entry,
+        expected: "a tool such as `Write` or a rule such as `Bash(docker restart:*)`",
+        key: "policy.tiers.N.deny",
+    })?;
+    let prompt = text("CLAUDEOPS_PROMPT");
+    if prompt.is_some() && prompt != text("CLAUDEOPS_TIER1_PROMPT") {
+        return Err(ReplacedVariable::Prompt);
+    }
+    Ok(ToolLimits { allowed, denied: denied.unwrap_or_default() })
 }
 
 impl RunnerEnvironment {
@@ -63,6 +113,7 @@ impl RunnerEnvironment {
             dry_run,
             client: path("CLAUDEOPS_CLIENT").unwrap_or_else(|| "claude".into()),
             mcp_baseline: path("CLAUDEOPS_MCP_BASELINE"),
+            limits: tool_limits(text),
             models,
             prompts: Tier::ALL.map(|tier| path(&format!("CLAUDEOPS_TIER{}_PROMPT", tier.number()))),
             warnings,
@@ -73,6 +124,11 @@ impl RunnerEnvironment {
     /// of the project.
     pub fn mcp_baseline(&self, environment: &Environment) -> PathBuf {
         self.mcp_baseline.clone().unwrap_or_else(|| environment.project_dir.join(".claude/mcp.json"))
+    }
+
+    /// The limits on tools of the environment.
+    pub fn limits(&self) -> Result<&ToolLimits, ReplacedVariable> {
+        self.limits.as_ref().map_err(Clone::clone)
     }
 
     /// The model of a tier, from its variable, else from `hosts.yaml`.
@@ -115,6 +171,28 @@ mod tests {
         let policy = TierPolicy::default_of(Tier::Remediate);
         assert_eq!(environment.model(Tier::Remediate, &policy), "sonnet");
         assert_eq!(environment.warnings.len(), 3, "{:?}", environment.warnings);
+    }
+
+    #[test]
+    fn variables_of_the_published_runtime_are_limits_or_errors() {
+        let limited = environment(&[
+            ("CLAUDEOPS_ALLOWED_TOOLS", "Bash, Read"),
+            ("CLAUDEOPS_DISALLOWED_TOOLS", "Bash(docker restart:*),Bash(docker stop:*)"),
+            ("CLAUDEOPS_PROMPT", "/p.md"),
+            ("CLAUDEOPS_TIER1_PROMPT", "/p.md"),
+        ]);
+        let limits = limited.limits().unwrap();
+        assert_eq!(limits.allowed.as_ref().unwrap(), &["Bash", "Read"]);
+        assert_eq!(limits.denied, ["Bash(docker restart:*)", "Bash(docker stop:*)"]);
+        for (variable, value, words) in [
+            ("CLAUDEOPS_ALLOWED_TOOLS", "Bash(git:*)", "policy.tiers.N.tools"),
+            ("CLAUDEOPS_DISALLOWED_TOOLS", "docker restart", "policy.tiers.N.deny"),
+            ("CLAUDEOPS_PROMPT", "/p.md", "policy.tiers.1.prompt"),
+        ] {
+            let error = environment(&[(variable, value)]).limits().map(drop);
+            let shown = error.clone().err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(shown.contains(variable) && shown.contains(words), "{variable}={value}: {error:?}");
+        }
     }
 
     #[test]

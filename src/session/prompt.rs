@@ -51,11 +51,16 @@ fn read(file: &Path) -> Result<String, PromptError> {
     }
 }
 
-/// The tier's prompt with the parts for this session: the dry-run notice and the hand-over, which is the report of the
+/// The tier's prompt with the parts for this session: the structured result, the dry-run notice and the hand-over, which is the report of the
 /// tier below.
-pub fn complete(of_tier: &str, dry_run: bool, handoff: Option<&Handoff>) -> String {
+pub fn complete(of_tier: &str, structured_result: bool, dry_run: bool, handoff: Option<&Handoff>) -> String {
     let mut prompt = of_tier.trim_end().to_owned();
     prompt.push('\n');
+    if structured_result {
+        prompt.push_str(
+            "\n## Structured result\n\nEnd your session with the tool StructuredOutput: your `summary`, and in `handoff` the hand-over that you would\nwrite with `opsctl handoff write`, or `null` if there is none. Write no other hand-over.\n",
+        );
+    }
     if dry_run {
         prompt.push_str(
             "\n## Dry run\n\nThis is a dry run: every change is denied, and hand-overs are not followed.\nState what you would do, and why.\n",
@@ -81,11 +86,15 @@ mod tests {
 
     #[test]
     fn the_hand_over_is_at_the_end_and_indented() {
-        let handoff =
-            Handoff { to: Tier::Remediate, services: vec!["jellyfin".into()], text: "{\n# Tier 3\n}".into() };
-        let prompt = complete("# Tier 2\n\n\n", true, Some(&handoff));
+        let handoff = Handoff {
+            to: Tier::Remediate,
+            services: vec![],
+            from_session: None,
+            text: "{\n# Tier 3\n}".into(),
+        };
+        let prompt = complete("# Tier 2\n\n\n", false, true, Some(&handoff));
         assert!(prompt.starts_with("# Tier 2\n\n## Dry run\n"), "{prompt}");
         assert!(prompt.ends_with("    {\n    # Tier 3\n    }\n"), "{prompt}");
-        assert_eq!(complete("# Tier 2\n", false, None), "# Tier 2\n");
+        assert_eq!(complete("# Tier 2\n", false, false, None), "# Tier 2\n");
     }
 }

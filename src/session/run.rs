@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use super::child::{self, Ended, Heard, Start};
 use super::deliveries::Deliveries;
+use super::handoff::{self, FROM_SESSION};
 use super::lines::Line;
 use super::log::{self, Log};
+use super::markers::Ignored;
 use super::record::{Outcome, Record};
 use super::stream::{self, Account, Said};
 use super::{credentials, markers, pinned, progress};
@@ -20,6 +22,7 @@ use crate::model::event::{Level, NewEvent};
 use crate::model::inventory::Inventory;
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::{Tier, Window};
+use crate::policy::notices;
 use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify::{self, session_socket};
@@ -50,6 +53,8 @@ pub struct Session<'a> {
     pub runner: &'a RunnerEnvironment,
     /// The inventory, for names of services.
     pub inventory: &'a Inventory,
+    /// The id of the session that handed over to this one.
+    pub parent: Option<&'a str>,
 }
 
 /// The output of a session.
@@ -83,7 +88,14 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         })
         .ok();
     let log_path = log.as_ref().map(|log| log.path().display().to_string());
-    let new = NewRun { session: &id, tier: *tier, model, log: log_path.as_deref(), at: started };
+    let new = NewRun {
+        session: &id,
+        tier: *tier,
+        model,
+        log: log_path.as_deref(),
+        parent: session.parent,
+        at: started,
+    };
     let (record, warning) = Record::begin(&environment.db_path, &new);
     if let Some(warning) = warning {
         (voices.complain)(&warning.to_string());
@@ -95,7 +107,7 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         log_path.map(|path| format!(", log {path}")).unwrap_or_default()
     ));
 
-    let mut desk = Desk { session, voices, log, record, account: None, events: 0 };
+    let mut desk = Desk { session, voices, log, record, account: None, events: 0, ignored: vec![] };
     let mut arguments: Vec<String> =
         ["-p", "--output-format", "stream-json", "--verbose", "--session-id"].map(str::to_owned).to_vec();
     arguments.push(id.clone());
@@ -139,6 +151,8 @@ struct Desk<'a> {
     record: Record,
     account: Option<Account>,
     events: usize,
+    /// The kinds of ignored markers that have been reported.
+    ignored: Vec<Ignored>,
 }
 
 impl Desk<'_> {
@@ -180,6 +194,18 @@ impl Desk<'_> {
         }
         match said {
             Said::Text(text) => {
+                for kind in Ignored::ALL {
+                    if markers::has(&text, kind) && !self.ignored.contains(&kind) {
+                        self.ignored.push(kind);
+                        (self.voices.complain)(kind.warning());
+                        let event = NewEvent {
+                            level: Level::Warning,
+                            service: None,
+                            message: kind.warning().to_owned(),
+                        };
+                        self.note(Source::Runner, &event, now);
+                    }
+                }
                 for mut event in markers::find(&text) {
                     self.events += 1;
                     if self.events > MOST_EVENTS {
@@ -206,6 +232,23 @@ impl Desk<'_> {
         }
     }
 
+    /// Writes the hand-over of a structured result. `opsctl handoff take` checks it.
+    fn hand_over(&mut self) {
+        let Some(mut handoff) = self.account.as_mut().and_then(|account| account.handoff.take()) else {
+            return;
+        };
+        handoff.insert(FROM_SESSION.to_owned(), self.record.session().into());
+        let environment = self.session.environment;
+        let desk = handoff::desk::Desk::new(&environment.state_dir, &environment.results_dir());
+        if let Err(error) = desk.put(&Value::Object(handoff).to_string()) {
+            let file = desk.open_file();
+            (self.voices.complain)(&format!(
+                "the hand-over is lost: {} cannot be written ({error}); name a writable folder with CLAUDEOPS_STATE_DIR",
+                file.display()
+            ));
+        }
+    }
+
     /// Records the end of the session.
     fn close(mut self, ended: std::io::Result<Ended>, took: Duration, now: DateTime<Utc>) -> Outcome {
         let exit_code = match &ended {
@@ -219,6 +262,7 @@ impl Desk<'_> {
         if let Err(error) = end {
             (self.voices.complain)(&error.to_string());
         }
+        self.hand_over();
         let tier = self.session.tier.number();
         let (level, what) = match &outcome {
             Outcome::Completed => (None, "completed".to_owned()),
@@ -233,7 +277,14 @@ impl Desk<'_> {
         self.write(&log::own("end", message.as_str(), now));
         if let Some(level) = level {
             self.note(Source::Runner, &NewEvent { level, service: None, message: message.clone() }, now);
-            let notice = Notice {
+        }
+        let notice = if self.session.tier == Tier::Full {
+            let said = self.account.as_ref().map(|account| account.words.as_str()).unwrap_or_default();
+            let ended = summary(&message, self.account.as_ref(), took);
+            let (level, id) = (level.unwrap_or(Level::Info), self.record.session());
+            Some(notices::session_report(&ended, said, level, id, self.session.tier))
+        } else {
+            level.map(|level| Notice {
                 // One key per outcome, so that a client that fails in every round is reported once in four hours.
                 key: format!("session/{tier}/{}", outcome.as_str()),
                 quiet_until: Some(now + TimeDelta::hours(4)),
@@ -241,12 +292,12 @@ impl Desk<'_> {
                 title: format!("Claude Ops: a session of tier {tier} did not complete"),
                 body: Body::Plain(message.clone()),
                 tags: vec!["session".to_owned()],
-            };
-            if let Some(warning) =
-                notify::raise(self.session.environment, Some(self.record.session()), &notice, now)
-            {
-                (self.voices.complain)(&warning.to_string());
-            }
+            })
+        };
+        let raise =
+            |notice| notify::raise(self.session.environment, Some(self.record.session()), &notice, now);
+        if let Some(warning) = notice.and_then(raise) {
+            (self.voices.complain)(&warning.to_string());
         }
         (self.voices.tell)(&summary(&message, self.account.as_ref(), took));
         outcome

@@ -1,6 +1,6 @@
 //! Parses the client's stream, one line of JSON per event, into what is printed and recorded.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The content of a line.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,8 @@ pub struct Account {
     pub input_tokens: Option<i64>,
     /// Output tokens.
     pub output_tokens: Option<i64>,
+    /// The hand-over of a structured result: its `handoff`, or all of it if it recommends a tier.
+    pub handoff: Option<Map<String, Value>>,
 }
 
 /// Keys of a tool's input, most important first.
@@ -112,7 +114,14 @@ fn account(line: &Value) -> Account {
         turns: number("/num_turns"),
         input_tokens: (!read.is_empty()).then(|| read.iter().sum()),
         output_tokens: number("/usage/output_tokens"),
+        handoff: line.get("structured_output").and_then(handoff),
     }
+}
+
+fn handoff(result: &Value) -> Option<Map<String, Value>> {
+    let stated = result.get("handoff").filter(|handoff| !handoff.is_null());
+    let whole = result.get("recommended_tier").filter(|tier| !tier.is_null()).map(|_| result);
+    stated.or(whole)?.as_object().cloned()
 }
 
 #[cfg(test)]
@@ -153,6 +162,22 @@ mod tests {
     }
 
     #[test]
+    fn a_structured_result_may_contain_or_be_a_hand_over() {
+        let handoff = json!({"schema_version": 1, "recommended_tier": 2});
+        for (result, expected) in [
+            (json!({"summary": "x", "handoff": handoff}), Some(&handoff)),
+            (handoff.clone(), Some(&handoff)),
+            (json!({"summary": "x", "handoff": null}), None),
+            (json!({"recommended_tier": null}), None),
+            (json!("text"), None),
+        ] {
+            let said = read(&json!({"type": "result", "structured_output": result}));
+            let [Said::End(account)] = said.as_slice() else { panic!("{said:?}") };
+            assert_eq!(account.handoff.clone().map(Value::Object).as_ref(), expected, "{result}");
+        }
+    }
+
+    #[test]
     fn parses_the_summary_at_the_end() {
         let line = json!({"type": "result", "is_error": true, "result": "no credit", "num_turns": 3, "total_cost_usd": 0.25,
                           "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 7}});
@@ -163,6 +188,7 @@ mod tests {
             turns: Some(3),
             input_tokens: Some(100),
             output_tokens: Some(7),
+            handoff: None,
         };
         assert_eq!(read(&line), [Said::End(expected)]);
         for odd in

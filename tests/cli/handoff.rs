@@ -34,7 +34,8 @@ fn refused(sandbox: &Sandbox, why: &str) {
     assert!(run.stderr.contains(why) && run.stderr.lines().count() == 1, "{why}: {run:?}");
     let event = sandbox.sql("SELECT level, source, message FROM events");
     assert!(
-        event.starts_with("warning|opsctl|Hand-over of tier 1 refused: ") && event.contains(why),
+        event.starts_with("critical|opsctl|Needs attention: hand-over of tier 1 refused: ")
+            && event.contains(why),
         "{event}"
     );
     assert!(std::fs::symlink_metadata(sandbox.path("handoff.json")).is_err(), "{why}: it is removed");
@@ -98,6 +99,54 @@ fn an_invalid_hand_over_is_removed_and_reported() {
         let copies = results(&sandbox);
         assert!(copies.len() == 1 && copies[0].ends_with("-handoff-refused.json"), "{why}: {copies:?}");
     }
+}
+
+#[test]
+fn a_hand_over_of_tier_3_asks_for_a_person() {
+    // Written by any command: found at the end of the session.
+    let found = sandbox();
+    found.write("handoff.json", &good(3).to_string());
+    let taken = found.opsctl(&["handoff", "take", "--from", "3"], b"");
+    assert_eq!((taken.code, taken.stdout.as_str()), (Some(1), ""), "{taken:?}");
+    // With the verb: reported at once, since no session follows.
+    let written = sandbox().with("CLAUDEOPS_TIER", "3");
+    let refused = written.opsctl(&["handoff", "write"], good(3).to_string().as_bytes());
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
+    assert!(!written.path("handoff.json").exists());
+    for sandbox in [found, written] {
+        assert_eq!(
+            sandbox.sql("SELECT level, source, message FROM events"),
+            "critical|opsctl|Needs attention: a session of tier 3 handed over jellyfin, and no tier is higher; an operator has to take over"
+        );
+        let notice = "SELECT level, title, state FROM notices";
+        assert_eq!(
+            sandbox.sql(notice),
+            "critical|Claude Ops: a hand-over of tier 3 needs human attention|no_target"
+        );
+    }
+}
+
+#[test]
+fn every_key_of_a_hand_over_reaches_the_next_session() {
+    let sandbox = sandbox();
+    let mut whole = good(2);
+    whole["schema_version"] = json!(1.0);
+    whole["check_results"] = json!([{"service": "jellyfin", "status": "unhealthy", "error": null}]);
+    whole["investigation_findings"] = Value::Null;
+    whole["ssh_access_map"] = json!({"ie01": {"user": "root", "method": "key"}});
+    whole["cooldown_state"] = json!({"jellyfin": {"restarts_in_window": 1}});
+    whole["of_a_later_version"] = json!([1, null]);
+    sandbox.write("handoff.json", &whole.to_string());
+    let run = sandbox.opsctl(&["handoff", "take", "--from", "1"], b"");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "2\n"), "{run:?}");
+    let taken: Value = serde_json::from_str(&sandbox.read("handoff-taken.json")).unwrap();
+    let expected = json!({
+        "schema_version": 1, "recommended_tier": 2, "services_affected": ["jellyfin"],
+        "check_results": [{"service": "jellyfin", "status": "unhealthy"}],
+        "ssh_access_map": whole["ssh_access_map"], "cooldown_state": whole["cooldown_state"],
+        "of_a_later_version": [1, null],
+    });
+    assert_eq!(taken, expected);
 }
 
 #[test]

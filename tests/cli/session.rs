@@ -117,6 +117,35 @@ fn events_in_the_agents_text_are_recorded_with_the_source_llm() {
 }
 
 #[test]
+fn every_session_of_tier_3_is_reported_to_the_operators() {
+    let sandbox = saying(&[result(false)]);
+    for _ in 0..2 {
+        assert_eq!(sandbox.opsctl(&["session", "--tier", "3"], b"").code, Some(0));
+    }
+    assert_eq!(session(&sandbox).code, Some(0));
+    let notices = sandbox.sql("SELECT level, title, format, body LIKE '%Session of tier 3 completed (%0.5000 USD).%> that was all%' FROM notices");
+    let report = "info|Claude Ops: report of a session of tier 3|markdown|1";
+    assert_eq!(notices, format!("{report}\n{report}"));
+}
+
+#[test]
+fn markers_that_are_ignored_are_reported_once_per_session() {
+    let said = "**[COOLDOWN:restart:jellyfin:success] it worked**\n- `[EVENT:info:jellyfin] back`\n[MEMORY:timing:jellyfin] 60 s";
+    let sandbox = saying(&[text(said), text(said), result(false)]);
+    let run = session(&sandbox);
+    assert_eq!((run.code, run.stderr.lines().count()), (Some(0), 2), "{run:?}");
+    let warnings =
+        sandbox.sql("SELECT message FROM events WHERE level = 'warning' AND source = 'opsctl' ORDER BY id");
+    let [cooldown, memory] = warnings.lines().collect::<Vec<_>>().try_into().unwrap();
+    assert!(cooldown.starts_with("[COOLDOWN:…] ignored: ") && cooldown.contains("`opsctl cooldown record`"));
+    assert!(memory.starts_with("[MEMORY:…] ignored: ") && memory.contains("`context.files`"));
+    assert_eq!(
+        sandbox.sql("SELECT service, message FROM events WHERE source = 'llm'"),
+        "jellyfin|back\njellyfin|back"
+    );
+}
+
+#[test]
 fn no_secret_reaches_the_log_the_terminal_or_the_ledger() {
     let secrets = ["sk-ant-api03-abcdef", "hunter2-is-long", "pw-in-url", "topic-of-ntfy"];
     let said =

@@ -43,6 +43,26 @@ fn in_session(sandbox: &Sandbox, arguments: &[&str]) -> Run {
 }
 
 #[test]
+fn a_chain_of_hand_overs_is_listed_with_its_cost() {
+    let sandbox = Sandbox::new();
+    begins(&sandbox);
+    sandbox.sql(
+        "INSERT INTO client_runs (session_id, tier, model, started_at, outcome, cost_usd, parent_session, first_session) VALUES
+             ('first', 1, 'haiku', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'completed', 0.25, NULL, 'first'),
+             ('s', 2, 'sonnet', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'completed', 0.5, 'first', 'first'),
+             ('alone', 1, 'haiku', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'completed', 4, NULL, 'alone')",
+    );
+    let chain = json!({"parent_session": "first", "place": 2, "sessions": 2, "cost_usd": 0.75});
+    assert_eq!(listed(&sandbox, &[])[0]["chain"], chain);
+    let shown = sandbox.opsctl(&["sessions"], b"").stdout;
+    assert!(shown.contains("2 of 2, $0.7500") && shown.contains(" first "), "{shown}");
+    assert_eq!(sandbox.opsctl(&["report", "--html", "r.html", "--no-hosts"], b"").code, Some(0));
+    let page = sandbox.read("r.html");
+    assert!(page.contains("2 of 2, $0.75, from <code>first</code>") && page.contains("1 of 2, $0.75<"));
+    assert_eq!(page.matches("$0.75").count(), 2, "a session without hand-overs has no chain");
+}
+
+#[test]
 fn a_session_is_followed_from_its_start_to_its_end() {
     let sandbox = Sandbox::new()
         .with("CLAUDEOPS_TIER", "2")

@@ -162,6 +162,23 @@ fn a_stop_hook_blocks_by_exit_code_by_json_or_by_both() {
     }
 }
 
+/// Therefore only tiers that change nothing may end with a structured result.
+#[test]
+fn a_stop_hook_does_not_block_the_end_after_a_structured_result() {
+    let mut steps = vec![tool("StructuredOutput", &json!({"summary": "all well"}))].into_iter();
+    let finished = Session::new()
+        .stub("hook", "echo 'not yet' >&2; exit 2")
+        .settings(&json!({"hooks": {"Stop": hook("", "stop")}}))
+        .client_arguments([
+            "--json-schema",
+            r#"{"type": "object", "properties": {"summary": {"type": "string"}}}"#,
+        ])
+        .answering(move |_| steps.next().or_else(|| Some(text("asked again"))))
+        .run();
+    assert_eq!(finished.marks("hook"), ["stop"]);
+    assert_eq!(finished.result(), r#"{"summary":"all well"}"#);
+}
+
 #[test]
 fn hooks_see_every_way_to_run_a_command_and_how_it_ended() {
     let events = [

@@ -119,6 +119,28 @@ fn a_round_follows_hand_overs_to_higher_tiers() {
     let expected =
         ["Tier 1 handed over to tier 2: jellyfin", "Tier 2 handed over to tier 3: jellyfin", "redeployed"];
     assert_eq!(shown, expected.map(|message| json!({"message": message})));
+    let chain = workspace.rows(
+        "SELECT coalesce(parent_session = lag(session_id) OVER (ORDER BY id), parent_session IS NULL) AS linked, \
+         first_session = first_value(session_id) OVER (ORDER BY id) AS same_chain FROM client_runs ORDER BY id",
+    );
+    assert_eq!(
+        chain,
+        [
+            json!({"linked": 1, "same_chain": 1}),
+            json!({"linked": 1, "same_chain": 1}),
+            json!({"linked": 1, "same_chain": 1})
+        ]
+    );
+    let listed = Program::opsctl(&workspace).args(["sessions", "--json"]).run();
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let listed = listed["sessions"].as_array().unwrap();
+    let cost: f64 = listed.iter().map(|session| session["cost_usd"].as_f64().unwrap()).sum();
+    for (session, place) in listed.iter().zip([3, 2, 1]) {
+        let chain = &session["chain"];
+        assert_eq!((&chain["place"], &chain["sessions"]), (&json!(place), &json!(3)), "{session}");
+        assert!((chain["cost_usd"].as_f64().unwrap() - cost).abs() < 1e-9, "{session}");
+    }
+    assert_eq!(listed[0]["chain"]["parent_session"], listed[1]["id"]);
     let prompts = asked.prompts();
     assert_eq!(prompts.len(), 3, "a session for each tier");
     for (prompt, from_below) in
@@ -161,13 +183,35 @@ fn an_invalid_hand_over_ends_the_round_and_is_reported() {
         let events = workspace.rows("SELECT level, message FROM events WHERE source = 'opsctl'");
         assert_eq!(events.len(), 1, "{events:?}");
         assert!(
-            events[0]["level"] == "warning" && events[0]["message"].as_str().unwrap().contains(why),
+            events[0]["level"] == "critical" && events[0]["message"].as_str().unwrap().contains(why),
             "{events:?}"
         );
         assert!(!workspace.path("state/handoff.json").exists());
         assert_eq!(ran.notifications.len(), 1, "{why}: {:?}", ran.notifications);
-        assert!(ran.notifications[0]["message"].as_str().unwrap().contains(why));
+        let message = ran.notifications[0]["message"].as_str().unwrap();
+        assert!(message.contains(why) && message.contains("-handoff-refused.json"), "{message}");
     }
+}
+
+#[test]
+fn a_structured_result_hands_over() {
+    let workspace = workspace();
+    let hosts = include_str!("hosts.yaml").to_owned() + "  tiers: {1: {structured_result: true}}\n";
+    workspace.write("hosts.yaml", &hosts);
+    let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true");
+    let handoff = json!({"schema_version": 1, "recommended_tier": 2, "services_affected": ["jellyfin"],
+                         "check_results": null, "investigation_findings": "502 since noon"});
+    let result = tool("StructuredOutput", &json!({"summary": "one is down", "handoff": handoff}));
+    let ran = program
+        .at_tier(1, [bash("docker ps"), text("502 since noon"), result])
+        .at_tier(2, [text("[EVENT:info:jellyfin] looked at")])
+        .run();
+    assert_ended(&ran, 0);
+    assert_eq!(runs(&workspace), [completed(1, "haiku"), completed(2, "sonnet")]);
+    let events = workspace.rows("SELECT level, message FROM events WHERE source = 'opsctl'");
+    assert_eq!(events, [json!({"level": "info", "message": "Tier 1 handed over to tier 2: jellyfin"})]);
+    let linked = workspace.rows("SELECT count(*) AS n FROM client_runs AS child JOIN client_runs AS parent ON child.parent_session = parent.session_id");
+    assert_eq!(linked, [json!({"n": 1})]);
 }
 
 #[test]
@@ -279,6 +323,41 @@ fn a_mistake_in_hosts_yaml_stops_the_start_with_its_place() {
     assert_ended(&ran, 1);
     assert!(ran.stderr.contains("unknown key `adress`") && ran.stderr.contains("line 2"), "{}", ran.stderr);
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn limits_of_the_environment_hold_in_every_tier() {
+    let workspace = workspace();
+    let program = Program::entrypoint(&workspace)
+        .env("CLAUDEOPS_ONCE", "true")
+        .env("CLAUDEOPS_ALLOWED_TOOLS", "Bash,Read,Write")
+        .env("CLAUDEOPS_DISALLOWED_TOOLS", "Bash(docker stop:*),Write");
+    let write = tool("Write", &json!({"file_path": workspace.path("results/written"), "content": "x"}));
+    let ran = program
+        .at_tier(1, [bash("docker ps"), bash(&handoff(2)), text("handed over")])
+        .at_tier(2, [bash("docker stop jellyfin"), write, bash("docker restart jellyfin"), text("done")])
+        .run();
+    assert_ended(&ran, 0);
+    assert_eq!(workspace.marks("docker"), ["ps", "restart jellyfin"], "{}", ran.stdout);
+    assert!(!workspace.path("results/written").exists());
+    let warning = "tier 1 does not get Write; list them in `policy.tiers.1.tools` of hosts.yaml";
+    assert!(ran.stderr.contains(warning) && !ran.stderr.contains("tier 2 does not"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_variable_that_cannot_be_obeyed_stops_the_start_with_its_replacement() {
+    for (variable, value, replacement) in [
+        ("CLAUDEOPS_PROMPT", "/app/prompts/mine.md", "`policy.tiers.1.prompt`"),
+        ("CLAUDEOPS_ALLOWED_TOOLS", "Bash(docker ps:*)", "`policy.tiers.N.tools`"),
+        ("CLAUDEOPS_DISALLOWED_TOOLS", "docker stop", "`policy.tiers.N.deny`"),
+    ] {
+        let workspace = workspace();
+        let ran = Program::entrypoint(&workspace).env(variable, value).run();
+        assert_ended(&ran, 1);
+        assert!(ran.stderr.contains(variable) && ran.stderr.contains(replacement), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        assert!(!workspace.path("state/claudeops.db").exists(), "no session was started");
+    }
 }
 
 #[test]

@@ -49,6 +49,47 @@ fn a_session_with_healthy_services_ends_and_is_recorded() {
     assert_eq!((finished.result().as_str(), times_blocked(&finished)), ("all is well", 0));
     assert_eq!(events(&finished, "info"), ["jellyfin: Verified healthy after remediation"]);
     assert!(events(&finished, "critical").is_empty());
+    let notices = finished.rows("SELECT level, title, body, format FROM notices");
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    let notice = &notices[0];
+    assert_eq!(
+        (&notice["level"], &notice["title"]),
+        (&json!("info"), &json!("jellyfin: repaired and healthy"))
+    );
+    let body = notice["body"].as_str().unwrap();
+    assert!(
+        body.starts_with("- jellyfin restarted, healthy after ") && body.contains(" s, 1 of 9 used\n"),
+        "{body}"
+    );
+    assert_eq!(notice["format"], "markdown");
+}
+
+#[test]
+fn only_repairs_since_the_last_verification_are_notified() {
+    let workspace = Workspace::new();
+    workspace.render(
+        "{hosts: {ie01: {address: 127.0.0.1}}, services: {jellyfin: {host: ie01}, adguard: {}},
+          policy: {verify: {mode: command, grace: 1s}}}",
+    );
+    workspace.put_stub("docker", "[ \"$1\" != ps ] || echo Up 2 seconds");
+    let stop = || Program::opsctl(&workspace).args(["hook", "stop"]).stdin("{\"session_id\": \"s\"}").run();
+    for service in ["jellyfin", "adguard"] {
+        let call = json!({"session_id": "s", "tool_name": "Bash", "tool_use_id": service, "cwd": "/app",
+                          "tool_input": {"command": format!("docker restart {service}")}});
+        for event in ["pre-tool-use", "post-tool-use"] {
+            let ran = Program::opsctl(&workspace).args(["hook", event]).stdin(&call.to_string()).run();
+            assert_eq!(ran.exit_code, Some(0), "{ran:?}");
+        }
+        assert_eq!(stop().exit_code, Some(0));
+        assert_eq!(stop().exit_code, Some(0));
+        // Times of the ledger have whole seconds.
+        std::thread::sleep(Duration::from_millis(1100));
+    }
+    let bodies = workspace.rows("SELECT body FROM notices ORDER BY id");
+    let bodies: Vec<&str> = bodies.iter().filter_map(|row| row["body"].as_str()?.lines().next()).collect();
+    assert_eq!(bodies.len(), 2, "{bodies:?}");
+    assert!(bodies[0].starts_with("- jellyfin restarted on ie01, ") && bodies[0].ends_with(", 1 of 2 used"));
+    assert!(bodies[1].starts_with("- adguard restarted, "), "{bodies:?}");
 }
 
 #[test]

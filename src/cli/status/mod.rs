@@ -75,7 +75,7 @@ struct SessionWire<'a> {
 
 impl<'a> SessionWire<'a> {
     fn new(run: &'a Run) -> Self {
-        let Run { session, tier, model, started_at, outcome, cost_usd, turns, duration_ms } = run;
+        let Run { session, tier, model, started_at, outcome, cost_usd, turns, duration_ms, .. } = run;
         Self {
             session,
             tier: *tier,

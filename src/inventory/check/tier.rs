@@ -7,6 +7,7 @@ use serde_saphyr::Spanned;
 use super::values::{check_duration, check_model};
 use crate::inventory::error::{Checked, Mistake};
 use crate::inventory::yaml::policy::TierWire;
+use crate::model::effect::Effect;
 use crate::model::policy::TierPolicy;
 
 /// Checks a tier and replaces the defaults in `slot`.
@@ -29,6 +30,16 @@ pub fn check(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
         slot.deadline = check_duration(&deadline)?;
     }
     slot.prompt = wire.prompt.map(check_prompt).transpose()?;
+    if let Some(structured) = wire.structured_result {
+        if structured.value && !(slot.allow.is_empty() && slot.effects == [Effect::Reads]) {
+            return Err(Mistake::at(
+                structured.referenced,
+                "`structured_result` is not possible at a tier that may change something",
+                "remove it: the client ends such a session without verifying the services that it acted on",
+            ));
+        }
+        slot.structured_result = structured.value;
+    }
     Ok(())
 }
 

@@ -104,22 +104,27 @@ struct TierWire {
     deny: Vec<String>,
     deadline_seconds: i64,
     prompt: Option<PathBuf>,
+    #[serde(default)]
+    structured_result: bool,
 }
 
 impl From<TierPolicy> for TierWire {
-    fn from(TierPolicy { model, tools, allow, effects, deny, deadline, prompt }: TierPolicy) -> Self {
+    fn from(policy: TierPolicy) -> Self {
+        let TierPolicy { model, tools, allow, effects, deny, deadline, prompt, structured_result } = policy;
         let allow = allow.into_iter().filter_map(KindWire::of).collect();
         let effects = effects.into_iter().filter_map(EffectWire::of).collect();
         let deadline_seconds = deadline.delta().num_seconds();
-        Self { model, tools, allow, effects: Some(effects), deny, deadline_seconds, prompt }
+        let effects = Some(effects);
+        Self { model, tools, allow, effects, deny, deadline_seconds, prompt, structured_result }
     }
 }
 
 impl TierWire {
     fn into_tier(self, tier: Tier) -> Result<TierPolicy, CompiledError> {
-        let Self { model, tools, allow, effects, deny, deadline_seconds, prompt } = self;
+        let Self { model, tools, allow, effects, deny, deadline_seconds, prompt, structured_result } = self;
         let deadline = window(deadline_seconds, "deadline_seconds")?;
         let effects = effects.map_or_else(|| TierPolicy::default_effects(tier), each);
-        Ok(TierPolicy { model, tools, allow: each(allow), effects, deny, deadline, prompt })
+        let allow = each(allow);
+        Ok(TierPolicy { model, tools, allow, effects, deny, deadline, prompt, structured_result })
     }
 }

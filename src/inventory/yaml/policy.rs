@@ -78,4 +78,6 @@ pub struct TierWire {
     pub deadline: Option<Spanned<String>>,
     /// Prompt file that replaces the rendered one.
     pub prompt: Option<Spanned<String>>,
+    /// Whether a session of `opsctl session` ends with a structured result (`--json-schema` of the client), which may contain a hand-over. Only for a tier with effects `[reads]` and without `allow`. Default: `false`.
+    pub structured_result: Option<Spanned<bool>>,
 }

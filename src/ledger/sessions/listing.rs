@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 
 use super::super::database::Ledger;
 use super::super::error::LedgerError;
-use super::super::{migrate, time};
+use super::super::{client_runs, migrate, time};
 use crate::model::session::{Session, State, SubagentRow};
 
 /// Selects sessions; `None` selects all.
@@ -37,7 +37,7 @@ impl Ledger {
     pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>, LedgerError> {
         let look = || {
             // A read-only connection does not migrate.
-            if !migrate::has_table(&self.connection, "hook_sessions")? {
+            if !migrate::is_latest(&self.connection)? {
                 return Ok(vec![]);
             }
             let WhichSessions { id, mission, since } = which;
@@ -50,10 +50,11 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// Adds subagents, cost and model from other tables.
+    /// Adds subagents, cost, model and chain from other tables.
     fn complete(&self, sessions: &mut [Session]) -> rusqlite::Result<()> {
         let mut subagents = self.connection.prepare(SUBAGENTS)?;
         let mut runs = self.connection.prepare(RUNS)?;
+        let mut chains = self.connection.prepare(client_runs::CHAIN)?;
         for session in sessions {
             let rows = subagents.query_map([&session.id], |row| subagent(row, session.ended))?;
             session.subagents = rows.collect::<rusqlite::Result<_>>()?;
@@ -61,6 +62,7 @@ impl Ledger {
             let run: (Option<f64>, Option<String>) =
                 runs.query_row(ids, |row| Ok((row.get(0)?, row.get(1)?)))?;
             session.cost_usd = run.0;
+            session.chain = client_runs::chain(&mut chains, &session.id, session.client_id.as_deref())?;
             session.model = session.model.take().or(run.1);
         }
         Ok(())
@@ -101,5 +103,6 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         status: status.map(|text| (text, status_at)),
         subagents: vec![],
         cost_usd: None,
+        chain: None,
     })
 }

@@ -40,28 +40,30 @@ impl Desk {
         read(&self.open_file(), from)
     }
 
-    /// Writes a checked hand-over.
-    pub fn put(&self, handoff: &Handoff) -> io::Result<()> {
-        replace(&self.open_file(), handoff.text.as_bytes())
+    /// Writes a hand-over.
+    pub fn put(&self, text: &str) -> io::Result<()> {
+        replace(&self.open_file(), text.as_bytes())
     }
 
     /// Removes the hand-over. If it is followed (`handoff`), it is stored for the next session. A copy without secrets goes
-    /// to the results folder, unless the file is too large.
-    pub fn take(&self, handoff: Option<&Handoff>, now: DateTime<Utc>) -> io::Result<()> {
+    /// to the results folder, unless the file is too large. Returns the path of the copy.
+    pub fn take(&self, handoff: Option<&Handoff>, now: DateTime<Utc>) -> io::Result<Option<PathBuf>> {
         let open = self.open_file();
+        let mut kept = None;
         if let Ok(Content::Bytes(text)) = plain_file::read_no_link(&open, MAX_BYTES) {
             let outcome = if handoff.is_some() { "taken" } else { "refused" };
             let name = format!("{}-handoff-{outcome}.json", now.format("%Y%m%dT%H%M%S%3fZ"));
-            // The copy is for people and may fail.
             let copy = redact::text(&String::from_utf8_lossy(&text)).into_owned();
-            let _ = replace(&self.results.join(name), copy.as_bytes());
+            let path = self.results.join(name);
+            // The copy is for people and may fail.
+            kept = replace(&path, copy.as_bytes()).is_ok().then_some(path);
         }
         let put = match handoff {
             Some(handoff) => replace(&self.taken_file(), handoff.text.as_bytes()),
             None => remove(&self.taken_file()).map(|_| ()),
         };
         remove(&open)?;
-        put
+        put.map(|()| kept)
     }
 
     /// Takes the stored hand-over for a session of this tier, and removes it.

@@ -14,10 +14,10 @@ pub enum HandoffError {
     Shape(String),
     /// It has another schema version.
     #[error("handoff.json has schema_version {0}, but only 1 is supported; write `\"schema_version\": 1`")]
-    Version(i64),
+    Version(f64),
     /// The recommended tier does not exist.
     #[error("handoff.json recommends tier {0}; the tiers to hand over to are 2 and 3")]
-    NoSuchTier(i64),
+    NoSuchTier(f64),
     /// The recommended tier is not higher than the session's own.
     #[error("handoff.json of tier {from} recommends tier {to}; a hand-over leads to a higher tier")]
     NotHigher {
@@ -26,6 +26,9 @@ pub enum HandoffError {
         /// The tier that it recommends.
         to: u8,
     },
+    /// A session of the highest tier hands over. Holds the services.
+    #[error("a session of tier 3 handed over {0}, and no tier is higher; an operator has to take over")]
+    HighestTier(String),
     /// It names no service.
     #[error("handoff.json names no service; list at least one under `services_affected`")]
     NoService,
