@@ -106,6 +106,10 @@ pub fn has_manager_tables(connection: &Connection) -> rusqlite::Result<bool> {
 
 /// Whether the database contains this table.
 pub fn has_table(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+    // Without a statement, which costs more than most queries of a hook. Another process may have created it since.
+    if connection.table_exists(None, table)? {
+        return Ok(true);
+    }
     connection
         .query_row("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1", [table], |_| Ok(()))
         .optional()
