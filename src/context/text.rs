@@ -66,7 +66,8 @@ pub enum Shown {
     Name,
 }
 
-const OPENING: &str = "=== Claude Ops Context Files (auto-injected) ===\n";
+const OPENING: &str =
+    "=== Claude Ops Context Files (auto-injected) ===\n[CLAUDE OS SYS: INFO]: Session context loaded\n";
 const CLOSING: &str = "\n=== End Context Files ===\n";
 
 const REPOSITORIES_OPENING: &str = "=== Mounted Repositories (auto-injected, read-only) ===
@@ -271,7 +272,7 @@ mod tests {
         reading.skipped.push(Skipped { what: "${X}/c.md".into(), why: "the variable X is not set".into() });
         assert_eq!(
             reading.render(9_000),
-            "=== Claude Ops Context Files (auto-injected) ===\n\n\
+            "=== Claude Ops Context Files (auto-injected) ===\n[CLAUDE OS SYS: INFO]: Session context loaded\n\n\
              --- b.md ---\nsecond\n\n\
              --- a.md ---\n# First\n\ntext\n\n\
              Not included:\n  ${X}/c.md: the variable X is not set\n\n\

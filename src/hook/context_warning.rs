@@ -52,7 +52,8 @@ pub fn due(
         warnings.push(Warning::ContextLevel(error));
         true
     });
-    is_due.then(|| window::warning(level, fullness, installation::tier_in_force(environment)))
+    let at_end = matches!(awaited, Awaited::Answer(_));
+    is_due.then(|| window::warning(level, fullness, installation::tier_in_force(environment), at_end))
 }
 
 /// Resets the levels: from now on the agent is warned of each again.

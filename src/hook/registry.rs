@@ -17,8 +17,7 @@ use crate::runtime::environment::{Environment, plain_word};
 use crate::runtime::mission;
 
 /// The reminder for a session without a status.
-const REMINDER: &str =
-    "Reminder: say what you are working on with `opsctl sessions status \"…\"`, so that others can see it.";
+const REMINDER: &str = "[CLAUDE OS SYS: INFO]: Consider setting a session status with `opsctl sessions status \"what you're working on\"`";
 
 /// The session as it was found when its activity was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -67,7 +67,7 @@ pub fn given_up(service: &str, why: &[String], limit: u32) -> NewEvent {
 pub fn still_unhealthy(failed: &[(&str, Vec<String>)], attempt: u32, limit: u32) -> String {
     let mut text = format!("Verification failed (attempt {attempt} of {limit}).\n");
     for (service, why) in failed {
-        text += &format!("{service} is not healthy after remediation:\n");
+        text += &format!("Service {service} still unhealthy:\n");
         text.extend(why.iter().map(|line| format!("- {line}\n")));
     }
     text += "Find the cause and repair it within your limits. If you cannot, state what you found and end your turn: the check runs again.";
@@ -76,7 +76,7 @@ pub fn still_unhealthy(failed: &[(&str, Vec<String>)], attempt: u32, limit: u32)
 
 /// The request for a report to a background session.
 pub fn missing(may_hand_over: bool) -> String {
-    let mut text = "This session runs unattended in the background, and anything that you do not report is lost. Report before it \
+    let mut text = "[CLAUDE OS SYS: INFO]: Reminder - Ping before ending. This session runs unattended in the background, and anything that you do not report is lost. Report before it \
                     ends: state what is healthy, what is not and what was done. Write what an operator should know on a line of \
                     its own: `[EVENT:info] …`, `[EVENT:warning:SERVICE] …` or `[EVENT:critical:SERVICE] …`."
         .to_owned();

@@ -62,11 +62,26 @@ fn generation(model: &str) -> Option<(u32, u32)> {
     Some((major, words.next().and_then(number).unwrap_or(0)))
 }
 
+/// The first words of the warning at a level, as Claude OS words them; those at the end of a turn differ.
+const fn heading(level: u8, at_end: bool) -> &'static str {
+    match (level, at_end) {
+        (95.., _) => "[CLAUDE OS SYS: WARNING]: Context at 95% - CRITICAL",
+        (90.., _) => "[CLAUDE OS SYS: WARNING]: Context at 90% - URGENT",
+        (80.., true) => "[CLAUDE OS SYS: WARNING]: Context at 80%",
+        (80.., false) => {
+            "[CLAUDE OS SYS: WARNING]: Context at 80% - Write reset notes and prepare to transition"
+        }
+        (_, true) => "[CLAUDE OS SYS: INFO]: Memory check (60% context used)",
+        (_, false) => "[CLAUDE OS SYS: INFO]: Context at 60% - Consider writing reset notes soon",
+    }
+}
+
 /// The warning at a level, with the advice for this tier.
-pub fn warning(level: u8, fullness: Fullness, tier: Option<Tier>) -> String {
+pub fn warning(level: u8, fullness: Fullness, tier: Option<Tier>, at_end: bool) -> String {
     let Fullness { tokens, window } = fullness;
     let used = format!(
-        "Context above {level}%: {} of {} tokens ({}%) of this session are used.",
+        "{}. {} of {} tokens ({}%) of this session are used.",
+        heading(level, at_end),
         grouped(tokens),
         grouped(u64::from(window)),
         fullness.percent()
@@ -164,10 +179,12 @@ mod tests {
 
     #[test]
     fn a_warning_says_how_full_and_what_to_do() {
-        let told = |level, tokens, tier| warning(level, Fullness { tokens, window: 200_000 }, tier);
+        let told = |level, tokens, tier| warning(level, Fullness { tokens, window: 200_000 }, tier, false);
         let one = told(80, 161_234, Some(Tier::Observe));
         assert!(
-            one.starts_with("Context above 80%: 161,234 of 200,000 tokens (80%) of this session are used. "),
+            one.starts_with(
+                "[CLAUDE OS SYS: WARNING]: Context at 80% - Write reset notes and prepare to transition. 161,234 of 200,000 tokens (80%) of this session are used. "
+            ),
             "{one}"
         );
         assert!(one.contains("handoff.json") && one.contains("`opsctl handoff write`"), "{one}");

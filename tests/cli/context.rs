@@ -68,6 +68,23 @@ fn a_session_gets_the_common_files_then_those_of_its_tier_and_role() {
         "{output}"
     );
     assert!(!output.contains("auto_include") && !output.contains("three.md"), "{output}");
+    assert!(output.contains("[CLAUDE OS SYS: INFO]: Session context loaded\n\n--- z.md ---\n"), "{output}");
+}
+
+#[test]
+fn the_context_is_the_same_in_every_mode() {
+    let context = |mode: &str| {
+        let sandbox = guarded(
+            Sandbox::new().with("CLAUDE_SESSION_MODE", mode),
+            "{files: [a.md]}",
+            &[("a.md", "Leave the television alone.")],
+        );
+        start(&sandbox).stdout
+    };
+    assert!(context("interactive").contains("Leave the television alone."));
+    for mode in ["mission", "background"] {
+        assert_eq!(context(mode), context("interactive"), "{mode}");
+    }
 }
 
 #[test]

@@ -57,14 +57,20 @@ fn each_level_is_reported_once() {
             let words = after_tools(&sandbox);
             shown.extend(
                 words
-                    .split(':')
+                    .split(". ")
                     .next()
                     .filter(|words| !words.is_empty())
                     .map(|words| (percent, words.to_owned())),
             );
         }
     }
-    let expected = [60, 80, 90, 95].map(|level| (level, format!("Context above {level}%")));
+    let expected = [
+        (60, "[CLAUDE OS SYS: INFO]: Context at 60% - Consider writing reset notes soon"),
+        (80, "[CLAUDE OS SYS: WARNING]: Context at 80% - Write reset notes and prepare to transition"),
+        (90, "[CLAUDE OS SYS: WARNING]: Context at 90% - URGENT"),
+        (95, "[CLAUDE OS SYS: WARNING]: Context at 95% - CRITICAL"),
+    ]
+    .map(|(level, words)| (level, words.to_owned()));
     assert_eq!(shown, expected);
     assert_eq!(sandbox.sql("SELECT session_id, context_level FROM session_reminders"), "s|95");
 }
@@ -82,8 +88,9 @@ fn a_jump_is_reported_as_the_highest_level_with_advice() {
     fill(&sandbox, 184_000);
     let shown = after_tools(&sandbox);
     assert!(
-        shown
-            .starts_with("Context above 90%: 184,000 of 200,000 tokens (92%) of this session are used. STOP"),
+        shown.contains(
+            "Context at 90% - URGENT. 184,000 of 200,000 tokens (92%) of this session are used. STOP"
+        ),
         "{shown}"
     );
     assert!(shown.contains("handoff.json") && shown.contains("`opsctl handoff write`"), "{shown}");
@@ -95,14 +102,13 @@ fn a_prompt_and_a_batch_of_tools_each_report_a_level_once() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 130_000);
     let shown = told_at(&sandbox, "user-prompt-submit", &json!({}));
-    assert!(shown.starts_with("Context above 60%: 130,000 of 200,000 tokens (65%)"), "{shown}");
+    assert!(shown.contains("reset notes soon. 130,000 of 200,000 tokens (65%)"), "{shown}");
     assert_eq!(after_tools(&sandbox), "");
     fill(&sandbox, 165_000);
-    assert!(after_tools(&sandbox).starts_with("Context above 80%"));
+    assert!(after_tools(&sandbox).contains("Context at 80%"));
     assert_eq!(told_at(&sandbox, "user-prompt-submit", &json!({})), "");
     assert!(
-        told_at(&sandbox, "user-prompt-submit", &json!({"session_id": "another"}))
-            .starts_with("Context above 80%")
+        told_at(&sandbox, "user-prompt-submit", &json!({"session_id": "another"})).contains("Context at 80%")
     );
 }
 
@@ -111,10 +117,13 @@ fn at_its_end_a_session_is_blocked_once_for_high_levels() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 130_000);
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": false})));
-    assert!(after_tools(&sandbox).starts_with("Context above 60%"), "the next event gets the warning");
+    assert!(after_tools(&sandbox).contains("Context at 60%"), "the next event gets the warning");
     fill(&sandbox, 165_000);
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": true})));
-    assert!(told_at(&sandbox, "stop", &json!({"stop_hook_active": false})).starts_with("Context above 80%"));
+    assert!(
+        told_at(&sandbox, "stop", &json!({"stop_hook_active": false}))
+            .starts_with("[CLAUDE OS SYS: WARNING]: Context at 80%. 165,000 of")
+    );
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": false})));
 }
 
@@ -133,11 +142,12 @@ fn a_stop_that_is_blocked_anyway_includes_the_context_warning() {
     let run = hook(&sandbox, "stop", &stop);
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(
-        run.stderr.contains("jellyfin is not healthy") && run.stderr.contains("\n\nContext above 60%"),
+        run.stderr.contains("Service jellyfin still unhealthy:\n")
+            && run.stderr.contains("\n\n[CLAUDE OS SYS: INFO]: Memory check (60% context used). 130,000 of"),
         "{run:?}"
     );
     let run = hook(&sandbox, "stop", &stop);
-    assert!(run.code == Some(2) && !run.stderr.contains("Context above"), "{run:?}");
+    assert!(run.code == Some(2) && !run.stderr.contains("Memory check"), "{run:?}");
 }
 
 #[test]
@@ -148,12 +158,12 @@ fn an_emptied_context_fills_again() {
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     };
     fill(&sandbox, 185_000);
-    assert!(after_tools(&sandbox).starts_with("Context above 90%"));
+    assert!(after_tools(&sandbox).contains("Context at 90%"));
     starts("resume");
     assert_eq!(after_tools(&sandbox), "", "what goes on is as full as before");
     for source in ["compact", "clear"] {
         starts(source);
-        assert!(after_tools(&sandbox).starts_with("Context above 90%"), "{source}");
+        assert!(after_tools(&sandbox).contains("Context at 90%"), "{source}");
         assert_eq!(after_tools(&sandbox), "");
     }
     // Until the next answer nothing is known of what is left.
@@ -171,7 +181,7 @@ fn tools_of_a_subagent_cause_no_context_warning() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 185_000);
     assert_eq!(told_at(&sandbox, "post-tool-batch", &json!({"agent_id": "a1", "agent_type": "Explore"})), "");
-    assert!(after_tools(&sandbox).starts_with("Context above 90%"));
+    assert!(after_tools(&sandbox).contains("Context at 90%"));
 }
 
 #[test]
@@ -187,25 +197,16 @@ fn the_window_is_that_of_the_model() {
         assert_eq!(rendered.opsctl(&["render"], b"").code, Some(0));
         std::fs::remove_file(rendered.path("hosts.yaml")).unwrap();
         assert_eq!(after_tools(&rendered), unrendered, "rendered or not");
-        unrendered.split(" of this").next().unwrap().to_owned()
+        unrendered.split(" of this").next().unwrap().rsplit(". ").next().unwrap().to_owned()
     };
     let identity = json!({"type": "attachment", "attachment": {"type": "model", "identity": {"modelId": "claude-sonnet-4-5[1m]"}}});
     assert_eq!(shown("", &[answer("claude-opus-5-5", 190_000)]), "");
-    assert_eq!(
-        shown("", &[answer("claude-opus-5-5", 650_000)]),
-        "Context above 60%: 650,000 of 1,000,000 tokens (65%)"
-    );
+    assert_eq!(shown("", &[answer("claude-opus-5-5", 650_000)]), "650,000 of 1,000,000 tokens (65%)");
     assert_eq!(shown("", &[identity.to_string(), answer("claude-sonnet-4-5", 190_000)]), "");
     assert_eq!(shown("", &[answer("claude-sonnet-4-5", 300_000)]), "", "it must have a larger one");
     let stated = "context: {windows: {local: 32768, claude-opus-5: 300000}}\n";
-    assert_eq!(
-        shown(stated, &[answer("local-7", 30_000)]),
-        "Context above 90%: 30,000 of 32,768 tokens (91%)"
-    );
-    assert_eq!(
-        shown(stated, &[answer("claude-opus-5-5", 190_000)]),
-        "Context above 60%: 190,000 of 300,000 tokens (63%)"
-    );
+    assert_eq!(shown(stated, &[answer("local-7", 30_000)]), "30,000 of 32,768 tokens (91%)");
+    assert_eq!(shown(stated, &[answer("claude-opus-5-5", 190_000)]), "190,000 of 300,000 tokens (63%)");
 }
 
 #[test]
@@ -244,7 +245,7 @@ fn warnings_are_given_with_a_complaint_if_they_cannot_be_recorded() {
     fill(&sandbox, 165_000);
     for _ in 0..2 {
         let run = hook(&sandbox, "post-tool-batch", &json!({}));
-        assert!(run.stdout.contains("Context above 80%"), "{run:?}");
+        assert!(run.stdout.contains("Context at 80%"), "{run:?}");
         assert!(run.stderr.contains("warned twice") && run.stderr.lines().count() == 1, "{run:?}");
     }
 }
@@ -255,8 +256,9 @@ fn a_background_session_is_asked_once_to_report() {
     let run = hook(&sandbox, "stop", &json!({"last_assistant_message": "All is well."}));
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(
-        run.stderr.starts_with("This session runs unattended in the background")
-            && run.stderr.contains("[EVENT:info]"),
+        run.stderr.starts_with(
+            "[CLAUDE OS SYS: INFO]: Reminder - Ping before ending. This session runs unattended"
+        ) && run.stderr.contains("[EVENT:info]"),
         "{run:?}"
     );
     assert!(run.stderr.contains("`opsctl handoff write`"), "{run:?}");
@@ -349,5 +351,5 @@ fn a_record_that_is_not_there_is_waited_for_once() {
             &json!({"session_id": "t", "tool_calls": [{"tool_use_id": "toolu_1"}]}),
         )
     });
-    assert!(shown.starts_with("Context above 80%"), "{shown}");
+    assert!(shown.contains("Context at 80%"), "{shown}");
 }

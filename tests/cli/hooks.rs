@@ -212,6 +212,10 @@ fn events_have_the_texts_that_the_dashboard_expects() {
             "info||Pull request created: Fix jellyfin config",
         ),
         ("tea pr create --title Fix --base main", "info||Pull request created: Fix"),
+        (
+            "gh pr create --title \"Fix jellyfin's config\"",
+            "info||Pull request created: Fix jellyfin's config",
+        ),
         ("apprise -t T -b s3cret \"$CLAUDEOPS_APPRISE_URLS\"", "info||Notification sent via Apprise"),
         (
             "ssh root@ie01 docker restart nginx",

@@ -48,7 +48,7 @@ fn every_event_with_a_handler_calls_opsctl_without_a_shell() {
         assert_eq!(hook["type"], "command", "{event}");
         assert_eq!(hook["command"], env!("CARGO_BIN_EXE_opsctl"), "{event}");
         assert_eq!(hook["args"], json!(["hook", argument]), "{event}");
-        assert!(hook["timeout"].as_u64().is_some_and(|seconds| seconds > 0), "{event}");
+        assert!(hook["timeout"].as_u64().is_some_and(|seconds| (1..=30).contains(&seconds)), "{event}");
         // The example fails closed, which only a denial before the tool can carry out.
         let on_failure = hook.get("onFailure").and_then(Value::as_str);
         assert_eq!(on_failure, (event == "PreToolUse").then_some("block"), "{event}");

@@ -48,6 +48,17 @@ fn the_context_contains_budgets_events_and_hosts() {
         assert!(run.stdout.lines().any(|found| found == line), "{line}\n{}", run.stdout);
     }
     assert!(run.stdout.contains("  adguard: 1/2 restarts (4h)"), "{}", run.stdout);
+    let headings: Vec<&str> = run.stdout.lines().filter(|line| line.ends_with([':', '='])).collect();
+    assert_eq!(
+        headings,
+        [
+            "=== Claude Ops Session Context (auto-injected) ===",
+            "Cooldown State:",
+            "Recent Events (last 10):",
+            "Host Connectivity:",
+            "=== End Session Context ===",
+        ]
+    );
 }
 
 #[test]
@@ -183,4 +194,18 @@ fn hosts_are_listed_with_their_state_and_round_trip() {
     assert!(json["hosts"][0]["rtt_ms"].as_f64().is_some_and(|rtt| rtt < 1000.0), "{json}");
     let plain = sandbox.opsctl(&["hosts"], b"").stdout;
     assert!(plain.lines().nth(1).unwrap().starts_with("here  127.0.0.1     reachable   0."), "{plain}");
+}
+
+#[test]
+fn the_database_is_the_one_that_the_environment_names() {
+    let sandbox = Sandbox::new();
+    let elsewhere = sandbox.path("elsewhere.db");
+    let sandbox = sandbox.with("CLAUDEOPS_DB_PATH", elsewhere.to_str().unwrap());
+    sandbox.after("t1", "docker restart jellyfin");
+    assert!(elsewhere.exists() && !sandbox.path("claudeops.db").exists());
+    let run = context(&sandbox);
+    assert!(
+        run.stdout.contains(" | warning | jellyfin | Container restarted: docker restart jellyfin"),
+        "{run:?}"
+    );
 }

@@ -123,7 +123,9 @@ fn a_session_without_a_status_is_reminded_every_two_minutes() {
         )
     };
     later();
-    assert!(prompt().contains("opsctl sessions status"));
+    let asked = prompt();
+    let words = "[CLAUDE OS SYS: INFO]: Consider setting a session status with `opsctl sessions status";
+    assert!(asked.contains(words), "{asked}");
     assert_eq!(prompt(), "", "once in two minutes");
     later();
     assert!(tools_done(&sandbox, &["t1"]).stdout.contains("opsctl sessions status"));

@@ -279,3 +279,101 @@ fn only_the_tools_that_are_named_are_there_for_subagents_too() {
         assert!(!request.tools().contains(&"Write"), "{:?}", request.tools());
     }
 }
+
+#[test]
+fn an_agent_hook_with_a_prompt_file_is_dropped() {
+    let finished = Session::new()
+        .file("project/verify.md", "Is jellyfin healthy?")
+        .stub("hook", "exit 0")
+        .settings(&json!({"hooks": {"Stop": [{"hooks": [
+            {"type": "agent", "prompt_file": "verify.md"},
+            {"type": "command", "command": "hook", "args": ["stop"]},
+        ]}]}}))
+        .step(text("done"))
+        .run();
+    assert_eq!(finished.verifier_requests().len(), 0);
+    assert_eq!(finished.marks("hook"), ["stop"], "the other hooks of the file run");
+}
+
+#[test]
+fn an_answer_to_continue_does_not_block_a_stop() {
+    let finished = Session::new()
+        .stub("hook", r#"echo '{"continue": true, "reason": "Service jellyfin still unhealthy"}'"#)
+        .settings(&json!({"hooks": {"Stop": hook("", "stop")}}))
+        .step(text("done"))
+        .step(text("done again"))
+        .run();
+    assert_eq!(finished.result(), "done");
+}
+
+#[test]
+fn an_answer_with_continue_false_ends_the_session() {
+    let block = r#"echo '{"continue": false, "stopReason": "enough"}'"#;
+    let finished = Session::new()
+        .stub("hook", block)
+        .settings(&json!({"hooks": {"PostToolUse": hook("Bash", "after")}}))
+        .commands(["docker ps", "docker images"])
+        .run();
+    assert_eq!(finished.marks("docker"), ["ps"]);
+}
+
+#[test]
+fn a_matcher_selects_hooks_by_tool_source_and_kind_of_subagent() {
+    let brief = json!({"description": "look", "prompt": "count the containers",
+                       "subagent_type": "general-purpose", "run_in_background": false});
+    let both = |one: &str, other: &str| {
+        let (mut hooks, more) = (hook(one, one), hook(other, other));
+        hooks.as_array_mut().unwrap().extend(more.as_array().unwrap().clone());
+        hooks
+    };
+    let finished = Session::new()
+        .tools("Bash,Read,Task")
+        .stub("hook", "exit 0")
+        .settings(&json!({"hooks": {
+            "SessionStart": both("startup", "resume"),
+            "PreToolUse": both("Bash", "Read"),
+            "SubagentStart": both("general-purpose", "Explore"),
+            "SubagentStop": both("general-purpose", "Explore"),
+        }}))
+        .step(bash("docker ps"))
+        .step(tool("Task", &brief))
+        .subagent("count the containers", [text("counted")])
+        .run();
+    assert_eq!(finished.marks("hook"), ["startup", "Bash", "general-purpose", "general-purpose"]);
+}
+
+#[test]
+fn exit_code_two_drops_a_prompt() {
+    let finished = Session::new()
+        .stub("hook", "echo 'not at night' >&2; exit 2")
+        .settings(&json!({"hooks": {"UserPromptSubmit": hook("", "prompt")}}))
+        .step(bash("docker ps"))
+        .run();
+    assert_eq!(finished.agent_requests().len(), 0);
+}
+
+#[test]
+fn exit_code_two_after_a_command_is_feedback_and_at_other_events_changes_nothing() {
+    let brief = json!({"description": "look", "prompt": "count the containers",
+                       "subagent_type": "general-purpose", "run_in_background": false});
+    let finished = Session::new()
+        .tools("Bash,Task")
+        .stub("hook", r#"echo "word of $1" >&2; exit 2"#)
+        .stub("ssh", "exit 255")
+        .settings(&json!({"hooks": {
+            "SessionStart": hook("", "SessionStart"),
+            "PostToolUse": hook("Bash", "PostToolUse"),
+            "PostToolUseFailure": hook("Bash", "PostToolUseFailure"),
+            "SubagentStart": hook("", "SubagentStart"),
+            "SessionEnd": hook("", "SessionEnd"),
+        }}))
+        .commands(["docker ps", "ssh ie01 true"])
+        .step(tool("Task", &brief))
+        .subagent("count the containers", [bash("docker images"), text("counted")])
+        .step(text("done"))
+        .run();
+    assert_eq!(finished.marks("docker"), ["ps", "images"]);
+    assert_eq!(finished.marks("ssh"), ["ie01 true"]);
+    assert_eq!(finished.result(), "done");
+    assert!(finished.shown_at_end().contains("word of PostToolUse"), "{}", finished.shown_at_end());
+}

@@ -14,9 +14,9 @@ fn warned(finished: &Finished) -> Vec<(usize, String)> {
     let mut warned = Vec::new();
     for (at, request) in requests.iter().enumerate() {
         let conversation = request.conversation();
-        let warnings: Vec<&str> = conversation.matches("Context above ").collect();
+        let warnings: Vec<&str> = conversation.matches("Context at ").collect();
         if warnings.len() > seen {
-            let last = conversation.rsplit("Context above ").next().unwrap();
+            let last = conversation.rsplit("Context at ").next().unwrap();
             warned.push((at, last.split('%').next().unwrap().to_owned()));
         }
         assert!(warnings.len() - seen <= 1, "one at a time: {conversation}");
@@ -46,7 +46,7 @@ fn each_level_is_reported_once_in_the_next_request() {
     assert_eq!(warned(&finished), expected(&[(2, "60"), (4, "80"), (5, "90"), (6, "95")]));
     let shown = finished.shown_at_end();
     assert!(
-        shown.contains("Context above 80%: 161,000 of 200,000 tokens (80%) of this session are used."),
+        shown.contains("prepare to transition. 161,000 of 200,000 tokens (80%) of this session are used."),
         "{shown}"
     );
     assert!(shown.contains("opsctl handoff write"), "{shown}");
@@ -97,7 +97,7 @@ fn a_compacted_session_is_warned_again_by_its_new_usage() {
     let requests = again.agent_requests();
     let of_it = |at: usize| {
         let conversation = requests[at].conversation();
-        conversation.rsplit("go on").next().unwrap().matches("Context above 80%").count()
+        conversation.rsplit("go on").next().unwrap().matches("Context at 80%").count()
     };
     assert_eq!([of_it(0), of_it(1), of_it(2)], [0, 0, 1], "{}", again.shown_at_end());
 }
@@ -120,7 +120,7 @@ fn an_automatically_compacted_session_is_warned_again() {
     let summary = conversations.iter().position(|asked| asked.contains("All was well.")).expect("no summary");
     let counts: Vec<usize> = conversations[summary..]
         .iter()
-        .map(|asked| asked.rsplit("All was well.").next().unwrap().matches("Context above 80%").count())
+        .map(|asked| asked.rsplit("All was well.").next().unwrap().matches("Context at 80%").count())
         .collect();
     assert_eq!(counts, [0, 0, 1], "{}", finished.shown_at_end());
 }
@@ -159,10 +159,10 @@ fn a_subagent_gets_no_context_warning() {
         .run();
     for request in finished.agent_requests() {
         let of_the_subagent = request.opening().contains("count the containers");
-        let warned = request.conversation().contains("Context above");
+        let warned = request.conversation().contains("Context at");
         assert!(!warned || !of_the_subagent, "{}", request.conversation());
     }
-    assert!(finished.shown_at_end().contains("Context above 80%"), "{}", finished.shown_at_end());
+    assert!(finished.shown_at_end().contains("Context at 80%"), "{}", finished.shown_at_end());
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_background_session_is_blocked_once_to_report() {
         .run();
     let requests = silent.agent_requests();
     assert_eq!(requests.len(), 2, "{}", silent.shown_at_end());
-    assert!(requests[1].conversation().contains("This session runs unattended in the background"));
+    assert!(requests[1].conversation().contains("[CLAUDE OS SYS: INFO]: Reminder - Ping before ending"));
     assert_eq!(silent.result(), "[EVENT:info] All is well.");
     let stubborn = guarded()
         .env("CLAUDE_SESSION_MODE", "background")

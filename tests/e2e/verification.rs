@@ -180,7 +180,7 @@ fn a_healthy_verification_resets_the_attempts() {
         assert_eq!(ran.stderr, format!("{}\n", json["reason"].as_str().unwrap()));
         assert!(
             ran.stderr.starts_with(&format!(
-                "Verification failed (attempt {attempt} of 3).\njellyfin is not healthy"
+                "Verification failed (attempt {attempt} of 3).\nService jellyfin still unhealthy:"
             )),
             "{ran:?}"
         );

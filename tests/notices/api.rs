@@ -59,6 +59,27 @@ fn a_notice_is_recorded_without_a_target() {
 }
 
 #[test]
+fn every_kind_of_error_is_recorded_with_its_level() {
+    for (error, level) in [
+        ("rate_limit", "warning"),
+        ("server_error", "warning"),
+        ("max_output_tokens", "warning"),
+        ("authentication_failed", "critical"),
+        ("billing_error", "critical"),
+        ("invalid_request", "critical"),
+        ("unknown", "critical"),
+    ] {
+        let sandbox = Sandbox::new();
+        let input = json!({"session_id": "s1", "hook_event_name": "StopFailure", "error": error});
+        assert_eq!(sandbox.hook("stop-failure", &input).code, Some(0));
+        let event = format!("s1|{level}|hook|Session stopped: a request to the model failed ({error})");
+        wait_until(error, || sandbox.path("claudeops.db").exists() && events(&sandbox) == event);
+        assert_eq!(settled(&sandbox), "no_target");
+        assert_eq!(sandbox.sql("SELECT level FROM notices"), level, "{error}");
+    }
+}
+
+#[test]
 fn a_session_that_ended_well_is_not_reported() {
     let sandbox = Sandbox::new();
     let transcript =
