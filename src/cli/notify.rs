@@ -27,6 +27,7 @@ use crate::runtime::notify::apprise::{self, DEADLINE, Message, Sent, Target};
 use crate::runtime::notify::{deliver, hand_over, has_target};
 use crate::runtime::warning::Warning;
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
 /// List notifications, send a test, or deliver pending ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
