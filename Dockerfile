@@ -72,7 +72,7 @@ COPY image/prune /image/
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        bind9-dnsutils ca-certificates curl git netcat-openbsd openssh-client python3 sqlite3 tinyproxy-bin \
+        bind9-dnsutils ca-certificates curl git netcat-openbsd openssh-client python3 sqlite3 tinyproxy-bin tzdata \
     && /image/prune \
     && rm -rf /var/lib/apt/lists/*
 # Optional programs. Each one is installed if its argument is `true`.

@@ -3,33 +3,42 @@
 use std::io::Read as _;
 use std::time::Duration;
 
+use chrono::{DateTime, Local, TimeDelta, Utc};
 use clap::Args;
 use serde::Serialize;
 
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
-use super::output::{complain, print, print_json};
+use super::output::{complain, complain_all, print, print_json};
 use super::table::print_table;
 use super::time::timestamp;
+use crate::guard::budgets;
 use crate::ledger::Ledger;
+use crate::ledger::cooldown_edit::{self, Moment};
 use crate::ledger::notices::StoredNotice;
 use crate::model::event::Level;
 use crate::model::notice::Body;
 use crate::model::policy::Window;
+use crate::report::MOST_ROWS;
+use crate::report::digest::{self, DigestData};
 use crate::runtime::environment::Environment;
+use crate::runtime::installation;
 use crate::runtime::notify::apprise::{self, DEADLINE, Message, Sent, Target};
-use crate::runtime::notify::deliver;
+use crate::runtime::notify::{deliver, hand_over, has_target};
+use crate::runtime::warning::Warning;
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
 /// List notifications, send a test, or deliver pending ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl notify                  # the latest notifications
   opsctl notify --test           # exit code 1 if it is not delivered
   opsctl notify --flush          # at the end of a session
+  opsctl notify --digest         # several times a day; does nothing unless the digest is due
 
 Notifications go to CLAUDEOPS_APPRISE_URLS, else to targets in the apprise configuration file \
 CLAUDEOPS_APPRISE_CONFIG: those tagged with the level (info, warning, critical), the service, or the subject \
-(budget, guard, api, verify, handoff, notification), or the untagged ones if no tag matches.")]
+(budget, guard, api, verification, handoff, session, digest, notification), or the untagged ones if no tag matches.")]
 pub struct NotifyArgs {
     /// Send a test notification
     #[arg(long, group = "what")]
@@ -40,6 +49,12 @@ pub struct NotifyArgs {
     /// Timeout of `--flush`
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = super::time::duration, requires = "flush")]
     deadline: Window,
+    /// Raise the daily digest if it is due (`policy.digest` of hosts.yaml)
+    #[arg(long, group = "what")]
+    digest: bool,
+    /// The time of `--digest`, at the latest the current one; for tests
+    #[arg(long, value_name = "WHEN", hide = true, value_parser = super::time::since, requires = "digest")]
+    now: Option<DateTime<Utc>>,
     /// Deliver one notification; hooks use this in a detached process
     #[arg(long, group = "what", value_name = "ID", hide = true, allow_hyphen_values = true)]
     deliver: Option<String>,
@@ -59,6 +74,10 @@ pub fn run(args: &NotifyArgs) -> Result<u8, Failure> {
     }
     if args.test {
         return test(&environment);
+    }
+    if args.digest {
+        let now = Utc::now();
+        return digest(&environment, args.now.map_or(now, |stated| stated.min(now)));
     }
     if args.flush {
         return flush(&environment, args.deadline.duration());
@@ -97,6 +116,42 @@ fn flush(environment: &Environment, deadline: Duration) -> Result<u8, Failure> {
     }
     complain(format_args!("{} not delivered; `opsctl notify` shows why", flushed.waiting));
     Ok(FAILED)
+}
+
+/// Raises the digest if it is due. The ledger, which the agent cannot write, determines when the last one was raised;
+/// cooldown.json states it for others.
+fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> {
+    let mut warnings = Vec::new();
+    let installation = installation::in_force(environment, &mut warnings).installation;
+    let Some(at) = installation.policy.digest else { return Ok(OK) };
+    let mut ledger = Ledger::open(&environment.db_path)?;
+    let last = ledger.last_raised(digest::KEY)?.filter(|last| *last <= now);
+    let local = |time: DateTime<Utc>| time.with_timezone(&Local).naive_local();
+    if !digest::is_due(at, local(now), last.map(local)) {
+        return Ok(OK);
+    }
+    let since = last.unwrap_or(now - TimeDelta::days(1));
+    let data = DigestData {
+        now,
+        since,
+        policy: &installation.policy,
+        budgets: budgets::of_all(environment, &installation, now, &mut warnings),
+        actions: ledger.actions_since(since, MOST_ROWS)?.rows,
+        events: ledger.events_since(since, MOST_ROWS)?.rows,
+        runs: ledger.runs(Some(since), MOST_ROWS)?.rows,
+        statistics: ledger.statistics(Some(since))?,
+        checks: ledger.last_checks()?,
+    };
+    let change = ledger.change()?;
+    let raised = change.raise(None, &digest::notice(&data), has_target(environment), now)?;
+    change.commit()?;
+    if let Some(id) = raised {
+        let noted = cooldown_edit::note(&environment.cooldown_file(), Moment::LastDailyDigest, now);
+        warnings.extend(noted.err().map(Warning::from));
+        warnings.extend(hand_over(environment, id));
+    }
+    complain_all(warnings);
+    Ok(OK)
 }
 
 /// Delivers one notice. The first line of stdin contains the targets; with `-`, the rest is the notice.

@@ -35,5 +35,5 @@ pub use database::{Change, Ledger};
 pub use error::LedgerError;
 pub use events::{Event, Source, WhichEvents};
 pub use health::Health;
-pub use resets::{HEALTHY_CHECKS, Streak};
+pub use resets::{HEALTHY_CHECKS, LastCheck, Streak};
 pub use verifications::{Outcome, SessionActions, VerificationState};

@@ -29,6 +29,8 @@ pub(super) const PROBLEMS: &str = "SELECT title, max(created_at) FROM
          (SELECT key, title, level, created_at FROM notices ORDER BY id DESC LIMIT 500)
      WHERE level = 'critical' AND created_at >= ?1 GROUP BY key ORDER BY max(created_at) DESC";
 
+const LAST_RAISED: &str = "SELECT max(created_at) FROM notices WHERE key = ?1";
+
 const DUE: &str = "SELECT id FROM notices
      WHERE created_at >= ?1 AND (state IN ('pending', 'failed') OR (state = 'sending' AND claimed_until <= ?2)) ORDER BY id";
 
@@ -230,6 +232,18 @@ impl Ledger {
             let read =
                 |row: &Row<'_>| Ok(Problem { title: row.get(0)?, at: time::read(&row.get::<_, String>(1)?) });
             self.connection.prepare(PROBLEMS)?.query_map([since], read)?.collect()
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
+    /// When the latest notice with this key was raised.
+    pub fn last_raised(&self, key: &str) -> Result<Option<DateTime<Utc>>, LedgerError> {
+        let look = || {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(None);
+            }
+            let latest: Option<String> = self.connection.query_row(LAST_RAISED, [key], |row| row.get(0))?;
+            Ok(latest.as_deref().and_then(time::read))
         };
         look().map_err(|cause| self.error(cause))
     }

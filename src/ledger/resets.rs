@@ -1,11 +1,11 @@
 //! Resets of budgets, consecutive healthy checks, and pruning.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, params};
 
-use super::database::Change;
+use super::database::{Change, Ledger};
 use super::error::LedgerError;
-use super::time;
+use super::{migrate, time};
 
 /// The number of consecutive healthy checks that clear a service's counters (SPEC-0007 of Claude Ops).
 pub const HEALTHY_CHECKS: u32 = 2;
@@ -17,6 +17,47 @@ pub enum Streak {
     Of(u32),
     /// The counters are cleared, and the streak starts at 0.
     Cleared,
+}
+
+/// The last health check of a service that was recorded with [`Change::note_health`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastCheck {
+    /// The service.
+    pub service: String,
+    /// Whether it was healthy.
+    pub healthy: bool,
+    /// When it was checked.
+    pub at: DateTime<Utc>,
+}
+
+/// A healthy check that clears the counters sets the streak to 0, too.
+const LAST_CHECKS: &str = "SELECT service, last_checked_at, consecutive_healthy > 0 OR EXISTS (
+         SELECT 1 FROM budget_resets AS cleared WHERE cleared.service = streak.service AND at = last_checked_at)
+     FROM service_health_streak AS streak";
+
+impl Ledger {
+    /// The last recorded health check of each service.
+    pub fn last_checks(&self) -> Result<Vec<LastCheck>, LedgerError> {
+        let look = || -> rusqlite::Result<Vec<LastCheck>> {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(vec![]);
+            }
+            let mut statement = self.connection.prepare(LAST_CHECKS)?;
+            let mut rows = statement.query([])?;
+            let mut checks = Vec::new();
+            while let Some(row) = rows.next()? {
+                // Columns of other writers may have any type; rows that cannot be read are ignored.
+                checks.extend(last_check(row));
+            }
+            Ok(checks)
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+}
+
+fn last_check(row: &Row<'_>) -> Option<LastCheck> {
+    let at = time::read(&row.get::<_, String>(1).ok()?)?;
+    Some(LastCheck { service: row.get(0).ok()?, healthy: row.get(2).ok()?, at })
 }
 
 impl Change<'_> {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use chrono::NaiveTime;
+
 use super::action::ActionKind;
 use super::checks::Verification;
 use super::effect::Effect;
@@ -37,6 +39,8 @@ pub struct Policy {
     pub modes: Modes,
     /// The contacts.
     pub contacts: Vec<Contact>,
+    /// The local time of day of the daily digest; `None`: there is none.
+    pub digest: Option<NaiveTime>,
 }
 
 impl Default for Policy {
@@ -55,6 +59,7 @@ impl Default for Policy {
             rules: Rules::default(),
             modes: Modes::default(),
             contacts: vec![],
+            digest: None,
         }
     }
 }

@@ -4,6 +4,7 @@ mod attention;
 mod budgets;
 mod data;
 mod decisions;
+pub mod digest;
 mod events;
 pub mod file;
 mod format;

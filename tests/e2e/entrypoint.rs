@@ -88,6 +88,17 @@ fn a_healthy_round_is_one_session_of_tier_one() {
 }
 
 #[test]
+fn a_round_begins_with_the_daily_digest_if_it_is_due() {
+    let workspace = workspace();
+    workspace.write("hosts.yaml", &(include_str!("hosts.yaml").to_owned() + "  digest: 00:00\n"));
+    let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").operators_listen();
+    let ran = program.at_tier(1, [text("all is well")]).run();
+    assert_ended(&ran, 0);
+    let titles: Vec<&Value> = ran.notifications.iter().map(|notice| &notice["title"]).collect();
+    assert_eq!(titles, ["Claude Ops: daily digest"]);
+}
+
+#[test]
 fn a_round_follows_hand_overs_to_higher_tiers() {
     let workspace = workspace();
     let program = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").operators_listen();
@@ -266,7 +277,7 @@ fn sigterm_ends_it_at_once_while_it_sleeps() {
     let workspace = workspace();
     workspace.put_stub("sleep", "exec /bin/sleep \"$@\"");
     let program = Program::entrypoint(&workspace).at_tier(1, [text("all is well")]);
-    let ran = program.ended_when(|workspace| workspace.marks("sleep") == ["3600"]).run();
+    let ran = program.ended_when(|workspace| workspace.marks("sleep") == ["300"]).run();
     assert_ended_in_time(&ran);
 }
 

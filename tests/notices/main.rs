@@ -7,6 +7,7 @@ mod budget;
 mod by_hand;
 mod config;
 mod delivery;
+mod digest;
 mod guard;
 #[path = "../support/installed.rs"]
 #[allow(dead_code, reason = "the client is not needed here")]

@@ -1,5 +1,6 @@
 //! Budgets, tiers and verification.
 
+use chrono::NaiveTime;
 use serde_saphyr::Spanned;
 
 use super::values::{check_duration, tier_slot};
@@ -35,7 +36,13 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>) -> Checked<Policy> {
         rules,
         modes: contacts::check_modes(wire.modes, defaults.modes),
         contacts,
+        digest: wire.digest.as_ref().map(check_time).transpose()?,
     })
+}
+
+fn check_time(text: &Spanned<String>) -> Checked<NaiveTime> {
+    NaiveTime::parse_from_str(&text.value, "%H:%M")
+        .map_err(|_| Mistake::of(text, "is not a time of day", "write one such as `08:00` or `21:30`"))
 }
 
 fn check_budget(wire: Option<BudgetWire>, default: Budget) -> Checked<Budget> {

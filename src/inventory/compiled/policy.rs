@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use chrono::{NaiveTime, Timelike as _};
 use serde::{Deserialize, Serialize};
 
 use super::checks::VerifyWire;
@@ -32,6 +33,8 @@ pub struct PolicyWire {
     modes: ModesWire,
     #[serde(default)]
     contacts: Vec<ContactWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest_seconds: Option<u32>,
 }
 
 impl From<Policy> for PolicyWire {
@@ -48,6 +51,7 @@ impl From<Policy> for PolicyWire {
             tiers: policy.tiers.map(Into::into),
             modes: policy.modes.into(),
             contacts: each(policy.contacts),
+            digest_seconds: policy.digest.map(|at| at.num_seconds_from_midnight()),
         }
     }
 }
@@ -72,8 +76,13 @@ impl PolicyWire {
             rules,
             modes: self.modes.into(),
             contacts: each(self.contacts),
+            digest: self.digest_seconds.map(time_of_day).transpose()?,
         })
     }
+}
+
+fn time_of_day(seconds: u32) -> Result<NaiveTime, CompiledError> {
+    NaiveTime::from_num_seconds_from_midnight_opt(seconds, 0).ok_or(CompiledError::Range("digest_seconds"))
 }
 
 #[derive(Serialize, Deserialize)]

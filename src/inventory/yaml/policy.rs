@@ -47,6 +47,8 @@ pub struct PolicyWire {
     pub modes: Option<ModesWire>,
     /// URL prefixes of webhooks that deliver messages, in addition to those of common chat services and of `contacts`.
     pub webhooks: Option<Vec<Spanned<String>>>,
+    /// Time of day of the daily digest, from `00:00` to `23:59` in the container's local time (`TZ`); see [notifications.md](notifications.md#the-daily-digest). Default: no digest.
+    pub digest: Option<Spanned<String>>,
 }
 
 /// A limit on actions within a sliding window. A missing key keeps its default.
