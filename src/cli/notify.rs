@@ -34,7 +34,7 @@ use crate::runtime::warning::Warning;
   opsctl notify                  # the latest notifications
   opsctl notify --test           # exit code 1 if it is not delivered
   opsctl notify --flush          # at the end of a session
-  opsctl notify --digest         # several times a day; does nothing unless the digest is due
+  opsctl notify --digest         # does nothing unless the digest is due
 
 Notifications go to CLAUDEOPS_APPRISE_URLS, else to targets in the apprise configuration file \
 CLAUDEOPS_APPRISE_CONFIG: those tagged with the level (info, warning, critical), the service, or the subject \

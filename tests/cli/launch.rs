@@ -16,7 +16,10 @@ fn launch(script: &str) -> Output {
 fn run(arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path();
-    std::fs::copy(env!("CARGO_BIN_EXE_opsctl"), own.join("opsctl")).unwrap();
+    // A process of its own writes it: what this one writes cannot be executed while another test starts a process.
+    let copied =
+        Command::new("cp").arg(env!("CARGO_BIN_EXE_opsctl")).arg(own.join("opsctl")).status().unwrap();
+    assert!(copied.success());
     std::fs::create_dir(own.join("state")).unwrap();
     for path in ["", "state"] {
         std::fs::set_permissions(own.join(path), std::fs::Permissions::from_mode(0o777)).unwrap();
