@@ -20,6 +20,7 @@ use crate::model::plain_text::shortened;
 use crate::model::policy::Tier;
 use crate::model::verdict::{ResolvedAction, Verdict};
 use crate::policy::effect::PartEffect;
+use crate::redact::{self, Redactor};
 use crate::runtime::environment::{Environment, EnvironmentWarning};
 use crate::runtime::warning::Warning;
 
@@ -76,11 +77,15 @@ pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     complain_all(warnings);
     let subject = subject(tool);
     let wire = ExplanationWire::new(&subject, &explanation, &verdict);
+    let redactor = Redactor::of_text(&subject);
     if args.json {
-        print_json(&wire)?;
+        let mut value = serde_json::to_value(&wire)?;
+        redact::json(&mut value);
+        redactor.json(&mut value);
+        print_json(&value)?;
     } else {
         let tree = if tool.command.is_some() { explanation.script.lines() } else { vec![subject.clone()] };
-        print(&wire.in_words(&tree));
+        print(redactor.text(&redact::text(&wire.in_words(&tree))).as_ref());
     }
     Ok(if args.exit_code && verdict != Verdict::Silent { DENIED } else { OK })
 }

@@ -78,6 +78,17 @@ impl Redactor {
         Self { values: variables::values(variables) }
     }
 
+    /// A redactor for the words that this text has lost with its secrets: in a part of the text, no rule may find them.
+    pub fn of_text(text: &str) -> Self {
+        let redacted = OF_PROCESS.text(text);
+        let bare = |word: &str| word.trim_matches(['"', '\'']).to_owned();
+        let lost = text
+            .split_whitespace()
+            .map(bare)
+            .filter(|word| !word.is_empty() && !redacted.contains(word.as_str()));
+        Self { values: lost.collect() }
+    }
+
     /// The text without secrets.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut redacted = Cow::Borrowed(text);
@@ -372,6 +383,13 @@ mod tests {
         let mut value = json!({"a": ["x k\"0123456 y", "k%220123456"], "k\"0123456": "short nano-editor"});
         redactor.json(&mut value);
         assert_eq!(value, json!({"a": ["x [redacted] y", "[redacted]"], "[redacted]": "short nano-editor"}));
+    }
+
+    #[test]
+    fn redacts_the_lost_words_of_a_text_in_its_parts() {
+        let redactor = Redactor::of_text("echo 'hunter2' | docker login -u bob --password-stdin x");
+        assert_eq!(redactor.text("echo hunter2"), "echo [redacted]");
+        assert_eq!(redactor.text("docker login -u bob"), "docker login -u bob");
     }
 
     #[test]
