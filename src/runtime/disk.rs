@@ -30,7 +30,7 @@ impl Disk for LocalDisk {
         }
         let secret =
             |path: &Path| path.to_str().is_none_or(|path| is_secret_by_default(path, home().as_deref()));
-        if secret(Path::new(path)) || secret(&real) {
+        if secret(&real) || real != Path::new(path) && secret(Path::new(path)) {
             return Err(Unreadable::Secret);
         }
         let text = read_text(&real)?;
