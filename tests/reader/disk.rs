@@ -1,12 +1,9 @@
 //! Scripts on disk: which files are opened, how much is read, and what follows from it.
 
-#[path = "support/map_disk.rs"]
-mod map_disk;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use map_disk::MapDisk;
+use crate::map_disk::MapDisk;
 use opsctl::actions::{CommandReading, read_command_on};
 use opsctl::catalogue::Catalogue;
 use opsctl::model::action::Target;

@@ -1,14 +1,6 @@
 //! Every row of `tests/rules` says which rule a command breaks, if any.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
-
-#[path = "support/action_summary.rs"]
-mod action_summary;
-#[path = "support/corpus.rs"]
-mod corpus;
-#[path = "support/map_disk.rs"]
-mod map_disk;
-
+use crate::corpus;
 use std::path::Path;
 
 use opsctl::actions::{message, read_command};
@@ -115,7 +107,7 @@ fn every_default_has_rows() {
 
 #[test]
 fn the_document_lists_every_default_and_its_example_is_valid() {
-    let text = include_str!("../docs/policy.md");
+    let text = include_str!("../../docs/policy.md");
     for rule in defaults() {
         assert!(text.contains(&format!("| `{}` |", rule.name)), "docs/policy.md lacks `{}`", rule.name);
     }
@@ -164,7 +156,7 @@ struct Message {
 }
 
 fn messages() -> Vec<Message> {
-    let text = include_str!("rules/messages.jsonl");
+    let text = include_str!("../rules/messages.jsonl");
     let row = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
     text.lines().map(row).collect()
 }

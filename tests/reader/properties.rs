@@ -1,19 +1,11 @@
 //! Properties of the reading of any command.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
-
-#[path = "support/action_summary.rs"]
-mod action_summary;
-#[path = "support/corpus.rs"]
-mod corpus;
-#[path = "support/map_disk.rs"]
-mod map_disk;
-
 use std::path::Path;
 use std::sync::LazyLock;
 
-use action_summary::{ActionSummary, list, name_of};
-use corpus::Row;
+use crate::action_summary::{ActionSummary, list, name_of};
+use crate::corpus;
+use crate::corpus::Row;
 use opsctl::actions::{CommandReading, read_command};
 use proptest::collection::vec;
 use proptest::prelude::*;

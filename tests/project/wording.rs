@@ -1,5 +1,4 @@
 //! The language of documents, messages, comments and names: plain technical English, without the words below.
-#![cfg(test)]
 
 use std::path::{Path, PathBuf};
 

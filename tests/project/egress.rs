@@ -1,5 +1,4 @@
 //! The egress proxy of the image: the real tinyproxy with the allow-list of a `hosts.yaml`, on loopback.
-#![cfg(test)]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -158,7 +157,7 @@ fn ssh_goes_through_the_proxy() {
 #[test]
 fn the_allow_list_is_that_of_the_inventory_and_the_listed_hosts() {
     let folder = TempDir::new().unwrap();
-    let mut check = egress(&folder, include_str!("../templates/starter/hosts.yaml"));
+    let mut check = egress(&folder, include_str!("../../templates/starter/hosts.yaml"));
     let ran = check.arg("--check").env("CLAUDEOPS_EGRESS_HOSTS", "ghcr.io").output().unwrap();
     let stdout = String::from_utf8(ran.stdout).unwrap();
     let lines: Vec<&str> = stdout.lines().collect();
@@ -181,7 +180,7 @@ fn the_proxy_does_not_start_with_an_invalid_list() {
 
 #[test]
 fn the_agent_has_no_network_but_that_of_the_proxy() {
-    let text = include_str!("../templates/starter/egress.yaml");
+    let text = include_str!("../../templates/starter/egress.yaml");
     let compose: serde_json::Value = serde_saphyr::from_str(text).unwrap();
     let [agent, proxy] = ["claude-ops", "egress"].map(|service| &compose["services"][service]);
     assert_eq!(agent["networks"], serde_json::json!(["inside"]));

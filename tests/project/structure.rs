@@ -3,7 +3,6 @@
 //! An import is a `use` item or a path in the code, such as `crate::shell::read(…)`. A name that a module
 //! re-exports counts as an import of the file that defines it. A parent's `mod x;`, a re-export that the
 //! file does not use itself, and code under `#[cfg(test)]` are not imports.
-#![cfg(test)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -9,7 +9,6 @@
 //! - `yaml`: `hosts.yaml` or a part of it, which must render. A block that begins with a comment such as `# lab.yaml`
 //!   is a file of this name for all commands of the document.
 //! - `text`: output of a program, without commands.
-#![cfg(test)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

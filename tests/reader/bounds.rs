@@ -1,5 +1,4 @@
 //! Beyond every limit of the reader, an action is still found, and a complaint names the limit.
-#![cfg(test)]
 
 use std::path::Path;
 

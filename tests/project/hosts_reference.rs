@@ -1,7 +1,6 @@
 //! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and `src/catalogue/entry/mod.rs`, and their doc
 //! comments.
-//! `UPDATE_REFERENCE=1 cargo test --test hosts_reference` writes it.
-#![cfg(test)]
+//! `UPDATE_REFERENCE=1 cargo test --test project hosts_reference` writes it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -43,7 +42,7 @@ fn the_reference_is_up_to_date() {
     assert!(
         written == reference,
         "docs/hosts-yaml.md is out of date, first at {differing:?}; \
-         run UPDATE_REFERENCE=1 cargo test --test hosts_reference"
+         run UPDATE_REFERENCE=1 cargo test --test project hosts_reference"
     );
 }
 

@@ -1,32 +1,16 @@
 //! The reader against real bash: what ran must be what was reported.
 
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on fails"
-)]
-
-#[path = "support/action_summary.rs"]
-mod action_summary;
-#[path = "support/corpus.rs"]
-mod corpus;
-#[path = "support/map_disk.rs"]
-mod map_disk;
-#[path = "support/sandbox/mod.rs"]
-mod sandbox;
-#[path = "support/scripts.rs"]
-mod scripts;
-#[path = "support/what_ran.rs"]
-mod what_ran;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use action_summary::{ActionSummary, list};
+use crate::action_summary::{ActionSummary, list};
+use crate::corpus;
+use crate::sandbox;
+use crate::sandbox::{Case, Outcome};
+use crate::scripts;
+use crate::what_ran;
 use opsctl::actions::read_command;
-use sandbox::{Case, Outcome};
 
 const HERE: &str = "/app";
 /// How many differences a failing test shows; the shortest first.

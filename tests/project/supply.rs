@@ -1,5 +1,4 @@
 //! What the image is built from is pinned, and anything else is rejected.
-#![cfg(test)]
 
 use std::collections::BTreeMap;
 use std::fs;

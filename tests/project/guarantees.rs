@@ -1,6 +1,5 @@
 //! `docs/guarantees.md` and `docs/conformance.md` name tests that exist, every guarantee that is rehearsed, and every
 //! requirement.
-#![cfg(test)]
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,8 @@
 //! Every row of `tests/effects` says whether a command only reads or changes something. A change is never taken for a
 //! read; hardly a read is taken for anything else.
 //!
-//! `EFFECTS=zfs,disks cargo test --test effect_corpus` checks only these files, and prints every row that is not
+//! `EFFECTS=zfs,disks cargo test --test reader effects` checks only these files, and prints every row that is not
 //! proved.
-
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::collections::BTreeMap;
 use std::fs;

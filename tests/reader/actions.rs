@@ -1,18 +1,10 @@
 //! Every row of `tests/corpus` says what a command does; the reader must say the same.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
-
-#[path = "support/action_summary.rs"]
-mod action_summary;
-#[path = "support/corpus.rs"]
-mod corpus;
-#[path = "support/map_disk.rs"]
-mod map_disk;
-
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use corpus::Expected;
+use crate::corpus;
+use crate::corpus::Expected;
 use opsctl::actions::CommandReading;
 use opsctl::model::action::Action;
 

@@ -1,0 +1,10 @@
+//! What belongs to the project beside the program: documents, wording, the structure of the code, the image's sources.
+#![cfg(test)]
+
+mod docs;
+mod egress;
+mod guarantees;
+mod hosts_reference;
+mod structure;
+mod supply;
+mod wording;
