@@ -133,6 +133,7 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
         tier: environment.tier.map(Tier::number),
         role: role.as_deref(),
         mission: mission.as_deref(),
+        tmux_pane: None,
         ..Who::default()
     };
     let now = Utc::now();
@@ -251,6 +252,7 @@ struct SessionWire<'a> {
     cwd: Option<&'a str>,
     transcript: Option<&'a str>,
     parent_mission: Option<&'a str>,
+    tmux_pane: Option<&'a str>,
     started_at: Option<String>,
     last_seen_at: Option<String>,
     ended_at: Option<String>,
@@ -298,6 +300,7 @@ impl<'a> SessionWire<'a> {
             cwd: session.cwd.as_deref(),
             transcript: session.transcript.as_deref(),
             parent_mission: session.parent_mission.as_deref(),
+            tmux_pane: session.tmux_pane.as_deref(),
             started_at: written(session.started),
             last_seen_at: written(session.last_seen),
             ended_at: written(session.ended),

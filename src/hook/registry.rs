@@ -14,7 +14,7 @@ use crate::model::session::Activity;
 use crate::policy::session::{reminder_is_due, state};
 use crate::runtime::client_process;
 use crate::runtime::environment::{Environment, plain_word};
-use crate::runtime::mission;
+use crate::runtime::{mission, tmux};
 
 /// The reminder for a session without a status.
 const REMINDER: &str = "[CLAUDE OS SYS: INFO]: Consider setting a session status with `opsctl sessions status \"what you're working on\"`";
@@ -47,6 +47,7 @@ pub fn record(
 ) -> Result<Recorded, LedgerError> {
     let Some(session) = call.session.as_deref() else { return Ok(Recorded::default()) };
     let mission = mission::of_process();
+    let tmux_pane = tmux::pane();
     let role = environment.role.as_deref().and_then(plain_word);
     let is_waited_for = !activity.is_some_and(Activity::is_async);
     let process = if is_waited_for { client_process::calling() } else { None };
@@ -62,6 +63,7 @@ pub fn record(
         cwd: cwd.as_deref(),
         transcript: transcript.as_deref(),
         mission: mission.as_deref(),
+        tmux_pane: tmux_pane.as_deref(),
         process: process.as_deref(),
     };
     let open = if is_waited_for { Ledger::open_briefly } else { Ledger::open };

@@ -158,6 +158,8 @@ pub struct Session {
     pub transcript: Option<String>,
     /// `MISSION_EXECUTION_ID`: the mission that it belongs to.
     pub parent_mission: Option<String>,
+    /// `TMUX_PANE`: the tmux pane in which it runs.
+    pub tmux_pane: Option<String>,
     /// The client's process, as [`crate::runtime::client_process`] names it.
     pub process: Option<String>,
     /// When it first started.

@@ -12,4 +12,5 @@ pub mod programs;
 pub mod repositories;
 pub mod runner;
 pub mod started;
+pub mod tmux;
 pub mod warning;

@@ -69,11 +69,13 @@ fn a_session_is_followed_from_its_start_to_its_end() {
         .with("CLAUDE_SESSION_MODE", "mission")
         .with("CLAUDE_SESSION_ROLE", "nurse")
         .with("MISSION_EXECUTION_ID", "m1")
+        .with("TMUX_PANE", "%12")
         .with("CLAUDE_SESSION_ID", "mine");
     begins(&sandbox);
-    let row = "SELECT session_id, client_session_id, tier, mode, role, model, source, cwd, transcript, parent_mission, state
+    let row = "SELECT session_id, client_session_id, tier, mode, role, model, source, cwd, transcript, parent_mission,
+                      tmux_pane, state
                FROM hook_sessions";
-    assert_eq!(sandbox.sql(row), "mine|s|2|mission|nurse|opus|startup|/app|/none.jsonl|m1|active");
+    assert_eq!(sandbox.sql(row), "mine|s|2|mission|nurse|opus|startup|/app|/none.jsonl|m1|%12|active");
     passes(&tell(&sandbox, "user-prompt-submit", &json!({"prompt": "begin"})));
     tool_begins(&sandbox, "t1");
     assert_eq!(state(&sandbox), "tool_active");
@@ -89,6 +91,7 @@ fn a_session_is_followed_from_its_start_to_its_end() {
     passes(&tell(&sandbox, "session-end", &json!({"reason": "other"})));
     let session = listed(&sandbox, &[]).remove(0);
     assert_eq!((&session["state"], &session["end_reason"]), (&json!("ended"), &json!("other")));
+    assert_eq!(session["tmux_pane"], "%12");
     assert!(session["subagents"][0]["ended_at"].is_string(), "{session}");
     tell(&sandbox, "session-start", &json!({"source": "resume"}));
     let session = listed(&sandbox, &["--active"]).remove(0);

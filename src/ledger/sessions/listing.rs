@@ -21,7 +21,7 @@ pub struct WhichSessions<'a> {
 
 const MATCHING: &str =
     "SELECT session_id, client_session_id, tier, mode, role, model, source, cwd, transcript,
-         parent_mission, process, started_at, last_seen_at, ended_at, end_reason, state, status, status_at
+         parent_mission, process, started_at, last_seen_at, ended_at, end_reason, state, status, status_at, tmux_pane
      FROM hook_sessions
      WHERE (?1 IS NULL OR session_id = ?1 OR client_session_id = ?1) AND (?2 IS NULL OR parent_mission = ?2)
          AND (?3 IS NULL OR last_seen_at >= ?3)
@@ -94,6 +94,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         cwd: row.get(7)?,
         transcript: row.get(8)?,
         parent_mission: row.get(9)?,
+        tmux_pane: row.get(18)?,
         process: row.get(10)?,
         started: moment(row, 11)?,
         last_seen: moment(row, 12)?,

@@ -40,6 +40,8 @@ pub struct Who<'a> {
     pub transcript: Option<&'a str>,
     /// The mission that it belongs to.
     pub mission: Option<&'a str>,
+    /// The tmux pane in which it runs.
+    pub tmux_pane: Option<&'a str>,
     /// The client's process, as named by `client_process::calling`.
     pub process: Option<&'a str>,
 }
@@ -53,8 +55,8 @@ pub struct Before {
 
 const MEET: &str =
     "INSERT INTO hook_sessions (session_id, client_session_id, tier, mode, role, model, cwd, transcript,
-         parent_mission, process, started_at, last_seen_at, state, reminded_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 'active', ?11)
+         parent_mission, process, started_at, last_seen_at, state, reminded_at, tmux_pane)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 'active', ?11, ?12)
      ON CONFLICT (session_id) DO UPDATE SET
          client_session_id = coalesce(excluded.client_session_id, client_session_id),
          tier = coalesce(excluded.tier, tier), mode = coalesce(excluded.mode, mode),
@@ -62,6 +64,7 @@ const MEET: &str =
          cwd = coalesce(cwd, excluded.cwd), transcript = coalesce(excluded.transcript, transcript),
          parent_mission = coalesce(excluded.parent_mission, parent_mission),
          process = coalesce(excluded.process, process),
+         tmux_pane = coalesce(excluded.tmux_pane, tmux_pane),
          last_seen_at = max(last_seen_at, excluded.last_seen_at)";
 
 pub(super) const TOOL_RUNS: &str =
@@ -84,11 +87,14 @@ impl Change<'_> {
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )
             .optional()?;
-        let Who { session, client_id, tier, mode, role, model, cwd, transcript, mission, process } = *who;
+        let Who { session, client_id, tier, mode, role, model, cwd, transcript, mission, tmux_pane, process } =
+            *who;
         let at = time::write(now);
         self.transaction.execute(
             MEET,
-            params![session, client_id, tier, mode, role, model, cwd, transcript, mission, process, at],
+            params![
+                session, client_id, tier, mode, role, model, cwd, transcript, mission, process, at, tmux_pane
+            ],
         )?;
         let paused = paused.and_then(|(paused, started)| {
             if paused > 0 { DateTime::from_timestamp_micros(paused) } else { time::read(&started) }
