@@ -12,30 +12,36 @@ mod flux;
 mod key_value;
 mod lines;
 mod mongo;
+mod options;
 mod proof;
 mod reason;
 mod request;
 mod scratch;
 mod sed;
 mod socket;
+mod statements;
+mod variables;
 
 use super::archive::{self, Operation};
 use super::files::{self, Touch};
 use super::glob::matches;
 use super::hosts;
-use super::sql::{self, Functions};
 use super::word_paths::LocalMachine;
 use crate::actions::{Outcome, outcome};
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::options::{Item, Name, Scanner};
+use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{Check, EffectTerms, How, Prints, Stated};
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
-use crate::shell::{Command, Construct, Node, Script, Word, glob};
+use crate::shell::{Command, Construct, Node, Script, Word};
+use options::{
+    asks_for_help, before_verb, begins, doubtful_option, fits, is_doubtful, may_be_doubtful, written,
+};
 use proof::Proof;
 pub use proof::{PartEffect, Scratch};
 pub use reason::Why;
 pub use scratch::is_scratch;
+use variables::{PROGRAM_FOLDERS, configures, steers};
 
 /// The effect of each command of a script, in the order of the text.
 pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> Vec<PartEffect> {
@@ -102,133 +108,8 @@ pub fn strongest(parts: &[PartEffect]) -> Effect {
     parts.iter().map(|part| part.effect).max().unwrap_or(Effect::Reads)
 }
 
-/// Folders from which programs are taken for what their name says.
-const PROGRAM_FOLDERS: &[&str] = &[
-    "/bin/",
-    "/sbin/",
-    "/usr/bin/",
-    "/usr/sbin/",
-    "/usr/local/bin/",
-    "/usr/local/sbin/",
-    "/snap/bin/",
-    "/usr/lib/",
-    "/usr/lib64/",
-    "/usr/libexec/",
-    "/usr/local/nagios/libexec/",
-    "/etc/init.d/",
-    "/etc/rc.d/",
-    "/opt/",
-];
-
-/// Variables by which a program runs another, loads code or reads its settings from elsewhere: globs of their names.
-const STEERING: &[&str] = &[
-    "PATH",
-    "HOME",
-    "LD_*",
-    "BASH_*",
-    "ENV",
-    "SHELLOPTS",
-    "PS4",
-    "IFS",
-    "PROMPT_COMMAND",
-    "*PAGER",
-    "*EDITOR",
-    "VISUAL",
-    "BROWSER",
-    "LESS*",
-    "GIT_*",
-    "PYTHON*",
-    "PERL*",
-    "RUBY*",
-    "NODE_*",
-    "JAVA_TOOL_OPTIONS",
-    "*_COMMAND",
-    "*_OPTS",
-    "*_RSH",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "TAR_OPTIONS",
-    "GREP_OPTIONS",
-    "AWKPATH",
-    "AWKLIBPATH",
-    "KUBECTL_EXTERNAL_DIFF",
-    "SYSTEMD_*",
-    "PSQLRC",
-    "PGSERVICEFILE",
-    "CLAUDE*",
-    "TF_CLI_*",
-    "ANSIBLE_CONFIG",
-    "ANSIBLE_LIBRARY",
-    "ANSIBLE_*_PLUGINS",
-    "HELM_PLUGINS",
-    "MANPAGER",
-    "MANOPT",
-    "*PASSCOMMAND",
-    "RIPGREP_CONFIG_PATH",
-    "CURL_HOME",
-    "WGETRC",
-    "OPENSSL_*",
-    "SSLKEYLOGFILE",
-    "XDG_CONFIG_HOME",
-];
-
 /// Options that name a configuration which may make a program run another.
 const CONFIG_OPTIONS: [&str; 2] = ["--kubeconfig", "--config"];
-
-/// Values of such variables that run and load nothing.
-const HARMLESS: &[&str] = &[
-    "",
-    "0",
-    "1",
-    "true",
-    "false",
-    "cat",
-    "/bin/cat",
-    "/usr/bin/cat",
-    "never",
-    "always",
-    "FRX",
-    "-FRX",
-    "-R",
-];
-
-/// Whether a variable can make a program run or load something else.
-fn steers(name: &str, value: &Word) -> bool {
-    let folders = PROGRAM_FOLDERS.iter().map(|folder| folder.trim_end_matches('/'));
-    let folders: Vec<&str> = folders.chain(["$PATH", "${PATH}"]).collect();
-    match name {
-        "PATH" => !value.text.split(':').all(|folder| folders.contains(&folder)),
-        _ if STEERING.iter().any(|one| glob(one, name)) => {
-            !value.known().is_some_and(|value| HARMLESS.contains(&value))
-        }
-        _ => false,
-    }
-}
-
-/// The first option whose value may run or write something, in any form of the program.
-fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
-    Scanner::new(texts, usage.rest, &usage.value()).find_map(|item| match item {
-        Item::Option(name, at) => {
-            let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
-            is_doubtful(name, text, terms).then(|| written(name))
-        }
-        _ => None,
-    })
-}
-
-/// Whether a variable names a configuration that may make a program run another. It only reads where the session cannot
-/// write that file or folder.
-fn configures(name: &str) -> bool {
-    const CONFIGURING: [&str; 6] = [
-        "AWS_CONFIG_FILE",
-        "AWS_SHARED_CREDENTIALS_FILE",
-        "DOCKER_CONFIG",
-        "GCONV_PATH",
-        "KUBECONFIG",
-        "ZDOTDIR",
-    ];
-    CONFIGURING.contains(&name)
-}
 
 /// Proves that a command reads, or finds the reason why that cannot be proved.
 struct Prover<'a> {
@@ -555,8 +436,8 @@ impl Prover<'_> {
             Check::ExCommands => lines::view(command, usage, texts),
             Check::FindExpression => find::effect(texts),
             Check::HttpRequest => request::effect(command, usage, texts),
-            Check::Sql => self.sql(command, usage, terms, texts, false),
-            Check::SqlWords => self.sql(command, usage, terms, texts, true),
+            Check::Sql => statements::effect(command, usage, terms, texts, false, &is_scratch),
+            Check::SqlWords => statements::effect(command, usage, terms, texts, true, &is_scratch),
             Check::ForgeApi => request::forge(command, usage, texts),
             Check::Flux => flux::effect(command, usage, texts),
             Check::KeyValue => key_value::effect(command, usage, texts),
@@ -576,124 +457,4 @@ impl Prover<'_> {
             Check::AnsibleModule => ansible::effect(usage, texts),
         }
     }
-
-    /// SQL in options, in words and on standard input.
-    fn sql(
-        &self,
-        command: &Command,
-        usage: &Usage,
-        terms: &EffectTerms,
-        texts: &[&str],
-        in_words: bool,
-    ) -> Proof {
-        let value = usage.value();
-        let mut statements = Vec::new();
-        let mut words = 0;
-        for item in Scanner::new(texts, usage.rest, &value) {
-            match item {
-                Item::Option(name, Some(at)) if name.is_any(&terms.statements) => {
-                    statements.extend(command.words.get(at.index).map(|word| word.tail(at.offset)));
-                }
-                Item::Positional(index) => {
-                    words += 1;
-                    if in_words && words > 1 {
-                        statements.extend(command.words.get(index).cloned());
-                    }
-                }
-                _ => {}
-            }
-        }
-        if statements.is_empty() {
-            statements.extend(command.stdin.clone());
-        }
-        if statements.is_empty() {
-            return (Effect::Unknown, Why::Unread);
-        }
-        let functions = match usage.program.key {
-            "psql" | "mysql" | "cockroach" => Functions::Listed,
-            _ => Functions::BuiltIn,
-        };
-        for statement in &statements {
-            match statement.known().and_then(|text| sql::reading(text, functions)) {
-                Some(files) => {
-                    if let Some(file) = files.into_iter().find(|file| !self.is_scratch(file, command)) {
-                        return (Effect::Changes, Why::Writes(file));
-                    }
-                }
-                None => return (Effect::Changes, Why::Statement),
-            }
-        }
-        (Effect::Reads, Why::Stated)
-    }
-}
-
-/// What the program's own terms say of the options before the verb, where these are not harmless.
-fn before_verb(usage: &Usage, texts: &[&str]) -> Option<Proof> {
-    let terms = usage.program.form.effect.filter(|_| usage.rest > usage.start)?;
-    let value = usage.program.value.unwrap_or_default();
-    let until = usage.verb.first().copied().unwrap_or(usage.rest);
-    let before = texts.get(..until).unwrap_or_default();
-    let flags = terms.flags.unwrap_or_default();
-    Scanner::new(before, usage.start, &value).with_flags(&flags).find_map(|item| {
-        let Item::Option(name, at) = item else { return None };
-        let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
-        let listed = |flags: &crate::catalogue::program::Options| {
-            [flags, &usage.program.form.quiet, &value, &usage.program.host]
-                .iter()
-                .any(|list| name.is_any(list))
-        };
-        if name.is_any(&terms.changes_with) {
-            Some((Effect::Changes, Why::Option(written(name))))
-        } else if is_doubtful(name, text, &terms) {
-            Some((Effect::Unknown, Why::Option(written(name))))
-        } else {
-            (!terms.flags.is_none_or(|flags| listed(&flags)))
-                .then(|| (Effect::Unknown, Why::UnknownOption(written(name))))
-        }
-    })
-}
-
-/// `PROGRAM VERB --help`: nothing is there whose value or argument it could be.
-fn asks_for_help(usage: &Usage, texts: &[&str]) -> bool {
-    let form = usage.form;
-    let words = usage.verb.len().max(1);
-    texts.last() == Some(&"--help")
-        && texts.len() == words + 2
-        && !usage.program.verbs.is_empty()
-        && form.runs.is_none()
-        && form.effect.is_none_or(|terms| terms.check.is_none())
-}
-
-/// Whether an option has a value with which the effect is unknown.
-fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> bool {
-    let doubtful = |one: &crate::catalogue::program::OptionValues| {
-        name.is(one.option) && value.is_some_and(|value| fits(value, &one.values))
-    };
-    terms.unknown_values.iter().any(doubtful)
-}
-
-/// Whether an option may be the beginning of one with whose values the effect can be unknown.
-fn may_be_doubtful(name: Name<'_>, terms: &EffectTerms) -> bool {
-    terms.unknown_values.iter().any(|one| !name.is(one.option) && begins(name, &[one.option]))
-}
-
-fn written(name: Name<'_>) -> String {
-    match name {
-        Name::Short(letter) => format!("-{letter}"),
-        Name::Long(name) => format!("--{name}"),
-    }
-}
-
-/// Whether a long option is the beginning of one of these, which programs take for it.
-fn begins(name: Name<'_>, options: &[&str]) -> bool {
-    let Name::Long(name) = name else { return false };
-    !name.is_empty()
-        && options.iter().filter_map(|one| one.strip_prefix("--")).any(|one| one.starts_with(name))
-}
-
-/// Whether a word matches one of the globs, and none of those that begin with `!`.
-fn fits(word: &str, globs: &[&str]) -> bool {
-    let (not, of): (Vec<&str>, Vec<&str>) = globs.iter().partition(|one| one.starts_with('!'));
-    let excluded = not.iter().filter_map(|one| one.strip_prefix('!')).any(|one| glob(one, word));
-    !excluded && (of.is_empty() || of.iter().any(|one| glob(one, word)))
 }

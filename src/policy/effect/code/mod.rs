@@ -5,6 +5,7 @@
 mod node;
 mod perl;
 mod python;
+mod python_modules;
 mod source;
 mod tokens;
 
