@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod guard;
 pub mod held_variables;
 pub mod hook;
+pub mod import;
 pub mod inventory;
 pub mod launch;
 pub mod ledger;
