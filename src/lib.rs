@@ -28,4 +28,5 @@ pub mod report;
 pub mod runtime;
 pub mod session;
 pub mod shell;
+pub mod suggest;
 pub mod write_limit;

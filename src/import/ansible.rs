@@ -32,7 +32,9 @@ impl Inventory {
     pub fn of_ini(text: &str) -> Self {
         let mut inventory = Self::default();
         let (mut group, mut kind) = ("ungrouped".to_owned(), String::new());
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])) {
+        for line in
+            text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']))
+        {
             if let Some(section) = line.strip_prefix('[').and_then(|line| Some(line.split_once(']')?.0)) {
                 let (name, of) = section.split_once(':').unwrap_or((section, ""));
                 (group, kind) = (name.trim().to_owned(), of.trim().to_owned());
@@ -69,7 +71,8 @@ impl Inventory {
         let groups = content.as_object()?;
         let is_group = |group: &Value| {
             group.as_object().is_some_and(|group| {
-                !group.is_empty() && group.keys().all(|key| matches!(key.as_str(), "hosts" | "children" | "vars"))
+                !group.is_empty()
+                    && group.keys().all(|key| matches!(key.as_str(), "hosts" | "children" | "vars"))
             })
         };
         if groups.is_empty() || !groups.values().all(is_group) {
@@ -171,24 +174,41 @@ impl Inventory {
             .or_else(|| groups.iter().find_map(|group| of(self.group_variables.get(group))))
     }
 
+    /// Whether a variable of a host is set, to any value.
+    fn states(&self, host: &str, groups: &[String], names: &[&str]) -> bool {
+        let of_groups = groups.iter().filter_map(|group| self.group_variables.get(group));
+        let mut variables = self.host_variables.get(host).into_iter().chain(of_groups);
+        variables.any(|variables| names.iter().any(|name| variables.contains_key(*name)))
+    }
+
     /// Adds the hosts.
     pub fn draft(&self, source: &str, draft: &mut Draft) {
         for (written, own) in &self.hosts {
             let groups = self.groups(own);
             let name = written.split('.').next().filter(|_| !is_address(written)).unwrap_or(written);
             let name = naming::name(name);
-            let address = self.variable(written, &groups, &ADDRESS).unwrap_or_else(|| written.clone());
-            let is_local = self.variable(written, &groups, &["ansible_connection"]).as_deref() == Some("local");
+            let stated = self.variable(written, &groups, &ADDRESS);
+            let is_open = stated.is_none() && self.states(written, &groups, &ADDRESS);
+            let address = stated.unwrap_or_else(|| written.clone());
+            let is_local =
+                self.variable(written, &groups, &["ansible_connection"]).as_deref() == Some("local");
             let user = self.variable(written, &groups, &USER);
             let port = self.variable(written, &groups, &PORT).filter(|port| port != "22");
             let mut comments = vec![source.to_owned()];
-            let shown: Vec<&str> = own.iter().map(String::as_str).filter(|group| *group != ALL && *group != "ungrouped").collect();
+            let shown: Vec<&str> = own
+                .iter()
+                .map(String::as_str)
+                .filter(|group| *group != ALL && *group != "ungrouped")
+                .collect();
             if !shown.is_empty() {
                 comments.push(format!("groups: {}", shown.join(", ")));
             }
             if !is_address(&address) && !is_host_name(&address) {
                 draft.notes.push(format!("{source}: the address of {name} is not known"));
                 continue;
+            }
+            if is_open {
+                comments.push("guess: its ansible_host is an expression".to_owned());
             }
             if user.is_none() && !is_local {
                 comments.push("guess: ssh without ansible_user".to_owned());
@@ -279,7 +299,11 @@ fn expanded(pattern: &str) -> Vec<String> {
         let values: Vec<String> = match (from.parse::<u32>(), to.parse::<u32>()) {
             (Ok(first), Ok(last)) => {
                 let width = if from.starts_with('0') { from.len() } else { 0 };
-                (first..=last).step_by(step.max(1)).take(MOST).map(|number| format!("{number:0width$}")).collect()
+                (first..=last)
+                    .step_by(step.max(1))
+                    .take(MOST)
+                    .map(|number| format!("{number:0width$}"))
+                    .collect()
             }
             _ => {
                 let (first, last) = (from.chars().next()?, to.chars().next()?);
@@ -358,7 +382,14 @@ mod tests {
 
     #[test]
     fn other_yaml_is_no_inventory() {
-        for text in ["services: {a: {image: x}}", "- hosts: all", "a: b", "all: {hosts: {}}", "hosts: {nas: {address: x}}", "["] {
+        for text in [
+            "services: {a: {image: x}}",
+            "- hosts: all",
+            "a: b",
+            "all: {hosts: {}}",
+            "hosts: {nas: {address: x}}",
+            "[",
+        ] {
             assert!(Inventory::of_yaml(text).is_none(), "{text}");
         }
         assert!(Inventory::of_yaml("lab: {hosts: {a: , b: {ansible_host: 10.0.0.2}}}").is_some());

@@ -11,8 +11,20 @@ use super::naming::{self, is_name};
 use super::variables::Variables;
 
 /// Folders of a host that contain no data of a service, with everything below them.
-const SYSTEM: [&str; 12] =
-    ["/var/run", "/run", "/dev", "/sys", "/proc", "/etc", "/lib", "/usr", "/boot", "/var/log", "/tmp", "/var/lib/docker"];
+const SYSTEM: [&str; 12] = [
+    "/var/run",
+    "/run",
+    "/dev",
+    "/sys",
+    "/proc",
+    "/etc",
+    "/lib",
+    "/usr",
+    "/boot",
+    "/var/log",
+    "/tmp",
+    "/var/lib/docker",
+];
 
 /// A project: the files of one folder, merged.
 #[derive(Debug)]
@@ -85,11 +97,15 @@ impl Project {
         }
         let enabled = self.variables.get("COMPOSE_PROFILES").unwrap_or_default();
         let profiles: Vec<String> = self.list(value.get("profiles"));
-        if !profiles.is_empty() && !profiles.iter().any(|profile| enabled.split(',').any(|name| name == profile)) {
+        if !profiles.is_empty()
+            && !profiles.iter().any(|profile| enabled.split(',').any(|name| name == profile))
+        {
             service.notes.push(format!("only runs with the profile {}", profiles.join(" or ")));
         }
         match value.get("network_mode").and_then(|mode| self.variables.text(mode)).as_deref() {
-            Some("host") => service.notes.push("in the network of its host: add its ports as `tcp`".to_owned()),
+            Some("host") => {
+                service.notes.push("in the network of its host: add its ports as `tcp`".to_owned())
+            }
             Some(mode) if mode.starts_with("service:") || mode.starts_with("container:") => {
                 service.notes.push(format!("in the network of {}", mode.rsplit(':').next().unwrap_or(mode)));
             }
@@ -101,7 +117,9 @@ impl Project {
         for folder in self.folders(value.get("volumes")) {
             match folder {
                 Folder::Stated(path) => service.add(Key::Data, path),
-                Folder::Relative(path) => service.guess(Key::Data, path, "a path relative to the compose file"),
+                Folder::Relative(path) => {
+                    service.guess(Key::Data, path, "a path relative to the compose file")
+                }
             }
         }
     }
@@ -109,7 +127,9 @@ impl Project {
     /// The members of a list of texts, or one text.
     fn list(&self, value: Option<&Value>) -> Vec<String> {
         match value {
-            Some(Value::Array(members)) => members.iter().filter_map(|member| self.variables.text(member)).collect(),
+            Some(Value::Array(members)) => {
+                members.iter().filter_map(|member| self.variables.text(member)).collect()
+            }
             Some(value) => self.variables.text(value).into_iter().collect(),
             None => vec![],
         }
@@ -118,9 +138,10 @@ impl Project {
     /// Labels or variables, which are a map or a list of `name=value`.
     fn pairs(&self, value: Option<&Value>) -> Vec<(String, String)> {
         match value {
-            Some(Value::Object(map)) => {
-                map.iter().filter_map(|(name, value)| Some((name.clone(), self.variables.text(value)?))).collect()
-            }
+            Some(Value::Object(map)) => map
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone(), self.variables.text(value)?)))
+                .collect(),
             other => self
                 .list(other)
                 .iter()
@@ -136,8 +157,12 @@ impl Project {
         let mut published = Vec::new();
         for port in members.filter_map(|member| self.port(member)) {
             match port.address.as_deref() {
-                None | Some("0.0.0.0" | "::" | "[::]" | "") => service.add(Key::Tcp, port.published.to_string()),
-                Some(local) if local.starts_with("127.") || matches!(local, "localhost" | "::1" | "[::1]") => {
+                None | Some("0.0.0.0" | "::" | "[::]" | "") => {
+                    service.add(Key::Tcp, port.published.to_string())
+                }
+                Some(local)
+                    if local.starts_with("127.") || matches!(local, "localhost" | "::1" | "[::1]") =>
+                {
                     service.notes.push(format!("port {} is only open on its host", port.published));
                     continue;
                 }
@@ -183,7 +208,9 @@ impl Project {
     /// The URL of the web page with the path of the healthcheck; without a page, the published port of the healthcheck.
     fn health(&self, page: Option<Page>, check: Option<&Value>, ports: &[(u16, u16)], service: &mut Service) {
         let test = self.list(check.and_then(|check| check.get("test"))).join(" ");
-        let local = Regex::new(r"(https?)://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::(\d+))?(/[A-Za-z0-9/._~-]*)?");
+        let local = Regex::new(
+            r"(https?)://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(?::(\d+))?(/[A-Za-z0-9/._~-]*)?",
+        );
         let local = local.ok().and_then(|pattern| {
             let found = pattern.captures(&test)?;
             let scheme = found.get(1)?.as_str();

@@ -52,9 +52,10 @@ pub fn draft(listing: &str, engine: &str, host: &str, source: &str, draft: &mut 
             }
             service
         } else {
-            let is_generated = [format!("{project}-{key}-"), format!("{project}_{key}_")]
-                .iter()
-                .any(|front| name.strip_prefix(front).is_some_and(|number| number.bytes().all(|c| c.is_ascii_digit())));
+            let is_generated =
+                [format!("{project}-{key}-"), format!("{project}_{key}_")].iter().any(|front| {
+                    name.strip_prefix(front).is_some_and(|number| number.bytes().all(|c| c.is_ascii_digit()))
+                });
             let stated = (!is_generated).then_some(*name);
             let is_common = projects.get(key).is_some_and(|projects| projects.len() > 1);
             let names = naming::of_compose(project, key, stated, is_common);
@@ -98,10 +99,13 @@ fn pairs(labels: &str) -> Vec<(String, String)> {
 fn published(ports: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for port in ports.split(", ").filter_map(|port| port.strip_suffix("/tcp")) {
-        let Some((address, number)) = port.split_once("->").and_then(|(front, _)| front.rsplit_once(':')) else {
+        let Some((address, number)) = port.split_once("->").and_then(|(front, _)| front.rsplit_once(':'))
+        else {
             continue;
         };
-        let Some(number) = number.split('-').next().filter(|number| number.parse::<u16>().is_ok()) else { continue };
+        let Some(number) = number.split('-').next().filter(|number| number.parse::<u16>().is_ok()) else {
+            continue;
+        };
         let written = match address {
             "0.0.0.0" | "::" | "[::]" | "" => number.to_owned(),
             local if local.starts_with("127.") || local.contains("::1") => continue,

@@ -125,7 +125,8 @@ impl Service {
 impl Draft {
     /// Adds a host, or what is new about a host that is there.
     pub fn add_host(&mut self, host: Host) {
-        let Some(known) = self.hosts.iter_mut().find(|known| known.name == host.name) else {
+        let is_same = |known: &Host| known.name == host.name || known.address == host.address;
+        let Some(known) = self.hosts.iter_mut().find(|known| is_same(known)) else {
             self.hosts.push(host);
             return;
         };
@@ -155,11 +156,11 @@ impl Draft {
     /// inventory that the draft is added to.
     pub fn complete(&mut self, existing: &Inventory) {
         self.hosts.retain(|host| existing.find_host(&host.name).is_none());
+        self.follow_projects();
         let open = |service: &&mut Service| service.on_host && service.host().is_none();
         if self.services.iter_mut().any(|mut service| open(&&mut service)) {
             let names = existing.hosts.iter().map(|host| &host.name);
-            let names: Vec<String> =
-                names.chain(self.hosts.iter().map(|host| &host.name)).cloned().collect();
+            let names: Vec<String> = names.chain(self.hosts.iter().map(|host| &host.name)).cloned().collect();
             match names.as_slice() {
                 [] => {
                     self.hosts.push(Host {
@@ -167,7 +168,8 @@ impl Draft {
                         address: PLACEHOLDER.to_owned(),
                         ssh: None,
                         comments: vec![
-                            "guess: no source states a host; set its name, address and ssh destination".to_owned(),
+                            "guess: no source states a host; set its name, address and ssh destination"
+                                .to_owned(),
                         ],
                     });
                     let services = self.services.iter_mut().filter(open);
@@ -179,7 +181,9 @@ impl Draft {
                 }
                 _ => {
                     let services = self.services.iter_mut().filter(open);
-                    services.for_each(|service| service.notes.push("its host is not known: add `host:`".to_owned()));
+                    services.for_each(|service| {
+                        service.notes.push("its host is not known: add `host:`".to_owned())
+                    });
                 }
             }
         }
@@ -194,6 +198,21 @@ impl Draft {
             with_address(service, address);
         }
         one_owner_per_name(&mut self.services);
+    }
+}
+
+impl Draft {
+    /// Services without a host get the one on which another service of their compose project runs.
+    fn follow_projects(&mut self) {
+        let project = |service: &Service| service.keys.get(&Key::Projects)?.values.first().cloned();
+        let stated =
+            self.services.iter().filter_map(|service| Some((project(service)?, service.host()?.to_owned())));
+        let stated: BTreeMap<String, String> = stated.collect();
+        for service in self.services.iter_mut().filter(|service| service.host().is_none()) {
+            if let Some(host) = project(service).and_then(|project| stated.get(&project)) {
+                service.guess(Key::Host, host, "its compose project runs there");
+            }
+        }
     }
 }
 
@@ -230,7 +249,8 @@ fn one_owner_per_name(services: &mut [Service]) {
         for key in [Key::Containers, Key::Units, Key::Workloads] {
             let Some(entry) = service.keys.get_mut(&key) else { continue };
             entry.values.retain(|value| {
-                let owner = owners.entry((host.clone(), key, value.clone())).or_insert_with(|| service.name.clone());
+                let owner =
+                    owners.entry((host.clone(), key, value.clone())).or_insert_with(|| service.name.clone());
                 let is_own = *owner == service.name;
                 if !is_own {
                     service.notes.push(format!("{value} is listed under {owner}"));

@@ -19,7 +19,8 @@ const OVERRIDES: [&str; 4] = [
 const INVENTORIES: [&str; 5] = ["hosts", "inventory", "inventories", "production", "homelab"];
 
 /// Folders that contain no such files.
-const SKIPPED: [&str; 7] = ["node_modules", "host_vars", "group_vars", "roles", "collections", "templates", "files"];
+const SKIPPED: [&str; 7] =
+    ["node_modules", "host_vars", "group_vars", "roles", "collections", "templates", "files"];
 
 /// How deep folders are read, and how many files at most.
 const DEEPEST: usize = 6;
@@ -72,7 +73,8 @@ impl Found {
                     names.iter().map(|name| file.with_file_name(name)).find(|path| files.contains(path))
                 };
                 if beside(&COMPOSE).as_ref() == Some(file) {
-                    let chain: Vec<PathBuf> = std::iter::once(file.clone()).chain(beside(&OVERRIDES)).collect();
+                    let chain: Vec<PathBuf> =
+                        std::iter::once(file.clone()).chain(beside(&OVERRIDES)).collect();
                     found.projects.extend(project(&chain, &source));
                 }
                 continue;
@@ -140,22 +142,22 @@ fn is_yaml(file: &Path) -> bool {
 }
 
 fn is_ansible(file: &Path) -> bool {
-    is_yaml(file) || file.extension().is_none() || file.extension().is_some_and(|extension| extension == "ini")
+    is_yaml(file)
+        || file.extension().is_none()
+        || file.extension().is_some_and(|extension| extension == "ini")
 }
 
 /// Whether the name of the file, or of a folder above it, is that of an inventory.
 fn is_inventory(file: &Path, named: &Path) -> bool {
-    let is_one = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| INVENTORIES.contains(&stem));
+    let is_one = |path: &Path| {
+        path.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| INVENTORIES.contains(&stem))
+    };
     is_one(file) || file.ancestors().skip(1).take_while(|folder| folder.starts_with(named)).any(is_one)
 }
 
 /// The inventory in a file, with the variables in `host_vars` and `group_vars` beside it.
 fn inventory(file: &Path, text: &str) -> Option<Inventory> {
-    let mut inventory = if is_yaml(file) {
-        Inventory::of_yaml(text)?
-    } else {
-        Inventory::of_ini(text)
-    };
+    let mut inventory = if is_yaml(file) { Inventory::of_yaml(text)? } else { Inventory::of_ini(text) };
     let folder = file.parent()?;
     for (kind, is_group) in [("group_vars", true), ("host_vars", false)] {
         let mut files = Vec::new();
@@ -165,7 +167,8 @@ fn inventory(file: &Path, text: &str) -> Option<Inventory> {
             let first = below.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
             let Some(first) = first else { continue };
             let is_folder = below.components().count() > 1;
-            let stem = || first.strip_suffix(".yml").or_else(|| first.strip_suffix(".yaml")).unwrap_or(&first);
+            let stem =
+                || first.strip_suffix(".yml").or_else(|| first.strip_suffix(".yaml")).unwrap_or(&first);
             let of = if is_folder { &first } else { stem() };
             inventory.add_file(is_group, of, &self::text(&file).unwrap_or_default());
         }

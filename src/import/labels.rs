@@ -33,12 +33,14 @@ fn traefik(labels: &[(String, String)]) -> Option<Page> {
     let value = |router: &str, option: &str| get(&format!("{router}{option}")).map(str::to_lowercase);
     let is_encrypted = |router: &str| {
         let has_tls = labels.iter().any(|(name, value)| {
-            name.strip_prefix(router).is_some_and(|option| {
-                option.starts_with("tls.") || (option == "tls" && value != "false")
-            })
+            name.strip_prefix(router)
+                .is_some_and(|option| option.starts_with("tls.") || (option == "tls" && value != "false"))
         });
         let points = value(router, "entrypoints");
-        has_tls || points.is_none_or(|points| ["secure", "https", "443", "tls"].iter().any(|word| points.contains(word)))
+        has_tls
+            || points.is_none_or(|points| {
+                ["secure", "https", "443", "tls"].iter().any(|word| points.contains(word))
+            })
     };
     rules.sort_by_key(|(router, _)| !is_encrypted(router));
     rules.into_iter().find_map(|(router, rule)| {
@@ -56,7 +58,8 @@ fn traefik(labels: &[(String, String)]) -> Option<Page> {
 
 fn caddy(labels: &[(String, String)]) -> Option<Page> {
     let is_site = |name: &str| {
-        name == "caddy" || name.strip_prefix("caddy_").is_some_and(|number| number.bytes().all(|c| c.is_ascii_digit()))
+        name == "caddy"
+            || name.strip_prefix("caddy_").is_some_and(|number| number.bytes().all(|c| c.is_ascii_digit()))
     };
     let (_, sites) = labels.iter().find(|(name, _)| is_site(name))?;
     let site = sites.split([',', ' ']).find(|site| !site.is_empty())?;
@@ -70,7 +73,8 @@ fn caddy(labels: &[(String, String)]) -> Option<Page> {
 }
 
 fn virtual_host(variables: &[(String, String)]) -> Option<Page> {
-    let get = |wanted: &str| variables.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    let get =
+        |wanted: &str| variables.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
     let host = get("VIRTUAL_HOST")?.split(',').map(str::trim).find(|host| is_host(host))?;
     let is_encrypted = get("LETSENCRYPT_HOST").is_some() || get("CERT_NAME").is_some();
     let scheme = if is_encrypted { "https" } else { "http" };

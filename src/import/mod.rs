@@ -9,7 +9,7 @@ mod draft;
 mod files;
 mod kubernetes;
 mod labels;
-mod naming;
+pub mod naming;
 mod source;
 pub mod text;
 mod units;

@@ -2,8 +2,30 @@
 
 /// Names of compose services that say nothing without their project.
 const GENERAL: [&str; 24] = [
-    "app", "web", "server", "db", "database", "postgres", "postgresql", "mariadb", "mysql", "mongo", "mongodb", "redis",
-    "valkey", "cache", "worker", "cron", "backend", "frontend", "api", "proxy", "broker", "queue", "scheduler", "main",
+    "app",
+    "web",
+    "server",
+    "db",
+    "database",
+    "postgres",
+    "postgresql",
+    "mariadb",
+    "mysql",
+    "mongo",
+    "mongodb",
+    "redis",
+    "valkey",
+    "cache",
+    "worker",
+    "cron",
+    "backend",
+    "frontend",
+    "api",
+    "proxy",
+    "broker",
+    "queue",
+    "scheduler",
+    "main",
 ];
 
 /// The names of the containers of a compose service.
@@ -26,7 +48,10 @@ pub fn of_compose(project: &str, key: &str, stated: Option<&str>, is_common: boo
         None => (key.to_owned(), vec![]),
     };
     let containers = if containers.iter().all(|name| *name == service) { vec![] } else { dedup(containers) };
-    Names { service: name(&service), containers: containers.into_iter().filter(|name| is_name(name)).collect() }
+    Names {
+        service: name(&service),
+        containers: containers.into_iter().filter(|name| is_name(name)).collect(),
+    }
 }
 
 fn dedup(mut names: Vec<String>) -> Vec<String> {

@@ -27,14 +27,30 @@ pub enum Source {
 /// Why a source gives nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
+    /// A file or folder cannot be read.
     #[error("{} cannot be read ({error}); check its name and rights", .path.display())]
-    Unreadable { path: PathBuf, error: io::Error },
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// What went wrong.
+        error: io::Error,
+    },
+    /// A file or folder describes no host and no service.
     #[error(
         "no compose file, Ansible inventory or playbook in {}; name a file, or a folder that contains some", .0.display()
     )]
     Nothing(PathBuf),
+    /// A program cannot be started, fails, or gives an answer that cannot be read.
     #[error("{source_name}: {program} failed: {why}; try it by hand")]
-    Command { source_name: String, program: String, why: String },
+    Command {
+        /// The source as the operator named it.
+        source_name: String,
+        /// The program.
+        program: String,
+        /// Its reason.
+        why: String,
+    },
+    /// A list that is compiled in is invalid.
     #[error("a list that is built into opsctl cannot be read ({0}); report it")]
     BuiltIn(String),
 }
@@ -86,7 +102,9 @@ pub fn read(sources: &[Source]) -> Result<Draft, ImportError> {
     }
     for source in sources {
         match source {
-            Source::Engine(_, destination) | Source::Systemd(destination) => draft.add_host(host(destination)),
+            Source::Engine(_, destination) | Source::Systemd(destination) => {
+                draft.add_host(host(destination))
+            }
             Source::Path(_) | Source::Kube(_) => {}
         }
     }

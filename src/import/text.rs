@@ -12,15 +12,18 @@ const WIDTH: usize = 120;
 
 /// A `hosts.yaml` with the hosts and services of a draft. `starter` is the one of a new installation, whose policy is kept.
 pub fn whole(draft: &Draft, starter: &str) -> String {
-    let mut text: String =
-        starter.lines().take_while(|line| line.starts_with("# yaml-language-server")).map(|line| format!("{line}\n")).collect();
+    let mut text: String = starter
+        .lines()
+        .take_while(|line| line.starts_with("# yaml-language-server"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     text += "# The hosts and services that the agent operates, and its limits, written by `opsctl init --from`.\n\
              # Check what is marked as a guess; docs/hosts-yaml.md lists every key.\n";
     text += &draft.notes.iter().map(|note| comment("", note)).collect::<String>();
     text += "\nhosts:\n";
     text += &hosts(draft);
     text += "\nservices:\n";
-    text += &services(draft);
+    text += &services(&draft.services);
     if let Some((_, policy)) = starter.split_once("\npolicy:") {
         text += &format!("\npolicy:{policy}");
     }
@@ -31,15 +34,15 @@ pub fn whole(draft: &Draft, starter: &str) -> String {
 /// cannot be inserted because `hosts` or `services` is not written as a block.
 pub fn added(draft: &Draft, existing: &str, inventory: &Inventory) -> Option<String> {
     let is_known = |service: &Service| {
-        let listed = |name: &str| inventory.services.iter().any(|known| known.name == inventory.service_named(name));
+        let listed =
+            |name: &str| inventory.services.iter().any(|known| known.name == inventory.service_named(name));
         listed(&service.name)
     };
-    let services: Vec<&Service> = draft.services.iter().filter(|service| !is_known(service)).collect();
+    let new = draft.services.iter().filter(|service| !is_known(service));
     let mut text = existing.to_owned();
-    for (key, entries) in [
-        ("hosts", draft.hosts.iter().map(host).collect::<String>()),
-        ("services", services.into_iter().map(service).collect::<String>()),
-    ] {
+    for (key, entries) in
+        [("hosts", draft.hosts.iter().map(host).collect::<String>()), ("services", services(new))]
+    {
         if !entries.is_empty() {
             text = inserted(&text, key, &entries)?;
         }
@@ -87,8 +90,18 @@ fn hosts(draft: &Draft) -> String {
     draft.hosts.iter().map(host).collect()
 }
 
-fn services(draft: &Draft) -> String {
-    draft.services.iter().map(service).collect()
+/// The services, each with the sources that the one before it does not have.
+fn services<'a>(services: impl IntoIterator<Item = &'a Service>) -> String {
+    let mut text = String::new();
+    let mut before: &[String] = &[];
+    for service in services {
+        if service.sources != before {
+            text += &comment("  ", &service.sources.join(", "));
+        }
+        before = &service.sources;
+        text += &self::service(service);
+    }
+    text
 }
 
 fn host(host: &Host) -> String {
@@ -98,9 +111,8 @@ fn host(host: &Host) -> String {
 }
 
 fn service(service: &Service) -> String {
-    let Service { name, sources, keys, notes, .. } = service;
-    let mut text = comment("  ", &sources.join(", "));
-    text += &notes.iter().map(|note| comment("  ", note)).collect::<String>();
+    let Service { name, keys, notes, .. } = service;
+    let mut text: String = notes.iter().map(|note| comment("  ", &format!("{name}: {note}"))).collect();
     if keys.is_empty() {
         return format!("{text}  {}: {{}}\n", scalar(name));
     }
@@ -158,9 +170,16 @@ pub fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "_./@-".contains(c));
     let lower = text.to_ascii_lowercase();
-    let is_word = matches!(lower.as_str(), "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n");
+    let is_word =
+        matches!(lower.as_str(), "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n");
+    // Numbers are read as text, too; one that YAML would write in another way is quoted.
+    let is_number = text.parse::<u16>().is_ok_and(|number| number.to_string() == text);
     let is_address = text.parse::<std::net::Ipv4Addr>().is_ok();
-    if (is_plain && !is_word) || is_address { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+    if (is_plain && !is_word) || is_number || is_address {
+        text.to_owned()
+    } else {
+        serde_json::Value::from(text).to_string()
+    }
 }
 
 #[cfg(test)]
@@ -169,7 +188,19 @@ mod tests {
 
     #[test]
     fn scalars_are_read_as_the_text() {
-        for text in ["jellyfin", "8096", "on", "a: b", "it's \"x\"", "192.168.1.10", "1e3", "~", "/srv/a b", "#x", "é\u{7}"] {
+        for text in [
+            "jellyfin",
+            "8096",
+            "on",
+            "a: b",
+            "it's \"x\"",
+            "192.168.1.10",
+            "1e3",
+            "~",
+            "/srv/a b",
+            "#x",
+            "é\u{7}",
+        ] {
             let read: Vec<String> = serde_saphyr::from_str(&format!("[{}]", scalar(text))).unwrap();
             assert_eq!(read, [text]);
         }
@@ -179,7 +210,10 @@ mod tests {
     fn entries_are_inserted_at_the_end_of_a_block_and_every_line_stays() {
         for (before, after) in [
             ("services:\n  a: {}\n", Some("services:\n  a: {}\n  x: {}\n    # y\n")),
-            ("services:\n    a: {}\n\n# policy\npolicy: {}\n", Some("services:\n    a: {}\n    x: {}\n      # y\n\n# policy\npolicy: {}\n")),
+            (
+                "services:\n    a: {}\n\n# policy\npolicy: {}\n",
+                Some("services:\n    a: {}\n    x: {}\n      # y\n\n# policy\npolicy: {}\n"),
+            ),
             ("services: # mine\nhosts: {}", Some("services: # mine\n  x: {}\n    # y\nhosts: {}")),
             ("hosts: {}", Some("hosts: {}\n\nservices:\n  x: {}\n    # y\n")),
             ("", Some("services:\n  x: {}\n    # y\n")),

@@ -21,7 +21,8 @@ pub struct Own {
 impl Own {
     /// Reads the list that is built in.
     pub fn built_in() -> Result<Self, ImportError> {
-        serde_saphyr::from_str(include_str!("units.yaml")).map_err(|error| ImportError::BuiltIn(error.to_string()))
+        serde_saphyr::from_str(include_str!("units.yaml"))
+            .map_err(|error| ImportError::BuiltIn(error.to_string()))
     }
 }
 
@@ -37,12 +38,14 @@ pub fn draft(listing: &str, host: &str, source: &str, draft: &mut Draft) -> Resu
     let enabled: BTreeSet<String> = enabled.lines().filter_map(first).collect();
     for line in active.lines() {
         let mut fields = line.split_whitespace();
-        let (Some(unit), _, _, Some(state)) = (fields.next(), fields.next(), fields.next(), fields.next()) else {
+        let (Some(unit), _, _, Some(state)) = (fields.next(), fields.next(), fields.next(), fields.next())
+        else {
             continue;
         };
         let Some((name, kind)) = unit.rsplit_once('.') else { continue };
         let template = name.split_once('@').map(|(base, _)| format!("{base}@.{kind}"));
-        let is_enabled = enabled.contains(unit) || template.is_some_and(|template| enabled.contains(&template));
+        let is_enabled =
+            enabled.contains(unit) || template.is_some_and(|template| enabled.contains(&template));
         let is = |globs: &[String]| globs.iter().any(|glob| matches(glob, name));
         let runs = matches!(state, "running" | "waiting") || is(&own.without_process);
         if !is_enabled || !runs || is(&own.distribution) {

@@ -15,7 +15,8 @@ impl Variables {
             let line = line.trim().strip_prefix("export ").unwrap_or(line.trim());
             let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
             let value = value.trim();
-            let quoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+            let quoted =
+                ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
             let plain = || value.split(" #").next().unwrap_or(value).trim_end();
             Some((name.trim().to_owned(), quoted.unwrap_or_else(plain).to_owned()))
         };
@@ -51,7 +52,8 @@ impl Variables {
                 expanded += &self.braced(inner)?;
                 rest = behind;
             } else {
-                let end = behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len());
+                let end =
+                    behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len());
                 let (name, behind) = behind.split_at_checked(end)?;
                 expanded += self.get(name)?;
                 rest = behind;
@@ -72,7 +74,10 @@ impl Variables {
         if let Some(default) = operator.strip_prefix('-') {
             return value.map(str::to_owned).or_else(|| self.expand(default));
         }
-        (operator.is_empty() || operator.starts_with([':', '?'])).then_some(value).flatten().map(str::to_owned)
+        (operator.is_empty() || operator.starts_with([':', '?']))
+            .then_some(value)
+            .flatten()
+            .map(str::to_owned)
     }
 }
 
