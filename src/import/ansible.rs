@@ -296,19 +296,13 @@ fn expanded(pattern: &str) -> Vec<String> {
         let mut bounds = range.split(':');
         let (from, to) = (bounds.next()?, bounds.next()?);
         let step: usize = bounds.next().map_or(Some(1), |step| step.parse().ok())?;
-        let values: Vec<String> = match (from.parse::<u32>(), to.parse::<u32>()) {
-            (Ok(first), Ok(last)) => {
-                let width = if from.starts_with('0') { from.len() } else { 0 };
-                (first..=last)
-                    .step_by(step.max(1))
-                    .take(MOST)
-                    .map(|number| format!("{number:0width$}"))
-                    .collect()
-            }
-            _ => {
-                let (first, last) = (from.chars().next()?, to.chars().next()?);
-                (first..=last).step_by(step.max(1)).take(MOST).map(String::from).collect()
-            }
+        let values: Vec<String> = if let (Ok(first), Ok(last)) = (from.parse::<u32>(), to.parse::<u32>()) {
+            let width = if from.starts_with('0') { from.len() } else { 0 };
+            let numbers = (first..=last).step_by(step.max(1)).take(MOST);
+            numbers.map(|number| format!("{number:0width$}")).collect()
+        } else {
+            let (first, last) = (from.chars().next()?, to.chars().next()?);
+            (first..=last).step_by(step.max(1)).take(MOST).map(String::from).collect()
         };
         Some(values.into_iter().map(|value| format!("{front}{value}{back}")).collect::<Vec<_>>())
     };

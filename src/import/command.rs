@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::source::ImportError;
+use super::error::ImportError;
 
 /// Options with which ssh asks no question and does not wait for a host that is down.
 const SSH: [&str; 8] =

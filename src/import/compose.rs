@@ -104,7 +104,7 @@ impl Project {
         }
         match value.get("network_mode").and_then(|mode| self.variables.text(mode)).as_deref() {
             Some("host") => {
-                service.notes.push("in the network of its host: add its ports as `tcp`".to_owned())
+                service.notes.push("in the network of its host: add its ports as `tcp`".to_owned());
             }
             Some(mode) if mode.starts_with("service:") || mode.starts_with("container:") => {
                 service.notes.push(format!("in the network of {}", mode.rsplit(':').next().unwrap_or(mode)));
@@ -118,7 +118,7 @@ impl Project {
             match folder {
                 Folder::Stated(path) => service.add(Key::Data, path),
                 Folder::Relative(path) => {
-                    service.guess(Key::Data, path, "a path relative to the compose file")
+                    service.guess(Key::Data, path, "a path relative to the compose file");
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Project {
         for port in members.filter_map(|member| self.port(member)) {
             match port.address.as_deref() {
                 None | Some("0.0.0.0" | "::" | "[::]" | "") => {
-                    service.add(Key::Tcp, port.published.to_string())
+                    service.add(Key::Tcp, port.published.to_string());
                 }
                 Some(local)
                     if local.starts_with("127.") || matches!(local, "localhost" | "::1" | "[::1]") =>

@@ -157,36 +157,7 @@ impl Draft {
     pub fn complete(&mut self, existing: &Inventory) {
         self.hosts.retain(|host| existing.find_host(&host.name).is_none());
         self.follow_projects();
-        let open = |service: &&mut Service| service.on_host && service.host().is_none();
-        if self.services.iter_mut().any(|mut service| open(&&mut service)) {
-            let names = existing.hosts.iter().map(|host| &host.name);
-            let names: Vec<String> = names.chain(self.hosts.iter().map(|host| &host.name)).cloned().collect();
-            match names.as_slice() {
-                [] => {
-                    self.hosts.push(Host {
-                        name: PLACEHOLDER.to_owned(),
-                        address: PLACEHOLDER.to_owned(),
-                        ssh: None,
-                        comments: vec![
-                            "guess: no source states a host; set its name, address and ssh destination"
-                                .to_owned(),
-                        ],
-                    });
-                    let services = self.services.iter_mut().filter(open);
-                    services.for_each(|service| service.add(Key::Host, PLACEHOLDER));
-                }
-                [only] => {
-                    let services = self.services.iter_mut().filter(open);
-                    services.for_each(|service| service.guess(Key::Host, only, "the only host"));
-                }
-                _ => {
-                    let services = self.services.iter_mut().filter(open);
-                    services.for_each(|service| {
-                        service.notes.push("its host is not known: add `host:`".to_owned())
-                    });
-                }
-            }
-        }
+        self.state_hosts(existing);
         let addresses: BTreeMap<&str, &str> = existing
             .hosts
             .iter()
@@ -196,12 +167,45 @@ impl Draft {
         for service in &mut self.services {
             let address = service.host().and_then(|host| addresses.get(host).copied());
             with_address(service, address);
+            if let Some(domain) =
+                existing.domain.as_ref().filter(|_| !service.keys.contains_key(&Key::Health))
+            {
+                let url = format!("https://{}.{domain}/health", service.name);
+                service.notes.push(format!(
+                    "`domain` gives it the health check {url}: state `health:` if that is wrong"
+                ));
+            }
         }
         one_owner_per_name(&mut self.services);
     }
 }
 
 impl Draft {
+    /// Services without a host get the only one, or a placeholder if there is none.
+    fn state_hosts(&mut self, existing: &Inventory) {
+        let is_open = |service: &Service| service.on_host && service.host().is_none();
+        if !self.services.iter().any(is_open) {
+            return;
+        }
+        let names = existing.hosts.iter().map(|host| &host.name);
+        let names: Vec<String> = names.chain(self.hosts.iter().map(|host| &host.name)).cloned().collect();
+        let open = self.services.iter_mut().filter(|service| is_open(service));
+        match names.as_slice() {
+            [] => {
+                let comment = "guess: no source states a host; set its name, address and ssh destination";
+                self.hosts.push(Host {
+                    name: PLACEHOLDER.to_owned(),
+                    address: PLACEHOLDER.to_owned(),
+                    ssh: None,
+                    comments: vec![comment.to_owned()],
+                });
+                open.for_each(|service| service.add(Key::Host, PLACEHOLDER));
+            }
+            [only] => open.for_each(|service| service.guess(Key::Host, only, "the only host")),
+            _ => open.for_each(|service| service.notes.push("its host is not known: add `host:`".to_owned())),
+        }
+    }
+
     /// Services without a host get the one on which another service of their compose project runs.
     fn follow_projects(&mut self) {
         let project = |service: &Service| service.keys.get(&Key::Projects)?.values.first().cloned();

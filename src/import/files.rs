@@ -81,11 +81,11 @@ impl Found {
             }
             let Some(file) = files.get(at).filter(|file| is_ansible(file)) else { continue };
             let Ok(text) = text(file) else { continue };
-            if is_inventory(file, folder) {
-                if let Some(inventory) = inventory(file, &text) {
-                    found.inventories.push((source, inventory));
-                    continue;
-                }
+            if is_inventory(file, folder)
+                && let Some(inventory) = inventory(file, &text)
+            {
+                found.inventories.push((source, inventory));
+                continue;
             }
             if is_playbook(&text) {
                 found.playbooks.push((name.to_owned(), text, source));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::draft::{Draft, Key, Service};
+use super::error::ImportError;
 use super::naming::{self, is_name};
-use super::source::ImportError;
 use super::units::Own;
 use crate::policy::glob::matches;
 

@@ -23,7 +23,8 @@ fn traefik(labels: &[(String, String)]) -> Option<Page> {
     if get("traefik.enable") == Some("false") {
         return None;
     }
-    let is_rule = |name: &str| name.starts_with("traefik.http.routers.") && name.ends_with(".rule");
+    let is_rule =
+        |name: &str| name.starts_with("traefik.http.routers.") && name.rsplit('.').next() == Some("rule");
     // A router on an encrypted entry point first: another one often only redirects to it.
     let mut rules: Vec<(&str, &str)> = labels
         .iter()

@@ -6,6 +6,7 @@ mod command;
 mod compose;
 mod containers;
 mod draft;
+mod error;
 mod files;
 mod kubernetes;
 mod labels;
@@ -16,4 +17,5 @@ mod units;
 mod variables;
 
 pub use draft::Draft;
-pub use source::{ImportError, Source, read};
+pub use error::ImportError;
+pub use source::{Source, read};

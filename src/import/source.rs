@@ -1,12 +1,12 @@
 //! The sources that `--from` names.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::ansible::Inventory;
 use super::draft::{Draft, Host};
+use super::error::ImportError;
 use super::files::Found;
 use super::{ansible, command, containers, kubernetes, naming, units};
 use crate::model::inventory::ssh_host;
@@ -22,37 +22,6 @@ pub enum Source {
     Engine(&'static str, String),
     /// The systemd units of the host of an ssh destination.
     Systemd(String),
-}
-
-/// Why a source gives nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// A file or folder cannot be read.
-    #[error("{} cannot be read ({error}); check its name and rights", .path.display())]
-    Unreadable {
-        /// The file or folder.
-        path: PathBuf,
-        /// What went wrong.
-        error: io::Error,
-    },
-    /// A file or folder describes no host and no service.
-    #[error(
-        "no compose file, Ansible inventory or playbook in {}; name a file, or a folder that contains some", .0.display()
-    )]
-    Nothing(PathBuf),
-    /// A program cannot be started, fails, or gives an answer that cannot be read.
-    #[error("{source_name}: {program} failed: {why}; try it by hand")]
-    Command {
-        /// The source as the operator named it.
-        source_name: String,
-        /// The program.
-        program: String,
-        /// Its reason.
-        why: String,
-    },
-    /// A list that is compiled in is invalid.
-    #[error("a list that is built into opsctl cannot be read ({0}); report it")]
-    BuiltIn(String),
 }
 
 impl FromStr for Source {
@@ -103,7 +72,7 @@ pub fn read(sources: &[Source]) -> Result<Draft, ImportError> {
     for source in sources {
         match source {
             Source::Engine(_, destination) | Source::Systemd(destination) => {
-                draft.add_host(host(destination))
+                draft.add_host(host(destination));
             }
             Source::Path(_) | Source::Kube(_) => {}
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::draft::{Draft, Key, Service};
+use super::error::ImportError;
 use super::naming;
-use super::source::ImportError;
 use crate::policy::glob::matches;
 
 /// What belongs to a distribution, and what does not.

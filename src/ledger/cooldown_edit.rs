@@ -331,7 +331,7 @@ mod tests {
     fn removes_an_entry_and_keeps_the_others() {
         let text = r#"{"services":{"a":{"restarts":[]}, "b":{"z":1}},"last_run":7}"#;
         let edited = apply(text, &[("a", Edit::Remove), ("c", Edit::Remove)]).unwrap();
-        assert_eq!(edited, r#"{"services":{"b":{"z":1}},"last_run":7}"#);
+        assert_eq!(edited, r#"{"services":{ "b":{"z":1}},"last_run":7}"#);
     }
 
     #[test]

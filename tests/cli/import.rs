@@ -160,6 +160,17 @@ fn an_existing_file_is_kept_and_the_diff_applies() {
 }
 
 #[test]
+fn a_diff_states_the_checks_that_a_domain_implies() {
+    let sandbox = sandbox();
+    sandbox.write("lab/hosts.yaml", "domain: example.net\n");
+    let diff =
+        sandbox.opsctl(&["init", "--from", &fixture("stacks/monitoring"), "--diff", "lab"], b"").stdout;
+    let note = "+  # monitoring-redis: `domain` gives it the health check https://monitoring-redis.example.net/health: state `health:` if that is wrong\n";
+    assert!(diff.contains(note), "{diff}");
+    assert!(!diff.contains("# grafana: `domain`"), "{diff}");
+}
+
+#[test]
 fn a_diff_that_cannot_be_inserted_is_refused() {
     let sandbox = sandbox();
     sandbox.write("lab/hosts.yaml", "services: {a: {}}\n");

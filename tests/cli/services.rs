@@ -221,14 +221,18 @@ programs:
     assert_eq!((&smbd["key"], &smbd["host"], &smbd["times"]), (&"units".into(), &"nas".into(), &1.into()));
     assert_eq!(sandbox.sql("SELECT count(*) FROM events"), before);
 
-    sandbox.write("hosts.yaml", &run.stdout);
+    let together = run
+        .stdout
+        .replace("hosts:\n", "hosts:\n  nas: {address: 192.0.2.1, ssh: root@nas}\n")
+        .replace("services:\n", "services:\n  jellyfin: {host: nas, containers: [media]}\n");
+    sandbox.write("hosts.yaml", &together);
     let render = sandbox.opsctl(&["render", "--out", "project"], b"");
     assert_eq!(render.code, Some(1), "the operator has to state what frobctl does");
     assert!(
         render.stderr.contains("lists `frobctl` under `matches`, but it is not a command that only reads"),
         "{render:?}"
     );
-    sandbox.write("hosts.yaml", &run.stdout.replace("effect: unknown", "effect: reads"));
+    sandbox.write("hosts.yaml", &together.replace("effect: unknown", "effect: reads"));
     let render = sandbox.opsctl(&["render", "--out", "project"], b"");
     assert_eq!((render.code, render.stderr.as_str()), (Some(0), ""));
     let again = sandbox.opsctl(&["suggest"], b"").stdout;
