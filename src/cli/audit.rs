@@ -12,8 +12,11 @@ use super::project::environment_in_force;
 use super::table::print_table;
 use super::text::{self, Text};
 use super::{services, time};
+use crate::inventory::error::suggestion;
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Decision, Which};
+use crate::model::verdict::RULES;
+use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 
 /// List decisions on commands that act, with the actions, the rule and the budgets at that time
@@ -77,7 +80,11 @@ impl VerdictName {
 pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
-    let service = args.service.as_deref().map(|name| services::meant(&inventory, name));
+    let known = |name| services::known(&environment, &inventory, name, "see `opsctl cooldown` for all names");
+    let service = args.service.as_deref().map(known).transpose()?;
+    if let Some(rule) = args.rule.as_deref() {
+        check_rule(&environment, rule)?;
+    }
     let which = Which {
         service: service.as_deref(),
         verdict: args.verdict.map(VerdictName::as_str),
@@ -112,6 +119,20 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
     }
     print_table(TITLES, decisions.iter().map(|decision| cells(decision, args.relative)), "no decisions");
     Ok(OK)
+}
+
+/// An error for a name that is no rule, and that no decision states.
+fn check_rule(environment: &Environment, rule: &str) -> Result<(), Failure> {
+    if RULES.contains(&rule) {
+        return Ok(());
+    }
+    let which = Which { rule: Some(rule), ..Which::default() };
+    if let Some(ledger) = Ledger::open_existing(&environment.db_path)?
+        && !ledger.decisions(which, 1)?.is_empty()
+    {
+        return Ok(());
+    }
+    Err(Failure::UnknownRule { name: rule.to_owned(), remedy: suggestion(rule, RULES) })
 }
 
 const TITLES: [&str; 5] = ["TIME", "VERDICT", "RULE", "COMMAND", "REASON"];

@@ -32,7 +32,8 @@ use crate::runtime::warning::Warning;
   opsctl cooldown record jellyfin --kind redeployment
   opsctl cooldown healthy jellyfin     # the second one clears the counters
   opsctl cooldown checked              # sets last_run of cooldown.json
-  opsctl cooldown reset jellyfin       # clears the counters")]
+  opsctl cooldown reset jellyfin       # clears the counters
+  opsctl cooldown forget old-wiki      # no longer in hosts.yaml")]
 pub struct CooldownArgs {
     #[command(subcommand)]
     verb: Option<CooldownVerb>,
@@ -56,9 +57,8 @@ enum CooldownVerb {
   opsctl cooldown record jellyfin
   opsctl cooldown record adguard --at 2026-03-21T14:00:00Z --failed")]
     Record {
-        /// The service, by any of its names in hosts.yaml
-        #[arg(value_parser = NonEmptyStringValueParser::new())]
-        service: String,
+        #[command(flatten)]
+        service: Named,
         /// The kind of action
         #[arg(long, value_enum, default_value = "restart")]
         kind: Kind,
@@ -73,22 +73,29 @@ enum CooldownVerb {
     #[command(after_help = "Examples:
   opsctl cooldown reset jellyfin")]
     Reset {
-        /// The service
-        #[arg(value_parser = NonEmptyStringValueParser::new())]
-        service: String,
+        #[command(flatten)]
+        service: Named,
     },
     /// Record a healthy check; the second consecutive one, from another session, clears the counters
     #[command(after_help = "Examples:
   opsctl cooldown healthy jellyfin")]
     Healthy {
-        /// The service
-        #[arg(value_parser = NonEmptyStringValueParser::new())]
-        service: String,
+        #[command(flatten)]
+        service: Named,
     },
     /// Record an unhealthy check; the count of consecutive healthy checks starts at 0
     #[command(after_help = "Examples:
   opsctl cooldown unhealthy jellyfin")]
     Unhealthy {
+        #[command(flatten)]
+        service: Named,
+    },
+    /// Forget a service that hosts.yaml no longer lists: its counters, its checks and its entry in cooldown.json
+    #[command(after_help = "Examples:
+  opsctl cooldown forget old-wiki
+
+Recorded actions and events stay in the ledger until they are pruned.")]
+    Forget {
         /// The service
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         service: String,
@@ -101,6 +108,17 @@ enum CooldownVerb {
     #[command(after_help = "Examples:
   opsctl cooldown digested")]
     Digested,
+}
+
+/// A service to record something for.
+#[derive(Debug, Args)]
+struct Named {
+    /// The service, by any of its names in hosts.yaml
+    #[arg(value_name = "SERVICE", value_parser = NonEmptyStringValueParser::new())]
+    service: String,
+    /// Accept a name that neither hosts.yaml nor the ledger contains
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -128,8 +146,8 @@ pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
     let service = match &args.verb {
         None => return budgets.show(None, args.json),
         Some(CooldownVerb::Show { service }) => {
-            let service =
-                service.as_deref().map(|service| services::meant(&budgets.installation.inventory, service));
+            let named = |name| budgets.known(name, "see `opsctl cooldown` for all names");
+            let service = service.as_deref().map(named).transpose()?;
             return budgets.show(service.as_deref(), args.json);
         }
         Some(CooldownVerb::Record { service, kind, failed, at }) => {
@@ -138,6 +156,7 @@ pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {
         Some(CooldownVerb::Reset { service }) => budgets.reset(service)?,
         Some(CooldownVerb::Healthy { service }) => budgets.health(service, true)?,
         Some(CooldownVerb::Unhealthy { service }) => budgets.health(service, false)?,
+        Some(CooldownVerb::Forget { service }) => return budgets.forget(service, args.json),
         Some(CooldownVerb::Checked) => return budgets.note(Moment::LastRun, args.json),
         Some(CooldownVerb::Digested) => return budgets.note(Moment::LastDailyDigest, args.json),
     };
@@ -166,18 +185,57 @@ impl Budgets {
             let services = budgets.iter().map(BudgetWire::new).collect();
             return print_json(&BudgetsWire { services });
         }
-        print(&budgets.iter().map(|budget| budget.in_words() + "\n").collect::<String>());
+        let (listed, others): (Vec<_>, Vec<_>) = budgets.iter().partition(|budget| budget.listed);
+        let lines = |budgets: Vec<&ServiceBudget>, indentation: &str| -> String {
+            budgets.iter().map(|budget| format!("{indentation}{}\n", budget.in_words())).collect()
+        };
+        print(&lines(listed, ""));
+        if !others.is_empty() {
+            print(&format!("\nnot in hosts.yaml:\n{}", lines(others, "  ")));
+        }
+        Ok(OK)
+    }
+
+    fn known(&self, name: &str, remedy: &str) -> Result<String, Failure> {
+        services::known(&self.environment, &self.installation.inventory, name, remedy)
+    }
+
+    fn named(&self, Named { service, force }: &Named) -> Result<String, Failure> {
+        if *force {
+            return Ok(services::meant(&self.installation.inventory, service));
+        }
+        self.known(service, "add it to `services`, or use the name anyway with --force")
+    }
+
+    fn forget(&self, name: &str, json: bool) -> Result<u8, Failure> {
+        let inventory = &self.installation.inventory;
+        let service = services::meant(inventory, name);
+        if inventory.services.iter().any(|listed| listed.name == service) {
+            return Err(Failure::StillListed(service));
+        }
+        if !services::has_history(&self.environment, inventory, &service)? {
+            return Err(Failure::NothingToForget(service));
+        }
+        let mut ledger = Ledger::open(&self.environment.db_path)?;
+        let change = ledger.change()?;
+        change.forget(&service, self.now)?;
+        change.commit()?;
+        self.edit_file(&service, &[Edit::Remove]);
+        if json {
+            return print_json(&BTreeMap::from([("forgotten", service)]));
+        }
+        print(&format!("{service}: forgotten\n"));
         Ok(OK)
     }
 
     fn record(
         &self,
-        service: &str,
+        service: &Named,
         kind: Kind,
         failed: bool,
         at: Option<DateTime<Utc>>,
     ) -> Result<String, Failure> {
-        let service = services::meant(&self.installation.inventory, service);
+        let service = self.named(service)?;
         let at = at.unwrap_or(self.now);
         let result = if failed { ToolResult::Failed("failed".to_owned()) } else { ToolResult::Succeeded };
         let key = BudgetKey { service: service.clone(), kind: kind.as_str() };
@@ -189,8 +247,8 @@ impl Budgets {
         Ok(service)
     }
 
-    fn reset(&self, service: &str) -> Result<String, Failure> {
-        let service = services::meant(&self.installation.inventory, service);
+    fn reset(&self, service: &Named) -> Result<String, Failure> {
+        let service = self.named(service)?;
         let mut ledger = Ledger::open(&self.environment.db_path)?;
         let change = ledger.change()?;
         change.reset(&service, self.now)?;
@@ -199,8 +257,8 @@ impl Budgets {
         Ok(service)
     }
 
-    fn health(&self, service: &str, healthy: bool) -> Result<String, Failure> {
-        let service = services::meant(&self.installation.inventory, service);
+    fn health(&self, service: &Named, healthy: bool) -> Result<String, Failure> {
+        let service = self.named(service)?;
         let mut ledger = Ledger::open(&self.environment.db_path)?;
         let change = ledger.change()?;
         let in_file = self.healthy_checks_in_file(&service);
@@ -261,6 +319,7 @@ struct BudgetsWire<'a> {
 #[derive(Serialize)]
 pub struct BudgetWire<'a> {
     service: &'a str,
+    listed: bool,
     restart: KindWire,
     redeployment: KindWire,
 }
@@ -279,6 +338,7 @@ impl<'a> BudgetWire<'a> {
     pub fn new(budget: &'a ServiceBudget) -> Self {
         Self {
             service: &budget.service,
+            listed: budget.listed,
             restart: KindWire::new(&budget.restart),
             redeployment: KindWire::new(&budget.redeployment),
         }

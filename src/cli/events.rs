@@ -75,7 +75,8 @@ impl LevelName {
 pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
-    let service = args.service.as_deref().map(|name| services::meant(&inventory, name));
+    let known = |name| services::known(&environment, &inventory, name, "see `opsctl cooldown` for all names");
+    let service = args.service.as_deref().map(known).transpose()?;
     let mut source = Source {
         environment: &environment,
         which: WhichEvents {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::import::ImportError;
 use crate::inventory::error::HostsError;
 use crate::ledger::LedgerError;
 use crate::ledger::cooldown_edit::EditError;
@@ -47,6 +48,8 @@ pub enum Failure {
     #[error(transparent)]
     Deliver(#[from] DeliverError),
     #[error(transparent)]
+    Import(#[from] ImportError),
+    #[error(transparent)]
     Json(#[from] serde_json::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -61,6 +64,14 @@ pub enum Failure {
     UnknownHost { name: String, remedy: String },
     #[error("no service `{name}` in hosts.yaml; {remedy}")]
     UnknownService { name: String, remedy: String },
+    #[error("no rule `{name}`; {remedy}")]
+    UnknownRule { name: String, remedy: String },
+    #[error(
+        "`{0}` is listed in hosts.yaml; remove it there first, or clear its counters with `opsctl cooldown reset {0}`"
+    )]
+    StillListed(String),
+    #[error("nothing is recorded for `{0}`; `opsctl cooldown` lists the names that have a history")]
+    NothingToForget(String),
     #[error("no session to verify; name services, or a session with --session")]
     NoSessionToVerify,
     #[error("no session: run this in an agent's shell, or name the session with CLAUDE_SESSION_ID")]
@@ -77,6 +88,15 @@ pub enum Failure {
 
     #[error("{} exists already; name another folder, or overwrite it with --force", .0.display())]
     Exists(PathBuf),
+    #[error(
+        "{} exists already, and an import overwrites nothing; name another folder, or show what is new with --diff", .0.display()
+    )]
+    ExistsForImport(PathBuf),
+    #[error(
+        "`hosts` or `services` in {} is not a map with one entry for each line, so nothing can be inserted; write it so, or \
+         import into another folder", .0.display()
+    )]
+    NotABlock(PathBuf),
     #[error("{} cannot be written ({error}); {remedy}", .path.display())]
     Unwritable { path: PathBuf, error: io::Error, remedy: &'static str },
 

@@ -9,11 +9,18 @@ use clap::Args;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::print;
+use super::output::{complain, print};
+use crate::import::{self, Source};
+use crate::inventory::{Installation, load};
 
-/// The files with their modes. `.env` is going to contain keys.
-const FILES: [(&str, &str, u32); 5] = [
-    ("hosts.yaml", include_str!("../../templates/starter/hosts.yaml"), 0o644),
+/// The `hosts.yaml` of an installation that imports nothing.
+const HOSTS: &str = include_str!("../../templates/starter/hosts.yaml");
+
+/// The name of the file with the hosts and services.
+const HOSTS_FILE: &str = "hosts.yaml";
+
+/// The other files with their modes. `.env` is going to contain keys.
+const FILES: [(&str, &str, u32); 4] = [
     ("Dockerfile", include_str!("../../templates/starter/Dockerfile"), 0o644),
     (".dockerignore", include_str!("../../templates/starter/.dockerignore"), 0o644),
     ("compose.yaml", include_str!("../../templates/starter/compose.yaml"), 0o644),
@@ -34,14 +41,31 @@ const FOLDERS: [&str; 2] = ["repos", "ssh"];
 #[command(after_help = "Examples:
   opsctl init homelab
   opsctl init --egress homelab    # with an egress proxy
+  opsctl init --from ~/stacks --from ~/ansible homelab
+  opsctl init --from ssh://root@nas --from systemd:root@nas homelab
+  opsctl init --from ~/stacks --diff homelab    # what hosts.yaml lacks
   docker run --rm --user \"$(id -u)\" --volume \"$PWD:/here\" \\
-    --entrypoint opsctl opsctl init /here/homelab")]
+    --entrypoint opsctl opsctl init /here/homelab
+
+Sources of --from:
+  a compose file, an Ansible inventory, or a folder with such files
+  kube:CONTEXT     the workloads of a cluster, through kubectl
+  ssh://HOST       the containers of a host; also docker:HOST, podman:HOST
+  systemd:HOST     the enabled units that run on a host, through ssh
+
+See docs/import.md for what is read, and which values are guesses.")]
 pub struct InitArgs {
     /// The folder; created if it does not exist
     folder: PathBuf,
     /// Overwrite existing files
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from")]
     force: bool,
+    /// Write the hosts and services of this source to hosts.yaml; may be repeated
+    #[arg(long, value_name = "SOURCE")]
+    from: Vec<Source>,
+    /// Show what the sources would add to hosts.yaml as a unified diff, and write nothing
+    #[arg(long, requires = "from", conflicts_with = "egress")]
+    diff: bool,
     /// Also write egress.yaml, which adds an egress proxy, and use it in .env
     #[arg(long)]
     egress: bool,
@@ -49,27 +73,66 @@ pub struct InitArgs {
 
 /// Runs the verb.
 pub fn run(args: &InitArgs) -> Result<u8, Failure> {
-    let InitArgs { folder, force, egress } = args;
+    let InitArgs { folder, force, from, diff, egress } = args;
+    if *diff {
+        return show_diff(&folder.join(HOSTS_FILE), from);
+    }
     let files: Vec<_> = FILES.into_iter().chain(egress.then_some(EGRESS)).collect();
-    let paths = files.iter().map(|(name, ..)| folder.join(name));
-    let taken = paths.into_iter().find(|path| path.symlink_metadata().is_ok());
+    let names = std::iter::once(HOSTS_FILE).chain(files.iter().map(|(name, ..)| *name));
+    let taken = names.map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok());
     if let Some(path) = taken
         && !force
     {
-        return Err(Failure::Exists(path));
+        return Err(if from.is_empty() { Failure::Exists(path) } else { Failure::ExistsForImport(path) });
     }
+    let hosts = if from.is_empty() { HOSTS.to_owned() } else { imported(from)? };
     for name in FOLDERS {
         let path = folder.join(name);
         fs::create_dir_all(&path).map_err(|error| cannot_write(&path, error))?;
     }
-    for (name, text, mode) in files {
-        let path = folder.join(name);
+    let files = files.into_iter().map(|(name, text, mode)| {
         let text =
             if *egress { text.replace(&format!("#{COMPOSE_FILE}"), COMPOSE_FILE) } else { text.to_owned() };
+        (name, text, mode)
+    });
+    for (name, text, mode) in std::iter::once((HOSTS_FILE, hosts, 0o644)).chain(files) {
+        let path = folder.join(name);
         write(&path, &text, mode).map_err(|error| cannot_write(&path, error))?;
         print(&format!("{}\n", path.display()));
     }
     Ok(OK)
+}
+
+/// The text of a new `hosts.yaml` with what the sources state.
+fn imported(from: &[Source]) -> Result<String, Failure> {
+    let mut draft = import::read(from)?;
+    draft.complete(&Installation::default().inventory);
+    let text = import::text::whole(&draft, HOSTS);
+    checked(&text)?;
+    Ok(text)
+}
+
+/// Prints the lines that the sources add to a `hosts.yaml`, which may not exist yet.
+fn show_diff(file: &Path, from: &[Source]) -> Result<u8, Failure> {
+    let is_new = !file.exists();
+    let installation = if is_new { Installation::default() } else { load::load(file)? };
+    let before = if is_new { String::new() } else { fs::read_to_string(file)? };
+    let mut draft = import::read(from)?;
+    draft.complete(&installation.inventory);
+    let after = import::text::added(&draft, &before, &installation.inventory)
+        .ok_or_else(|| Failure::NotABlock(file.to_owned()))?;
+    checked(&after)?;
+    let diff = import::text::diff(&before, &after, &file.display().to_string());
+    if diff.is_empty() {
+        complain(format_args!("{} lists all hosts and services of the sources", file.display()));
+    }
+    print(&diff);
+    Ok(OK)
+}
+
+/// Checks that `opsctl render` accepts the text.
+fn checked(text: &str) -> Result<(), Failure> {
+    load::parse(text).map(|_| ()).map_err(|mistake| mistake.in_file(HOSTS_FILE.into()).into())
 }
 
 /// Creates a new file. An existing one is removed first, so that its mode or link target is not used.

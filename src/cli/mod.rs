@@ -32,6 +32,7 @@ mod session;
 mod sessions;
 mod stats;
 mod status;
+mod suggest;
 mod table;
 mod terminal;
 mod text;
@@ -101,6 +102,7 @@ enum Verb {
     Mcp(mcp::McpArgs),
     Audit(audit::AuditArgs),
     Stats(stats::StatsArgs),
+    Suggest(suggest::SuggestArgs),
     Prune(prune::PruneArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
@@ -185,6 +187,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Mcp(args) => mcp::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Stats(args) => stats::run(&args),
+        Verb::Suggest(args) => suggest::run(&args),
         Verb::Prune(args) => prune::run(&args),
         Verb::Demo(_) => demo::run(),
         Verb::Doctor(args) => doctor::run(&args),

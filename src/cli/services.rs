@@ -1,19 +1,46 @@
 //! Names of services in arguments.
 
-use super::output::complain;
+use super::failure::Failure;
 use crate::inventory::nearest::nearest;
+use crate::ledger::Ledger;
+use crate::ledger::cooldown_file::CooldownFile;
 use crate::model::inventory::Inventory;
 use crate::redact;
+use crate::runtime::environment::Environment;
 
-/// The name of the service with this name or part. An unknown name is returned unchanged, because it may be in the ledger;
-/// if it is similar to a known one, a warning is printed.
+/// The name of the service with this name or part; another name unchanged.
 pub fn meant(inventory: &Inventory, written: &str) -> String {
-    let service = redact::name(&inventory.service_named(written)).into_owned();
+    redact::name(&inventory.service_named(written)).into_owned()
+}
+
+/// The name of the service with this name or part, or a name with a history. Any other name is an error, unless
+/// `hosts.yaml` lists no services. `remedy` states what else to do than to correct the name.
+pub fn known(
+    environment: &Environment,
+    inventory: &Inventory,
+    written: &str,
+    remedy: &str,
+) -> Result<String, Failure> {
+    let service = meant(inventory, written);
     let listed = || inventory.services.iter().map(|service| service.name.as_str());
-    if listed().all(|name| name != service)
-        && let Some(near) = nearest(written, listed())
-    {
-        complain(format_args!("no service `{written}` in hosts.yaml; did you mean `{near}`?"));
+    let is_listed = listed().any(|name| name == service);
+    if is_listed || inventory.services.is_empty() || has_history(environment, inventory, &service)? {
+        return Ok(service);
     }
-    service
+    let near = nearest(written, listed()).map(|near| format!("did you mean `{near}`?"));
+    let remedy = near.map_or_else(|| remedy.to_owned(), |near| format!("{near} Otherwise, {remedy}"));
+    Err(Failure::UnknownService { name: written.to_owned(), remedy })
+}
+
+/// Whether the ledger or `cooldown.json` contains this name.
+pub fn has_history(environment: &Environment, inventory: &Inventory, service: &str) -> Result<bool, Failure> {
+    // A file that cannot be read is reported where it is used.
+    let file = CooldownFile::read(&environment.cooldown_file()).unwrap_or_default().by_service(inventory);
+    if file.services().any(|name| name == service) {
+        return Ok(true);
+    }
+    Ok(match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => ledger.knows_service(service)?,
+        None => false,
+    })
 }

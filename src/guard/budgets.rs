@@ -16,6 +16,8 @@ use crate::runtime::warning::Warning;
 pub struct ServiceBudget {
     /// The service.
     pub service: String,
+    /// Whether `hosts.yaml` lists it, or lists no service at all.
+    pub listed: bool,
     /// Its restarts.
     pub restart: KindBudget,
     /// Its redeployments.
@@ -48,18 +50,20 @@ impl ServiceBudget {
     pub fn unused(service: &str, policy: &Policy) -> Self {
         Self {
             service: service.to_owned(),
+            listed: true,
             restart: KindBudget::new(policy.restart, vec![]),
             redeployment: KindBudget::new(policy.redeployment, vec![]),
         }
     }
 
-    fn of(service: &str, snapshot: &Snapshot, policy: &Policy, now: DateTime<Utc>) -> Self {
+    fn of((service, listed): (&str, bool), snapshot: &Snapshot, policy: &Policy, now: DateTime<Utc>) -> Self {
         let counted = |kind: &'static str, budget: &Budget| {
             let key = BudgetKey { service: service.to_owned(), kind };
             snapshot.get(&key).map(|usage| usage.counted(budget, now)).unwrap_or_default()
         };
         Self {
             service: service.to_owned(),
+            listed,
             restart: KindBudget::new(policy.restart, counted("restart", &policy.restart)),
             redeployment: KindBudget::new(policy.redeployment, counted("redeployment", &policy.redeployment)),
         }
@@ -85,7 +89,7 @@ impl ServiceBudget {
 
     /// One line, as the session context shows it.
     pub fn in_words(&self) -> String {
-        let Self { service, restart, redeployment } = self;
+        let Self { service, restart, redeployment, .. } = self;
         let Some(next) = self.next_reset() else {
             return format!("{service}: {}", self.idle_in_words());
         };
@@ -149,6 +153,12 @@ pub fn snapshot(
         return None;
     }
     let mut usage = usage.unwrap_or_default();
+    let names = || installation.inventory.services.iter().map(|service| &service.name);
+    // Of names that hosts.yaml does not list, those of which something counts.
+    usage.retain(|key, usage| {
+        let budget = if key.kind == "redeployment" { &policy.redeployment } else { &policy.restart };
+        names().any(|name| *name == key.service) || !usage.counted(budget, now).is_empty()
+    });
     // Every service of the file is listed, used or not: operators look for them here.
     for (service, file) in file.iter().flat_map(|file| file.services().map(move |service| (service, file))) {
         for kind in ["restart", "redeployment"] {
@@ -163,12 +173,13 @@ pub fn snapshot(
 /// order of the inventory.
 pub fn in_order(installation: &Installation, snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<ServiceBudget> {
     let listed = installation.inventory.services.iter().map(|service| service.name.as_str());
-    let mut names: Vec<&str> = listed.collect();
-    let known: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    let mut names: Vec<(&str, bool)> = listed.map(|name| (name, true)).collect();
+    let known: std::collections::BTreeSet<&str> = names.iter().map(|(name, _)| *name).collect();
     let mut others: Vec<&str> =
         snapshot.keys().map(|key| key.service.as_str()).filter(|name| !known.contains(name)).collect();
     others.dedup();
-    names.extend(others);
+    let is_listed = known.is_empty();
+    names.extend(others.into_iter().map(|name| (name, is_listed)));
     let mut budgets: Vec<ServiceBudget> =
         names.into_iter().map(|name| ServiceBudget::of(name, snapshot, &installation.policy, now)).collect();
     budgets.sort_by_key(|budget| match budget.cooldown_until() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::errors::ParseError;
 use rustix::fs::Access;
 use rustix::io::Errno;
@@ -41,6 +41,8 @@ pub enum Edit {
     Streak(u32),
     /// Clears restarts and redeployments.
     Clear,
+    /// Removes the entry.
+    Remove,
 }
 
 /// A time that the file states for the whole installation.
@@ -204,6 +206,10 @@ fn apply(text: &str, edits: &[(&str, Edit)]) -> Result<String, ContentError> {
     let services = object_of(&file, "services")?;
     let objects = !is_new && uses_objects(&services);
     for (name, edit) in edits {
+        if *edit == Edit::Remove {
+            services.get(name).into_iter().for_each(CstObjectProp::remove);
+            continue;
+        }
         let service = object_of(&services, name)?;
         change(&service, *edit, objects).ok_or_else(|| ContentError::NotAList((*name).to_owned()))?;
     }
@@ -226,7 +232,7 @@ fn object_of(parent: &CstObject, key: &str) -> Result<CstObject, ContentError> {
 fn uses_objects(services: &CstObject) -> bool {
     let has = |ending: &str| {
         let services = services.properties();
-        let mut services = services.iter().filter_map(jsonc_parser::cst::CstObjectProp::object_value);
+        let mut services = services.iter().filter_map(CstObjectProp::object_value);
         services.any(|service| {
             ["restart", "redeployment"].iter().any(|kind| service.get(&format!("{kind}{ending}")).is_some())
         })
@@ -249,6 +255,8 @@ fn change(service: &CstObject, edit: Edit, objects: bool) -> Option<()> {
             };
             service.array_value_or_create(&list)?.append(entry);
         }
+        // The entry itself is removed, not something in it.
+        Edit::Remove => {}
         Edit::Streak(count) => {
             set(service, "consecutive_healthy", CstInputValue::Number(count.to_string()));
         }
@@ -317,6 +325,13 @@ mod tests {
         let text = r#"{"services":{"a":{"restarts":[{"timestamp":"x"}],"consecutive_healthy":1,"z":[1]}}}"#;
         let edited = apply(text, &[("a", Edit::Clear), ("a", Edit::Streak(0))]).unwrap();
         assert_eq!(edited, r#"{"services":{"a":{"restarts":[],"consecutive_healthy":0,"z":[1]}}}"#);
+    }
+
+    #[test]
+    fn removes_an_entry_and_keeps_the_others() {
+        let text = r#"{"services":{"a":{"restarts":[]}, "b":{"z":1}},"last_run":7}"#;
+        let edited = apply(text, &[("a", Edit::Remove), ("c", Edit::Remove)]).unwrap();
+        assert_eq!(edited, r#"{"services":{ "b":{"z":1}},"last_run":7}"#);
     }
 
     #[test]

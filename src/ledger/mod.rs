@@ -25,6 +25,7 @@ pub mod notices;
 mod plans;
 mod reminders;
 mod resets;
+pub mod seen;
 pub mod sessions;
 mod usage;
 mod verifications;

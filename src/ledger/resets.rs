@@ -4,7 +4,9 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::database::{Change, Ledger};
+use super::decisions::Which;
 use super::error::LedgerError;
+use super::events::WhichEvents;
 use super::{migrate, time};
 
 /// The number of consecutive healthy checks that clear a service's counters (SPEC-0007 of Claude Ops).
@@ -55,6 +57,32 @@ impl Ledger {
     }
 }
 
+impl Ledger {
+    /// Whether an action, an event, a decision or a health check of this name is recorded.
+    pub fn knows_service(&self, name: &str) -> Result<bool, LedgerError> {
+        let which = Which { service: Some(name), ..Which::default() };
+        let events =
+            WhichEvents { service: Some(name), level: None, session: None, since: None, after: None };
+        if !self.decisions(which, 1)?.is_empty()
+            || self.events(events, 1)?.is_some_and(|found| !found.is_empty())
+        {
+            return Ok(true);
+        }
+        let look = || -> rusqlite::Result<bool> {
+            for table in ["cooldown_actions", "service_health_streak"] {
+                let sql = format!("SELECT 1 FROM {table} WHERE service = ?1 LIMIT 1");
+                if migrate::has_table(&self.connection, table)?
+                    && self.connection.prepare(&sql)?.exists([name])?
+                {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+}
+
 fn last_check(row: &Row<'_>) -> Option<LastCheck> {
     let at = time::read(&row.get::<_, String>(1).ok()?)?;
     Some(LastCheck { service: row.get(0).ok()?, healthy: row.get(2).ok()?, at })
@@ -66,6 +94,16 @@ impl Change<'_> {
         self.clear(service, "reset", now)
             .and_then(|()| self.set_streak(service, 0, now))
             .map_err(|e| self.error(e))
+    }
+
+    /// Clears the counters of a service and what is known of its health. Recorded actions and events stay.
+    pub fn forget(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        let forget = || {
+            self.clear(service, "reset", now)?;
+            self.mark_session(service, None)?;
+            self.transaction.execute("DELETE FROM service_health_streak WHERE service = ?1", [service])
+        };
+        forget().map(|_| ()).map_err(|e| self.error(e))
     }
 
     /// Records a health check of a service. Consecutive healthy checks of one session count once; a check without a

@@ -11,6 +11,8 @@ const SERVICE_KEYS: [&str; 3] = ["service", "service_name", "app"];
 /// Modules whose `name` is a container or a unit, without their collection.
 const MODULES: [&str; 6] =
     ["docker_container", "podman_container", "systemd", "systemd_service", "service", "docker_swarm_service"];
+/// Those of them whose `name` is a unit.
+const UNIT_MODULES: [&str; 3] = ["systemd", "systemd_service", "service"];
 /// Lists of tasks in a play or a block.
 const TASKS: [&str; 7] = ["tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always"];
 
@@ -24,38 +26,47 @@ pub fn service(text: &str) -> Option<String> {
     only(&stated.collect()).or_else(|| {
         let mut names = BTreeSet::new();
         for play in plays {
-            tasks(play, &mut names, 0);
+            tasks(play, &MODULES, &mut names, 0);
         }
         only(&names)
     })
+}
+
+/// Whether a task of the plays manages the unit with this name.
+pub fn manages_unit(text: &str, unit: &str) -> bool {
+    let plays: Option<Value> = serde_saphyr::from_str(text).ok();
+    let mut names = BTreeSet::new();
+    let plays = plays.as_ref().and_then(Value::as_array).into_iter().flatten();
+    plays.filter_map(Value::as_object).for_each(|play| tasks(play, &UNIT_MODULES, &mut names, 0));
+    names.contains(unit)
 }
 
 fn only(names: &BTreeSet<&str>) -> Option<String> {
     names.first().filter(|_| names.len() == 1).map(|name| (*name).to_owned())
 }
 
-/// Adds the containers and units that the tasks of a play or block manage.
-fn tasks<'a>(play: &'a Map<String, Value>, names: &mut BTreeSet<&'a str>, depth: usize) {
+/// Adds the containers and units that the tasks of a play or block manage with these modules.
+fn tasks<'a>(play: &'a Map<String, Value>, modules: &[&str], names: &mut BTreeSet<&'a str>, depth: usize) {
     const DEEPEST: usize = 4;
     let lists = TASKS.iter().filter_map(|key| play.get(*key)?.as_array()).flatten();
     for task in lists.filter_map(Value::as_object) {
         for (module, arguments) in task {
             let module = module.rsplit('.').next().unwrap_or(module);
-            if MODULES.contains(&module) {
+            if modules.contains(&module) {
                 names.extend(
                     arguments.get("name").and_then(plain).map(|name| name.trim_end_matches(".service")),
                 );
             }
         }
         if depth < DEEPEST {
-            tasks(task, names, depth + 1);
+            tasks(task, modules, names, depth + 1);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::service;
+    use super::{manages_unit, service};
 
     #[test]
     fn one_service_is_found_and_several_are_not() {
@@ -77,5 +88,7 @@ mod tests {
         ] {
             assert_eq!(service(text).as_deref(), expected, "{text}");
         }
+        assert!(manages_unit("- tasks:\n    - ansible.builtin.systemd: {name: nginx}\n", "nginx"));
+        assert!(!manages_unit("- tasks:\n    - docker_container: {name: nginx}\n", "nginx"));
     }
 }

@@ -9,6 +9,24 @@ pub enum Verdict {
     Deny(Vec<Reason>),
 }
 
+/// The names of the rules.
+pub const RULES: [&str; 14] = [
+    "budget",
+    "dry_run",
+    "effect",
+    "forbidden",
+    "hosts",
+    "mode",
+    "never",
+    "on_failure",
+    "protect",
+    "repeats",
+    "secret",
+    "tier",
+    "unlisted",
+    "unresolved",
+];
+
 /// The reason for a denial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {

@@ -34,6 +34,9 @@ pub fn named(command: &Command, usage: Option<&Usage>, texts: &[&str]) -> Vec<St
     hosts
 }
 
+/// What a denial states of a host, behind its name in backquotes.
+pub const NOT_LISTED: &str = "is not a host of hosts.yaml";
+
 /// The objections to what a command would do on hosts that the inventory does not list. Reading is allowed on any host.
 pub fn objections(
     parts: &[PartEffect],
@@ -58,7 +61,7 @@ pub fn objections(
             continue;
         }
         let text = format!(
-            "`{host}` is not a host of hosts.yaml, and this session may change only hosts that are listed there (policy.hosts). Use the name or address of a listed host, or report what is needed."
+            "`{host}` {NOT_LISTED}, and this session may change only hosts that are listed there (policy.hosts). Use the name or address of a listed host, or report what is needed."
         );
         let reason = Reason { rule: "hosts", text };
         if !reasons.contains(&reason) {

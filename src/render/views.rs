@@ -10,7 +10,8 @@ pub struct ServiceView<'a> {
     name: &'a str,
     host: Option<HostView<'a>>,
     containers: Vec<&'a str>,
-    units: &'a [String],
+    /// Their names, quoted for the shells that read them.
+    units: Vec<String>,
     health: Option<HealthView<'a>>,
     dns: Option<&'a str>,
 }
@@ -40,7 +41,7 @@ pub struct PromptView<'a> {
     name: &'a str,
     host: Option<&'a str>,
     checks: Vec<String>,
-    /// Its playbooks, helm releases, workloads and compose projects.
+    /// Its playbooks, helm releases, workloads, guests and compose projects.
     parts: Vec<String>,
 }
 
@@ -49,13 +50,16 @@ pub fn checked_services<'a>(inventory: &'a Inventory) -> Vec<PromptView<'a>> {
     let view = |service: &'a Service| {
         let named =
             |kind: &'static str, names: &'a [String]| names.iter().map(move |name| format!("{kind} {name}"));
+        let workloads = service.workloads.iter().map(|workload| format!("workload {workload}"));
+        let guests = service.guests.iter().map(|guest| format!("guest {guest}"));
         PromptView {
             name: &service.name,
             host: service.host.as_deref(),
             checks: plan(service, inventory).iter().map(expected).collect(),
             parts: named("playbook", &service.playbooks)
                 .chain(named("release", &service.releases))
-                .chain(named("workload", &service.workloads))
+                .chain(workloads)
+                .chain(guests)
                 .chain(named("compose project", &service.projects))
                 .collect(),
         }
@@ -94,11 +98,13 @@ pub fn services(inventory: &Inventory) -> Vec<ServiceView<'_>> {
                 .host
                 .as_deref()
                 .and_then(|name| inventory.hosts.iter().find(|host| host.name == name));
+            // Each shell removes half of the backslashes.
+            let escaped = if host.is_some_and(|host| host.ssh.is_some()) { r"\\\\" } else { r"\\" };
             ServiceView {
                 name: &service.name,
                 host: host.map(HostView::from),
                 containers: service.own_containers(),
-                units: &service.units,
+                units: service.units.iter().map(|unit| unit.replace('\\', escaped)).collect(),
                 health: service
                     .health
                     .as_ref()

@@ -21,6 +21,8 @@ pub struct BudgetsView {
     used: Vec<ServiceView>,
     others: Vec<ServiceView>,
     more_used: usize,
+    unlisted: Vec<ServiceView>,
+    more_unlisted: usize,
     idle: Vec<String>,
     more_idle: usize,
     limits: Option<String>,
@@ -53,8 +55,10 @@ struct Part {
 
 impl BudgetsView {
     pub fn of(data: &ReportData<'_>) -> Self {
+        let (listed, unlisted): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
+            data.budgets.iter().partition(|budget| budget.listed);
         let (used, idle): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
-            data.budgets.iter().partition(|budget| budget.in_use());
+            listed.into_iter().partition(|budget| budget.in_use());
         let limits = data.budgets.first().map(|budget| {
             let kind = |kind: &KindBudget, one, many| {
                 format!("{} in {}", count(kind.budget.limit as usize, one, many), kind.budget.window)
@@ -69,6 +73,8 @@ impl BudgetsView {
             more_used: used.len().saturating_sub(MOST_USED),
             used: used.iter().take(SHOWN).map(|budget| service(budget, data.now)).collect(),
             others: used.iter().take(MOST_USED).skip(SHOWN).map(|budget| service(budget, data.now)).collect(),
+            more_unlisted: unlisted.len().saturating_sub(MOST_USED),
+            unlisted: unlisted.into_iter().take(MOST_USED).map(|budget| service(budget, data.now)).collect(),
             more_idle: idle.len().saturating_sub(MOST_IDLE),
             idle: idle.into_iter().take(MOST_IDLE).map(|budget| plain(&budget.service)).collect(),
             limits,

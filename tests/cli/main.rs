@@ -12,6 +12,7 @@ mod hidden_characters;
 mod hooks;
 mod hosts_yaml;
 mod identity;
+mod import;
 mod init;
 mod launch;
 mod manners;
@@ -24,6 +25,7 @@ mod rules;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 mod secrets;
+mod services;
 mod session;
 mod session_start;
 mod sessions;

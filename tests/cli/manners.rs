@@ -110,26 +110,6 @@ fn help_is_a_verb_too_and_colours_can_be_forced_and_forbidden() {
     assert_eq!([coloured("always"), coloured("never"), coloured("auto")], [true, false, false]);
 }
 
-#[test]
-fn a_mistyped_service_is_remarked_on_wherever_one_is_named() {
-    let sandbox = Sandbox::new();
-    sandbox.write("hosts.yaml", "services: {jellyfin: {containers: [media]}}\n");
-    let remark = "opsctl: no service `jelyfin` in hosts.yaml; did you mean `jellyfin`?\n";
-    for arguments in [
-        &["events", "--service", "jelyfin"][..],
-        &["audit", "--service", "jelyfin"],
-        &["cooldown", "show", "jelyfin"],
-        &["cooldown", "record", "jelyfin"],
-    ] {
-        let run = sandbox.opsctl(arguments, b"");
-        assert_eq!((run.code, run.stderr.as_str()), (Some(0), remark), "{arguments:?}");
-    }
-    for known in ["jellyfin", "media", "something-else"] {
-        let run = sandbox.opsctl(&["cooldown", "show", known], b"");
-        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{known}");
-    }
-}
-
 /// The verbs that the help lists.
 fn verbs(sandbox: &Sandbox) -> Vec<String> {
     let help = sandbox.opsctl(&["help"], b"").stdout;

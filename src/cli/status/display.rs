@@ -34,7 +34,13 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
         text.extend(attention.iter().map(|line| page.whole(CRITICAL, line)));
     }
     text += page.title("budgets:");
-    text += page.budgets(status);
+    let (listed, others): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
+        status.budgets.iter().partition(|budget| budget.listed);
+    text += page.budgets(&listed, status);
+    if !others.is_empty() {
+        text += page.title("budgets of services that hosts.yaml does not list:");
+        text += page.budgets(&others, status);
+    }
     if let Some(hosts) = status.hosts.as_deref().filter(|hosts| !hosts.is_empty()) {
         text += page.title("hosts:");
         text += page.hosts(hosts);
@@ -101,9 +107,9 @@ impl Page {
         lines.iter().map(|line| styled(style, line)).collect()
     }
 
-    fn budgets(&self, status: &Status) -> Text {
+    fn budgets(&self, budgets: &[&ServiceBudget], status: &Status) -> Text {
         let (used, idle): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
-            status.budgets.iter().partition(|budget| budget.in_use());
+            budgets.iter().partition(|budget| budget.in_use());
         let mut text = Text::default();
         for budget in used {
             let style = if budget.cooldown_until().is_some() { CRITICAL } else { WARNING };
@@ -168,7 +174,7 @@ impl Page {
 /// `2/2 restarts (4h), 0/1 redeployments (24h); next restart 2026-03-21T18:00:00Z (in 3h59m)`.
 fn budget_in_words(budget: &ServiceBudget, status: &Status) -> String {
     let used = |kind: &KindBudget| format!("{}/{}", kind.counted.len(), kind.budget.limit);
-    let ServiceBudget { service, restart, redeployment } = budget;
+    let ServiceBudget { service, restart, redeployment, .. } = budget;
     let mut words = format!(
         "{service}: {} restarts ({}), {} redeployments ({})",
         used(restart),

@@ -1,0 +1,169 @@
+//! `opsctl suggest`: proposes keys of `hosts.yaml` for what the ledger could not resolve.
+
+use chrono::{DateTime, Utc};
+use clap::Args;
+use serde::Serialize;
+
+use super::failure::Failure;
+use super::output::{complain_all, print, print_json};
+use super::project::environment_in_force;
+use super::time;
+use crate::import::text::scalar;
+use crate::ledger::Ledger;
+use crate::ledger::decisions::Which;
+use crate::model::plain_text::shortened;
+use crate::runtime::installation;
+use crate::runtime::warning::Warning;
+use crate::suggest::{Records, Section, Suggestion, suggestions};
+
+/// The maximum number of decisions that are read, the latest ones.
+const MOST_DECISIONS: u32 = 20_000;
+
+/// The longest command of a comment, in characters.
+const COMMAND_CHARS: usize = 100;
+
+/// Propose keys of hosts.yaml that would resolve unlisted targets, hosts and unknown programs of the ledger
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl suggest
+  opsctl suggest --since 7d
+  opsctl suggest --json
+
+Reads the ledger and hosts.yaml, and writes nothing.")]
+pub struct SuggestArgs {
+    /// Only decisions since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
+    #[arg(long, value_name = "WHEN", value_parser = time::since)]
+    since: Option<DateTime<Utc>>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &SuggestArgs) -> Result<u8, Failure> {
+    let environment = environment_in_force();
+    let mut warnings = Warning::of_environment(&environment.warnings);
+    let installation = installation::in_force(&environment, &mut warnings).installation;
+    complain_all(warnings);
+    let records = match Ledger::open_existing(&environment.db_path)? {
+        Some(ledger) => Records {
+            decisions: ledger.decisions(Which { since: args.since, ..Which::default() }, MOST_DECISIONS)?,
+            services: ledger.seen_services()?,
+            hosts: ledger.seen_hosts()?,
+        },
+        None => Records::default(),
+    };
+    let mut found = suggestions(&records, &installation);
+    found.retain(|suggestion| {
+        args.since.is_none_or(|since| suggestion.last.is_some_and(|last| last >= since))
+    });
+    if args.json {
+        return print_json(&SuggestionsWire { suggestions: found.iter().map(SuggestionWire::new).collect() });
+    }
+    print(&text(&found));
+    Ok(super::exit_code::OK)
+}
+
+/// The suggestions as a part of `hosts.yaml`.
+fn text(found: &[Suggestion]) -> String {
+    if found.is_empty() {
+        return "# nothing to suggest: hosts.yaml lists what the ledger contains\n".to_owned();
+    }
+    let mut text = String::new();
+    for (section, title) in [
+        (Section::Hosts, "hosts:"),
+        (Section::Services, "services:"),
+        (Section::Programs, "programs:"),
+        (Section::Unresolved, "# No key determines the targets of these commands; the agent must name them:"),
+    ] {
+        let of_section: Vec<&Suggestion> = found.iter().filter(|it| it.section == section).collect();
+        if of_section.is_empty() {
+            continue;
+        }
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text += &format!("{gap}{title}\n");
+        text += &of_section.into_iter().map(entry).collect::<String>();
+    }
+    text
+}
+
+fn entry(suggestion: &Suggestion) -> String {
+    let Suggestion { section, name, host, part, commands, similar, .. } = suggestion;
+    let seen = seen(suggestion);
+    let commands: Vec<String> =
+        commands.iter().map(|command| format!("`{}`", shortened(command, COMMAND_CHARS))).collect();
+    let of = if commands.is_empty() { String::new() } else { format!(": {}", commands.join(", ")) };
+    let key = scalar(name);
+    match section {
+        Section::Hosts => {
+            format!("  # {seen}; add `ssh:` with the user\n  {key}: {{address: {key}}}\n")
+        }
+        Section::Services => {
+            let mut text = format!("  # {seen}{of}\n");
+            if let Some(similar) = similar {
+                text += &format!("  # If it is a part of {similar}, list it there instead.\n");
+            }
+            let host = host.as_ref().map(|host| format!("host: {}", scalar(host)));
+            let part = part.as_ref().map(|(key, value)| format!("{key}: [{}]", scalar(value)));
+            let keys: Vec<String> = host.into_iter().chain(part).collect();
+            text + &format!("  {key}: {{{}}}\n", keys.join(", "))
+        }
+        Section::Programs => {
+            let matches: Vec<String> = suggestion.commands.iter().map(|command| scalar(command)).collect();
+            format!(
+                "  # {seen}{of}; what it does is unknown\n  # State `reads`, or what it does (docs/programs.md); `render` refuses `unknown`.\n  {key}: {{effect: unknown, matches: [{}]}}\n",
+                matches.join(", ")
+            )
+        }
+        Section::Unresolved => format!("#   {seen}: `{}`\n", shortened(name, COMMAND_CHARS)),
+    }
+}
+
+/// `3 times, last 2026-03-21T14:00:00Z`.
+fn seen(suggestion: &Suggestion) -> String {
+    let times = if suggestion.times == 1 { "once".to_owned() } else { format!("{} times", suggestion.times) };
+    match suggestion.last {
+        Some(last) => format!("{times}, last {}", time::timestamp(last)),
+        None => times,
+    }
+}
+
+#[derive(Serialize)]
+struct SuggestionsWire<'a> {
+    suggestions: Vec<SuggestionWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct SuggestionWire<'a> {
+    section: Option<&'static str>,
+    name: &'a str,
+    host: Option<&'a str>,
+    key: Option<&'static str>,
+    value: Option<&'a str>,
+    similar: Option<&'a str>,
+    commands: &'a [String],
+    times: u64,
+    last: Option<String>,
+}
+
+impl<'a> SuggestionWire<'a> {
+    fn new(suggestion: &'a Suggestion) -> Self {
+        let Suggestion { section, name, host, part, commands, similar, times, last } = suggestion;
+        Self {
+            section: match section {
+                Section::Hosts => Some("hosts"),
+                Section::Services => Some("services"),
+                Section::Programs => Some("programs"),
+                Section::Unresolved => None,
+            },
+            name,
+            host: host.as_deref(),
+            key: part.as_ref().map(|(key, _)| *key),
+            value: part.as_ref().map(|(_, value)| value.as_str()),
+            similar: similar.as_deref(),
+            commands,
+            times: *times,
+            last: last.map(time::timestamp),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Variables in compose files: `$NAME`, `${NAME}` and `${NAME:-default}`, from the file `.env` beside it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// The variables of a project.
+#[derive(Debug, Default)]
+pub struct Variables(BTreeMap<String, String>);
+
+impl Variables {
+    /// Reads the text of a file `.env`.
+    pub fn of_file(text: &str) -> Self {
+        let pair = |line: &str| {
+            let line = line.trim().strip_prefix("export ").unwrap_or(line.trim());
+            let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
+            let value = value.trim();
+            let quoted =
+                ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+            let plain = || value.split(" #").next().unwrap_or(value).trim_end();
+            Some((name.trim().to_owned(), quoted.unwrap_or_else(plain).to_owned()))
+        };
+        Self(text.lines().filter_map(pair).collect())
+    }
+
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The text of a scalar with its variables replaced; `None` if one is not known, and for a list or map.
+    pub fn text(&self, value: &Value) -> Option<String> {
+        match value {
+            Value::String(text) => self.expand(text),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Bool(value) => Some(value.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The text with its variables replaced; `None` if one is not known.
+    pub fn expand(&self, text: &str) -> Option<String> {
+        let mut expanded = String::new();
+        let mut rest = text;
+        while let Some((before, behind)) = rest.split_once('$') {
+            expanded += before;
+            if let Some(behind) = behind.strip_prefix('$') {
+                expanded.push('$');
+                rest = behind;
+            } else if let Some(braced) = behind.strip_prefix('{') {
+                let (inner, behind) = braced.split_once('}')?;
+                expanded += &self.braced(inner)?;
+                rest = behind;
+            } else {
+                let end =
+                    behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(behind.len());
+                let (name, behind) = behind.split_at_checked(end)?;
+                expanded += self.get(name)?;
+                rest = behind;
+            }
+        }
+        Some(expanded + rest)
+    }
+
+    /// `NAME`, `NAME:-default`, `NAME-default`; `NAME:?message` needs a value.
+    fn braced(&self, inner: &str) -> Option<String> {
+        let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(inner.len());
+        let (name, operator) = inner.split_at_checked(end)?;
+        let value = self.get(name);
+        let filled = value.filter(|value| !value.is_empty());
+        if let Some(default) = operator.strip_prefix(":-") {
+            return filled.map(str::to_owned).or_else(|| self.expand(default));
+        }
+        if let Some(default) = operator.strip_prefix('-') {
+            return value.map(str::to_owned).or_else(|| self.expand(default));
+        }
+        (operator.is_empty() || operator.starts_with([':', '?']))
+            .then_some(value)
+            .flatten()
+            .map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_have_values_and_defaults_or_are_unknown() {
+        let variables = Variables::of_file("# x\nA=one\nexport B='two # x'\nC= # nothing\nD=\"\"\n");
+        for (text, expanded) in [
+            ("$A/$B", Some("one/two # x")),
+            ("${A}-$$x", Some("one-$x")),
+            ("${D:-four}${D-five}", Some("four")),
+            ("${X:-${A}}", None),
+            ("${X:-/srv}/x", Some("/srv/x")),
+            ("${X}", None),
+            ("$X", None),
+            ("${A:?needed}", Some("one")),
+            ("${A", None),
+        ] {
+            assert_eq!(variables.expand(text).as_deref(), expanded, "{text}");
+        }
+    }
+}

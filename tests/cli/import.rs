@@ -1,0 +1,181 @@
+//! `opsctl init --from`: what a folder, a cluster or a host describes becomes a `hosts.yaml` that renders unedited.
+
+use std::path::PathBuf;
+
+use crate::sandbox::{Run, Sandbox};
+
+fn fixture(name: &str) -> String {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/import"));
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+/// A sandbox in which `kubectl` and `ssh` are stand-ins.
+fn sandbox() -> Sandbox {
+    let path = format!("{}:{}", fixture("bin"), std::env::var("PATH").unwrap());
+    Sandbox::new().with("PATH", &path)
+}
+
+/// Imports the sources into the folder `lab`.
+fn import(sandbox: &Sandbox, sources: &[&str]) -> Run {
+    let sources: Vec<&str> = sources.iter().flat_map(|source| ["--from", *source]).collect();
+    sandbox.opsctl(&[&["init"], &sources[..], &["lab"]].concat(), b"")
+}
+
+/// The hosts and services of `lab/hosts.yaml`, which must render; the folder of the fixtures is `[FIXTURES]`.
+fn imported(sandbox: &Sandbox) -> String {
+    let render = ["render", "--hosts", "lab/hosts.yaml", "--out", "project"];
+    let run = sandbox.opsctl(&render, b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", sandbox.read("lab/hosts.yaml"));
+    let text = sandbox.read("lab/hosts.yaml").replace(&fixture(""), "[FIXTURES]/");
+    let (head, policy) = text.split_once("\npolicy:").unwrap();
+    assert!(policy.contains("on_failure: closed"), "{policy}");
+    head.split_once("\nhosts:").unwrap().1.to_owned()
+}
+
+#[track_caller]
+fn gives(sources: &[&str], expected: &str) {
+    let sandbox = sandbox();
+    let run = import(&sandbox, sources);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    let found = format!("hosts:{}", imported(&sandbox));
+    let file = fixture(&format!("expected/{expected}.yaml"));
+    if std::env::var_os("UPDATE_IMPORTS").is_some() {
+        std::fs::write(&file, &found).unwrap();
+    }
+    assert_eq!(found, std::fs::read_to_string(&file).unwrap());
+    assert!(!found.contains("hunter2") && !found.contains("correct-horse"));
+}
+
+#[test]
+fn compose_stacks_become_services() {
+    for stack in ["media", "edge", "nextcloud", "home", "monitoring"] {
+        gives(&[&fixture(&format!("stacks/{stack}"))], stack);
+    }
+}
+
+#[test]
+fn a_compose_service_of_several_projects_is_named_after_its_project() {
+    gives(&[&fixture("stacks")], "stacks");
+}
+
+#[test]
+fn an_ansible_layout_becomes_hosts_and_the_services_of_its_playbooks() {
+    gives(&[&fixture("ansible-ini")], "ansible-ini");
+    gives(&[&fixture("ansible-yaml")], "ansible-yaml");
+}
+
+#[test]
+fn what_runs_is_asked_of_kubectl_docker_and_systemctl() {
+    gives(&["kube:homelab"], "kube");
+    gives(&["ssh://root@nas.lan:2222"], "docker");
+    gives(&["systemd:root@nas"], "systemd");
+}
+
+#[test]
+fn sources_about_one_service_are_merged() {
+    let media = fixture("stacks/media/docker-compose.yml");
+    let inventory = fixture("ansible-ini");
+    gives(&[&media, "docker:ops@192.168.1.10", &inventory, "systemd:ops@192.168.1.10"], "merged");
+}
+
+#[test]
+fn a_second_import_gives_the_same_text() {
+    let (one, two) = (sandbox(), sandbox());
+    for sandbox in [&one, &two] {
+        import(sandbox, &[&fixture("stacks"), &fixture("ansible-yaml"), "kube:homelab"]);
+    }
+    assert_eq!(one.read("lab/hosts.yaml"), two.read("lab/hosts.yaml"));
+}
+
+#[test]
+fn a_source_that_gives_nothing_is_an_error_with_a_remedy_and_writes_nothing() {
+    let sandbox = sandbox();
+    sandbox.write("empty/notes.txt", "nothing");
+    for (source, message) in [
+        (
+            "missing",
+            "opsctl: missing cannot be read (No such file or directory (os error 2)); check its name and rights\n",
+        ),
+        (
+            "empty",
+            "opsctl: no compose file, Ansible inventory or playbook in empty; name a file, or a folder that contains some\n",
+        ),
+        (
+            "kube:other",
+            "opsctl: kube:other: kubectl failed: error: context \"other\" does not exist; try it by hand\n",
+        ),
+        (
+            "ssh://root@down",
+            "opsctl: docker:ssh://root@down: ssh failed: ssh: connect to host ssh://root@down port 22: No route to host; try it by hand\n",
+        ),
+    ] {
+        let run = import(&sandbox, &[source]);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(1), message), "{source}");
+        assert!(!sandbox.path("lab").exists(), "{source}");
+    }
+    let run = import(&sandbox, &["systemd:-oProxyCommand=x"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.stderr.contains("`-oProxyCommand=x` is not an ssh destination; write one such as `root@nas`"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn an_existing_file_is_kept_and_the_diff_applies() {
+    let sandbox = sandbox();
+    let before = "hosts:\n    nas: {address: 192.168.1.10}   # mine\n\nservices:\n    jellyfin: {host: nas}\n\n# limits\npolicy: {restart: {limit: 1}}\n";
+    sandbox.write("lab/hosts.yaml", before);
+    let media = fixture("stacks/media");
+    let run = import(&sandbox, &[&media]);
+    let message = "opsctl: lab/hosts.yaml exists already, and an import overwrites nothing; name another folder, or show what is new with --diff\n";
+    assert_eq!((run.code, run.stderr.as_str()), (Some(1), message));
+    let diff = sandbox.opsctl(&["init", "--from", &media, "--diff", "lab"], b"");
+    assert_eq!((diff.code, diff.stderr.as_str()), (Some(0), ""), "{diff:?}");
+    assert_eq!(sandbox.read("lab/hosts.yaml"), before, "a diff writes nothing");
+    assert!(!sandbox.path("lab/.env").exists());
+    assert!(
+        !diff.stdout.lines().any(|line| line.starts_with('-') && !line.starts_with("---")),
+        "{}",
+        diff.stdout
+    );
+    assert!(
+        diff.stdout.contains("+    sonarr:\n+      host: nas  # guess: the only host\n"),
+        "{}",
+        diff.stdout
+    );
+    assert!(!diff.stdout.contains("+    jellyfin:"), "{}", diff.stdout);
+
+    let patch = std::process::Command::new("patch")
+        .args(["-s", "lab/hosts.yaml"])
+        .current_dir(sandbox.path(""))
+        .stdin(std::fs::File::open(sandbox.write("lab.diff", &diff.stdout)).unwrap())
+        .status();
+    assert!(patch.unwrap().success());
+    let render = sandbox.opsctl(&["render", "--hosts", "lab/hosts.yaml", "--out", "project"], b"");
+    assert_eq!((render.code, render.stderr.as_str()), (Some(0), ""));
+    let again = sandbox.opsctl(&["init", "--from", &media, "--diff", "lab"], b"");
+    assert_eq!(again.stdout, "");
+    assert_eq!(again.stderr, "opsctl: lab/hosts.yaml lists all hosts and services of the sources\n");
+}
+
+#[test]
+fn a_diff_states_the_checks_that_a_domain_implies() {
+    let sandbox = sandbox();
+    sandbox.write("lab/hosts.yaml", "domain: example.net\n");
+    let diff =
+        sandbox.opsctl(&["init", "--from", &fixture("stacks/monitoring"), "--diff", "lab"], b"").stdout;
+    let note = "+  # monitoring-redis: `domain` gives it the health check https://monitoring-redis.example.net/health: state `health:` if that is wrong\n";
+    assert!(diff.contains(note), "{diff}");
+    assert!(!diff.contains("# grafana: `domain`"), "{diff}");
+}
+
+#[test]
+fn a_diff_that_cannot_be_inserted_is_refused() {
+    let sandbox = sandbox();
+    sandbox.write("lab/hosts.yaml", "services: {a: {}}\n");
+    let run = sandbox.opsctl(&["init", "--from", &fixture("stacks/home"), "--diff", "lab"], b"");
+    assert_eq!(run.code, Some(1));
+    let start = "opsctl: `hosts` or `services` in lab/hosts.yaml is not a map with one entry for each line";
+    assert!(run.stderr.starts_with(start), "{}", run.stderr);
+}
