@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox, denied, passes};
+use crate::sandbox::{Run, Sandbox, call, denied, passes};
 
 const HOSTS: &str = include_str!("../fixtures/homelab/hosts.yaml");
 
@@ -193,7 +193,7 @@ fn a_shared_name_charges_each_service_or_none() {
 #[test]
 fn a_project_is_found_by_its_folder() {
     let sandbox = homelab();
-    sandbox.write("stacks/media/compose.yaml", "services: {jellyfin: {}, sonarr: {}, radarr: {}}\n");
+    sandbox.write("stacks/media/compose.yaml", "services: {app: {}}\n");
     let folder = sandbox.path("stacks/media").display().to_string();
     for (n, command) in [
         format!("cd {folder} && docker compose restart"),
@@ -205,8 +205,9 @@ fn a_project_is_found_by_its_folder() {
         runs(&sandbox, &format!("t{n}"), command);
     }
     assert_eq!(charged(&sandbox), "jellyfin 2, radarr 2, sonarr 2");
-    let reason =
-        denied(&sandbox.before("t3", &format!("docker compose --project-directory {folder} restart")));
+    let mut in_folder = call("t3", "docker compose restart");
+    in_folder["cwd"] = json!(folder);
+    let reason = denied(&sandbox.hook("pre-tool-use", &in_folder));
     for service in ["jellyfin", "sonarr", "radarr"] {
         assert!(reason.contains(&format!("Cooldown limit exceeded for {service}: 2/2 restarts")), "{reason}");
     }
