@@ -13,7 +13,7 @@ pub enum GuestProgram {
     Virsh,
     /// `incus`.
     Incus,
-    /// `lxc` of LXD, and `lxc-start`, `lxc-stop` of the classic LXC.
+    /// `lxc`: LXD.
     Lxc,
 }
 
