@@ -1,10 +1,10 @@
 //! A service: the names of its parts, and its health checks.
 
-use serde_saphyr::Spanned;
+use crate::inventory::spanned::Spanned;
 
 use super::health;
 use super::values::check_name;
-use crate::inventory::error::{Checked, Mistake, suggestion};
+use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::file::ServiceWire;
 use crate::model::inventory::{Host, Service};
 
@@ -20,33 +20,17 @@ pub fn check(
     wire: ServiceWire,
     domain: Option<&str>,
     hosts: &[Host],
+    found: &mut Found,
 ) -> Checked<(Service, Vec<Part>)> {
-    let name = check_name(name)?;
-    let host = wire
-        .host
-        .map(|host| {
-            if hosts.iter().any(|known| known.name == host.value) {
-                Ok(host.value)
-            } else {
-                let remedy = suggestion(&host.value, hosts.iter().map(|known| known.name.as_str()));
-                let remedy = if remedy.is_empty() { "add it to `hosts`".to_owned() } else { remedy };
-                Err(Mistake::at(
-                    host.referenced,
-                    format!("unknown host `{}` of service `{name}`", host.value),
-                    remedy,
-                ))
-            }
-        })
-        .transpose()?;
+    let known = name.value.clone();
+    let name = found.keep(check_name(name)).unwrap_or(known);
+    let has_host = wire.host.is_some();
+    let host = wire.host.and_then(|host| found.keep(check_host(&host, &name, hosts)));
     let mut parts = Vec::new();
     let mut names = |list: &'static str, wire: Vec<Spanned<String>>| -> Checked<Vec<String>> {
-        wire.into_iter()
-            .map(|part| {
-                let checked = check_name(part.clone())?;
-                parts.push(Part { list, name: part });
-                Ok(checked)
-            })
-            .collect()
+        let checked = found.keep_all(wire.iter().cloned().map(check_name));
+        parts.extend(wire.into_iter().map(|name| Part { list, name }));
+        Ok(checked)
     };
     let containers = names("containers", wire.containers)?;
     let projects = names("projects", wire.projects)?;
@@ -57,11 +41,10 @@ pub fn check(
     let workloads = names("workloads", wire.workloads)?;
     let releases = names("releases", wire.releases)?;
     let playbooks = names("playbooks", wire.playbooks)?;
-    let dns = health::check_dns(wire.dns, &name, domain, hosts)?;
-    let tcp =
-        wire.tcp.iter().map(|port| health::check_port(port, host.is_some())).collect::<Checked<Vec<_>>>()?;
+    let dns = found.keep(health::check_dns(wire.dns, &name, domain, hosts)).flatten();
+    let tcp = found.keep_all(wire.tcp.iter().map(|port| health::check_port(port, has_host)));
     let engine = wire.engine.map(Into::into).unwrap_or_default();
-    let health = health::check(wire.health, &name, domain)?;
+    let health = found.keep(health::check(wire.health, &name, domain)).flatten();
     let service = Service {
         name,
         host,
@@ -77,6 +60,16 @@ pub fn check(
         engine,
     };
     Ok((service, parts))
+}
+
+/// The host of a service, which must be in the inventory.
+fn check_host(host: &Spanned<String>, service: &str, hosts: &[Host]) -> Checked<String> {
+    if hosts.iter().any(|known| known.name == host.value) {
+        return Ok(host.value.clone());
+    }
+    let remedy = suggestion(&host.value, hosts.iter().map(|known| known.name.as_str()));
+    let remedy = if remedy.is_empty() { "add it to `hosts`".to_owned() } else { remedy };
+    Err(Mistake::at(host.referenced, format!("unknown host `{}` of service `{service}`", host.value), remedy))
 }
 
 /// Checks that no two services of one host list the same part: an action on it would count against the first one only.
