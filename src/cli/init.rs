@@ -12,8 +12,9 @@ use super::failure::Failure;
 use super::output::print;
 
 /// The files with their modes. `.env` is going to contain keys.
-const FILES: [(&str, &str, u32); 5] = [
+const FILES: [(&str, &str, u32); 6] = [
     ("hosts.yaml", include_str!("../../templates/starter/hosts.yaml"), 0o644),
+    ("hosts.schema.json", include_str!("../../templates/starter/hosts.schema.json"), 0o644),
     ("Dockerfile", include_str!("../../templates/starter/Dockerfile"), 0o644),
     (".dockerignore", include_str!("../../templates/starter/.dockerignore"), 0o644),
     ("compose.yaml", include_str!("../../templates/starter/compose.yaml"), 0o644),

@@ -1,7 +1,9 @@
 //! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and `src/catalogue/entry/mod.rs`, and their doc
 //! comments.
-//! `UPDATE_REFERENCE=1 cargo test --test hosts_reference` writes it.
+//! `UPDATE_REFERENCE=1 cargo test --test hosts_reference` writes it, and the JSON Schema.
 #![cfg(test)]
+
+mod schema;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
