@@ -177,7 +177,52 @@ fn accepts_an_empty_file_and_empty_keys() {
     for text in ["", "hosts:\n", "services:\n  jellyfin:\n", "policy:\n"] {
         let sandbox = Sandbox::new();
         sandbox.write("hosts.yaml", text);
-        let run = sandbox.opsctl(&["render"], b"");
+        let run = sandbox.opsctl(&["render", "--empty"], b"");
         assert_eq!(run.code, Some(0), "{text:?}: {run:?}");
+    }
+}
+
+#[test]
+fn an_inventory_without_hosts_and_services_is_rendered_only_on_request() {
+    for text in ["", "hosts:\n", "services: {}\n", "policy: {on_failure: closed}\n"] {
+        let (sandbox, run) = render(text);
+        assert_eq!(run.code, Some(1), "{text:?}: {run:?}");
+        assert_eq!(
+            run.stderr,
+            "opsctl: hosts.yaml lists no hosts and no services; add some, or render only its policy with --empty\n"
+        );
+        assert!(!sandbox.path("out").exists(), "{text:?}: nothing is written");
+    }
+    for text in ["services: {jellyfin: }\n", "hosts: {nas: {address: 192.0.2.1}}\n"] {
+        assert_eq!(render(text).1.code, Some(0), "{text:?}");
+    }
+}
+
+#[test]
+fn an_ssh_destination_with_a_port_has_the_form_that_ssh_reads() {
+    for (written, used) in [
+        ("ops@nas.lan:2222", "ssh://ops@nas.lan:2222"),
+        ("ssh://ops@nas.lan:2222", "ssh://ops@nas.lan:2222"),
+        ("\"root@[fd00::10]:2222\"", "ssh://root@[fd00::10]:2222"),
+        ("root@nas.lan", "root@nas.lan"),
+        ("\"root@fd00::10\"", "root@fd00::10"),
+    ] {
+        let text = format!(
+            "hosts: {{media: {{address: 192.0.2.1, ssh: {written}}}}}\nservices: {{jellyfin: {{host: media}}}}\n"
+        );
+        let (sandbox, run) = render(&text);
+        assert_eq!(run.code, Some(0), "{written}: {run:?}");
+        let prompt = sandbox.read("out/.claude/prompts/tier1-observe.md");
+        assert!(
+            prompt.contains(&format!("media (192.0.2.1), reached by `ssh {used}`")),
+            "{written}: {prompt}"
+        );
+        for command in [format!("ssh {used} docker restart jellyfin"), {
+            let host = if written.contains("fd00") { "fd00::10" } else { "nas.lan" };
+            format!("ssh -p 2222 root@{host} docker restart jellyfin")
+        }] {
+            let run = sandbox.opsctl(&["explain", "--hosts", "hosts.yaml", &command], b"");
+            assert!(run.stdout.contains("restart of jellyfin on media"), "{command}: {}", run.stdout);
+        }
     }
 }

@@ -401,7 +401,7 @@ fn each_round_reverts_tampering() {
 /// Renders an inventory to `project` and to managed settings, as the build of an image does.
 fn built_with(workspace: &Workspace, hosts: &str) -> Value {
     let built = Program::opsctl(workspace)
-        .args(["render", "--hosts"])
+        .args(["render", "--empty", "--hosts"])
         .args([workspace.path(hosts)])
         .args(["--out"])
         .args([workspace.path("project")])
