@@ -333,7 +333,7 @@ fn a_mistake_in_hosts_yaml_stops_the_start_with_its_place() {
     let ran = Program::entrypoint(&workspace).run();
     assert_ended(&ran, 1);
     assert!(ran.stderr.contains("unknown key `adress`") && ran.stderr.contains("line 2"), "{}", ran.stderr);
-    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 4, "the message, and the line with its mark: {}", ran.stderr);
 }
 
 #[test]

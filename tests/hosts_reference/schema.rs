@@ -157,31 +157,31 @@ impl Shape {
         let name = last.ident.to_string();
         let arguments: Vec<&Type> = match &last.arguments {
             PathArguments::AngleBracketed(arguments) => {
-                let types = arguments.args.iter().filter_map(|argument| match argument {
+                let inner = arguments.args.iter().filter_map(|argument| match argument {
                     GenericArgument::Type(type_) => Some(type_),
                     _ => None,
                 });
-                types.collect()
+                inner.collect()
             }
             _ => vec![],
         };
         let inner = |at: usize| self.schema(arguments[at]);
         let map = |values: Value| json!({"type": ["object", "null"], "additionalProperties": values});
-        let list = |items: Value| json!({"type": ["array", "null"], "items": items});
+        let listed = |items: Value| json!({"type": ["array", "null"], "items": items});
         // YAML reads `8096` as a number and `no` as false; they may be names.
         let text = || json!({"type": ["string", "number", "boolean"]});
         let whole = |most: u64| json!({"type": "integer", "minimum": 0, "maximum": most});
         match name.as_str() {
             "Option" | "Spanned" | "Box" => inner(0),
-            "Vec" => list(inner(0)),
+            "Vec" => listed(inner(0)),
             "Map" => json!({"type": ["object", "null"]}),
             "BTreeMap" => map(inner(1)),
             "Entries" if arguments.is_empty() => map(self.program()),
             "Entries" => map(inner(0)),
             "EntryWire" => self.program(),
             "TextOrMap" => json!({"anyOf": [text(), inner(0)]}),
-            "OneOrMore" => json!({"anyOf": [text(), list(text())]}),
-            "Texts" => list(json!({"anyOf": [text(), list(text())]})),
+            "OneOrMore" => json!({"anyOf": [text(), listed(text())]}),
+            "Texts" => listed(json!({"anyOf": [text(), listed(text())]})),
             "String" => text(),
             "bool" => json!({"type": "boolean"}),
             "u8" => whole(u8::MAX.into()),
