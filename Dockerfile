@@ -128,6 +128,7 @@ COPY --chmod=0755 entrypoint image/egress /usr/local/bin/
 COPY --chmod=0644 image/egress-ssh.conf /etc/ssh/ssh_config.d/
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl
 COPY --chmod=0644 ${HOSTS} hosts.yaml
+COPY --chmod=0644 templates/starter/hosts.schema.json hosts.schema.json
 RUN opsctl render --managed /etc/claude-code/managed-settings.json \
     && share=/usr/share \
     && mkdir -p "$share/bash-completion/completions" "$share/fish/vendor_completions.d" "$share/zsh/vendor-completions" \

@@ -56,6 +56,8 @@ pub enum Failure {
 
     #[error("no hosts.yaml: name one with --hosts or CLAUDEOPS_HOSTS")]
     NoHostsFile,
+    #[error("{} lists no hosts and no services; add some, or render only its policy with --empty", .0.display())]
+    EmptyInventory(PathBuf),
     #[error("the path of this program cannot be determined ({0}); name it with --opsctl")]
     NoProgram(io::Error),
     #[error("the path of opsctl is not UTF-8; name another with --opsctl")]

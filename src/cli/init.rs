@@ -11,6 +11,7 @@ use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{complain, print};
 use crate::import::{self, Source};
+use crate::inventory::error::HostsError;
 use crate::inventory::{Installation, load};
 
 /// The `hosts.yaml` of an installation that imports nothing.
@@ -20,7 +21,8 @@ const HOSTS: &str = include_str!("../../templates/starter/hosts.yaml");
 const HOSTS_FILE: &str = "hosts.yaml";
 
 /// The other files with their modes. `.env` is going to contain keys.
-const FILES: [(&str, &str, u32); 4] = [
+const FILES: [(&str, &str, u32); 5] = [
+    ("hosts.schema.json", include_str!("../../templates/starter/hosts.schema.json"), 0o644),
     ("Dockerfile", include_str!("../../templates/starter/Dockerfile"), 0o644),
     (".dockerignore", include_str!("../../templates/starter/.dockerignore"), 0o644),
     ("compose.yaml", include_str!("../../templates/starter/compose.yaml"), 0o644),
@@ -36,7 +38,7 @@ const COMPOSE_FILE: &str = "COMPOSE_FILE=compose.yaml:egress.yaml\n";
 /// Folders that `compose.yaml` mounts.
 const FOLDERS: [&str; 2] = ["repos", "ssh"];
 
-/// Write the files of a new installation: hosts.yaml, Dockerfile, compose.yaml and .env
+/// Write the files of a new installation: hosts.yaml with its JSON Schema, Dockerfile, compose.yaml and .env
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl init homelab
@@ -132,7 +134,8 @@ fn show_diff(file: &Path, from: &[Source]) -> Result<u8, Failure> {
 
 /// Checks that `opsctl render` accepts the text.
 fn checked(text: &str) -> Result<(), Failure> {
-    load::parse(text).map(|_| ()).map_err(|mistake| mistake.in_file(HOSTS_FILE.into()).into())
+    let fail = |mistakes| HostsError { file: HOSTS_FILE.into(), text: text.to_owned(), mistakes };
+    load::parse(text).map(|_| ()).map_err(|mistakes| fail(mistakes).into())
 }
 
 /// Creates a new file. An existing one is removed first, so that its mode or link target is not used.

@@ -19,6 +19,7 @@ mod input;
 mod launch;
 mod manual;
 mod mcp;
+mod mistakes;
 mod notify;
 mod output;
 mod progress;
@@ -126,7 +127,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
                     Colors::Never => ColorChoice::Never.write_global(),
                 }
                 serve(verb).unwrap_or_else(|failure| {
-                    complain(failure);
+                    match failure {
+                        Failure::Inventory(error) => mistakes::complain(&error),
+                        other => complain(other),
+                    }
                     FAILED
                 })
             }

@@ -27,6 +27,13 @@ pub fn complain_as_is(message: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{}", message.as_str());
 }
 
+/// Prints text with colours on stderr, without them where it is not a terminal.
+#[expect(clippy::disallowed_methods, reason = "the only place that writes to stderr")]
+pub fn complain_in_colours(text: &Text) {
+    // Errors of stderr cannot be reported.
+    let _ = anstream::stderr().lock().write_all(text.as_str().as_bytes());
+}
+
 /// Prints text on stdout. Errors, such as a closed pipe, are ignored.
 pub fn print(text: impl Into<Text>) {
     let _ = try_print(text);

@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::output::{complain, print};
 use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
+use crate::model::inventory::Inventory;
 use crate::model::policy::Tier;
 use crate::render::{Managed, Order, Rendered, egress, output, render};
 use crate::runtime::environment::Environment;
@@ -43,6 +44,9 @@ pub struct RenderArgs {
     /// The program that the hooks call; default: this program
     #[arg(long, value_name = "PATH")]
     opsctl: Option<PathBuf>,
+    /// Render an inventory without hosts and services: the budgets, tiers and rules only
+    #[arg(long)]
+    empty: bool,
     /// Write nothing, and exit with 1 if a file is out of date
     #[arg(long)]
     check: bool,
@@ -54,6 +58,10 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     let named = args.hosts.as_deref().or(environment.hosts.as_deref());
     let hosts = hosts_file(named).ok_or(Failure::NoHostsFile)?;
     let installation = load::load(&hosts)?;
+    let Inventory { hosts: machines, services, .. } = &installation.inventory;
+    if machines.is_empty() && services.is_empty() && !args.empty {
+        return Err(Failure::EmptyInventory(hosts));
+    }
     let compiled = Compiled { installation, tier: args.tier.and_then(Tier::from_number) };
     let opsctl = match &args.opsctl {
         Some(path) => path.clone(),

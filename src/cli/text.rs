@@ -1,7 +1,8 @@
 //! Text for the terminal.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anstyle::Style;
 use serde::Serialize;
 
@@ -18,6 +19,16 @@ impl Text {
     /// A line of any text in a style, without line breaks.
     pub fn styled(style: Style, text: &str) -> Self {
         Self(format!("{style}{}{style:#}", line(text)))
+    }
+
+    /// A message of opsctl about a line of a file, with the line and a mark below a part of it. The line and the range,
+    /// in bytes, are those of [`line`].
+    pub fn marked(message: &str, number: usize, source: &str, part: Range<usize>) -> Self {
+        let (message, source) = (line(message), line(source));
+        let snippet = Snippet::source(&source).line_start(number);
+        let title = Level::ERROR.with_name("opsctl").primary_title(&message);
+        let report = title.element(snippet.annotation(AnnotationKind::Primary.span(part)));
+        Self(Renderer::styled().render(&[report]) + "\n")
     }
 
     /// A value as one line of JSON. Hidden characters are escaped.

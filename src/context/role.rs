@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_saphyr::{Options, from_str_with_options};
 
-use crate::inventory::error::{Mistake, Position};
+use crate::inventory::error::Mistake;
 
 /// The content of a role file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,9 +76,9 @@ fn auto_include(yaml: &str) -> Result<Vec<String>, FrontmatterError> {
     }
     let options: Options = serde_saphyr::options! { with_snippet: false };
     let wire: Option<FrontmatterWire> = from_str_with_options(yaml, options).map_err(|error| {
-        let Mistake { position, what, .. } = error.into();
+        let Mistake { location, what, .. } = error.into();
         // The opening line of the frontmatter is not part of the YAML.
-        FrontmatterError::Unreadable { what, line: position.map(|Position { line, .. }| line + 1) }
+        FrontmatterError::Unreadable { what, line: location.map(|location| location.line + 1) }
     })?;
     Ok(match wire.and_then(|wire| wire.auto_include) {
         None => vec![],

@@ -1,50 +1,45 @@
-//! Mistakes in `hosts.yaml`: what is wrong, where, and how to fix it, on one line.
+//! Mistakes in `hosts.yaml`: what is wrong, where, and how to fix it.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use serde_saphyr::{Error as YamlError, Location, Spanned};
-
 use super::nearest::nearest;
+use super::spanned::{Location, Spanned};
 
-/// A position in the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Position {
-    /// The line, from 1.
-    pub line: u64,
-    /// The column in characters, from 1.
-    pub column: u64,
-}
-
-impl From<Location> for Position {
-    fn from(location: Location) -> Self {
-        Self { line: location.line(), column: location.column() }
-    }
-}
-
-/// A mistake in a file.
+/// The mistakes in a file. As text, they are one line: the first one, and the number of the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostsError {
     /// The file.
     pub file: PathBuf,
-    /// The position of the mistake; `None` when it concerns the whole file.
-    pub position: Option<Position>,
-    /// What is wrong.
-    pub what: String,
-    /// How to fix it; may be empty.
-    pub remedy: String,
+    /// Its text; empty if it cannot be read.
+    pub text: String,
+    /// At least one mistake, by position.
+    pub mistakes: Vec<Mistake>,
+}
+
+impl HostsError {
+    /// A mistake on one line, with the file.
+    pub fn line(&self, mistake: &Mistake) -> String {
+        let mut line = format!("{} in {}", mistake.what, self.file.display());
+        if let Some(Location { line: number, column, .. }) = mistake.location {
+            line += &format!(", line {number}, column {column}");
+        }
+        if !mistake.remedy.is_empty() {
+            line += &format!("; {}", mistake.remedy);
+        }
+        line
+    }
 }
 
 impl fmt::Display for HostsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in {}", self.what, self.file.display())?;
-        if let Some(Position { line, column }) = self.position {
-            write!(f, ", line {line}, column {column}")?;
+        let Some((first, others)) = self.mistakes.split_first() else { return Ok(()) };
+        f.write_str(&self.line(first))?;
+        match others.len() {
+            0 => Ok(()),
+            1 => f.write_str("; `opsctl render` also shows 1 other mistake"),
+            count => write!(f, "; `opsctl render` also shows {count} other mistakes"),
         }
-        if !self.remedy.is_empty() {
-            write!(f, "; {}", self.remedy)?;
-        }
-        Ok(())
     }
 }
 
@@ -54,7 +49,7 @@ impl std::error::Error for HostsError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     /// The position of the mistake; `None` when it concerns the whole text.
-    pub position: Option<Position>,
+    pub location: Option<Location>,
     /// What is wrong.
     pub what: String,
     /// How to fix it; may be empty.
@@ -67,17 +62,64 @@ pub type Checked<T> = Result<T, Mistake>;
 impl Mistake {
     /// A mistake at a position.
     pub fn at(location: Location, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { position: Some(location.into()), what: what.into(), remedy: remedy.into() }
+        Self { location: Some(location), what: what.into(), remedy: remedy.into() }
     }
 
     /// A mistake in a value: `what` follows the value, in backquotes.
     pub fn of(value: &Spanned<String>, what: impl fmt::Display, remedy: impl Into<String>) -> Self {
         Self::at(value.referenced, format!("`{}` {what}", value.value), remedy)
     }
+}
 
-    /// The mistake with its file.
-    pub fn in_file(self, file: PathBuf) -> HostsError {
-        HostsError { file, position: self.position, what: self.what, remedy: self.remedy }
+/// The maximum number of mistakes that are listed.
+pub const MOST: usize = 50;
+
+/// The mistakes that have been found so far.
+#[derive(Debug, Default)]
+pub struct Found {
+    mistakes: Vec<Mistake>,
+    ignored: Vec<Location>,
+}
+
+impl Found {
+    /// Adds a mistake.
+    pub fn add(&mut self, mistake: Mistake) {
+        let is_ignored = mistake.location.is_some_and(|location| self.ignored.contains(&location));
+        if !is_ignored && !self.is_full() && !self.mistakes.contains(&mistake) {
+            self.mistakes.push(mistake);
+        }
+    }
+
+    /// Ignores all further mistakes at these positions.
+    pub fn ignore(&mut self, positions: Vec<Location>) {
+        self.ignored.extend(positions);
+    }
+
+    /// The value; `None` if there is a mistake in it, which is added.
+    pub fn keep<T>(&mut self, checked: Checked<T>) -> Option<T> {
+        checked.map_err(|mistake| self.add(mistake)).ok()
+    }
+
+    /// The values without a mistake; the mistakes of all others are added.
+    pub fn keep_all<T>(&mut self, checked: impl IntoIterator<Item = Checked<T>>) -> Vec<T> {
+        checked.into_iter().filter_map(|checked| self.keep(checked)).collect()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.mistakes.is_empty()
+    }
+
+    /// Whether no more are added.
+    pub fn is_full(&self) -> bool {
+        self.mistakes.len() >= MOST
+    }
+
+    /// The mistakes, by position.
+    pub fn into_sorted(mut self) -> Vec<Mistake> {
+        self.mistakes
+            .sort_by_key(|mistake| mistake.location.map(|location| (location.line, location.column)));
+        self.mistakes
     }
 }
 
@@ -92,59 +134,4 @@ pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str> 
         [one] => format!("expected `{one}`"),
         many => format!("expected one of `{}`", many.join("`, `")),
     }
-}
-
-impl From<YamlError> for Mistake {
-    fn from(error: YamlError) -> Self {
-        let error = error.without_snippet();
-        let position = error.location().map(Position::from);
-        let (what, remedy) = match error {
-            YamlError::SerdeUnknownField { field, expected, .. } => {
-                (format!("unknown key `{field}`"), suggestion(field, expected.iter().copied()))
-            }
-            YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-                (format!("unknown value `{variant}`"), suggestion(variant, expected.iter().copied()))
-            }
-            YamlError::SerdeMissingField { field, .. } => {
-                (format!("missing key `{field}`"), format!("add `{field}:`"))
-            }
-            YamlError::DuplicateMappingKey { key, .. } => (
-                format!("duplicate key `{}`", key.as_deref().unwrap_or("?")),
-                "remove one of the two".to_owned(),
-            ),
-            YamlError::MultipleDocuments { .. } => {
-                ("a second YAML document".to_owned(), "remove the line `---`".to_owned())
-            }
-            YamlError::InvalidScalar { ty, .. } => {
-                ("a value that is not a valid number".to_owned(), whole_number(ty))
-            }
-            YamlError::Unexpected { expected, .. } => expected_form(expected),
-            other => (first_line_without_place(&other.to_string()), String::new()),
-        };
-        Self { position, what, remedy }
-    }
-}
-
-fn whole_number(ty: &str) -> String {
-    let largest = match ty {
-        "u8" => "255",
-        "u16" => "65535",
-        _ => "4294967295",
-    };
-    format!("write a whole number from 0 to {largest}")
-}
-
-fn expected_form(expected: &str) -> (String, String) {
-    match expected {
-        "mapping start" => ("a value that is not a map".into(), "write `key: value` pairs".into()),
-        "sequence start" => ("a value that is not a list".into(), "write `[one, two]`".into()),
-        "string scalar" => ("a value that is not text".into(), "write one word, or quote the text".into()),
-        other => (format!("expected {other}"), String::new()),
-    }
-}
-
-/// Messages of the parser end in " at line L, column C", which the position repeats.
-fn first_line_without_place(message: &str) -> String {
-    let line = message.lines().next().unwrap_or_default();
-    line.rsplit_once(" at line ").map_or(line, |(head, _)| head).to_owned()
 }

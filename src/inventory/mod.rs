@@ -6,6 +6,9 @@ pub mod compiled;
 pub mod error;
 pub mod load;
 pub mod nearest;
+mod read;
+pub mod spanned;
+mod syntax;
 mod yaml;
 
 use crate::catalogue::entry::Entries;

@@ -18,7 +18,7 @@ pub struct Inventory {
 }
 
 /// A machine that runs services.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Host {
     /// Its name.
     pub name: String,
@@ -170,14 +170,19 @@ impl Inventory {
     }
 }
 
-/// The host in an ssh destination such as `root@ie01` or `ssh://root@ie01:22`.
+/// The host in an ssh destination such as `root@ie01` or `ssh://root@[fd00::10]:22`.
 pub fn ssh_host(destination: &str) -> &str {
     let rest = destination.strip_prefix("ssh://").unwrap_or(destination);
     let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-    match rest.rsplit_once(':') {
-        Some((host, port)) if port.chars().all(|c| c.is_ascii_digit()) && !host.contains(':') => host,
+    let host = match rest.rsplit_once(':') {
+        Some((host, port))
+            if port.chars().all(|c| c.is_ascii_digit()) && (!host.contains(':') || host.ends_with(']')) =>
+        {
+            host
+        }
         _ => rest,
-    }
+    };
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
 #[cfg(test)]

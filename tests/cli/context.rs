@@ -96,7 +96,7 @@ fn without_listed_files_the_context_has_no_file_section() {
 #[test]
 fn rendered_files_work_without_hosts_yaml() {
     let sandbox = project("{files: [\"docs/**/*.md\"]}", &[("docs/b.md", "B"), ("docs/deep/a.md", "A")]);
-    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty"], b"").code, Some(0));
     std::fs::remove_file(sandbox.path("hosts.yaml")).unwrap();
     assert_eq!(names(&sandbox), ["docs/b.md", "docs/deep/a.md"]);
 }

@@ -194,7 +194,7 @@ fn the_window_is_that_of_the_model() {
         let rendered = Sandbox::new();
         rendered.write("hosts.yaml", hosts);
         rendered.write("record.jsonl", &lines.join("\n"));
-        assert_eq!(rendered.opsctl(&["render"], b"").code, Some(0));
+        assert_eq!(rendered.opsctl(&["render", "--empty"], b"").code, Some(0));
         std::fs::remove_file(rendered.path("hosts.yaml")).unwrap();
         assert_eq!(after_tools(&rendered), unrendered, "rendered or not");
         unrendered.split(" of this").next().unwrap().rsplit(". ").next().unwrap().to_owned()
@@ -213,7 +213,7 @@ fn the_window_is_that_of_the_model() {
 fn tier_3_has_no_tier_to_hand_over_to() {
     let rendered = Sandbox::new();
     rendered.write("hosts.yaml", "services: {jellyfin: {}}\n");
-    assert_eq!(rendered.opsctl(&["render", "--tier", "3"], b"").code, Some(0));
+    assert_eq!(rendered.opsctl(&["render", "--empty", "--tier", "3"], b"").code, Some(0));
     for sandbox in [Sandbox::new().with("CLAUDEOPS_TIER", "3"), rendered] {
         fill(&sandbox, 165_000);
         let shown = after_tools(&sandbox);

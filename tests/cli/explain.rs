@@ -71,7 +71,7 @@ fn prepared(variables: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", POLICY);
     sandbox.write(".env", "PASSWORD=hunter2");
-    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty"], b"").code, Some(0));
     for id in ["t1", "t2"] {
         passes(&sandbox.before(id, "docker restart jellyfin"));
     }
@@ -192,7 +192,7 @@ fn words_are_joined_and_need_no_quotes() {
 fn an_inventory_and_a_tier_can_be_given() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "policy: {restart: {limit: 1}}\n");
-    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty"], b"").code, Some(0));
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     sandbox.write("other.yaml", "services: {media: {containers: [jellyfin]}}\n");
     let explain = |arguments: &[&str]| {

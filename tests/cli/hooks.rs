@@ -460,7 +460,7 @@ fn the_tier_of_the_session_limits_its_actions() {
 fn the_rendered_policy_wins_over_hosts_yaml() {
     let sandbox = Sandbox::new();
     let hosts = sandbox.write("hosts.yaml", "policy: {restart: {limit: 1}}\n");
-    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty"], b"").code, Some(0));
     std::fs::write(hosts, "policy: {restart: {limit: 100}}\n").unwrap();
     passes(&sandbox.before("t1", "docker restart jellyfin"));
     assert!(denied(&sandbox.before("t2", "docker restart jellyfin")).contains("1/1 restarts"));

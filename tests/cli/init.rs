@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::sandbox::Sandbox;
 
-const FILES: [&str; 5] = ["hosts.yaml", "Dockerfile", ".dockerignore", "compose.yaml", ".env"];
+const FILES: [&str; 6] =
+    ["hosts.yaml", "hosts.schema.json", "Dockerfile", ".dockerignore", "compose.yaml", ".env"];
 
 #[test]
 fn a_starter_renders_and_checks() {

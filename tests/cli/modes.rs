@@ -19,7 +19,7 @@ policy:
 fn rendered(inventory: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", inventory);
-    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty"], b"").code, Some(0));
     sandbox
 }
 

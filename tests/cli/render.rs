@@ -17,7 +17,7 @@ const FILES: [&str; 6] = [
 fn rendered(hosts: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", hosts);
-    let run = sandbox.opsctl(&["render"], b"");
+    let run = sandbox.opsctl(&["render", "--empty"], b"");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
     assert_eq!(run.stdout, FILES.map(|file| format!("./{file}\n")).concat());
     sandbox
@@ -82,7 +82,7 @@ fn the_inline_prompt_is_identical_to_its_file() {
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let (one, two) = (rendered(EXAMPLE), rendered(EXAMPLE));
-    let again = one.opsctl(&["render"], b"");
+    let again = one.opsctl(&["render", "--empty"], b"");
     assert_eq!(again.code, Some(0));
     for file in FILES {
         assert_eq!(one.read(file), two.read(file), "{file}");
@@ -103,7 +103,7 @@ fn harmless_keys_are_kept_and_hooks_of_others_are_removed() {
     let lint = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
     let theirs = json!({"model": "opus", "hooks": {"PostToolUse": [lint]}, "env": {"A": "1"}});
     sandbox.write(FILES[0], &theirs.to_string());
-    let run = sandbox.opsctl(&["render"], b"");
+    let run = sandbox.opsctl(&["render", "--empty"], b"");
     assert_eq!(
         (run.code, run.stderr.as_str()),
         (
@@ -127,7 +127,7 @@ fn settings_that_weaken_the_guard_are_removed_and_reported_a_line_each() {
         sandbox.write(file, WEAKER);
         let keys =
             ["apiKeyHelper", "disableAllHooks", "statusLine", "env.CLAUDEOPS_TIER", "permissions.allow"];
-        let check = sandbox.opsctl(&["render", "--check"], b"");
+        let check = sandbox.opsctl(&["render", "--empty", "--check"], b"");
         assert_eq!(check.code, Some(1), "{file}");
         for key in keys {
             let reported = |line: &&str| {
@@ -138,12 +138,12 @@ fn settings_that_weaken_the_guard_are_removed_and_reported_a_line_each() {
             };
             assert_eq!(check.stderr.lines().filter(reported).count(), 1, "{key}: {}", check.stderr);
         }
-        let run = sandbox.opsctl(&["render"], b"");
+        let run = sandbox.opsctl(&["render", "--empty"], b"");
         assert_eq!((run.code, run.stderr.lines().count()), (Some(0), keys.len()), "{run:?}");
         let left: Value = serde_json::from_str(&sandbox.read(file)).unwrap();
         assert_eq!((&left["env"], &left["permissions"]), (&json!({"A": "1"}), &json!({"deny": ["Read"]})));
         assert_eq!((left.get("apiKeyHelper"), left.get("hooks").is_some()), (None, other), "{left}");
-        let again = sandbox.opsctl(&["render", "--check"], b"");
+        let again = sandbox.opsctl(&["render", "--empty", "--check"], b"");
         assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""));
     }
 }
@@ -159,19 +159,19 @@ fn settings_that_hosts_yaml_states_are_rendered() {
     assert_eq!(stated(&sandbox), expected);
     let changed = sandbox.read(FILES[0]).replace("/key", "/evil").replace("http://proxy", "http://evil");
     sandbox.write(FILES[0], &changed);
-    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty"], b"").code, Some(0));
     assert_eq!(stated(&sandbox), expected);
-    assert_eq!(sandbox.opsctl(&["render", "--check"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty", "--check"], b"").code, Some(0));
 }
 
 #[test]
 fn check_writes_nothing_and_names_what_differs() {
     let sandbox = rendered(EXAMPLE);
-    let run = sandbox.opsctl(&["render", "--check"], b"");
+    let run = sandbox.opsctl(&["render", "--empty", "--check"], b"");
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));
     sandbox.write(FILES[1], "tampered with\n");
     std::fs::remove_file(sandbox.path(FILES[5])).unwrap();
-    let run = sandbox.opsctl(&["render", "--check"], b"");
+    let run = sandbox.opsctl(&["render", "--empty", "--check"], b"");
     assert_eq!(run.code, Some(1));
     assert_eq!(run.stderr.lines().count(), 2, "{run:?}");
     assert!(run.stderr.contains(FILES[1]) && run.stderr.contains(FILES[5]), "{run:?}");
@@ -184,7 +184,7 @@ fn an_invalid_settings_file_is_not_overwritten() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "");
     sandbox.write(FILES[0], "{ half written");
-    let run = sandbox.opsctl(&["render"], b"");
+    let run = sandbox.opsctl(&["render", "--empty"], b"");
     assert_eq!(run.code, Some(1));
     assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
     assert!(run.stderr.contains("line 1") && run.stderr.contains("correct it or move it away"), "{run:?}");
@@ -198,7 +198,7 @@ fn an_unwritable_folder_changes_nothing() {
     sandbox.write("hosts.yaml", "");
     // A file where a folder is needed stops the last of the files; the first must not be there either.
     sandbox.write(".claude/opsctl", "in the way");
-    let run = sandbox.opsctl(&["render"], b"");
+    let run = sandbox.opsctl(&["render", "--empty"], b"");
     assert_eq!((run.code, run.stderr.lines().count()), (Some(1), 1), "{run:?}");
     assert!(!sandbox.path(FILES[0]).exists());
     let left: Vec<_> =
@@ -210,7 +210,7 @@ fn an_unwritable_folder_changes_nothing() {
 fn a_tier_rendered_in_holds_where_the_session_names_none() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "");
-    assert_eq!(sandbox.opsctl(&["render", "--tier", "1"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty", "--tier", "1"], b"").code, Some(0));
     assert_eq!(sandbox.before("t1", "docker restart jellyfin").code, Some(2));
     let sandbox = sandbox.with("CLAUDEOPS_TIER", "2");
     assert_eq!(sandbox.before("t2", "docker restart jellyfin").code, Some(0));
@@ -218,7 +218,7 @@ fn a_tier_rendered_in_holds_where_the_session_names_none() {
 
 /// The managed settings as JSON, rendered in addition to the project's.
 fn managed(sandbox: &Sandbox) -> (Value, Value) {
-    let run = sandbox.opsctl(&["render", "--managed", "etc/managed-settings.json"], b"");
+    let run = sandbox.opsctl(&["render", "--empty", "--managed", "etc/managed-settings.json"], b"");
     assert_eq!(run.code, Some(0), "{run:?}");
     let managed = serde_json::from_str(&sandbox.read("etc/managed-settings.json")).unwrap();
     (managed, settings(sandbox))
@@ -277,7 +277,7 @@ fn an_up_to_date_file_needs_no_write_permission() {
     let sandbox = rendered(EXAMPLE);
     let inode = || std::fs::metadata(sandbox.path(FILES[5])).unwrap().ino();
     let before = inode();
-    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty"], b"").code, Some(0));
     assert_eq!(inode(), before, "it was not replaced");
 }
 
@@ -286,7 +286,9 @@ fn hooks_of_hosts_yaml_follow_ours_and_are_removed_with_their_entry() {
     let sandbox = Sandbox::new();
     let settings = |hosts_yaml: &str| -> serde_json::Value {
         sandbox.write("hosts.yaml", hosts_yaml);
-        for arguments in [&["render"][..], &["render"], &["render", "--check"]] {
+        for arguments in
+            [&["render", "--empty"][..], &["render", "--empty"], &["render", "--empty", "--check"]]
+        {
             let run = sandbox.opsctl(arguments, b"");
             assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
         }

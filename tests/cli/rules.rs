@@ -35,7 +35,7 @@ fn rules_of_hosts_yaml_hold_rendered_or_not() {
         let mut sandbox = Sandbox::new();
         let hosts = sandbox.write("hosts.yaml", OWN_RULE);
         if rendered {
-            assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+            assert_eq!(sandbox.opsctl(&["render", "--empty"], b"").code, Some(0));
             std::fs::remove_file(hosts).unwrap();
         } else {
             sandbox = sandbox.with("CLAUDEOPS_HOSTS", "hosts.yaml");
@@ -114,7 +114,7 @@ fn an_agent_cannot_ask_in_the_name_of_another_session() {
 fn denied_prefixes_apply_where_the_client_cannot_see_them() {
     let sandbox = Sandbox::new().with("CLAUDEOPS_TIER", "2");
     sandbox.write("hosts.yaml", "policy: {tiers: {2: {deny: [docker pull]}}}\n");
-    assert_eq!(sandbox.opsctl(&["render", "--hosts", "hosts.yaml"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty", "--hosts", "hosts.yaml"], b"").code, Some(0));
     let reason = denied(&sandbox.before("t1", "ssh root@ie01 'docker pull jellyfin'"));
     assert!(
         reason.starts_with("Tier 2 may not run `docker pull`, on ie01 through ssh. Tier 3 may"),
@@ -217,7 +217,7 @@ policy:
   secret: [\"**/*.key\", \"!**/test.key\"]
 ";
     sandbox.write("hosts.yaml", hosts);
-    assert_eq!(sandbox.opsctl(&["render", "--hosts", "hosts.yaml"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty", "--hosts", "hosts.yaml"], b"").code, Some(0));
     let shell = |command: &str| {
         sandbox.hook("pre-tool-use", &json!({"cwd": project, "tool_input": {"command": command}}))
     };
@@ -248,7 +248,7 @@ fn mcp(id: &str, tool: &str, arguments: &Value) -> Value {
 fn a_tool_of_an_mcp_server_is_counted_like_a_command() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", TOOLS);
-    assert_eq!(sandbox.opsctl(&["render", "--hosts", "hosts.yaml"], b"").code, Some(0));
+    assert_eq!(sandbox.opsctl(&["render", "--empty", "--hosts", "hosts.yaml"], b"").code, Some(0));
     let restart =
         |id: &str| mcp(id, "mcp__docker__restart_container", &json!({"container_name": "jf", "n": 1}));
     passes(&sandbox.hook("pre-tool-use", &restart("t1")));

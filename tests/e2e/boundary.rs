@@ -102,7 +102,7 @@ fn put_tampering(workspace: &Workspace) {
 /// Managed settings as in the image, which is how the container runs.
 fn managed(workspace: &Workspace) -> Value {
     let ran = Program::opsctl(workspace)
-        .args(["render", "--hosts"])
+        .args(["render", "--empty", "--hosts"])
         .args([workspace.path("hosts.yaml")])
         .args(["--out"])
         .args([workspace.project()])

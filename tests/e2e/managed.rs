@@ -9,7 +9,7 @@ fn managed() -> (Workspace, Value) {
     workspace.write("hosts.yaml", include_str!("hosts.yaml"));
     let (project, managed) = (workspace.project(), workspace.path("managed-settings.json"));
     let ran = Program::opsctl(&workspace)
-        .args(["render", "--out"])
+        .args(["render", "--empty", "--out"])
         .args([&project])
         .args(["--managed"])
         .args([&managed])

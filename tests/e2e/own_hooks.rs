@@ -136,7 +136,7 @@ fn an_unknown_hook_type_before_tool_calls_disables_the_file_and_is_not_rendered(
 
     let workspace = finished.into_workspace();
     let project = workspace.project();
-    let ran = Program::opsctl(&workspace).args(["render", "--out"]).args([&project]).run();
+    let ran = Program::opsctl(&workspace).args(["render", "--empty", "--out"]).args([&project]).run();
     assert_eq!(ran.exit_code, Some(1));
     let settings = project.join(".claude/settings.json");
     assert_eq!(

@@ -257,7 +257,7 @@ fn who_verifies_follows_from_the_mode_and_the_tier() {
     let render = |policy: &str, arguments: &[&str]| -> (bool, Option<u64>, Option<u64>) {
         let workspace = Workspace::new();
         workspace.write("hosts.yaml", &format!("policy: {{verify: {policy}}}"));
-        let ran = Program::opsctl(&workspace).args(["render"]).args(arguments).run();
+        let ran = Program::opsctl(&workspace).args(["render", "--empty"]).args(arguments).run();
         assert_eq!(ran.exit_code, Some(0), "{}", ran.stderr);
         let settings: Value = serde_json::from_str(&workspace.read("project/.claude/settings.json")).unwrap();
         let hooks = settings["hooks"]["Stop"][0]["hooks"].as_array().unwrap().clone();

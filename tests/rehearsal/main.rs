@@ -120,7 +120,7 @@ fn managed_hooks_run_when_a_project_disables_its_hooks() {
     workspace.write("hosts.yaml", CLOSED);
     let managed = workspace.path("managed.json");
     let render = Program::opsctl(&workspace)
-        .args(["render", "--hosts"])
+        .args(["render", "--empty", "--hosts"])
         .args([workspace.path("hosts.yaml")])
         .args(["--managed"])
         .args([&managed])

@@ -273,8 +273,11 @@ impl Workspace {
     pub fn render(&self, hosts_yaml: &str) {
         self.write("hosts.yaml", hosts_yaml);
         let [hosts, project] = [self.path("hosts.yaml"), self.project()];
-        let render =
-            Program::opsctl(self).args(["render", "--hosts"]).args([hosts]).args(["--out"]).args([project]);
+        let render = Program::opsctl(self)
+            .args(["render", "--empty", "--hosts"])
+            .args([hosts])
+            .args(["--out"])
+            .args([project]);
         let ran = render.run();
         assert_eq!(ran.exit_code, Some(0), "`opsctl render`: {}", ran.stderr);
     }

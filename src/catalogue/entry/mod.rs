@@ -260,7 +260,7 @@ impl Texts {
 impl<'de> Deserialize<'de> for Texts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged)]
+        #[serde(untagged, expecting = "text")]
         enum Item {
             One(String),
             Several(Vec<String>),

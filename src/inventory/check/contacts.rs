@@ -1,27 +1,28 @@
 //! Contacts, modes and webhooks.
 
-use serde_saphyr::Spanned;
+use crate::inventory::spanned::Spanned;
 
 use super::values::check_name;
-use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::contacts::{ContactTagWire, ContactWire, ModesWire};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::model::message::{Contact, Modes, plain_url};
 
 /// Checks the contacts. An address belongs to one contact only.
-pub fn check(wires: Option<Entries<ContactWire>>) -> Checked<Vec<Contact>> {
+pub fn check(wires: Option<Entries<ContactWire>>, found: &mut Found) -> Vec<Contact> {
     let mut contacts: Vec<Contact> = Vec::new();
     for (name, wire) in entries(wires) {
         if wire.addresses.is_empty() {
-            return Err(Mistake::of(&name, "has no address", "add one to `addresses`"));
+            found.add(Mistake::of(&name, "has no address", "add one to `addresses`"));
         }
-        let name = check_name(name)?;
+        let known = name.value.clone();
+        let name = found.keep(check_name(name)).unwrap_or(known);
         let mut addresses = Vec::new();
         for address in wire.addresses {
-            check_address(&address)?;
+            found.keep(check_address(&address));
             if let Some(other) = contacts.iter().find(|contact| contact.addresses.contains(&address.value)) {
                 let what = format!("is an address of both `{}` and `{name}`", other.name);
-                return Err(Mistake::of(&address, what, "remove one of the two"));
+                found.add(Mistake::of(&address, what, "remove one of the two"));
             }
             addresses.push(address.value);
         }
@@ -32,7 +33,7 @@ pub fn check(wires: Option<Entries<ContactWire>>) -> Checked<Vec<Contact>> {
             draft: wire.tags.contains(&ContactTagWire::ClaudeDraft),
         });
     }
-    Ok(contacts)
+    contacts
 }
 
 /// The audience of each mode; `default` for a missing key.
@@ -46,22 +47,23 @@ pub fn check_modes(wire: Option<ModesWire>, default: Modes) -> Modes {
 }
 
 /// The URL prefixes of webhooks: those of `policy.webhooks` and those of the contacts.
-pub fn check_webhooks(stated: Option<Vec<Spanned<String>>>, contacts: &[Contact]) -> Checked<Vec<String>> {
+pub fn check_webhooks(
+    stated: Option<Vec<Spanned<String>>>,
+    contacts: &[Contact],
+    found: &mut Found,
+) -> Vec<String> {
     let mut webhooks = Vec::new();
     for url in stated.unwrap_or_default() {
         if !is_web(&url.value) || url.value.contains(char::is_whitespace) {
-            return Err(Mistake::of(
-                &url,
-                "is not an HTTP URL",
-                "write one such as `https://chat.lan/hooks/`",
-            ));
+            found.add(Mistake::of(&url, "is not an HTTP URL", "write one such as `https://chat.lan/hooks/`"));
+        } else {
+            found.keep(check_address(&url));
         }
-        check_address(&url)?;
         webhooks.push(url.value);
     }
     webhooks
         .extend(contacts.iter().flat_map(|contact| &contact.addresses).filter(|url| is_web(url)).cloned());
-    Ok(webhooks)
+    webhooks
 }
 
 fn is_web(url: &str) -> bool {

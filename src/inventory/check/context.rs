@@ -1,9 +1,9 @@
 //! The files that sessions load when they start.
 
-use serde_saphyr::Spanned;
+use crate::inventory::spanned::Spanned;
 
 use super::values::{check_model, tier_slot};
-use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::context::{ContextWire, RoleWire};
 use crate::inventory::yaml::forms::entries;
 use crate::model::context::{ContextPolicy, Role, is_role};
@@ -13,35 +13,38 @@ use crate::policy::file_entry;
 const WINDOWS: std::ops::RangeInclusive<u32> = 1_000..=100_000_000;
 
 /// Checks the entries. Whether their files exist is checked when a session starts.
-pub fn check(wire: ContextWire) -> Checked<ContextPolicy> {
-    let mut policy = ContextPolicy { files: check_files(wire.files)?, ..ContextPolicy::default() };
+pub fn check(wire: ContextWire, found: &mut Found) -> ContextPolicy {
+    let mut policy = ContextPolicy { files: check_files(wire.files, found), ..ContextPolicy::default() };
     for (number, files) in entries(wire.tiers) {
-        *tier_slot(&mut policy.tiers, &number)? = check_files(files)?;
+        let files = check_files(files, found);
+        if let Some(slot) = found.keep(tier_slot(&mut policy.tiers, &number)) {
+            *slot = files;
+        }
     }
-    policy.roles = entries(wire.roles).map(|(name, role)| check_role(name, role)).collect::<Checked<_>>()?;
-    policy.role_folder = wire.role_folder.map(check_entry).transpose()?;
+    policy.roles = entries(wire.roles).map(|(name, role)| check_role(name, role, found)).collect();
+    policy.role_folder = wire.role_folder.and_then(|folder| found.keep(check_entry(folder)));
     policy.windows =
-        entries(wire.windows).map(|(model, window)| check_window(&model, &window)).collect::<Checked<_>>()?;
-    Ok(policy)
+        found.keep_all(entries(wire.windows).map(|(model, window)| check_window(&model, &window)));
+    policy
 }
 
-fn check_role(name: Spanned<String>, wire: RoleWire) -> Checked<Role> {
+fn check_role(name: Spanned<String>, wire: RoleWire, found: &mut Found) -> Role {
     if !is_role(&name.value) {
-        return Err(Mistake::of(
+        found.add(Mistake::of(
             &name,
             "is not a role name",
             "start with a letter or digit, and use letters, digits, `.`, `_` and `-`, at most 64 characters",
         ));
     }
-    Ok(Role {
+    Role {
         name: name.value,
-        file: wire.file.map(check_entry).transpose()?,
-        files: check_files(wire.files)?,
-    })
+        file: wire.file.and_then(|file| found.keep(check_entry(file))),
+        files: check_files(wire.files, found),
+    }
 }
 
-fn check_files(files: Vec<Spanned<String>>) -> Checked<Vec<String>> {
-    files.into_iter().map(check_entry).collect()
+fn check_files(files: Vec<Spanned<String>>, found: &mut Found) -> Vec<String> {
+    found.keep_all(files.into_iter().map(check_entry))
 }
 
 fn check_entry(entry: Spanned<String>) -> Checked<String> {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use serde_saphyr::{Location, Spanned};
+use crate::inventory::spanned::{Location, Spanned};
 
 use super::values::{check_duration, is_dns_name, is_http_url};
 use crate::inventory::error::{Checked, Mistake};

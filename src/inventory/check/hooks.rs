@@ -1,10 +1,10 @@
 //! Additional hooks of the operator, converted to groups of the client's settings.
 
+use crate::inventory::spanned::{Location, Spanned};
 use serde_json::{Map, Value, json};
-use serde_saphyr::{Location, Spanned};
 
 use super::values::{check_model, is_http_url};
-use crate::inventory::error::{Checked, Mistake, suggestion};
+use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::inventory::yaml::hooks::{HookTypeWire, HookWire};
 use crate::model::event::EVENT_NAMES;
@@ -18,19 +18,22 @@ const TOOL_EVENTS: [&str; 5] =
 const MAX_TIMEOUT: u32 = 3600;
 
 /// Checks the hooks, in the order of the file.
-pub fn check(wire: Option<Entries<Vec<Spanned<HookWire>>>>) -> Checked<Vec<OwnHook>> {
+pub fn check(wire: Option<Entries<Vec<Spanned<HookWire>>>>, found: &mut Found) -> Vec<OwnHook> {
     let mut hooks = Vec::new();
     for (event, list) in entries(wire) {
         if !EVENT_NAMES.contains(&event.value.as_str()) {
             let near = suggestion(&event.value, EVENT_NAMES);
-            return Err(Mistake::of(&event, "is not a hook event", near));
+            found.add(Mistake::of(&event, "is not a hook event", near));
+            continue;
         }
         for hook in list {
-            let group = check_hook(&event.value, hook)?;
-            hooks.push(OwnHook { event: event.value.clone(), group: group.to_string() });
+            let checked = check_hook(&event.value, hook, found);
+            if let Some(group) = found.keep(checked) {
+                hooks.push(OwnHook { event: event.value.clone(), group: group.to_string() });
+            }
         }
     }
-    Ok(hooks)
+    hooks
 }
 
 /// The word for a type of hook, the keys that this type requires, and its optional keys that other types do not have.
@@ -44,7 +47,7 @@ const fn keys(kind: HookTypeWire) -> (&'static str, &'static [&'static str], &'s
     }
 }
 
-fn check_hook(event: &str, wire: Spanned<HookWire>) -> Checked<Value> {
+fn check_hook(event: &str, wire: Spanned<HookWire>, found: &mut Found) -> Checked<Value> {
     let position = wire.referenced;
     let HookWire {
         matcher,
@@ -66,35 +69,37 @@ fn check_hook(event: &str, wire: Spanned<HookWire>) -> Checked<Value> {
         on_failure,
     } = wire.value;
     if let Some(url) = url.as_ref().filter(|url| !is_http_url(&url.value)) {
-        return Err(Mistake::of(url, "is not an HTTP URL", "write one such as `http://127.0.0.1:8080/hook`"));
+        found.add(Mistake::of(url, "is not an HTTP URL", "write one such as `http://127.0.0.1:8080/hook`"));
     }
-    model.as_ref().map(check_model).transpose()?;
+    found.keep(model.as_ref().map(check_model).transpose());
     if let Some(condition) = r#if.as_ref().filter(|_| !TOOL_EVENTS.contains(&event)) {
         let what = format!("unsupported `if: {}` of a hook at `{event}`", condition.value);
         let remedy = format!("`if` is supported at `{}`", TOOL_EVENTS.join("`, `"));
-        return Err(Mistake::at(condition.referenced, what, remedy));
+        found.add(Mistake::at(condition.referenced, what, remedy));
     }
     if let Some(timeout) = timeout.as_ref().filter(|timeout| !(1..=MAX_TIMEOUT).contains(&timeout.value)) {
         let what = format!("`{}` is not a valid hook timeout", timeout.value);
-        return Err(Mistake::at(timeout.referenced, what, format!("write seconds from 1 to {MAX_TIMEOUT}")));
+        found.add(Mistake::at(timeout.referenced, what, format!("write seconds from 1 to {MAX_TIMEOUT}")));
     }
     if let Some(headers) = &headers {
-        check_headers(headers, allowed_env_vars.as_deref().unwrap_or_default(), position)?;
+        let listed = allowed_env_vars.as_deref().unwrap_or_default();
+        found.keep(check_headers(headers, listed, position));
     }
-    let matcher = matcher.map(not_empty).transpose()?;
-    let text = |text: Option<Spanned<String>>| -> Checked<Option<Value>> {
-        text.map(not_empty).transpose().map(|text| text.map(Value::String))
+    let matcher = matcher.and_then(|matcher| found.keep(not_empty(matcher)));
+    let mut text = |text: Option<Spanned<String>>| -> Option<Value> {
+        let known = text.as_ref().map(|text| text.value.clone());
+        text.map(|text| Value::String(found.keep(not_empty(text)).or(known).unwrap_or_default()))
     };
     let specific = [
-        ("command", text(command)?),
+        ("command", text(command)),
         ("args", args.map(|args| json!(args))),
-        ("prompt", text(prompt)?),
-        ("model", text(model)?),
-        ("url", text(url)?),
+        ("prompt", text(prompt)),
+        ("model", text(model)),
+        ("url", text(url)),
         ("headers", headers.map(Value::Object)),
         ("allowedEnvVars", allowed_env_vars.map(|names| json!(names))),
-        ("server", text(server)?),
-        ("tool", text(tool)?),
+        ("server", text(server)),
+        ("tool", text(tool)),
         ("input", input.map(Value::Object)),
         ("async", r#async.map(Value::Bool)),
         ("onFailure", on_failure.map(|choice| json!(choice))),
@@ -124,9 +129,9 @@ fn check_hook(event: &str, wire: Spanned<HookWire>) -> Checked<Value> {
         }
     }
     let common = [
-        ("if", text(r#if)?),
+        ("if", text(r#if)),
         ("timeout", timeout.map(|timeout| json!(timeout.value))),
-        ("statusMessage", text(status_message)?),
+        ("statusMessage", text(status_message)),
     ];
     hook.extend(common.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
     let mut group = Map::new();

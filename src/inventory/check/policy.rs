@@ -1,12 +1,12 @@
 //! Budgets, tiers and verification.
 
+use crate::inventory::spanned::Spanned;
 use chrono::NaiveTime;
-use serde_saphyr::Spanned;
 
 use super::values::{check_duration, tier_slot};
 use super::{contacts, rules, tier};
 use crate::inventory::choices::ResolveWire;
-use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::checks::VerifyWire;
 use crate::inventory::yaml::forms::entries;
 use crate::inventory::yaml::policy::{BudgetWire, PolicyWire};
@@ -15,29 +15,33 @@ use crate::model::message::Contact;
 use crate::model::policy::{Budget, Policy, Window};
 
 /// Checks the policy and fills in the defaults.
-pub fn check(wire: PolicyWire, contacts: Vec<Contact>) -> Checked<Policy> {
+pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Policy {
     let defaults = Policy::default();
-    let mut rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools)?;
-    rules.webhooks = contacts::check_webhooks(wire.webhooks, &contacts)?;
+    let mut rules = rules::check(wire.never, wire.data, wire.protect, wire.secret, wire.tools, found);
+    rules.webhooks = contacts::check_webhooks(wire.webhooks, &contacts, found);
     let mut tiers = defaults.tiers;
     for (number, wire) in entries(wire.tiers) {
-        tier::check(tier_slot(&mut tiers, &number)?, wire)?;
+        if let Some(slot) = found.keep(tier_slot(&mut tiers, &number)) {
+            tier::check(slot, wire, found);
+        }
     }
-    Ok(Policy {
-        restart: check_budget(wire.restart, defaults.restart)?,
-        redeployment: check_budget(wire.redeployment, defaults.redeployment)?,
+    Policy {
+        restart: found.keep(check_budget(wire.restart, defaults.restart)).unwrap_or(defaults.restart),
+        redeployment: found
+            .keep(check_budget(wire.redeployment, defaults.redeployment))
+            .unwrap_or(defaults.redeployment),
         unresolved: wire.unresolved.map_or(defaults.unresolved, Into::into),
         unlisted: wire.unlisted.map_or(defaults.unlisted, Into::into),
         resolve: wire.resolve.map_or(defaults.resolve, |places| ResolveWire::of_list(&places)),
         hosts: wire.hosts.map_or(defaults.hosts, Into::into),
         on_failure: wire.on_failure.map_or(defaults.on_failure, Into::into),
         tiers,
-        verify: check_verification(wire.verify.unwrap_or_default(), defaults.verify)?,
+        verify: check_verification(wire.verify.unwrap_or_default(), defaults.verify, found),
         rules,
         modes: contacts::check_modes(wire.modes, defaults.modes),
         contacts,
-        digest: wire.digest.as_ref().map(check_time).transpose()?,
-    })
+        digest: wire.digest.as_ref().and_then(|time| found.keep(check_time(time))),
+    }
 }
 
 fn check_time(text: &Spanned<String>) -> Checked<NaiveTime> {
@@ -54,12 +58,12 @@ fn check_budget(wire: Option<BudgetWire>, default: Budget) -> Checked<Budget> {
     Ok(Budget { limit: wire.limit.unwrap_or(default.limit), window })
 }
 
-fn check_verification(wire: VerifyWire, default: Verification) -> Checked<Verification> {
+fn check_verification(wire: VerifyWire, default: Verification, found: &mut Found) -> Verification {
     let attempts = match wire.attempts {
         None => default.attempts,
         Some(attempts) if (1..=Verification::MOST_ATTEMPTS).contains(&attempts.value) => attempts.value,
         Some(attempts) => {
-            return Err(Mistake::at(
+            found.add(Mistake::at(
                 attempts.referenced,
                 format!("`{}` is not a valid number of attempts", attempts.value),
                 format!(
@@ -67,19 +71,24 @@ fn check_verification(wire: VerifyWire, default: Verification) -> Checked<Verifi
                     Verification::MOST_ATTEMPTS
                 ),
             ));
+            default.attempts
         }
     };
-    let limited = |text: Option<Spanned<String>>, default: Window| match text {
-        None => Ok(default),
-        Some(text) => match check_duration(&text)? {
-            window if window.delta().num_seconds() <= Verification::LONGEST_DEADLINE => Ok(window),
-            _ => Err(Mistake::of(&text, "exceeds the maximum duration of `verify`", "write at most `10m`")),
-        },
+    let limited = |text: Option<Spanned<String>>, default: Window| -> Checked<Window> {
+        match text {
+            None => Ok(default),
+            Some(text) => match check_duration(&text)? {
+                window if window.delta().num_seconds() <= Verification::LONGEST_DEADLINE => Ok(window),
+                _ => {
+                    Err(Mistake::of(&text, "exceeds the maximum duration of `verify`", "write at most `10m`"))
+                }
+            },
+        }
     };
-    Ok(Verification {
+    Verification {
         attempts,
         mode: wire.mode.map(Into::into).or(default.mode),
-        grace: limited(wire.grace, default.grace)?,
-        deadline: limited(wire.deadline, default.deadline)?,
-    })
+        grace: found.keep(limited(wire.grace, default.grace)).unwrap_or(default.grace),
+        deadline: found.keep(limited(wire.deadline, default.deadline)).unwrap_or(default.deadline),
+    }
 }

@@ -1,12 +1,12 @@
 //! Programs of the operator's own: each proves its description on its examples.
 
-use serde_saphyr::Spanned;
+use crate::inventory::spanned::Spanned;
 
 use crate::actions::read_command_with;
 use crate::catalogue::Catalogue;
 use crate::catalogue::entry::{self, EntryWire};
 use crate::catalogue::program::Program;
-use crate::inventory::error::{Checked, Mistake, suggestion};
+use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::model::effect::Effect;
 use crate::policy::effect::{self, Scratch};
@@ -15,32 +15,41 @@ use crate::policy::pattern::Pattern;
 use crate::policy::word_paths::UnknownMachine;
 
 /// Checks the descriptions; the catalogue contains the built-in programs and these.
-pub fn check(wires: Option<Entries<EntryWire>>) -> Checked<(entry::Entries, Catalogue)> {
+pub fn check(wires: Option<Entries<EntryWire>>, found: &mut Found) -> (entry::Entries, Catalogue) {
     let wires: Vec<(Spanned<String>, EntryWire)> = entries(wires).collect();
     let mut programs: Vec<Program> = Vec::new();
+    let mut is_complete = true;
     for (name, wire) in &wires {
-        let program = wire.clone().into_program(&name.value).map_err(|error| {
-            Mistake::at(name.referenced, format!("program `{}`: {}", name.value, error.what), error.remedy)
-        })?;
-        for own in program.names.iter() {
-            check_name(name, own)?;
-            if programs.iter().any(|other| other.names.contains(own)) {
-                return Err(Mistake::of(
-                    name,
-                    format!("has the name `{own}` of another program"),
-                    "rename one of the two",
-                ));
+        match check_program(name, wire, &programs) {
+            Ok(program) => programs.push(program),
+            Err(mistake) => {
+                found.add(mistake);
+                is_complete = false;
             }
         }
-        check_rules(name, &program)?;
-        programs.push(program);
     }
     let catalogue = Catalogue::with(Vec::leak(programs));
-    for (name, wire) in &wires {
-        check_examples(name, wire, catalogue)?;
+    // An example may run another program.
+    for (name, wire) in wires.iter().filter(|_| is_complete) {
+        found.keep(check_examples(name, wire, catalogue));
     }
     let wires = wires.into_iter().map(|(name, wire)| (name.value, wire.proved())).collect();
-    Ok((entry::Entries(wires), catalogue))
+    (entry::Entries(wires), catalogue)
+}
+
+fn check_program(key: &Spanned<String>, wire: &EntryWire, others: &[Program]) -> Checked<Program> {
+    let program = wire.clone().into_program(&key.value).map_err(|error| {
+        Mistake::at(key.referenced, format!("program `{}`: {}", key.value, error.what), error.remedy)
+    })?;
+    for own in program.names.iter() {
+        check_name(key, own)?;
+        if others.iter().any(|other| other.names.contains(own)) {
+            let what = format!("has the name `{own}` of another program");
+            return Err(Mistake::of(key, what, "rename one of the two"));
+        }
+    }
+    check_rules(key, &program)?;
+    Ok(program)
 }
 
 /// The rules that it names exist, their patterns can be read, and so does the program that its verbs lead to.

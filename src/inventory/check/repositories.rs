@@ -1,28 +1,28 @@
 //! MCP servers of repositories.
 
-use serde_saphyr::Spanned;
+use crate::inventory::spanned::Spanned;
 
 use super::values::check_name;
-use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::inventory::yaml::repositories::RepositoryWire;
 use crate::model::repository_server::RepositoryServer;
 
 /// Checks the listed servers, in the order of the file. Whether the repositories define them is checked when they are
 /// merged.
-pub fn check(wire: Option<Entries<RepositoryWire>>) -> Checked<Vec<RepositoryServer>> {
+pub fn check(wire: Option<Entries<RepositoryWire>>, found: &mut Found) -> Vec<RepositoryServer> {
     let mut listed = Vec::new();
     for (repository, wire) in entries(wire) {
-        let repository = check_name(repository)?;
+        let repository = found.keep(check_name(repository)).unwrap_or_default();
         for (server, wire) in wire.servers.0 {
             listed.push(RepositoryServer {
                 repository: repository.clone(),
-                server: check_server(server)?,
-                env: wire.unwrap_or_default().env.into_iter().map(check_variable).collect::<Checked<_>>()?,
+                server: found.keep(check_server(server)).unwrap_or_default(),
+                env: found.keep_all(wire.unwrap_or_default().env.into_iter().map(check_variable)),
             });
         }
     }
-    Ok(listed)
+    listed
 }
 
 /// The name of a server, which is part of the names of its tools.

@@ -1,11 +1,11 @@
 //! The rules about commands, files and MCP tools.
 
-use serde_saphyr::Spanned;
+use crate::inventory::spanned::Spanned;
 
 use super::values::check_name;
 use crate::inventory::choices::ToolActionWire;
-use crate::inventory::error::{Checked, Mistake, suggestion};
-use crate::inventory::yaml::forms::{Entries, TextOrMap, entries};
+use crate::inventory::error::{Checked, Found, Mistake, suggestion};
+use crate::inventory::yaml::forms::{Entries, OneOrMore, TextOrMap, entries};
 use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use crate::model::policy::Tier;
 use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
@@ -23,14 +23,15 @@ pub fn check(
     protect: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     secret: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     tools: Option<Entries<ToolRuleWire>>,
-) -> Checked<Rules> {
+    found: &mut Found,
+) -> Rules {
     let mut rules = Rules::default();
     for wire in never.unwrap_or_default() {
         let name = wire.name.clone();
         let known =
             rules.never.iter().map(|rule| &rule.name).chain(&rules.off).any(|known| *known == name.value);
         if known {
-            return Err(Mistake::of(&name, "is the name of two rules", "rename one of the two"));
+            found.add(Mistake::of(&name, "is the name of two rules", "rename one of the two"));
         }
         if wire.off {
             let defaults: Vec<&str> = defaults()
@@ -40,34 +41,34 @@ pub fn check(
                 .collect();
             if !defaults.contains(&name.value.as_str()) {
                 let remedy = suggestion(&name.value, defaults);
-                return Err(Mistake::of(&name, "is not a default rule", remedy));
+                found.add(Mistake::of(&name, "is not a default rule", remedy));
             }
             rules.off.push(name.value);
         } else {
-            rules.never.push(check_never(wire)?);
+            rules.never.extend(check_never(wire, found));
         }
     }
-    rules.data = check_data(data.unwrap_or_default())?;
-    rules.protect = check_paths(protect, Where::Local)?;
-    rules.secret = check_paths(secret, Where::Any)?;
+    rules.data = check_data(data.unwrap_or_default(), found);
+    rules.protect = check_paths(protect, Where::Local, found);
+    rules.secret = check_paths(secret, Where::Any, found);
     for (name, wire) in entries(tools) {
-        check_tool_name(&name)?;
+        found.keep(check_tool_name(&name));
         match (wire.action, wire.effect) {
-            (Some(action), None) => rules.tools.push(check_tool(&name, action, wire)?),
+            (Some(action), None) => rules.tools.extend(found.keep(check_tool(&name, action, wire))),
             (None, Some(effect)) => rules.tool_effects.push((name.value, effect.into())),
             (None, None) => {
-                return Err(Mistake::of(&name, "has neither `action` nor `effect`", "add one of the two"));
+                found.add(Mistake::of(&name, "has neither `action` nor `effect`", "add one of the two"));
             }
             (Some(_), Some(_)) => {
-                return Err(Mistake::of(&name, "has an `action` and an `effect`", "remove one of the two"));
+                found.add(Mistake::of(&name, "has an `action` and an `effect`", "remove one of the two"));
             }
         }
     }
-    Ok(rules)
+    rules
 }
 
 /// Checks data folders.
-pub fn check_data(folders: Vec<Spanned<String>>) -> Checked<Vec<String>> {
+pub fn check_data(folders: Vec<Spanned<String>>, found: &mut Found) -> Vec<String> {
     let check = |folder: Spanned<String>| {
         if folder.value.starts_with(['/', '~']) {
             Ok(folder.value)
@@ -75,7 +76,7 @@ pub fn check_data(folders: Vec<Spanned<String>>) -> Checked<Vec<String>> {
             Err(Mistake::of(&folder, "is not an absolute path", "write one such as `/tank/media`"))
         }
     };
-    folders.into_iter().map(check).collect()
+    found.keep_all(folders.into_iter().map(check))
 }
 
 fn check_tool_name(name: &Spanned<String>) -> Checked<()> {
@@ -120,7 +121,8 @@ fn check_tool(name: &Spanned<String>, action: ToolActionWire, wire: ToolRuleWire
 fn check_paths(
     wires: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     default: Where,
-) -> Checked<Vec<PathRule>> {
+    found: &mut Found,
+) -> Vec<PathRule> {
     let check = |wire: Spanned<TextOrMap<PathRuleWire>>| {
         let (path, scope) = match wire.value {
             TextOrMap::Text(path) => (path, None),
@@ -137,65 +139,58 @@ fn check_paths(
         }
         Ok(PathRule { glob: path, scope: scope.map_or(default, Into::into) })
     };
-    wires.unwrap_or_default().into_iter().map(check).collect()
+    found.keep_all(wires.unwrap_or_default().into_iter().map(check))
 }
 
-fn check_never(wire: NeverWire) -> Checked<NeverRule> {
+fn check_never(wire: NeverWire, found: &mut Found) -> Option<NeverRule> {
     let position = wire.name.referenced;
-    let name = check_name(wire.name)?;
-    let missing = |key: &str, remedy: &str| {
-        Mistake::at(position, format!("missing key `{key}` of rule `{name}`"), remedy)
-    };
-    let argv = wire.argv.ok_or_else(|| missing("argv", "add a pattern such as `argv: terraform destroy`"))?;
-    for text in &argv.value.0 {
-        if let Err(problem) = Pattern::parse(text) {
-            return Err(Mistake::at(
-                argv.referenced,
-                format!("the pattern `{text}` {problem}"),
-                "docs/policy.md describes patterns",
-            ));
-        }
-    }
+    let name = found.keep(check_name(wire.name))?;
+    let missing =
+        |key: &str, remedy: &str| Mistake::at(position, format!("rule `{name}` has no `{key}`"), remedy);
+    let argv = wire.argv.ok_or_else(|| missing("argv", "add a pattern such as `argv: terraform destroy`"));
+    let argv = found.keep(argv.and_then(check_patterns));
     let reason = wire.reason.filter(|reason| !reason.value.trim().is_empty()).ok_or_else(|| {
         missing("reason", "state why the command is denied and what to do instead; the agent reads it")
-    })?;
-    let tiers = wire
-        .tiers
-        .into_iter()
-        .map(|tier| {
-            Tier::from_number(tier.value).ok_or_else(|| {
-                Mistake::at(
-                    tier.referenced,
-                    format!("`{}` is not a tier", tier.value),
-                    "the tiers are `1`, `2` and `3`",
-                )
-            })
+    });
+    let reason = found.keep(reason);
+    let tiers = found.keep_all(wire.tiers.into_iter().map(|tier| {
+        Tier::from_number(tier.value).ok_or_else(|| {
+            let what = format!("`{}` is not a tier", tier.value);
+            Mistake::at(tier.referenced, what, "the tiers are `1`, `2` and `3`")
         })
-        .collect::<Checked<Vec<_>>>()?;
+    }));
+    if wire.matches.is_empty() {
+        let remedy = "add commands that the rule denies, such as `matches: [terraform destroy]`";
+        found.add(missing("matches", remedy));
+    }
     let rule = NeverRule {
         name: name.clone(),
-        patterns: argv.value.0,
-        reason: reason.value.trim().to_owned(),
+        patterns: argv?,
+        reason: reason?.value.trim().to_owned(),
         scope: wire.scope.map_or(Where::Any, Into::into),
         tiers,
     };
-    if wire.matches.is_empty() {
-        return Err(missing(
-            "matches",
-            "add commands that the rule denies, such as `matches: [terraform destroy]`",
-        ));
-    }
     for example in wire.matches {
         if !never::denies(&rule, &example.value) {
             let what = format!("is listed under `matches`, but does not match rule `{name}`");
-            return Err(Mistake::of(&example, what, "fix `argv`, or move the example to `differs`"));
+            found.add(Mistake::of(&example, what, "fix `argv`, or move the example to `differs`"));
         }
     }
     for example in wire.differs {
         if never::denies(&rule, &example.value) {
             let what = format!("is listed under `differs`, but matches rule `{name}`");
-            return Err(Mistake::of(&example, what, "fix `argv`, or move the example to `matches`"));
+            found.add(Mistake::of(&example, what, "fix `argv`, or move the example to `matches`"));
         }
     }
-    Ok(rule)
+    Some(rule)
+}
+
+fn check_patterns(argv: Spanned<OneOrMore>) -> Checked<Vec<String>> {
+    for text in &argv.value.0 {
+        if let Err(problem) = Pattern::parse(text) {
+            let what = format!("the pattern `{text}` {problem}");
+            return Err(Mistake::at(argv.referenced, what, "docs/policy.md describes patterns"));
+        }
+    }
+    Ok(argv.value.0)
 }

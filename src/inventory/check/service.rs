@@ -1,10 +1,10 @@
 //! A service: the names of its parts, and its health checks.
 
-use serde_saphyr::Spanned;
+use crate::inventory::spanned::Spanned;
 
 use super::health;
 use super::values::{check_name, is_name};
-use crate::inventory::error::{Checked, Mistake, suggestion};
+use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::file::ServiceWire;
 use crate::model::action::Target;
 use crate::model::guest::{Guest, GuestProgram};
@@ -24,24 +24,12 @@ pub fn check(
     wire: ServiceWire,
     domain: Option<&str>,
     hosts: &[Host],
+    found: &mut Found,
 ) -> Checked<(Service, Vec<Part>)> {
-    let name = check_name(name)?;
-    let host = wire
-        .host
-        .map(|host| {
-            if hosts.iter().any(|known| known.name == host.value) {
-                Ok(host.value)
-            } else {
-                let remedy = suggestion(&host.value, hosts.iter().map(|known| known.name.as_str()));
-                let remedy = if remedy.is_empty() { "add it to `hosts`".to_owned() } else { remedy };
-                Err(Mistake::at(
-                    host.referenced,
-                    format!("unknown host `{}` of service `{name}`", host.value),
-                    remedy,
-                ))
-            }
-        })
-        .transpose()?;
+    let known = name.value.clone();
+    let name = found.keep(check_name(name)).unwrap_or(known);
+    let has_host = wire.host.is_some();
+    let host = wire.host.and_then(|host| found.keep(check_host(&host, &name, hosts)));
     let mut parts = Vec::new();
     let containers = names(
         wire.containers,
@@ -49,25 +37,40 @@ pub fn check(
         |written, name: &String| {
             parts.push(Part { list: "containers", written, target: Target::Container(name.clone()) });
         },
-    )?;
-    let units = names(wire.units, check_unit, |written, name: &String| {
-        parts.push(Part { list: "units", written, target: Target::Unit(name.clone()) });
-    })?;
-    let workloads = names(wire.workloads, check_workload, |written, workload: &Workload| {
-        parts.push(Part { list: "workloads", written, target: Target::Workload(workload.clone()) });
-    })?;
-    let guests = names(wire.guests, check_guest, |written, guest: &Guest| {
-        parts.push(Part { list: "guests", written, target: Target::Guest(guest.clone()) });
-    })?;
-    let shared = |wire: Vec<_>| wire.into_iter().map(check_name).collect::<Checked<Vec<_>>>();
-    let projects = shared(wire.projects)?;
-    let releases = shared(wire.releases)?;
-    let playbooks = shared(wire.playbooks)?;
-    let dns = health::check_dns(wire.dns, &name, domain, hosts)?;
-    let tcp =
-        wire.tcp.iter().map(|port| health::check_port(port, host.is_some())).collect::<Checked<Vec<_>>>()?;
+        found,
+    );
+    let units = names(
+        wire.units,
+        check_unit,
+        |written, name: &String| {
+            parts.push(Part { list: "units", written, target: Target::Unit(name.clone()) });
+        },
+        found,
+    );
+    let workloads = names(
+        wire.workloads,
+        check_workload,
+        |written, workload: &Workload| {
+            parts.push(Part { list: "workloads", written, target: Target::Workload(workload.clone()) });
+        },
+        found,
+    );
+    let guests = names(
+        wire.guests,
+        check_guest,
+        |written, guest: &Guest| {
+            parts.push(Part { list: "guests", written, target: Target::Guest(guest.clone()) });
+        },
+        found,
+    );
+    let mut shared = |wire: Vec<_>| found.keep_all(wire.into_iter().map(check_name));
+    let projects = shared(wire.projects);
+    let releases = shared(wire.releases);
+    let playbooks = shared(wire.playbooks);
+    let dns = found.keep(health::check_dns(wire.dns, &name, domain, hosts)).flatten();
+    let tcp = found.keep_all(wire.tcp.iter().map(|port| health::check_port(port, has_host)));
     let engine = wire.engine.map(Into::into).unwrap_or_default();
-    let health = health::check(wire.health, &name, domain)?;
+    let health = found.keep(health::check(wire.health, &name, domain)).flatten();
     let service = Service {
         name,
         host,
@@ -91,8 +94,9 @@ fn names<T>(
     wire: Vec<Spanned<String>>,
     check: fn(&Spanned<String>) -> Checked<T>,
     mut note: impl FnMut(Spanned<String>, &T),
-) -> Checked<Vec<T>> {
-    wire.into_iter().map(|name| check(&name).inspect(|value| note(name, value))).collect()
+    found: &mut Found,
+) -> Vec<T> {
+    found.keep_all(wire.into_iter().map(|name| check(&name).inspect(|value| note(name, value))))
 }
 
 /// The name of a unit without `.service`.
@@ -127,6 +131,16 @@ fn check_guest(written: &Spanned<String>) -> Checked<Guest> {
         let remedy = format!("write `PROGRAM/NAME`, such as `qm/101`; programs are `{programs}`");
         Mistake::of(written, "is not a guest", remedy)
     })
+}
+
+/// The host of a service, which must be in the inventory.
+fn check_host(host: &Spanned<String>, service: &str, hosts: &[Host]) -> Checked<String> {
+    if hosts.iter().any(|known| known.name == host.value) {
+        return Ok(host.value.clone());
+    }
+    let remedy = suggestion(&host.value, hosts.iter().map(|known| known.name.as_str()));
+    let remedy = if remedy.is_empty() { "add it to `hosts`".to_owned() } else { remedy };
+    Err(Mistake::at(host.referenced, format!("unknown host `{}` of service `{service}`", host.value), remedy))
 }
 
 /// Checks that no two services of one host list the same part: an action on it would count against the first one only.

@@ -1,7 +1,7 @@
 //! Settings of the client that `opsctl render` would remove otherwise.
 
+use crate::inventory::spanned::Spanned;
 use serde_json::{Map, Value};
-use serde_saphyr::Spanned;
 
 use crate::inventory::error::{Checked, Mistake};
 use crate::model::client_setting::ClientSetting;

@@ -2,22 +2,22 @@
 
 use std::path::PathBuf;
 
-use serde_saphyr::Spanned;
+use crate::inventory::spanned::Spanned;
 
 use super::values::{check_duration, check_model};
-use crate::inventory::error::{Checked, Mistake};
+use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::policy::TierWire;
 use crate::model::effect::Effect;
 use crate::model::policy::TierPolicy;
 
 /// Checks a tier and replaces the defaults in `slot`.
-pub fn check(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
+pub fn check(slot: &mut TierPolicy, wire: TierWire, found: &mut Found) {
     if let Some(model) = wire.model {
-        check_model(&model)?;
+        found.keep(check_model(&model));
         slot.model = model.value;
     }
     if let Some(tools) = wire.tools {
-        slot.tools = tools.into_iter().map(check_tool).collect::<Checked<_>>()?;
+        slot.tools = found.keep_all(tools.into_iter().map(check_tool));
     }
     if let Some(allow) = wire.allow {
         slot.allow = allow.into_iter().map(Into::into).collect();
@@ -25,14 +25,16 @@ pub fn check(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
     if let Some(effects) = wire.effects {
         slot.effects = effects.into_iter().map(Into::into).collect();
     }
-    slot.deny.extend(wire.deny.iter().map(check_prefix).collect::<Checked<Vec<_>>>()?);
+    slot.deny.extend(found.keep_all(wire.deny.iter().map(check_prefix)));
     if let Some(deadline) = wire.deadline {
-        slot.deadline = check_duration(&deadline)?;
+        slot.deadline = found.keep(check_duration(&deadline)).unwrap_or(slot.deadline);
     }
-    slot.prompt = wire.prompt.map(check_prompt).transpose()?;
+    slot.prompt = wire.prompt.and_then(|prompt| found.keep(check_prompt(prompt)));
     if let Some(structured) = wire.structured_result {
-        if structured.value && !(slot.allow.is_empty() && slot.effects == [Effect::Reads]) {
-            return Err(Mistake::at(
+        // A mistake in `allow` or `effects` may have changed what the tier may do.
+        let is_certain = found.is_empty();
+        if is_certain && structured.value && !(slot.allow.is_empty() && slot.effects == [Effect::Reads]) {
+            found.add(Mistake::at(
                 structured.referenced,
                 "`structured_result` is not possible at a tier that may change something",
                 "remove it: the client ends such a session without verifying the services that it acted on",
@@ -40,7 +42,6 @@ pub fn check(slot: &mut TierPolicy, wire: TierWire) -> Checked<()> {
         }
         slot.structured_result = structured.value;
     }
-    Ok(())
 }
 
 /// A tool of the client, of an MCP server (`mcp__SERVER__TOOL`), or all tools of a server (`mcp__SERVER`). Specifiers such

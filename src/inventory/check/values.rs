@@ -1,6 +1,6 @@
 //! Values that several keys have: names, DNS names, URLs, durations, models and tiers.
 
-use serde_saphyr::Spanned;
+use crate::inventory::spanned::Spanned;
 
 use crate::inventory::error::{Checked, Mistake};
 use crate::model::policy::{Window, is_model};

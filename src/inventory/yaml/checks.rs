@@ -1,7 +1,7 @@
 //! The shape of health checks and of the verification before a session ends.
 
+use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use crate::inventory::choices::VerifierWire;
 

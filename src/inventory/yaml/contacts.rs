@@ -1,7 +1,7 @@
 //! The shape of contacts and modes.
 
+use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use crate::inventory::choices::AudienceWire;
 

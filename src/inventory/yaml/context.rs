@@ -1,7 +1,7 @@
 //! The shape of `context`.
 
+use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::forms::Entries;
 

@@ -1,8 +1,8 @@
 //! The shape of the top level, of hosts and of services.
 
+use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use serde_saphyr::Spanned;
 
 use super::checks::{DnsWire, HealthWire};
 use super::contacts::ContactWire;
@@ -55,7 +55,7 @@ pub struct HostsFileWire {
 pub struct HostWire {
     /// IPv4 address, IPv6 address or DNS name.
     pub address: Spanned<String>,
-    /// SSH destination, such as `root@ie01`. Without it, the host is not accessible over SSH.
+    /// SSH destination, such as `root@ie01`, with a port `ops@nas:2222` or `ssh://ops@nas:2222`. Without it, the host is not accessible over SSH.
     pub ssh: Option<Spanned<String>>,
 }
 

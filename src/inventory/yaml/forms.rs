@@ -3,10 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::Spanned;
 
 /// A map with names as keys, in the order of the file and with the position of each name.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! The shape of `hooks`. The keys of a hook are those of the client's settings, so that its documentation applies.
 
+use crate::inventory::spanned::Spanned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use serde_saphyr::Spanned;
 
 /// How a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! The shape of `policy`: budgets, tiers, and the keys of the rules.
 
+use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::checks::VerifyWire;
 use super::contacts::ModesWire;

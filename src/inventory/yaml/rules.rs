@@ -1,7 +1,7 @@
 //! The shape of the rules about commands, files and MCP tools.
 
+use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::forms::OneOrMore;
 use crate::inventory::choices::{EffectWire, ToolActionWire, ToolVerbWire, WhereWire};

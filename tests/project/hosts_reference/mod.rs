@@ -1,6 +1,8 @@
 //! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and `src/catalogue/entry/mod.rs`, and their doc
 //! comments.
-//! `UPDATE_REFERENCE=1 cargo test --test project hosts_reference` writes it.
+//! `UPDATE_REFERENCE=1 cargo test --test project hosts_reference` writes it, and the JSON Schema.
+
+mod schema;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -168,8 +170,8 @@ impl Shape {
 fn reference(shape: &Shape) -> String {
     let mut text = "# hosts.yaml\n\n\
         All keys of `hosts.yaml`. This page is generated from the source, and a test keeps it up to date.\n\n\
-        On a mistake, such as an unknown key, an unknown host or an invalid address, `opsctl render` fails with one line that\n\
-        states the position, the value and the fix. Durations are written `90s`, `30m`, `4h`, `1h30m`, `2d`.\n"
+        On a mistake, such as an unknown key, an unknown host or an invalid address, `opsctl render` fails and shows each\n\
+        mistake with its position, the fix and the line. Durations are written `90s`, `30m`, `4h`, `1h30m`, `2d`.\n"
         .to_owned();
     // A table that several keys have is printed once, with all its paths.
     let mut pending: Vec<(String, Vec<String>)> = vec![("HostsFileWire".to_owned(), vec![])];
