@@ -3,16 +3,25 @@
 use serde::Serialize;
 
 use crate::model::inventory::{Host, Inventory, Service};
-use crate::probe::health::{Check, plan};
+use crate::probe::health::{Check, line, plan, quoted};
 
 #[derive(Serialize)]
 pub struct ServiceView<'a> {
     name: &'a str,
     host: Option<HostView<'a>>,
-    containers: Vec<&'a str>,
-    units: &'a [String],
+    looks: Vec<LookView>,
     health: Option<HealthView<'a>>,
     dns: Option<&'a str>,
+}
+
+/// A command that shows the state of a part of a service.
+#[derive(Serialize)]
+struct LookView {
+    /// The kind of the part.
+    what: &'static str,
+    command: String,
+    /// What it prints or returns if the part is healthy, as the rest of the sentence.
+    passes: String,
 }
 
 #[derive(Serialize)]
@@ -76,7 +85,33 @@ fn expected(check: &Check) -> String {
         },
         Check::Tcp { .. } => format!("tcp {}", check.target()),
         Check::Container { name, .. } | Check::Unit { name, .. } => format!("{} {name}", check.kind()),
+        Check::Command { check: own, .. } => format!("command {} exits with {}", check.target(), own.expect),
     }
+}
+
+/// The command that shows what a check looks at; `None` for checks of the network.
+fn look(check: &Check) -> Option<LookView> {
+    let (command, ssh, passes) = match check {
+        Check::Http(_) | Check::Dns { .. } | Check::Tcp { .. } => return None,
+        Check::Container { engine, name, ssh } => (
+            format!("{} ps --filter name=^{name}$ --format '{{{{.Status}}}}'", engine.program()),
+            ssh,
+            "prints a line that begins with `Up` and does not say `unhealthy`".to_owned(),
+        ),
+        Check::Unit { name, ssh } => {
+            (format!("systemctl is-active {name}"), ssh, "prints `active`".to_owned())
+        }
+        Check::Command { check: own, ssh } => {
+            let line = line(&own.command);
+            let line = if ssh.is_some() { quoted(&line) } else { line };
+            (line, ssh, format!("exits with {}", own.expect))
+        }
+    };
+    let command = match ssh {
+        Some(ssh) => format!("ssh {ssh} {command}"),
+        None => command,
+    };
+    Some(LookView { what: check.kind(), command, passes })
 }
 
 /// The hosts.
@@ -97,8 +132,7 @@ pub fn services(inventory: &Inventory) -> Vec<ServiceView<'_>> {
             ServiceView {
                 name: &service.name,
                 host: host.map(HostView::from),
-                containers: service.own_containers(),
-                units: &service.units,
+                looks: plan(service, inventory).iter().filter_map(look).collect(),
                 health: service
                     .health
                     .as_ref()

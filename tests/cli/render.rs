@@ -80,6 +80,28 @@ fn the_inline_prompt_is_identical_to_its_file() {
 }
 
 #[test]
+fn the_verifier_prompt_lists_commands_that_show_the_state_of_each_part() {
+    let sandbox = rendered(
+        r#"{hosts: {nas: {address: 192.0.2.1, ssh: root@nas}, k: {address: 192.0.2.2}}, services: {
+            samba: {host: nas, units: [smbd, backup.timer], check: {command: [sh, -c, 'smbclient -L "$(hostname)"'], expect: 1}},
+            web: {host: nas, engine: podman},
+            local: {host: k, check: [{command: [pg_isready, -q]}]}}}"#,
+    );
+    let prompt = sandbox.read(FILES[1]);
+    for line in [
+        "unit: `ssh root@nas systemctl is-active smbd` prints `active`",
+        "unit: `ssh root@nas systemctl is-active backup.timer` prints `active`",
+        r#"command: `ssh root@nas 'sh -c '\''smbclient -L "$(hostname)"'\'''` exits with 1"#,
+        "container: `ssh root@nas podman ps --filter name=^web$ --format '{{.Status}}'` prints a line that begins with",
+        "container: `docker ps --filter name=^local$",
+        "command: `pg_isready -q` exits with 0",
+    ] {
+        assert!(prompt.contains(&format!("\n  - {line}")), "{line}\n{prompt}");
+    }
+    assert_eq!(prompt.matches("docker ps").count(), 1, "{prompt}");
+}
+
+#[test]
 fn the_same_input_gives_the_same_bytes() {
     let (one, two) = (rendered(EXAMPLE), rendered(EXAMPLE));
     let again = one.opsctl(&["render"], b"");

@@ -290,6 +290,91 @@ fn containers_and_units_are_asked_for_through_ssh() {
     });
 }
 
+/// The state and the detail of the one command of service `x`, and the exit code of `opsctl verify`.
+fn own_command(lan: &Lan, hosts: &str, keys: &str) -> (String, String, i32) {
+    lan.write("hosts.yaml", &format!("{{{hosts} services: {{x: {{workloads: [x], {keys}}}}}}}\n"));
+    let ran = lan.opsctl(&["verify", "x", "--json", "--grace", "1s", "--deadline", "8s"]);
+    let check = &ran.json()["services"][0]["checks"][0];
+    assert_eq!(check["kind"], "command", "{ran:?}");
+    let text = |key: &str| check[key].as_str().unwrap().to_owned();
+    (text("state"), text("detail"), ran.exit_code.unwrap())
+}
+
+#[test]
+fn a_command_passes_with_the_expected_exit_code_only() {
+    lan(|lan| {
+        put_program(lan, "asked", "printf '%s\\n' \"$@\" > got; echo 'no such share' >&2; exit 3");
+        for (check, state, detail, code) in [
+            ("[{command: [asked]}]", "wrong_exit_code", "its exit code is 3, not 0: no such share", 1),
+            ("{command: [asked, 'a  b', '$HOME', \"it's\"], expect: 3}", "healthy", "its exit code is 3", 0),
+            ("{command: [sh, -c, 'kill $$']}", "wrong_exit_code", "a signal ended it", 1),
+            ("{command: [sleep, 60], timeout: 1s}", "timeout", "it did not end in time", 1),
+            ("{command: [nosuchprogram]}", "unavailable", "nosuchprogram is not installed here", 0),
+            (
+                "{command: [/etc/passwd]}",
+                "unknown",
+                "/etc/passwd cannot be started (Permission denied (os error 13))",
+                0,
+            ),
+        ] {
+            let found = own_command(lan, "", &format!("check: {check}"));
+            assert_eq!(found, (state.to_owned(), detail.to_owned(), code), "{check}");
+        }
+        assert_eq!(lan.sh("cat got"), "a  b\n$HOME\nit's\n", "no shell reads the words");
+    });
+}
+
+#[test]
+fn a_command_runs_on_the_host_of_its_service_through_ssh() {
+    lan(|lan| {
+        lan.ssh_server();
+        let user = lan.sh("id -un");
+        let hosts = format!("hosts: {{here: {{address: 127.0.0.1, ssh: {}@127.0.0.1}}}},", user.trim());
+        let outcome = |check: &str| own_command(lan, &hosts, &format!("host: here, check: {check}"));
+        put_program(lan, "remote/asked", "printf '%s\\n' \"$@\" > ../got; exit 4");
+        let check =
+            r#"{command: [asked, 'a  b', '$HOME', "it's", '', '*', '"; touch ../opened'], expect: 4}"#;
+        let (state, detail, code) = outcome(check);
+        assert_eq!((state.as_str(), code), ("healthy", 0), "{detail} {}", lan.sh("cat sshd.log"));
+        assert_eq!(lan.sh("cat got"), "a  b\n$HOME\nit's\n\n*\n\"; touch ../opened\n");
+        assert!(!lan.path("opened").exists());
+        let (state, detail, code) = outcome("{command: [nosuchprogram]}");
+        assert_eq!((state.as_str(), code), ("unknown", 0), "a program that is missing there: {detail}");
+        assert!(detail.starts_with("the host cannot run it: ") && detail.contains("not found"), "{detail}");
+        assert_eq!(outcome("{command: [test, -e, ../no-such-file]}").0, "wrong_exit_code");
+        put_program(lan, "asked", "exit 5");
+        assert_eq!(outcome("{command: [asked], where: local, expect: 5}").0, "healthy");
+        // A host that cannot be entered makes the service neither healthy nor unhealthy.
+        lan.sh("rm ssh/known_hosts");
+        let (state, detail, code) = outcome("{command: [asked], expect: 4}");
+        assert_eq!((state.as_str(), code), ("unknown", 0), "{detail}");
+        assert!(detail.contains("Host key verification failed"), "{detail}");
+    });
+}
+
+#[test]
+fn slow_commands_leave_time_for_other_checks() {
+    lan(|lan| {
+        put_program(lan, "docker", "echo 'Up 2 hours'");
+        let names: Vec<String> = (0..12).map(|n| format!("s{n}")).collect();
+        let service = |name: &String| format!("{name}: {{check: {{command: [sleep, 60], timeout: 5m}}}}");
+        let services: Vec<String> = names.iter().map(service).collect();
+        lan.write("hosts.yaml", &format!("services: {{{}}}", services.join(", ")));
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let ran = lan.opsctl(&[&["verify", "--json", "--grace", "1s", "--deadline", "3s"], &*names].concat());
+        let json = ran.json();
+        let states = |nth: usize| -> Vec<&str> {
+            let services = json["services"].as_array().unwrap();
+            services.iter().map(|service| service["checks"][nth]["state"].as_str().unwrap()).collect()
+        };
+        assert_eq!(states(0), ["healthy"; 12], "the containers");
+        // Those that had no turn have not failed.
+        let count = |state: &str| states(1).iter().filter(|found| **found == state).count();
+        assert_eq!((count("timeout"), count("unknown")), (4, 8), "{:?}", states(1));
+        assert!(ran.elapsed < Duration::from_secs(6), "{ran:?}");
+    });
+}
+
 #[test]
 fn a_service_that_recovers_within_its_grace_is_healthy_at_once() {
     lan(|lan| {

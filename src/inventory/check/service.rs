@@ -60,6 +60,7 @@ pub fn check(
     let dns = health::check_dns(wire.dns, &name, domain, hosts)?;
     let tcp =
         wire.tcp.iter().map(|port| health::check_port(port, host.is_some())).collect::<Checked<Vec<_>>>()?;
+    let commands = health::check_commands(wire.check)?;
     let engine = wire.engine.map(Into::into).unwrap_or_default();
     let health = health::check(wire.health, &name, domain)?;
     let service = Service {
@@ -74,6 +75,7 @@ pub fn check(
         health,
         dns,
         tcp,
+        commands,
         engine,
     };
     Ok((service, parts))

@@ -5,6 +5,7 @@ mod container;
 mod dns;
 mod finding;
 mod http;
+mod own;
 mod plan;
 mod tcp;
 mod tls;
@@ -18,6 +19,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::icmp::{RESOLVER_STACK, RESOLVERS};
 
+pub use command::{line, quoted};
 pub use finding::{Finding, State};
 pub use plan::{Check, plan};
 
@@ -92,9 +94,10 @@ async fn verify_until(subjects: Vec<Subject>, ends: Instant) -> Vec<Report> {
 async fn look_again(check: &Check, graced: Instant, ends: Instant) -> Finding {
     let mut pause = FIRST_PAUSE;
     loop {
-        let look_ends = (Instant::now() + check.timeout()).min(ends);
-        let finding = timeout_at(look_ends, look(check, look_ends)).await.unwrap_or_else(|_| Finding::late());
-        if finding.state.healthy() != Some(false) || Instant::now() + pause >= graced {
+        let finding = in_time(ends, Box::pin(look(check, ends))).await;
+        // A host that was just restarted may not be reachable yet.
+        let repeat = finding.state.healthy() == Some(false) || finding.state == State::Unknown;
+        if !repeat || Instant::now() + pause >= graced {
             return finding;
         }
         sleep(pause).await;
@@ -103,11 +106,19 @@ async fn look_again(check: &Check, graced: Instant, ends: Instant) -> Finding {
 }
 
 async fn look(check: &Check, ends: Instant) -> Finding {
+    let limit = check.timeout();
+    let look_ends = (Instant::now() + limit).min(ends);
     match check {
-        Check::Http(health) => http::look(health, ends).await,
-        Check::Dns { name, server } => dns::look(name, server.as_deref()).await,
-        Check::Tcp { host, port } => tcp::look(host, *port, ends).await,
-        Check::Container { engine, name, ssh } => container::look(*engine, name, ssh.as_deref()).await,
-        Check::Unit { name, ssh } => unit::look(name, ssh.as_deref()).await,
+        Check::Http(health) => in_time(look_ends, http::look(health, look_ends)).await,
+        Check::Dns { name, server } => in_time(look_ends, dns::look(name, server.as_deref())).await,
+        Check::Tcp { host, port } => in_time(look_ends, tcp::look(host, *port, look_ends)).await,
+        // Programs wait for their turn before their time begins.
+        Check::Container { engine, name, ssh } => container::look(*engine, name, ssh.as_deref(), limit).await,
+        Check::Unit { name, ssh } => unit::look(name, ssh.as_deref(), limit).await,
+        Check::Command { check, ssh } => own::look(check, ssh.as_deref(), ends).await,
     }
+}
+
+async fn in_time(ends: Instant, look: impl Future<Output = Finding>) -> Finding {
+    timeout_at(ends, look).await.unwrap_or_else(|_| Finding::late())
 }
