@@ -19,14 +19,15 @@ const SHORTEST_HINT: usize = 4;
 
 /// Whether a word can be a name; otherwise, it is a fragment of the text.
 fn is_plain(target: &Target) -> bool {
-    let (Target::Container(name)
-    | Target::ComposeService(name)
-    | Target::ComposeProject(name)
-    | Target::Unit(name)
-    | Target::Workload(name)
-    | Target::Release(name)) = target
-    else {
-        return true;
+    let name = match target {
+        Target::Container(name)
+        | Target::ComposeService(name)
+        | Target::ComposeProject(name)
+        | Target::Unit(name)
+        | Target::Release(name) => name,
+        Target::Workload(workload) => &workload.name,
+        Target::Guest(guest) => &guest.name,
+        _ => return true,
     };
     let inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
     name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(inside)

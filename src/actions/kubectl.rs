@@ -5,6 +5,7 @@ use super::line::{Named, named};
 use crate::catalogue::base_name;
 use crate::model::action::{Action, Family, Target};
 use crate::model::reference::Form;
+use crate::model::workload::Workload;
 use crate::shell::Word;
 
 /// The kinds of which a name contains that of a workload.
@@ -35,7 +36,9 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     }
     for word in names {
         let (target, shown) = match named(word) {
-            Named::One(text) | Named::Matching(text) => (Target::Workload(base_name(text).to_owned()), text),
+            Named::One(text) | Named::Matching(text) => {
+                (Target::Workload(Workload::named(base_name(text))), text)
+            }
             Named::Everything(listing) => {
                 actions.push(call.on_everything(Family::Workload, &format!("$({listing})")));
                 return;

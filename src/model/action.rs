@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use super::guest::Guest;
 use super::message::Recipient;
 use super::reference::Reference;
 pub use super::verb::Verb;
+use super::workload::Workload;
 
 /// The kind of an action. Budgets and the rights of tiers are per kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -89,8 +91,10 @@ pub enum Target {
     ComposeProject(String),
     /// A unit name without `.service`.
     Unit(String),
-    /// A Kubernetes workload without its kind.
-    Workload(String),
+    /// A Kubernetes workload.
+    Workload(Workload),
+    /// A virtual machine or a system container.
+    Guest(Guest),
     /// A helm release.
     Release(String),
     /// An Ansible playbook.
@@ -113,9 +117,10 @@ impl Target {
             | Self::ComposeService(name)
             | Self::ComposeProject(name)
             | Self::Unit(name)
-            | Self::Workload(name)
             | Self::Release(name)
             | Self::Service(name) => Some(name),
+            Self::Workload(workload) => Some(&workload.name),
+            Self::Guest(guest) => Some(&guest.name),
             Self::Playbook(playbook) => playbook.stated.as_deref().or(playbook.file.as_deref()),
             Self::Unknown | Self::Recipients(_) | Self::Nothing => None,
         }

@@ -2,6 +2,7 @@
 
 use super::action::Target;
 use super::reference::Form;
+use super::workload::Workload;
 
 /// A container: its ID, and the names that its engine knows for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +77,7 @@ impl Container {
             (Target::ComposeService(service.clone()), Form::Name, &service),
             (Target::Container(swarm_service.clone()), Form::SwarmService, &swarm_service),
             (Target::Unit(unit.clone()), Form::Name, &unit),
-            (Target::Workload(pod.clone()), Form::Pod, &pod),
+            (Target::Workload(Workload::named(pod.clone())), Form::Pod, &pod),
         ];
         let named = targets.into_iter().filter(|(_, _, name)| !name.is_empty());
         named.map(|(target, form, _)| (target, form)).collect()

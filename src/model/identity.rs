@@ -236,6 +236,7 @@ fn id(target: &Target, form: Form) -> Option<Identity> {
 mod tests {
     use super::*;
     use crate::model::action::Playbook;
+    use crate::model::workload::Workload;
 
     fn service(name: &str, host: &str, container: &str) -> Service {
         Service {
@@ -259,7 +260,11 @@ mod tests {
                 },
                 Service { projects: vec!["net".into()], ..service("unbound", "ie01", "dns") },
                 Service { units: vec!["nginx".into()], containers: vec![], ..service("nginx", "ie01", "") },
-                Service { workloads: vec!["plex".into()], containers: vec![], ..service("plex", "ie01", "") },
+                Service {
+                    workloads: vec![Workload::named("plex")],
+                    containers: vec![],
+                    ..service("plex", "ie01", "")
+                },
                 service("jellyfin", "ie01", "jf"),
             ],
         }
@@ -324,7 +329,7 @@ mod tests {
             (Target::Unit("jf".into()), "jellyfin"),
             (Target::Unit("container-jf".into()), "jellyfin"),
             (Target::Unit("docker-compose@net".into()), "adguard unbound"),
-            (Target::Workload("jf".into()), "jellyfin"),
+            (Target::Workload(Workload::named("jf")), "jellyfin"),
             (Target::Container("nginx".into()), "nginx"),
             (Target::Release("plex".into()), "plex"),
             (Target::Service("media-jf-1".into()), "jellyfin"),
@@ -343,9 +348,13 @@ mod tests {
             ("sonarr-7d9c5b6f4-x2x8k", "(sonarr)"),
             ("db-0", "(db-0)"),
         ] {
-            assert_eq!(identified(&Target::Workload(pod.into()), Form::Pod, None, None), identity, "{pod}");
+            assert_eq!(
+                identified(&Target::Workload(Workload::named(pod)), Form::Pod, None, None),
+                identity,
+                "{pod}"
+            );
         }
-        let deployment = Target::Workload("plex-0".into());
+        let deployment = Target::Workload(Workload::named("plex-0"));
         assert_eq!(identified(&deployment, Form::Name, None, None), "(plex-0)");
     }
 

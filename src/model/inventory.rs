@@ -2,6 +2,8 @@
 
 use super::action::Target;
 use super::checks::{CommandCheck, DnsName, Engine, Health, TcpPort};
+use super::guest::Guest;
+use super::workload::Workload;
 
 /// The hosts and services of `hosts.yaml`, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,7 +41,9 @@ pub struct Service {
     /// systemd and init units, without `.service`.
     pub units: Vec<String>,
     /// Kubernetes workloads.
-    pub workloads: Vec<String>,
+    pub workloads: Vec<Workload>,
+    /// Virtual machines and system containers.
+    pub guests: Vec<Guest>,
     /// helm releases.
     pub releases: Vec<String>,
     /// Ansible playbooks, by file name.
@@ -66,9 +70,10 @@ impl Service {
         }
     }
 
-    /// The containers that should be running: none if it lists units or workloads, but no containers.
+    /// The containers that should be running: none if it lists units, workloads or guests, but no
+    /// containers.
     pub fn own_containers(&self) -> Vec<&str> {
-        let elsewhere = !self.units.is_empty() || !self.workloads.is_empty();
+        let elsewhere = !self.units.is_empty() || !self.workloads.is_empty() || !self.guests.is_empty();
         if self.containers.is_empty() && elsewhere { vec![] } else { self.container_names() }
     }
 
@@ -76,19 +81,22 @@ impl Service {
     pub(super) fn has_part(&self, written: &str) -> bool {
         let unit = written.strip_suffix(".service").unwrap_or(written);
         self.units.iter().any(|name| name == unit)
-            || [&self.containers, &self.projects, &self.workloads, &self.releases, &self.playbooks]
+            || self.workloads.iter().any(|workload| workload.name == written)
+            || self.guests.iter().any(|guest| guest.name == written)
+            || [&self.containers, &self.projects, &self.releases, &self.playbooks]
                 .into_iter()
                 .flatten()
                 .any(|name| name == written)
     }
 
     /// Whether it lists the target under its kind of name.
-    pub(super) fn lists(&self, target: &Target) -> bool {
+    pub fn lists(&self, target: &Target) -> bool {
         let (listed, name) = match target {
             Target::Container(name) | Target::ComposeService(name) => (&self.containers, name),
             Target::ComposeProject(name) => (&self.projects, name),
             Target::Unit(name) => (&self.units, name),
-            Target::Workload(name) => (&self.workloads, name),
+            Target::Workload(workload) => return self.workloads.iter().any(|own| own.may_be(workload)),
+            Target::Guest(guest) => return self.guests.iter().any(|own| own.may_be(guest)),
             Target::Release(name) => (&self.releases, name),
             Target::Playbook(playbook) => match &playbook.file {
                 Some(file) => (&self.playbooks, file),

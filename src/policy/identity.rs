@@ -218,8 +218,10 @@ impl Lookup<'_> {
     fn nearest_to(&self, name: &str) -> Option<String> {
         let services = &self.inventory.services;
         let names = services.iter().flat_map(|service| {
-            let parts = [&service.containers, &service.units, &service.workloads];
-            std::iter::once(&service.name).chain(parts.into_iter().flatten())
+            let parts = [&service.containers, &service.units].into_iter().flatten();
+            let workloads = service.workloads.iter().map(|workload| &workload.name);
+            let guests = service.guests.iter().map(|guest| &guest.name);
+            std::iter::once(&service.name).chain(parts).chain(workloads).chain(guests)
         });
         let near = nearest(name, names.map(String::as_str))?;
         Some(format!("`{name}` is not listed in hosts.yaml; did you mean `{near}`?"))

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::model::inventory::{Host, Inventory, Service};
-use crate::probe::health::{Check, line, plan, quoted};
+use crate::model::workload::Workload;
+use crate::probe::health::{Check, guest_status, line, plan, quoted, workload_selection};
 
 #[derive(Serialize)]
 pub struct ServiceView<'a> {
@@ -49,7 +50,7 @@ pub struct PromptView<'a> {
     name: &'a str,
     host: Option<&'a str>,
     checks: Vec<String>,
-    /// Its playbooks, helm releases, workloads and compose projects.
+    /// Its playbooks, helm releases, workloads, guests and compose projects.
     parts: Vec<String>,
 }
 
@@ -58,13 +59,19 @@ pub fn checked_services<'a>(inventory: &'a Inventory) -> Vec<PromptView<'a>> {
     let view = |service: &'a Service| {
         let named =
             |kind: &'static str, names: &'a [String]| names.iter().map(move |name| format!("{kind} {name}"));
+        // The others are among the checks.
+        let workloads = service.workloads.iter().filter(|workload| workload.is_bare());
+        let workloads = workloads.map(|workload| format!("workload {workload}"));
+        let guests = service.guests.iter().filter(|guest| guest.program.is_none());
+        let guests = guests.map(|guest| format!("guest {guest}"));
         PromptView {
             name: &service.name,
             host: service.host.as_deref(),
             checks: plan(service, inventory).iter().map(expected).collect(),
             parts: named("playbook", &service.playbooks)
                 .chain(named("release", &service.releases))
-                .chain(named("workload", &service.workloads))
+                .chain(workloads)
+                .chain(guests)
                 .chain(named("compose project", &service.projects))
                 .collect(),
         }
@@ -85,33 +92,64 @@ fn expected(check: &Check) -> String {
         },
         Check::Tcp { .. } => format!("tcp {}", check.target()),
         Check::Container { name, .. } | Check::Unit { name, .. } => format!("{} {name}", check.kind()),
+        Check::Workload { workload, .. } => format!("workload {workload}"),
+        Check::Guest { program, name, .. } => format!("guest {}/{name}", program.as_str()),
         Check::Command { check: own, .. } => format!("command {} exits with {}", check.target(), own.expect),
     }
 }
 
+/// The commands that show the state of the parts of a service.
+fn looks(service: &Service, inventory: &Inventory) -> Vec<LookView> {
+    let mut looks: Vec<LookView> = plan(service, inventory).iter().filter_map(look).collect();
+    let ssh = service.host.as_deref().and_then(|name| inventory.host(name)?.ssh.as_deref());
+    let unchecked = service.workloads.iter().filter(|workload| workload.is_bare());
+    looks.extend(unchecked.map(|workload| look_at_workload(workload, ssh)));
+    looks
+}
+
 /// The command that shows what a check looks at; `None` for checks of the network.
 fn look(check: &Check) -> Option<LookView> {
-    let (command, ssh, passes) = match check {
+    let (command, passes) = match check {
         Check::Http(_) | Check::Dns { .. } | Check::Tcp { .. } => return None,
+        Check::Workload { workload, ssh } => return Some(look_at_workload(workload, ssh.as_deref())),
+        // Both shells read these words as they are.
         Check::Container { engine, name, ssh } => (
-            format!("{} ps --filter name=^{name}$ --format '{{{{.Status}}}}'", engine.program()),
-            ssh,
+            on(
+                ssh.as_deref(),
+                format!("{} ps --filter name=^{name}$ --format '{{{{.Status}}}}'", engine.program()),
+            ),
             "prints a line that begins with `Up` and does not say `unhealthy`".to_owned(),
         ),
-        Check::Unit { name, ssh } => {
-            (format!("systemctl is-active {name}"), ssh, "prints `active`".to_owned())
+        Check::Unit { name, ssh } => (
+            called(&["systemctl", "is-active", name].map(str::to_owned), ssh.as_deref()),
+            "prints `active`".to_owned(),
+        ),
+        Check::Guest { program, name, ssh } => {
+            (called(&guest_status(*program, name), ssh.as_deref()), "prints that it is running".to_owned())
         }
         Check::Command { check: own, ssh } => {
-            let line = line(&own.command);
-            let line = if ssh.is_some() { quoted(&line) } else { line };
-            (line, ssh, format!("exits with {}", own.expect))
+            (called(&own.command, ssh.as_deref()), format!("exits with {}", own.expect))
         }
     };
-    let command = match ssh {
+    Some(LookView { what: check.kind(), command, passes })
+}
+
+fn look_at_workload(workload: &Workload, ssh: Option<&str>) -> LookView {
+    let command = called(&workload_selection(workload), ssh);
+    LookView { what: "workload", command, passes: "shows as many ready as desired".to_owned() }
+}
+
+/// The command that calls a program, for the shell of this machine.
+fn called(words: &[String], ssh: Option<&str>) -> String {
+    let line = line(words);
+    on(ssh, if ssh.is_some() && line.contains('\'') { quoted(&line) } else { line })
+}
+
+fn on(ssh: Option<&str>, command: String) -> String {
+    match ssh {
         Some(ssh) => format!("ssh {ssh} {command}"),
         None => command,
-    };
-    Some(LookView { what: check.kind(), command, passes })
+    }
 }
 
 /// The hosts.
@@ -132,7 +170,7 @@ pub fn services(inventory: &Inventory) -> Vec<ServiceView<'_>> {
             ServiceView {
                 name: &service.name,
                 host: host.map(HostView::from),
-                looks: plan(service, inventory).iter().filter_map(look).collect(),
+                looks: looks(service, inventory),
                 health: service
                     .health
                     .as_ref()

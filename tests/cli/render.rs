@@ -85,7 +85,10 @@ fn the_verifier_prompt_lists_commands_that_show_the_state_of_each_part() {
         r#"{hosts: {nas: {address: 192.0.2.1, ssh: root@nas}, k: {address: 192.0.2.2}}, services: {
             samba: {host: nas, units: [smbd, backup.timer], check: {command: [sh, -c, 'smbclient -L "$(hostname)"'], expect: 1}},
             web: {host: nas, engine: podman},
-            local: {host: k, check: [{command: [pg_isready, -q]}]}}}"#,
+            local: {host: k, check: [{command: [pg_isready, -q]}]},
+            vpn: {host: nas, units: ['wg-quick@wg0', 'a\x2db']},
+            vm: {host: nas, guests: [qm/101, incus/web, bare]},
+            media: {workloads: [media/statefulset/db, jellyfin]}}}"#,
     );
     let prompt = sandbox.read(FILES[1]);
     for line in [
@@ -95,6 +98,13 @@ fn the_verifier_prompt_lists_commands_that_show_the_state_of_each_part() {
         "container: `ssh root@nas podman ps --filter name=^web$ --format '{{.Status}}'` prints a line that begins with",
         "container: `docker ps --filter name=^local$",
         "command: `pg_isready -q` exits with 0",
+        "unit: `ssh root@nas systemctl is-active wg-quick@wg0` prints `active`",
+        r"unit: `ssh root@nas 'systemctl is-active '\''a\x2db'\'''` prints `active`",
+        "guest: `ssh root@nas qm status 101` prints that it is running",
+        r"guest: `ssh root@nas 'incus list '\''^web$'\'' --format csv --columns s'` prints that it is running",
+        "workload: `kubectl get statefulset --namespace=media --field-selector metadata.name=db` shows as many ready",
+        "workload: `kubectl get deployment,statefulset,daemonset,job,cronjob --all-namespaces --field-selector \
+         metadata.name=jellyfin` shows as many ready",
     ] {
         assert!(prompt.contains(&format!("\n  - {line}")), "{line}\n{prompt}");
     }

@@ -39,9 +39,10 @@ impl ActionSummary {
             | Target::ComposeService(name)
             | Target::ComposeProject(name)
             | Target::Unit(name)
-            | Target::Workload(name)
             | Target::Release(name)
             | Target::Service(name) => Some(name.as_str()),
+            Target::Workload(workload) => Some(workload.name.as_str()),
+            Target::Guest(guest) => Some(guest.name.as_str()),
             Target::Playbook(playbook) => playbook.stated.as_deref().or(playbook.guessed.as_deref()),
             Target::Recipients(_) | Target::Unknown | Target::Nothing => None,
         };

@@ -3,15 +3,19 @@
 use serde_saphyr::Spanned;
 
 use super::health;
-use super::values::check_name;
+use super::values::{check_name, is_name};
 use crate::inventory::error::{Checked, Mistake, suggestion};
 use crate::inventory::yaml::file::ServiceWire;
+use crate::model::action::Target;
+use crate::model::guest::{Guest, GuestProgram};
 use crate::model::inventory::{Host, Service};
+use crate::model::workload::{Workload, WorkloadKind};
 
-/// A name that commands use for a service, with its position in the file.
+/// A name that commands use for a service, which no other service on its host may list.
 pub struct Part {
     list: &'static str,
-    name: Spanned<String>,
+    part: Spanned<String>,
+    target: Target,
 }
 
 /// Checks a service; returns it with its parts.
@@ -39,24 +43,22 @@ pub fn check(
         })
         .transpose()?;
     let mut parts = Vec::new();
-    let mut names = |list: &'static str, wire: Vec<Spanned<String>>| -> Checked<Vec<String>> {
-        wire.into_iter()
-            .map(|part| {
-                let checked = check_name(part.clone())?;
-                parts.push(Part { list, name: part });
-                Ok(checked)
-            })
-            .collect()
-    };
-    let containers = names("containers", wire.containers)?;
-    let projects = names("projects", wire.projects)?;
-    let units = names("units", wire.units)?
-        .into_iter()
-        .map(|unit| unit.strip_suffix(".service").map(str::to_owned).unwrap_or(unit))
-        .collect();
-    let workloads = names("workloads", wire.workloads)?;
-    let releases = names("releases", wire.releases)?;
-    let playbooks = names("playbooks", wire.playbooks)?;
+    let containers = names(wire.containers, check_name, |part, name: &String| {
+        parts.push(Part { list: "containers", part, target: Target::Container(name.clone()) });
+    })?;
+    let units = names(wire.units, check_unit, |part, name: &String| {
+        parts.push(Part { list: "units", part, target: Target::Unit(name.clone()) });
+    })?;
+    let workloads = names(wire.workloads, check_workload, |part, workload: &Workload| {
+        parts.push(Part { list: "workloads", part, target: Target::Workload(workload.clone()) });
+    })?;
+    let guests = names(wire.guests, check_guest, |part, guest: &Guest| {
+        parts.push(Part { list: "guests", part, target: Target::Guest(guest.clone()) });
+    })?;
+    let shared = |wire: Vec<_>| wire.into_iter().map(check_name).collect::<Checked<Vec<_>>>();
+    let projects = shared(wire.projects)?;
+    let releases = shared(wire.releases)?;
+    let playbooks = shared(wire.playbooks)?;
     let dns = health::check_dns(wire.dns, &name, domain, hosts)?;
     let tcp =
         wire.tcp.iter().map(|port| health::check_port(port, host.is_some())).collect::<Checked<Vec<_>>>()?;
@@ -70,6 +72,7 @@ pub fn check(
         projects,
         units,
         workloads,
+        guests,
         releases,
         playbooks,
         health,
@@ -81,23 +84,62 @@ pub fn check(
     Ok((service, parts))
 }
 
+/// Checks the names of a list; `note` is called with each and its value.
+fn names<T>(
+    wire: Vec<Spanned<String>>,
+    check: fn(Spanned<String>) -> Checked<T>,
+    mut note: impl FnMut(Spanned<String>, &T),
+) -> Checked<Vec<T>> {
+    wire.into_iter().map(|name| check(name.clone()).inspect(|value| note(name, value))).collect()
+}
+
+/// The name of a unit without `.service`.
+fn check_unit(unit: Spanned<String>) -> Checked<String> {
+    if !is_unit(&unit.value) {
+        return Err(Mistake::of(
+            &unit,
+            "is not the name of a unit",
+            "write one such as `smbd`, `wg-quick@wg0` or `backup.timer`",
+        ));
+    }
+    Ok(unit.value.strip_suffix(".service").map(str::to_owned).unwrap_or(unit.value))
+}
+
+/// Whether systemd accepts the name of a unit, and no program takes it for an option.
+fn is_unit(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || r":-_.\@".contains(c);
+    (1..=255).contains(&name.len()) && !name.starts_with(['-', '.', '@']) && name.chars().all(is_plain)
+}
+
+fn check_workload(written: Spanned<String>) -> Checked<Workload> {
+    Workload::read(&written.value).filter(|_| written.value.split('/').all(is_name)).ok_or_else(|| {
+        let kinds = WorkloadKind::ALL.map(WorkloadKind::as_str).join("`, `");
+        let remedy = format!("write `NAME`, `KIND/NAME` or `NAMESPACE/KIND/NAME`; kinds are `{kinds}`");
+        Mistake::of(&written, "is not a workload", remedy)
+    })
+}
+
+fn check_guest(written: Spanned<String>) -> Checked<Guest> {
+    Guest::read(&written.value).filter(|guest| is_name(&guest.name)).ok_or_else(|| {
+        let programs = GuestProgram::ALL.map(GuestProgram::as_str).join("`, `");
+        let remedy = format!("write `PROGRAM/NAME`, such as `qm/101`; programs are `{programs}`");
+        Mistake::of(&written, "is not a guest", remedy)
+    })
+}
+
 /// Checks that no two services of one host list the same part: an action on it would count against the first one only.
-/// A compose project may have several services.
+/// Compose projects, Helm releases and playbooks may have several services.
 pub fn one_owner_per_part(services: &[Service], parts: &[Vec<Part>]) -> Checked<()> {
     for (index, (service, own)) in services.iter().zip(parts).enumerate() {
-        for part in own.iter().filter(|part| part.list != "projects") {
-            let owner = services.iter().zip(parts).take(index).find(|(other, theirs)| {
-                other.host == service.host
-                    && theirs
-                        .iter()
-                        .any(|their| their.list == part.list && their.name.value == part.name.value)
-            });
-            if let Some((owner, _)) = owner {
+        for Part { list, part, target } in own {
+            let owners = services.iter().take(index);
+            let owner = owners.filter(|other| other.host == service.host).find(|other| other.lists(target));
+            if let Some(owner) = owner {
                 return Err(Mistake::at(
-                    part.name.referenced,
+                    part.referenced,
                     format!(
-                        "`{}` is listed under `{}` of both `{}` and `{}`",
-                        part.name.value, part.list, owner.name, service.name
+                        "`{}` is listed under `{list}` of both `{}` and `{}`",
+                        part.value, owner.name, service.name
                     ),
                     "list it under the service whose budget applies",
                 ));

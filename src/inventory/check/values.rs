@@ -17,7 +17,8 @@ pub fn check_name(name: Spanned<String>) -> Checked<String> {
     Ok(name.value)
 }
 
-fn is_name(text: &str) -> bool {
+/// Whether the text is a name of such characters.
+pub fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.len() <= 128
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))

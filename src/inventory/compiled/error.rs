@@ -20,6 +20,9 @@ pub enum CompiledError {
     /// A program's description states what cannot be.
     #[error("compiled policy with a program that cannot be read: {0}")]
     Program(#[from] EntryError),
+    /// A workload or guest has another form.
+    #[error("compiled policy with `{0}`, which is not the name of a workload or guest")]
+    Name(String),
     /// A duration or a tier is out of range.
     #[error("compiled policy with `{0}` out of range")]
     Range(&'static str),

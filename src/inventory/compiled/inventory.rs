@@ -6,7 +6,9 @@ use super::checks::{CommandWire, DnsWire, HealthWire, PortWire};
 use super::error::CompiledError;
 use super::mirrors::{each, mirrors};
 use crate::inventory::choices::EngineWire;
+use crate::model::guest::Guest;
 use crate::model::inventory::{Host, Service};
+use crate::model::workload::Workload;
 
 mirrors! {
     HostWire <=> Host { name: String, address: String, ssh: Option<String> }
@@ -20,6 +22,8 @@ pub struct ServiceWire {
     projects: Vec<String>,
     units: Vec<String>,
     workloads: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    guests: Vec<String>,
     releases: Vec<String>,
     playbooks: Vec<String>,
     health: Option<HealthWire>,
@@ -38,7 +42,8 @@ impl From<Service> for ServiceWire {
             containers: service.containers,
             projects: service.projects,
             units: service.units,
-            workloads: service.workloads,
+            workloads: written(&service.workloads),
+            guests: written(&service.guests),
             releases: service.releases,
             playbooks: service.playbooks,
             health: service.health.map(Into::into),
@@ -58,7 +63,8 @@ impl ServiceWire {
             containers: self.containers,
             projects: self.projects,
             units: self.units,
-            workloads: self.workloads,
+            workloads: read(self.workloads, Workload::read)?,
+            guests: read(self.guests, Guest::read)?,
             releases: self.releases,
             playbooks: self.playbooks,
             health: self.health.map(HealthWire::into_health).transpose()?,
@@ -68,4 +74,13 @@ impl ServiceWire {
             engine: self.engine.into(),
         })
     }
+}
+
+/// The names as `hosts.yaml` writes them.
+fn written(names: &[impl ToString]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+fn read<T>(names: Vec<String>, one: fn(&str) -> Option<T>) -> Result<Vec<T>, CompiledError> {
+    names.into_iter().map(|name| one(&name).ok_or(CompiledError::Name(name))).collect()
 }

@@ -69,10 +69,12 @@ pub struct ServiceWire {
     pub containers: Vec<Spanned<String>>,
     /// Names of its compose projects. Several services may be part of a project; an action on it counts for each of them.
     pub projects: Vec<Spanned<String>>,
-    /// Names of its systemd or init units.
+    /// Names of its systemd or init units: `smbd`, `wg-quick@wg0`, `backup.timer`.
     pub units: Vec<Spanned<String>>,
-    /// Names of its Kubernetes workloads.
+    /// Its Kubernetes workloads, as `[NAMESPACE/][KIND/]NAME`: `jellyfin`, `deployment/jellyfin`, `media/statefulset/db`. Kinds are `deployment`, `statefulset`, `daemonset`, `job` and `cronjob`. Without a namespace or a kind, any matches.
     pub workloads: Vec<Spanned<String>>,
+    /// Its virtual machines and system containers, as `[PROGRAM/]NAME`: `qm/101`, `pct/103`, `virsh/web`, `incus/web`, `lxc/web`. Without a program, any matches.
+    pub guests: Vec<Spanned<String>>,
     /// Names of its Helm releases.
     pub releases: Vec<Spanned<String>>,
     /// File names of the Ansible playbooks that deploy it.

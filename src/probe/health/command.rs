@@ -20,6 +20,9 @@ const MOST_OUTPUT: u64 = 64 * 1024;
 /// The exit code of ssh if it could not run the command.
 const SSH_FAILED: i32 = 255;
 
+/// The exit codes of a shell that cannot execute a program, or does not find it.
+const NOT_RUN: [i32; 2] = [126, 127];
+
 /// The result of a program.
 pub struct Said {
     /// Whether its exit code was 0.
@@ -84,9 +87,24 @@ pub async fn run_through(
     Ok(Said { success: status.success(), code: status.code(), stdout, stderr })
 }
 
+/// The finding if the shell of a host does not find the program, or cannot execute it.
+pub fn not_run(said: &Said, ssh: Option<&str>) -> Option<Finding> {
+    ssh?;
+    said.code.filter(|code| NOT_RUN.contains(code))?;
+    let why = last_line(&said.stderr).map(|line| format!(": {line}")).unwrap_or_default();
+    Some(Finding::new(State::Unknown, format!("the host cannot run it{why}")))
+}
+
+/// Runs a program that shows a state. Its output, or the finding if it shows none.
+pub async fn ask(words: &[String], ssh: Option<&str>, limit: Duration) -> Result<Said, Finding> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let said = run(&words, ssh, limit).await.map_err(Finding::unknown)?;
+    not_run(&said, ssh).map_or(Ok(said), Err)
+}
+
 /// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-=/@:".contains(c);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-=/@:,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else {

@@ -4,12 +4,14 @@ pub(super) mod command;
 mod container;
 mod dns;
 mod finding;
+mod guest;
 mod http;
 mod own;
 mod plan;
 mod tcp;
 mod tls;
 mod unit;
+mod workload;
 
 use std::io;
 use std::time::Duration;
@@ -21,7 +23,9 @@ use super::icmp::{RESOLVER_STACK, RESOLVERS};
 
 pub use command::{line, quoted};
 pub use finding::{Finding, State};
+pub use guest::guest_status;
 pub use plan::{Check, plan};
+pub use workload::workload_selection;
 
 /// The pause before the first retry; it grows up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -73,7 +77,7 @@ async fn verify_until(subjects: Vec<Subject>, ends: Instant) -> Vec<Report> {
     let mut looks = JoinSet::new();
     for (service, Subject { service: name, checks, grace }) in subjects.into_iter().enumerate() {
         let graced = (Instant::now() + grace).min(ends);
-        let nothing = |check: &Check| (check.clone(), Finding::late());
+        let nothing = |check: &Check| (check.clone(), check.late());
         reports.push(Report { service: name, findings: checks.iter().map(nothing).collect() });
         for (nth, check) in checks.into_iter().enumerate() {
             looks.spawn(async move { (service, nth, look_again(&check, graced, ends).await) });
@@ -94,7 +98,8 @@ async fn verify_until(subjects: Vec<Subject>, ends: Instant) -> Vec<Report> {
 async fn look_again(check: &Check, graced: Instant, ends: Instant) -> Finding {
     let mut pause = FIRST_PAUSE;
     loop {
-        let finding = in_time(ends, Box::pin(look(check, ends))).await;
+        let finding = timeout_at(ends, Box::pin(look(check, ends))).await;
+        let finding = finding.unwrap_or_else(|_| check.late());
         // A host that was just restarted may not be reachable yet.
         let repeat = finding.state.healthy() == Some(false) || finding.state == State::Unknown;
         if !repeat || Instant::now() + pause >= graced {
@@ -115,6 +120,8 @@ async fn look(check: &Check, ends: Instant) -> Finding {
         // Programs wait for their turn before their time begins.
         Check::Container { engine, name, ssh } => container::look(*engine, name, ssh.as_deref(), limit).await,
         Check::Unit { name, ssh } => unit::look(name, ssh.as_deref(), limit).await,
+        Check::Workload { workload, ssh } => workload::look(workload, ssh.as_deref(), limit).await,
+        Check::Guest { program, name, ssh } => guest::look(*program, name, ssh.as_deref(), limit).await,
         Check::Command { check, ssh } => own::look(check, ssh.as_deref(), ends).await,
     }
 }

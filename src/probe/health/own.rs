@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::command::{Said, last_line, run};
+use super::command::{last_line, not_run, run};
 use super::finding::{Finding, State};
 use crate::model::checks::CommandCheck;
 
@@ -15,32 +15,29 @@ static TURNS: Semaphore = Semaphore::const_new(4);
 /// The least time before the deadline in which a command is started.
 const LAST_START: Duration = Duration::from_millis(100);
 
-/// The exit codes of a shell that cannot execute a program, or does not find it.
-const NOT_RUN: [i32; 2] = [126, 127];
-
 /// Runs the command and compares its exit code.
 pub async fn look(check: &CommandCheck, ssh: Option<&str>, ends: Instant) -> Finding {
     let Ok(_turn) = timeout_at(ends - LAST_START, TURNS.acquire()).await else {
         return Finding::new(State::Unknown, "no time was left to run it");
     };
     let words: Vec<&str> = check.command.iter().map(String::as_str).collect();
-    let Said { code, stderr, .. } = match run(&words, ssh, check.timeout.duration()).await {
+    let said = match run(&words, ssh, check.timeout.duration()).await {
         Ok(said) => said,
         Err(finding) if finding.state == State::Timeout => {
             return Finding::new(State::Timeout, "it did not end in time");
         }
         Err(finding) => return finding.unknown(),
     };
-    let why = last_line(&stderr).map(|line| format!(": {line}")).unwrap_or_default();
     let expected = i32::from(check.expect);
-    match code {
-        Some(code) if code == expected => Finding::new(State::Healthy, format!("its exit code is {code}")),
-        Some(code) if ssh.is_some() && NOT_RUN.contains(&code) => {
-            Finding::new(State::Unknown, format!("the host cannot run it{why}"))
-        }
-        Some(code) => {
-            Finding::new(State::WrongExitCode, format!("its exit code is {code}, not {expected}{why}"))
-        }
-        None => Finding::new(State::WrongExitCode, format!("a signal ended it{why}")),
+    if said.code == Some(expected) {
+        return Finding::new(State::Healthy, format!("its exit code is {expected}"));
     }
+    not_run(&said, ssh).unwrap_or_else(|| {
+        let how = match said.code {
+            Some(code) => format!("its exit code is {code}, not {expected}"),
+            None => "a signal ended it".to_owned(),
+        };
+        let why = last_line(&said.stderr).map(|line| format!(": {line}")).unwrap_or_default();
+        Finding::new(State::WrongExitCode, how + &why)
+    })
 }
