@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::model::checks::Engine;
 use crate::model::inventory::{Host, Inventory, Service};
 use crate::model::workload::Workload;
 use crate::probe::health::{Check, guest_status, line, plan, quoted, workload_selection};
@@ -91,6 +92,7 @@ fn expected(check: &Check) -> String {
             None => format!("dns {}", check.target()),
         },
         Check::Tcp { .. } => format!("tcp {}", check.target()),
+        Check::Container { engine: Engine::Podman, name, .. } => format!("podman container {name}"),
         Check::Container { name, .. } | Check::Unit { name, .. } => format!("{} {name}", check.kind()),
         Check::Workload { workload, .. } => format!("workload {workload}"),
         Check::Guest { program, name, .. } => format!("guest {}/{name}", program.as_str()),

@@ -112,6 +112,60 @@ fn the_verifier_prompt_lists_commands_that_show_the_state_of_each_part() {
 }
 
 #[test]
+fn the_prompts_name_the_engines_of_the_inventory() {
+    let (docker, podman) = ("web: {}", "db: {engine: podman}");
+    for (services, lines) in [
+        (
+            "",
+            ["`docker ps`, `systemctl", "`docker logs --tail 100`, `docker inspect`, `systemctl"].as_slice(),
+        ),
+        (
+            "vpn: {units: [vpn], engine: podman}",
+            &["yourself, as far as reading suffices: `docker ps`, `systemctl"],
+        ),
+        (
+            docker,
+            &[
+                "suffices: `docker ps`, `systemctl",
+                "runs (`docker inspect --format '{{.Config.Image}}' NAME` on its",
+            ],
+        ),
+        (
+            podman,
+            &[
+                "suffices: `podman ps`, `systemctl",
+                "runs (`podman inspect --format '{{.Config.Image}}' NAME` on its",
+                "   `podman logs --tail 100`, `podman inspect`, `systemctl",
+                "- db: podman container db\n",
+            ],
+        ),
+        (
+            &format!("{docker}, {podman}"),
+            &[
+                "suffices: `docker ps`, `podman ps`, `systemctl",
+                "(`docker inspect --format '{{.Config.Image}}' NAME` or `podman inspect --format '{{.Config.Image}}' NAME` on its",
+                "- web: container web\n- db: podman container db\n",
+            ],
+        ),
+    ] {
+        let sandbox = rendered(&format!("services: {{{services}}}"));
+        let prompt = sandbox.read(FILES[2]);
+        for line in lines {
+            assert!(prompt.contains(line), "{services}: {line}\n{prompt}");
+        }
+        for (engine, used) in [("docker", services != podman), ("podman", services.contains("db"))] {
+            for verb in ["ps", "logs", "inspect"] {
+                assert_eq!(
+                    prompt.contains(&format!("`{engine} {verb}")),
+                    used,
+                    "{services}: {engine} {verb}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn the_same_input_gives_the_same_bytes() {
     let (one, two) = (rendered(EXAMPLE), rendered(EXAMPLE));
     let again = one.opsctl(&["render"], b"");
