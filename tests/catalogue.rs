@@ -42,8 +42,13 @@ fn names(program: &Program) -> Vec<String> {
 impl Acting {
     /// The command with what its target and its conditions need.
     fn command(&self, name: &str) -> String {
+        let path: Vec<String> = self
+            .path
+            .iter()
+            .map(|word| if *word == "*" { "jellyfin".to_owned() } else { word.replace('*', "9") })
+            .collect();
         let mut words: Vec<&str> = vec![name];
-        words.extend(self.path.iter().map(|word| if *word == "*" { "jellyfin" } else { word }));
+        words.extend(path.iter().map(String::as_str));
         words.extend(self.does.needs.first());
         words.extend(self.does.first.first());
         let target = match self.does.to.kind {

@@ -5,7 +5,7 @@ use super::line::{Arguments, Line, Named, named};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{Does, How, Options, Program, Words};
-use crate::model::action::{Action, ActionKind, Family, Target};
+use crate::model::action::{Action, ActionKind, Family, Target, Verb};
 use crate::model::reference::Form;
 use crate::shell::{Word, glob, host_of};
 
@@ -22,6 +22,7 @@ pub(super) struct Call<'a> {
     outer: Arguments<'a>,
     /// The given option that the action requires.
     needed: Option<&'static str>,
+    verb: Verb,
 }
 
 /// Why a command line carries out no action.
@@ -67,7 +68,8 @@ impl<'a> Call<'a> {
             return Err(Idle::NoAction);
         }
         own.positionals.retain(|index| !usage.verb.contains(index));
-        Ok(Self { line, usage, does, own, global, outer, needed })
+        let verb = does.with.iter().find(|with| own.has(&with.options)).map_or(does.verb, |with| with.verb);
+        Ok(Self { line, usage, does, own, global, outer, needed, verb })
     }
 
     /// The program and verb as they are written, with the required option: `docker rm -f`.
@@ -79,18 +81,7 @@ impl<'a> Call<'a> {
 
     /// The words that name the targets.
     pub fn targets(&self) -> Vec<Word> {
-        let words =
-            |indexes: &[usize]| indexes.iter().filter_map(|index| self.line.word(*index).cloned()).collect();
-        let positionals = self.own.positionals.as_slice();
-        match self.does.to.at {
-            Words::Nowhere => vec![],
-            Words::From(first) => words(positionals.get(first..).unwrap_or_default()),
-            Words::Only(index) => words(positionals.get(index..=index).unwrap_or_default()),
-            Words::Last => words(positionals.last().map(std::slice::from_ref).unwrap_or_default()),
-            Words::Starred => words(&self.usage.starred),
-            Words::OwnName => vec![Word::literal(self.line.program())],
-            Words::ValueOf(option) => self.own.values(&[option]).cloned().collect(),
-        }
+        words_at(self.does.to.at, self.line, self.usage, &self.own)
     }
 
     /// The host that the call itself names, by an option or a variable.
@@ -109,8 +100,8 @@ impl<'a> Call<'a> {
 
     /// An action on a target, with this evidence.
     pub fn action(&self, family: Family, target: Target, evidence: String) -> Action {
-        let kind = ActionKind::of(self.does.verb);
-        let mut action = self.line.action(kind, self.does.verb, family, target, evidence);
+        let kind = ActionKind::of(self.verb);
+        let mut action = self.line.action(kind, self.verb, family, target, evidence);
         if let Some(host) = self.host() {
             action.host = Some(host);
         }
@@ -180,20 +171,35 @@ impl<'a> Call<'a> {
     /// The words of the program and its verb, with a target in its place.
     pub fn evidence(&self, target: &str) -> String {
         match self.does.to.at {
-            Words::OwnName => format!("{} {}", self.line.text(0), self.verb()),
-            Words::Starred => format!("{} {target} {}", self.line.program(), self.verb()),
+            Words::OwnName => format!("{} {}", self.line.text(0), self.verb_as_written()),
+            Words::Starred => format!("{} {target} {}", self.line.program(), self.verb_as_written()),
             _ => format!("{} {target}", self.words()),
         }
     }
 
-    fn verb(&self) -> String {
+    fn verb_as_written(&self) -> String {
         let words = self.usage.verb.iter().map(|index| self.line.text(*index));
         words.collect::<Vec<_>>().join(" ")
     }
 }
 
+/// The words of a command line at a position.
+pub(super) fn words_at(at: Words, line: &Line<'_>, usage: &Usage, own: &Arguments<'_>) -> Vec<Word> {
+    let words = |indexes: &[usize]| indexes.iter().filter_map(|index| line.word(*index).cloned()).collect();
+    let positionals = own.positionals.as_slice();
+    match at {
+        Words::Nowhere => vec![],
+        Words::From(first) => words(positionals.get(first..).unwrap_or_default()),
+        Words::Only(index) => words(positionals.get(index..=index).unwrap_or_default()),
+        Words::Last => words(positionals.last().map(std::slice::from_ref).unwrap_or_default()),
+        Words::Starred => words(&usage.starred),
+        Words::OwnName => vec![Word::literal(line.program())],
+        Words::ValueOf(option) => own.values(&[option]).cloned().collect(),
+    }
+}
+
 /// The end of the program's own words; the command that it runs follows.
-fn own_end(line: &Line<'_>, usage: &Usage) -> usize {
+pub(super) fn own_end(line: &Line<'_>, usage: &Usage) -> usize {
     let runs = usage.form.runs.filter(|runs| runs.how == How::Command && runs.words_need.is_empty());
     let Some(mut left) = runs.and_then(|runs| runs.after) else { return usize::MAX };
     for item in Scanner::new(line.texts(), usage.rest, &usage.value()) {

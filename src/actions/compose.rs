@@ -34,6 +34,18 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     }
 }
 
+/// The stacks of a swarm. What a stack file lists is of the stack, too.
+pub(super) fn find_stacks(call: &Call<'_>, actions: &mut Vec<Action>) {
+    let first = actions.len();
+    call.act_on_each(Family::Container, Target::ComposeProject, |name| name, actions);
+    let Some(files) = call.line.command.stated.as_deref() else { return };
+    let services: Vec<Vec<String>> =
+        compose::project(&files.texts).services.into_iter().map(|(name, _)| vec![name]).collect();
+    for action in actions.iter_mut().skip(first) {
+        action.reference.below.clone_from(&services);
+    }
+}
+
 /// The name of the project, as compose determines it: as given, as its files state it, or that of its folder. `found` is the
 /// folder in which its files are.
 fn project(call: &Call<'_>, stated: Option<String>, found: Option<&str>) -> Option<String> {

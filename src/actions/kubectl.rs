@@ -1,15 +1,15 @@
 //! Kubernetes workloads: `KIND NAME…`, `KIND/NAME…`.
 
 use super::call::Call;
-use super::line::{Named, named};
+use super::line::{Arguments, Named, named};
 use crate::catalogue::base_name;
 use crate::model::action::{Action, Family, Target};
 use crate::model::reference::Form;
-use crate::model::workload::Workload;
+use crate::model::workload::{Workload, WorkloadKind};
 use crate::shell::Word;
 
-/// The kinds of which a name contains that of a workload.
-const PODS: [&str; 3] = ["pod", "pods", "po"];
+/// The kinds, besides jobs, of which a name contains that of a workload.
+const PARTS: [&str; 6] = ["pod", "pods", "po", "replicaset", "replicasets", "rs"];
 
 pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let words = call.targets();
@@ -34,23 +34,37 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
         }
         return;
     }
+    let namespace = namespace(&[&call.global, &call.own]);
     for word in names {
-        let (target, shown) = match named(word) {
-            Named::One(text) | Named::Matching(text) => {
-                (Target::Workload(Workload::named(base_name(text))), text)
-            }
+        let (found, shown) = match named(word) {
+            Named::One(text) | Named::Matching(text) => (Some(read(kind, text, namespace)), text),
             Named::Everything(listing) => {
                 actions.push(call.on_everything(Family::Workload, &format!("$({listing})")));
                 return;
             }
-            Named::Unknown => (Target::Unknown, word.text.as_str()),
+            Named::Unknown => (None, word.text.as_str()),
         };
         let shown = if shown.contains('/') { shown.to_owned() } else { format!("{kind} {shown}") };
+        let target = found.clone().map_or(Target::Unknown, |(workload, _)| Target::Workload(workload));
         let mut action = call.action(Family::Workload, target, format!("{} {shown}", call.words()));
-        let kind = shown.split(['/', ' ', '.']).next().unwrap_or_default();
-        if PODS.iter().any(|pod| pod.eq_ignore_ascii_case(kind)) {
-            action.reference.form = Form::Pod;
-        }
+        action.reference.form = found.map(|(_, form)| form).unwrap_or_default();
         actions.push(action);
     }
+}
+
+/// The namespace that the options name, if it is known.
+pub(super) fn namespace<'a>(arguments: &[&'a Arguments<'a>]) -> Option<&'a str> {
+    arguments.iter().rev().find_map(|arguments| arguments.value(&["-n", "--namespace"]))?.known()
+}
+
+/// The workload of a name, `NAME` or `KIND/NAME`, and what the name is. `kind` is the kind of a name without one.
+pub(super) fn read(kind: &str, written: &str, namespace: Option<&str>) -> (Workload, Form) {
+    let kind = written.split_once('/').map_or(kind, |(kind, _)| kind);
+    let kind_of_part = kind.split('.').next().unwrap_or_default();
+    let is_part = PARTS.iter().any(|part| part.eq_ignore_ascii_case(kind_of_part));
+    let kind = WorkloadKind::find(kind);
+    let form = if is_part || kind == Some(WorkloadKind::Job) { Form::Pod } else { Form::Name };
+    let workload =
+        Workload { namespace: namespace.map(str::to_owned), kind, name: base_name(written).to_owned() };
+    (workload, form)
 }

@@ -141,6 +141,7 @@ impl<'a> Line<'a> {
             family,
             target,
             reference: Reference::default(),
+            within: None,
             host: self.command.host().map(str::to_owned),
             via: Arc::clone(&self.command.via).to_vec(),
             repeats: self.command.repeats,

@@ -8,6 +8,7 @@ mod engine;
 mod engine_api;
 mod forge_api;
 mod generous;
+mod guest;
 mod kubectl;
 mod line;
 pub mod message;
@@ -15,6 +16,7 @@ pub(crate) mod request;
 mod suspicion;
 mod targets;
 pub mod tool;
+mod within;
 
 use std::path::Path;
 
@@ -66,8 +68,12 @@ pub fn read_command_on(
     let script = shell::read_on(text, cwd.and_then(Path::to_str), catalogue, disk);
     let mut actions = Vec::new();
     let mut complaints = script.complaints.clone();
-    script.visit(|node| match node {
-        Node::Command(command) => find_actions(command, catalogue, &mut actions, &mut complaints),
+    script.visit_within(|node, around| match node {
+        Node::Command(command) => {
+            let before = actions.len();
+            find_actions(command, catalogue, &mut actions, &mut complaints);
+            within::place(actions.get_mut(before..).unwrap_or_default(), command, around, catalogue);
+        }
         Node::Unread(unread) => generous::find_actions(unread, catalogue, &mut actions),
         Node::Group(..) => {}
     });

@@ -3,7 +3,8 @@
 use super::call::Call;
 use super::line::Line;
 use super::request::Request;
-use super::{ansible, compose, engine_api, forge_api, kubectl, message};
+use super::{ansible, compose, engine_api, forge_api, guest, kubectl, message};
+use crate::catalogue::base_name;
 use crate::catalogue::program::TargetKind;
 use crate::model::action::{Action, ActionKind, Family, Target};
 use crate::shell::Word;
@@ -20,13 +21,15 @@ pub(super) fn find_actions(line: &Line<'_>, actions: &mut Vec<Action>) -> bool {
 /// Adds the actions of a call.
 pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
     match call.does.to.kind {
-        TargetKind::Container | TargetKind::Service if call.own.has(&call.does.all) => {
+        TargetKind::Container | TargetKind::Service | TargetKind::Guest if call.own.has(&call.does.all) => {
             actions.push(call.on_everything(Family::Container, "--all"));
         }
         TargetKind::Container => call.act_on_each(Family::Container, Target::Container, container, actions),
         TargetKind::Service => call.act_on_each(Family::Program, Target::Service, whole, actions),
-        TargetKind::Project => call.act_on_each(Family::Container, Target::ComposeProject, whole, actions),
+        TargetKind::Project => compose::find_stacks(call, actions),
         TargetKind::Unit => call.act_on_each(Family::Unit, unit_target, unit, actions),
+        TargetKind::Process => call.act_on_each(Family::Process, Target::Service, process, actions),
+        TargetKind::Guest => guest::find_actions(call, actions),
         TargetKind::Release if generates_name(call) => {
             actions.push(call.action(Family::Helm, Target::Unknown, call.words()));
         }
@@ -51,7 +54,7 @@ fn whole(name: &str) -> &str {
 }
 
 /// A container, or a swarm service, with an optional `=` and a number of replicas.
-fn container(name: &str) -> &str {
+pub(super) fn container(name: &str) -> &str {
     name.trim_start_matches('/').split('=').next().unwrap_or_default()
 }
 
@@ -64,6 +67,13 @@ fn unit(name: &str) -> &str {
     // D-Bus names the type.
     let name = name.strip_prefix("string:").unwrap_or(name);
     name.strip_suffix(".service").unwrap_or(name)
+}
+
+/// A program that a supervisor runs: `web` of the group `web:`, or the folder `/run/service/web`.
+fn process(name: &str) -> &str {
+    let name = name.trim_end_matches('/');
+    let group = name.split(':').next().unwrap_or(name);
+    base_name(group)
 }
 
 /// `helm install --generate-name CHART`: with a generated name the only word is the chart.

@@ -24,6 +24,7 @@ pub fn find_actions(call: &McpCall, rules: &[ToolRule]) -> Vec<Action> {
             None => Target::Nothing,
         },
         reference: Reference::default(),
+        within: None,
         host: host.map(str::to_owned),
         via: vec![],
         repeats: false,

@@ -173,7 +173,7 @@ fn select(usage: &mut Usage, texts: &[&str], unknown: &dyn Fn(usize) -> bool) {
         usage.form = &verb.form;
         for (wanted, (index, after)) in path.iter().zip(&words) {
             usage.rest = *after;
-            if *wanted == "*" { usage.starred.push(*index) } else { usage.verb.push(*index) }
+            if wanted.contains('*') { usage.starred.push(*index) } else { usage.verb.push(*index) }
         }
     } else if let Some((index, after)) = hidden
         && let Some(verb) = program.verbs.iter().find(|verb| verb.form.does.is_some())

@@ -364,6 +364,8 @@ pub enum Guess {
 pub struct Does {
     /// The operation.
     pub verb: Verb,
+    /// Other operations, by the options that select them.
+    pub with: List<VerbWith>,
     /// The target and its position.
     pub to: Target,
     /// Options of which one is required: `rm -f`.
@@ -378,6 +380,15 @@ pub struct Does {
     pub title: Options,
     /// The recipients of a message.
     pub recipients: Option<Part<Recipients>>,
+}
+
+/// An operation that options select: `s6-svc -d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VerbWith {
+    /// The operation.
+    pub verb: Verb,
+    /// Options of which one selects it.
+    pub options: Options,
 }
 
 /// The target of an action: a kind, and the position of its name.
@@ -402,6 +413,10 @@ pub enum TargetKind {
     Project,
     /// A systemd or init unit.
     Unit,
+    /// A program that a supervisor runs; in a container, it belongs to the service of the container.
+    Process,
+    /// A virtual machine or a system container.
+    Guest,
     /// A Kubernetes workload: `KIND NAME…` or `KIND/NAME…`.
     Workload,
     /// A helm release.
@@ -480,6 +495,8 @@ pub struct Runs {
     /// Whether the command runs in a container, a virtual machine or another root, without this machine's directories
     /// and variables.
     pub inside: bool,
+    /// What the command runs in, and the position of its name.
+    pub within: Option<Target>,
     /// Whether the command gets the whole environment.
     pub environment: bool,
     /// Whether the command runs repeatedly.

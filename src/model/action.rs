@@ -68,6 +68,10 @@ pub enum Family {
     Unit,
     /// `kubectl`.
     Workload,
+    /// `qm`, `pct`, `virsh`, `incus`, `lxc`.
+    Guest,
+    /// `supervisorctl`, `pm2`, `s6-svc` and other supervisors of programs.
+    Process,
     /// `gh`, `tea`, `glab`.
     Forge,
     /// `apprise`, `mail`, `curl` to a webhook and other programs that send messages.
@@ -138,6 +142,15 @@ pub struct Playbook {
     pub guessed: Option<String>,
 }
 
+/// The container, workload or guest in which a command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Within {
+    /// It, as the command names it.
+    pub target: Target,
+    /// What its name is.
+    pub reference: Reference,
+}
+
 /// One action of a command on one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
@@ -151,6 +164,9 @@ pub struct Action {
     pub target: Target,
     /// What the name of the target is, and who may be asked about it.
     pub reference: Reference,
+    /// The container or guest in which the command runs, for a unit or a program of a supervisor. It is the target if
+    /// `hosts.yaml` does not list the target itself.
+    pub within: Option<Box<Within>>,
     /// The host as written in the command (`ie01`, `192.168.100.210`); `None` for this machine.
     pub host: Option<String>,
     /// Wrappers between the shell and the program, outermost first, e.g. `["ssh", "sudo"]`.

@@ -5,6 +5,7 @@ use super::checks::Engine;
 use super::inventory::{Host, Inventory, Service};
 use super::names::{self, Part};
 use super::reference::Form;
+use super::workload::Workload;
 
 /// What the target of an action is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +71,11 @@ impl Service {
         self.host.as_deref().is_none_or(|own| host.is_none_or(|host| own == host))
     }
 
+    /// Whether it states this host.
+    fn runs_on(&self, host: Option<&str>) -> bool {
+        host.is_some() && self.host.as_deref() == host
+    }
+
     fn runs_below(&self, below: Below) -> bool {
         let bare = self.containers.is_empty() && self.projects.is_empty() && self.units.is_empty();
         let in_engine = !self.own_containers().is_empty() || !self.projects.is_empty();
@@ -118,36 +124,40 @@ impl Inventory {
         // For a service, its own name takes precedence over parts of others.
         let by_kind = || if matches!(target, Target::Service(_)) { None } else { self.by_kind(target, host) };
         by_kind()
-            .or_else(|| self.by_any_name(name, host))
+            .or_else(|| self.by_any_name(target, name, host))
             .or_else(|| id(target, form))
             .unwrap_or_else(|| self.by_part(target, name, form, host))
     }
 
     /// The service of any kind of name, else the name itself.
     fn named(&self, name: &str, host: Option<&str>) -> Identity {
-        self.by_any_name(name, host).unwrap_or_else(|| Identity::Unlisted(name.to_owned()))
+        let target = Target::Service(name.to_owned());
+        self.by_any_name(&target, name, host).unwrap_or_else(|| Identity::Unlisted(name.to_owned()))
     }
 
-    /// The services that list the target under its own kind of name: of a project all, otherwise one.
+    /// The services that list the target under its own kind of name: of a name that services share all, otherwise one.
     fn by_kind(&self, target: &Target, host: Option<&str>) -> Option<Identity> {
         let listing = || self.services.iter().filter(|service| service.lists(target));
-        let here = |service: &&Service| host.is_some() && service.host.as_deref() == host;
-        if matches!(target, Target::ComposeProject(_)) {
-            return listed(listing().filter(here)).or_else(|| listed(listing()));
-        }
-        listed(listing().find(here).or_else(|| listing().next()))
+        // Without a namespace or a program, a workload or a guest may be each of them.
+        let is_shared = matches!(
+            target,
+            Target::ComposeProject(_)
+                | Target::Release(_)
+                | Target::Playbook(_)
+                | Target::Workload(_)
+                | Target::Guest(_)
+        );
+        if is_shared { all(listing, host) } else { one(listing, host) }
     }
 
-    /// The service with this name, else one with a part of this name, if possible on this host, else those of the compose
-    /// project of this name.
-    fn by_any_name(&self, name: &str, host: Option<&str>) -> Option<Identity> {
-        let project = Target::ComposeProject(name.to_owned());
+    /// The service with this name, else one with a part of this name, else all that share a part of this name, if possible
+    /// on this host.
+    fn by_any_name(&self, target: &Target, name: &str, host: Option<&str>) -> Option<Identity> {
         let own = || self.services.iter().find(|service| service.name == name);
-        let parts =
-            || self.services.iter().filter(|service| service.has_part(name) && !service.lists(&project));
-        let here = |service: &&Service| host.is_some() && service.host.as_deref() == host;
-        let one = own().or_else(|| parts().find(here)).or_else(|| parts().next());
-        listed(one).or_else(|| self.by_kind(&project, host))
+        let is_part = |service: &&Service| service.has_own_part(name) && !service.has_other(name, target);
+        let parts = || self.services.iter().filter(is_part);
+        let sharing = || self.services.iter().filter(|service| service.has_shared_part(name));
+        listed(own()).or_else(|| one(parts, host)).or_else(|| all(sharing, host))
     }
 
     /// The service whose name the name of a target contains, else that name.
@@ -163,9 +173,27 @@ impl Inventory {
             }
             _ => vec![],
         };
-        let found = parts.iter().find_map(|part| self.by_any_name(part.name, host));
+        let found = parts.iter().find_map(|part| match target {
+            Target::Workload(Workload { namespace, .. }) => {
+                let workload =
+                    Workload { namespace: namespace.clone(), kind: None, name: part.name.to_owned() };
+                let target = Target::Workload(workload);
+                self.by_kind(&target, host).or_else(|| self.by_any_name(&target, part.name, host))
+            }
+            _ => self.by_any_name(target, part.name, host),
+        });
         let certain = || parts.iter().find(|part: &&Part<'_>| part.certain).map_or(name, |part| part.name);
-        found.unwrap_or_else(|| Identity::Unlisted(certain().to_owned()))
+        found
+            .or_else(|| self.by_started_unit(target, host))
+            .unwrap_or_else(|| Identity::Unlisted(certain().to_owned()))
+    }
+
+    /// The service that lists a timer or a socket which starts the unit.
+    fn by_started_unit(&self, target: &Target, host: Option<&str>) -> Option<Identity> {
+        let Target::Unit(unit) = target else { return None };
+        let plain = names::without_type(unit);
+        let starts = |name: &String| names::without_type(name) == plain;
+        one(|| self.services.iter().filter(|service| service.units.iter().any(starts)), host)
     }
 
     /// The services that stop with the unit of an engine; `None` for any other unit, and where no service does.
@@ -217,6 +245,22 @@ fn listed<'a>(services: impl IntoIterator<Item = &'a Service>) -> Option<Identit
     (!names.is_empty()).then_some(Identity::Listed(names))
 }
 
+/// The first service, if possible on this host.
+fn one<'a, I: Iterator<Item = &'a Service>>(
+    services: impl Fn() -> I,
+    host: Option<&str>,
+) -> Option<Identity> {
+    listed(services().find(|service| service.runs_on(host)).or_else(|| services().next()))
+}
+
+/// Those of the services that run on this host; all of them, if none does.
+fn all<'a, I: Iterator<Item = &'a Service>>(
+    services: impl Fn() -> I,
+    host: Option<&str>,
+) -> Option<Identity> {
+    listed(services().filter(|service| service.runs_on(host))).or_else(|| listed(services()))
+}
+
 /// The container ID that a target may be.
 fn id(target: &Target, form: Form) -> Option<Identity> {
     let id = match target {
@@ -236,7 +280,6 @@ fn id(target: &Target, form: Form) -> Option<Identity> {
 mod tests {
     use super::*;
     use crate::model::action::Playbook;
-    use crate::model::workload::Workload;
 
     fn service(name: &str, host: &str, container: &str) -> Service {
         Service {

@@ -3,6 +3,7 @@
 use super::action::Target;
 use super::checks::{CommandCheck, DnsName, Engine, Health, TcpPort};
 use super::guest::Guest;
+use super::names;
 use super::workload::Workload;
 
 /// The hosts and services of `hosts.yaml`, in its order.
@@ -77,23 +78,53 @@ impl Service {
         if self.containers.is_empty() && elsewhere { vec![] } else { self.container_names() }
     }
 
-    /// Whether this is the name of one of its parts, of any kind.
-    pub(super) fn has_part(&self, written: &str) -> bool {
+    /// Whether this is the name of one of its parts that no other service on its host has, of any kind.
+    pub(super) fn has_own_part(&self, written: &str) -> bool {
         let unit = written.strip_suffix(".service").unwrap_or(written);
         self.units.iter().any(|name| name == unit)
+            || self.containers.iter().any(|name| name == written)
             || self.workloads.iter().any(|workload| workload.name == written)
             || self.guests.iter().any(|guest| guest.name == written)
-            || [&self.containers, &self.projects, &self.releases, &self.playbooks]
-                .into_iter()
-                .flatten()
-                .any(|name| name == written)
+    }
+
+    /// Whether this is the name of one of its parts that other services may have, too, of any kind.
+    pub(super) fn has_shared_part(&self, written: &str) -> bool {
+        self.is_in_project(written)
+            || [&self.releases, &self.playbooks].into_iter().flatten().any(|name| name == written)
+    }
+
+    /// Whether it lists this compose project, or a container that a stack of this name has named.
+    fn is_in_project(&self, project: &str) -> bool {
+        let of_stack = |name: &String| name.strip_prefix(project).is_some_and(|rest| rest.starts_with('_'));
+        self.projects.iter().any(|name| names::is_same_project(name, project))
+            || self.containers.iter().any(of_stack)
+    }
+
+    /// Whether its part with this name is certainly another one than the target: a workload in another namespace, a guest
+    /// of another program, a guest whose number is the beginning of a container ID.
+    pub(super) fn has_other(&self, name: &str, target: &Target) -> bool {
+        match target {
+            Target::Workload(workload) => {
+                let wanted = Workload { name: name.to_owned(), ..workload.clone() };
+                let mut own = self.workloads.iter().filter(|own| own.name == name).peekable();
+                own.peek().is_some() && own.all(|own| !own.may_be(&wanted))
+            }
+            Target::Guest(guest) => {
+                let mut own = self.guests.iter().filter(|own| own.name == name).peekable();
+                own.peek().is_some() && own.all(|own| !own.may_be(guest))
+            }
+            Target::Container(_) => {
+                names::may_be_id(name) && self.guests.iter().any(|guest| guest.name == name)
+            }
+            _ => false,
+        }
     }
 
     /// Whether it lists the target under its kind of name.
     pub fn lists(&self, target: &Target) -> bool {
         let (listed, name) = match target {
             Target::Container(name) | Target::ComposeService(name) => (&self.containers, name),
-            Target::ComposeProject(name) => (&self.projects, name),
+            Target::ComposeProject(name) => return self.is_in_project(name),
             Target::Unit(name) => (&self.units, name),
             Target::Workload(workload) => return self.workloads.iter().any(|own| own.may_be(workload)),
             Target::Guest(guest) => return self.guests.iter().any(|own| own.may_be(guest)),
@@ -117,7 +148,8 @@ impl Inventory {
     /// The name of the service with this name, else of the service with a part of this name, else the name itself.
     pub fn service_named(&self, written: &str) -> String {
         let own = || self.services.iter().find(|service| service.name == written);
-        let part = || self.services.iter().find(|service| service.has_part(written));
+        let has_part = |service: &&Service| service.has_own_part(written) || service.has_shared_part(written);
+        let part = || self.services.iter().find(has_part);
         own().or_else(part).map_or_else(|| written.to_owned(), |service| service.name.clone())
     }
 

@@ -39,20 +39,21 @@ const fn possible(name: &str) -> Part<'_> {
     Part { name, certain: false }
 }
 
-/// The workloads that a pod may belong to, most likely first.
+/// The workloads that a pod, a replica set or a job may belong to, most likely first.
 pub fn of_pod(pod: &str) -> Vec<Part<'_>> {
     let Some((front, suffix)) = split_last(pod, '-') else { return vec![] };
     let mut parts = Vec::new();
-    if is_suffix(suffix) {
+    if is_generated(suffix) {
+        parts.push(certain(front));
+    } else if is_suffix(suffix) {
         if let Some((name, middle)) = split_last(front, '-') {
+            let is_number = middle.chars().all(|c| c.is_ascii_digit());
             let has_digit = middle.contains(|c: char| c.is_ascii_digit());
             let plain = middle.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-            // The hash of a replica set, or the time of a cron job in minutes.
-            let is_hash = middle.chars().all(|c| SUFFIX.contains(c)) && has_digit && middle.len() >= 8;
-            let is_time = middle.chars().all(|c| c.is_ascii_digit()) && middle.len() >= 8;
-            if (is_hash || is_time) && middle.len() <= 10 {
+            if is_generated(middle) {
                 parts.push(certain(name));
-            } else if plain && has_digit && (5..=10).contains(&middle.len()) {
+            } else if is_number || plain && has_digit && (5..=10).contains(&middle.len()) {
+                // The index of a job, or a shorter hash.
                 parts.push(possible(name));
             }
         }
@@ -102,7 +103,7 @@ pub fn of_swarm_service(service: &str) -> impl Iterator<Item = Part<'_>> {
 /// The names that a unit may stand for, most likely first: that of a container for which a program has generated it, of
 /// a compose project, of the service that a socket or a timer starts.
 pub fn of_unit(unit: &str) -> Vec<Part<'_>> {
-    let plain = UNIT_TYPES.iter().find_map(|suffix| unit.strip_suffix(suffix)).unwrap_or(unit);
+    let plain = without_type(unit);
     let mut parts = Vec::new();
     if plain != unit {
         parts.push(possible(plain));
@@ -160,6 +161,13 @@ fn is_hex(word: &str) -> bool {
     word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
+/// Whether a word is the hash of a replica set, or the time of a cron job in minutes.
+fn is_generated(word: &str) -> bool {
+    let has_digit = word.contains(|c: char| c.is_ascii_digit());
+    let is_hash = word.chars().all(|c| SUFFIX.contains(c)) && has_digit;
+    (8..=10).contains(&word.len()) && (is_hash || word.chars().all(|c| c.is_ascii_digit()))
+}
+
 fn is_suffix(word: &str) -> bool {
     word.len() == POD_SUFFIX && word.chars().all(|c| SUFFIX.contains(c))
 }
@@ -167,6 +175,20 @@ fn is_suffix(word: &str) -> bool {
 /// The two parts around the last separator, if neither is empty.
 fn split_last(name: &str, separator: char) -> Option<(&str, &str)> {
     name.rsplit_once(separator).filter(|(front, last)| !front.is_empty() && !last.is_empty())
+}
+
+/// Whether two names are of the same compose project. Compose makes lowercase names of folders, of letters, digits, `-` and `_`.
+pub fn is_same_project(one: &str, other: &str) -> bool {
+    let normal = |name: &str| {
+        let plain = name.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c));
+        plain.map(|c| c.to_ascii_lowercase()).collect::<String>()
+    };
+    one == other || normal(one) == normal(other)
+}
+
+/// The name of a unit without its type, such as `.timer`.
+pub fn without_type(unit: &str) -> &str {
+    UNIT_TYPES.iter().find_map(|suffix| unit.strip_suffix(suffix)).unwrap_or(unit)
 }
 
 /// What follows each separator, longest first.
@@ -195,6 +217,9 @@ mod tests {
             ("backup-28493820-xk2wq", "backup! backup-28493820!"),
             ("node-exporter-x7k2p", "node-exporter!"),
             ("db-0", "db"),
+            ("jellyfin-7d9c5b6f4", "jellyfin!"),
+            ("backup-28493820", "backup!"),
+            ("import-3-xk2wq", "import import-3!"),
             ("nginx-https", "nginx"),
             ("jellyfin", ""),
             ("home-assistant", ""),

@@ -238,6 +238,7 @@ mod tests {
                 family: Family::Container,
                 target: service.map_or(Target::Unknown, |name| Target::Container(name.into())),
                 reference: crate::model::reference::Reference::default(),
+                within: None,
                 host: None,
                 via: vec![],
                 repeats: false,

@@ -1,5 +1,6 @@
 //! The services that actions concern: names are looked up in the inventory, and container IDs asked of their engine.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::inventory::nearest::nearest;
@@ -116,7 +117,19 @@ impl Lookup<'_> {
             action.via.iter().any(|via| via == "ansible") && self.inventory.host(host).is_none()
         };
         let scope = host.as_deref().filter(|host| !is_group(host));
-        let (found, note) = match self.identify(action, scope, here.as_deref()) {
+        let mut found = self.identify(action, scope, here.as_deref());
+        if let Identity::Listed(services) = &mut found
+            && scope != host.as_deref()
+        {
+            for host in &self.inventory.hosts {
+                let there = self.identify(action, Some(&host.name), here.as_deref());
+                let Identity::Listed(there) = there else { continue };
+                services.extend(there);
+            }
+            let mut seen = HashSet::new();
+            services.retain(|name| seen.insert(name.clone()));
+        }
+        let (found, note) = match found {
             Identity::Id(id) => self.ask(action, &id),
             Identity::Unknown if form == Form::PartOfNames => {
                 (Identity::Unknown, target.name().map(unmatched))
@@ -146,6 +159,15 @@ impl Lookup<'_> {
     fn identify(&self, action: &Action, scope: Option<&str>, here: Option<&str>) -> Identity {
         let Action { target, reference, .. } = action;
         let own = self.inventory.identify(target, reference.form, scope, here);
+        if let Some(within) = &action.within {
+            let outer = self.inventory.identify(&within.target, within.reference.form, scope, here);
+            // The engine of a guest is not that of its host.
+            let is_engine = matches!(target, Target::Unit(unit) if is_engine_unit(unit));
+            let is_outer = is_engine || !matches!(own, Identity::Listed(_));
+            if is_outer && matches!(outer, Identity::Listed(_)) {
+                return outer;
+            }
+        }
         let of_names = |names: &Vec<String>| {
             names.iter().find_map(|name| {
                 let service = Target::ComposeService(name.clone());
@@ -373,6 +395,24 @@ mod tests {
         assert_eq!(resolved(&on("media"), "jf", true).0, "jellyfin adguard");
         assert_eq!(resolved(&on("ie01"), "jf", true).0, "adguard");
         assert_eq!(resolved("ssh nas systemctl restart docker", "jf", true).0, "jellyfin");
+    }
+
+    #[test]
+    fn a_unit_on_a_group_of_ansible_is_that_of_each_host() {
+        let mut inventory = inventory();
+        inventory.hosts.push(Host { name: "pie01".into(), address: "192.0.2.2".into(), ssh: None });
+        for (name, host) in [("web", "ie01"), ("proxy", "pie01")] {
+            let units = vec!["nginx".into()];
+            let host = Some(host.into());
+            inventory.services.push(Service { name: name.into(), host, units, ..Service::default() });
+        }
+        for (hosts, services) in [("media", "web proxy"), ("ie01", "web"), ("pie01", "proxy")] {
+            let command = format!("ansible {hosts} -m service -a 'name=nginx state=restarted'");
+            let actions = read_command(&command, None).actions;
+            let actions = resolve(actions, &inventory, Resolve::default(), &NoSurroundings);
+            let found: Vec<String> = actions.into_iter().filter_map(|action| action.service).collect();
+            assert_eq!(found.join(" "), services, "{command}");
+        }
     }
 
     #[test]

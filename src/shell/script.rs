@@ -260,12 +260,20 @@ impl Unread {
 impl Script {
     /// Visits every node, parents before children, in the order of the text.
     pub fn visit<'a>(&'a self, mut see: impl FnMut(&'a Node)) {
+        self.visit_within(|node, _| see(node));
+    }
+
+    /// Visits every node with the constructs around it, outermost first; parents before children, in the order of the text.
+    pub fn visit_within<'a>(&'a self, mut see: impl FnMut(&'a Node, &[&'a Construct])) {
         // Not recursive: the tree may be deep.
-        let mut left: Vec<&Node> = self.nodes.iter().rev().collect();
-        while let Some(node) = left.pop() {
-            see(node);
-            if let Node::Group(_, children) = node {
-                left.extend(children.iter().rev());
+        let mut left: Vec<(usize, &Node)> = self.nodes.iter().rev().map(|node| (0, node)).collect();
+        let mut around = Vec::new();
+        while let Some((depth, node)) = left.pop() {
+            around.truncate(depth);
+            see(node, &around);
+            if let Node::Group(construct, children) = node {
+                around.push(construct);
+                left.extend(children.iter().rev().map(|child| (depth + 1, child)));
             }
         }
     }

@@ -9,6 +9,7 @@ mod events;
 mod explain;
 mod handoff;
 mod hidden_characters;
+mod homelab;
 mod hooks;
 mod hosts_yaml;
 mod identity;

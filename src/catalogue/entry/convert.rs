@@ -7,7 +7,7 @@ use super::super::options::{ABBREVIATES, ONE_DASH};
 use super::super::program::{
     Check, Commands, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, HostWords, How, Language, List,
     Lists, OptionValues, Options, Part, Place, Prints, Program, Recipients, Runs, Stated, Stdin, Target,
-    TargetKind, VerbForm, Words,
+    TargetKind, VerbForm, VerbWith, Words,
 };
 use super::{
     CheckWire, EntryWire, FilesWire, GuessWire, HostWordsWire, Keys, PrintsWire, StatedWire, StdinWire,
@@ -270,18 +270,7 @@ fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
             wrong("`to`, `needs`, `first` and `recipients` belong to an action", "add `does`")
         };
     };
-    let verb = match verb {
-        VerbWire::Restart => Verb::Restart,
-        VerbWire::Stop => Verb::Stop,
-        VerbWire::Start => Verb::Start,
-        VerbWire::Scale => Verb::Scale,
-        VerbWire::Deploy => Verb::Deploy,
-        VerbWire::Rollback => Verb::Rollback,
-        VerbWire::Uninstall => Verb::Uninstall,
-        VerbWire::Create => Verb::Create,
-        VerbWire::Send => Verb::Send,
-        VerbWire::Loosen => Verb::Loosen,
-    };
+    let verb = verb_of(verb);
     let to = match (&keys.to, verb) {
         (Some(to), _) => target(to)?,
         (None, Verb::Create | Verb::Loosen) => Target { kind: TargetKind::NoTarget, at: Words::Nowhere },
@@ -303,8 +292,13 @@ fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
             in_file: options(&wire.in_file)?,
         }))
     });
+    let with = keys
+        .does_with
+        .iter()
+        .map(|(wire, selecting)| Ok(VerbWith { verb: verb_of(*wire), options: options(selecting)? }));
     Ok(Some(part(Does {
         verb,
+        with: list(with.collect::<Result<_, _>>()?),
         to,
         needs: options(&keys.needs)?,
         first: texts(&keys.first),
@@ -315,6 +309,22 @@ fn does(keys: &Keys) -> Result<Option<Part<Does>>, EntryError> {
     })))
 }
 
+/// The operation of an action.
+const fn verb_of(wire: VerbWire) -> Verb {
+    match wire {
+        VerbWire::Restart => Verb::Restart,
+        VerbWire::Stop => Verb::Stop,
+        VerbWire::Start => Verb::Start,
+        VerbWire::Scale => Verb::Scale,
+        VerbWire::Deploy => Verb::Deploy,
+        VerbWire::Rollback => Verb::Rollback,
+        VerbWire::Uninstall => Verb::Uninstall,
+        VerbWire::Create => Verb::Create,
+        VerbWire::Send => Verb::Send,
+        VerbWire::Loosen => Verb::Loosen,
+    }
+}
+
 fn target(written: &str) -> Result<Target, EntryError> {
     let (kind, position) = kind_and_position(written);
     let kind = match kind {
@@ -323,6 +333,8 @@ fn target(written: &str) -> Result<Target, EntryError> {
         "compose" => TargetKind::Compose,
         "project" => TargetKind::Project,
         "unit" => TargetKind::Unit,
+        "process" => TargetKind::Process,
+        "guest" => TargetKind::Guest,
         "workload" => TargetKind::Workload,
         "release" => TargetKind::Release,
         "playbook" => TargetKind::Playbook,
@@ -333,7 +345,7 @@ fn target(written: &str) -> Result<Target, EntryError> {
         _ => {
             return wrong(
                 format!("`{written}` is not a target"),
-                "write `service`, `container`, `compose`, `project`, `unit`, `workload`, `release` or `playbook` and a position, such as `service 1`",
+                "write `service`, `container`, `compose`, `project`, `unit`, `process`, `workload`, `guest`, `release` or `playbook` and a position, such as `service 1`",
             );
         }
     };
@@ -438,6 +450,7 @@ fn runs(keys: &Keys) -> Result<Option<Part<Runs>>, EntryError> {
         typed: options(&keys.typed)?,
         assigns: keys.assigns,
         inside: keys.inside,
+        within: keys.within.as_deref().map(target).transpose()?,
         environment: keys.environment,
         repeats: keys.repeats,
         timers: options(&keys.timers)?,

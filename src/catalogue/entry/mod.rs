@@ -121,6 +121,9 @@ struct Keys {
     /// Target of the action: a kind and a position, such as `service 1`, `container...` or `unit --unit`. Required for most actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
+    /// Other actions that options select, by action, such as `{stop: [-d], start: [-u]}`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    does_with: BTreeMap<VerbWire, Texts>,
     /// Options of which one is required for it to carry out the action.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     needs: Texts,
@@ -170,6 +173,9 @@ struct Keys {
     /// Whether the command runs in a container, a virtual machine or another root. Default: `false`.
     #[serde(skip_serializing_if = "is_false")]
     inside: bool,
+    /// What the command runs in: a kind and a position, such as `container 1` or `guest 1`. A unit, or a program of a supervisor, that the command acts on then belongs to its service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<String>,
     /// Whether the command gets the whole environment. Default: `false`.
     #[serde(skip_serializing_if = "is_false")]
     environment: bool,
@@ -330,7 +336,7 @@ enum CheckWire {
 }
 
 /// See [`Verb`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum VerbWire {
     Restart,

@@ -14,7 +14,7 @@ use crate::model::workload::{Workload, WorkloadKind};
 /// A name that commands use for a service, which no other service on its host may list.
 pub struct Part {
     list: &'static str,
-    part: Spanned<String>,
+    written: Spanned<String>,
     target: Target,
 }
 
@@ -43,17 +43,21 @@ pub fn check(
         })
         .transpose()?;
     let mut parts = Vec::new();
-    let containers = names(wire.containers, check_name, |part, name: &String| {
-        parts.push(Part { list: "containers", part, target: Target::Container(name.clone()) });
+    let containers = names(
+        wire.containers,
+        |name| check_name(name.clone()),
+        |written, name: &String| {
+            parts.push(Part { list: "containers", written, target: Target::Container(name.clone()) });
+        },
+    )?;
+    let units = names(wire.units, check_unit, |written, name: &String| {
+        parts.push(Part { list: "units", written, target: Target::Unit(name.clone()) });
     })?;
-    let units = names(wire.units, check_unit, |part, name: &String| {
-        parts.push(Part { list: "units", part, target: Target::Unit(name.clone()) });
+    let workloads = names(wire.workloads, check_workload, |written, workload: &Workload| {
+        parts.push(Part { list: "workloads", written, target: Target::Workload(workload.clone()) });
     })?;
-    let workloads = names(wire.workloads, check_workload, |part, workload: &Workload| {
-        parts.push(Part { list: "workloads", part, target: Target::Workload(workload.clone()) });
-    })?;
-    let guests = names(wire.guests, check_guest, |part, guest: &Guest| {
-        parts.push(Part { list: "guests", part, target: Target::Guest(guest.clone()) });
+    let guests = names(wire.guests, check_guest, |written, guest: &Guest| {
+        parts.push(Part { list: "guests", written, target: Target::Guest(guest.clone()) });
     })?;
     let shared = |wire: Vec<_>| wire.into_iter().map(check_name).collect::<Checked<Vec<_>>>();
     let projects = shared(wire.projects)?;
@@ -87,22 +91,22 @@ pub fn check(
 /// Checks the names of a list; `note` is called with each and its value.
 fn names<T>(
     wire: Vec<Spanned<String>>,
-    check: fn(Spanned<String>) -> Checked<T>,
+    check: fn(&Spanned<String>) -> Checked<T>,
     mut note: impl FnMut(Spanned<String>, &T),
 ) -> Checked<Vec<T>> {
-    wire.into_iter().map(|name| check(name.clone()).inspect(|value| note(name, value))).collect()
+    wire.into_iter().map(|name| check(&name).inspect(|value| note(name, value))).collect()
 }
 
 /// The name of a unit without `.service`.
-fn check_unit(unit: Spanned<String>) -> Checked<String> {
+fn check_unit(unit: &Spanned<String>) -> Checked<String> {
     if !is_unit(&unit.value) {
         return Err(Mistake::of(
-            &unit,
+            unit,
             "is not the name of a unit",
             "write one such as `smbd`, `wg-quick@wg0` or `backup.timer`",
         ));
     }
-    Ok(unit.value.strip_suffix(".service").map(str::to_owned).unwrap_or(unit.value))
+    Ok(unit.value.strip_suffix(".service").unwrap_or(&unit.value).to_owned())
 }
 
 /// Whether systemd accepts the name of a unit, and no program takes it for an option.
@@ -111,19 +115,19 @@ fn is_unit(name: &str) -> bool {
     (1..=255).contains(&name.len()) && !name.starts_with(['-', '.', '@']) && name.chars().all(is_plain)
 }
 
-fn check_workload(written: Spanned<String>) -> Checked<Workload> {
+fn check_workload(written: &Spanned<String>) -> Checked<Workload> {
     Workload::read(&written.value).filter(|_| written.value.split('/').all(is_name)).ok_or_else(|| {
         let kinds = WorkloadKind::ALL.map(WorkloadKind::as_str).join("`, `");
         let remedy = format!("write `NAME`, `KIND/NAME` or `NAMESPACE/KIND/NAME`; kinds are `{kinds}`");
-        Mistake::of(&written, "is not a workload", remedy)
+        Mistake::of(written, "is not a workload", remedy)
     })
 }
 
-fn check_guest(written: Spanned<String>) -> Checked<Guest> {
+fn check_guest(written: &Spanned<String>) -> Checked<Guest> {
     Guest::read(&written.value).filter(|guest| is_name(&guest.name)).ok_or_else(|| {
         let programs = GuestProgram::ALL.map(GuestProgram::as_str).join("`, `");
         let remedy = format!("write `PROGRAM/NAME`, such as `qm/101`; programs are `{programs}`");
-        Mistake::of(&written, "is not a guest", remedy)
+        Mistake::of(written, "is not a guest", remedy)
     })
 }
 
@@ -131,15 +135,15 @@ fn check_guest(written: Spanned<String>) -> Checked<Guest> {
 /// Compose projects, Helm releases and playbooks may have several services.
 pub fn one_owner_per_part(services: &[Service], parts: &[Vec<Part>]) -> Checked<()> {
     for (index, (service, own)) in services.iter().zip(parts).enumerate() {
-        for Part { list, part, target } in own {
+        for Part { list, written, target } in own {
             let owners = services.iter().take(index);
             let owner = owners.filter(|other| other.host == service.host).find(|other| other.lists(target));
             if let Some(owner) = owner {
                 return Err(Mistake::at(
-                    part.referenced,
+                    written.referenced,
                     format!(
                         "`{}` is listed under `{list}` of both `{}` and `{}`",
-                        part.value, owner.name, service.name
+                        written.value, owner.name, service.name
                     ),
                     "list it under the service whose budget applies",
                 ));

@@ -67,7 +67,7 @@ pub struct ServiceWire {
     pub host: Option<Spanned<String>>,
     /// Names of its containers and compose services. Default: the name of the service.
     pub containers: Vec<Spanned<String>>,
-    /// Names of its compose projects. Several services may be part of a project; an action on it counts for each of them.
+    /// Names of its compose projects and swarm stacks. An action on a project counts for each service that lists it.
     pub projects: Vec<Spanned<String>>,
     /// Names of its systemd or init units: `smbd`, `wg-quick@wg0`, `backup.timer`.
     pub units: Vec<Spanned<String>>,
@@ -75,9 +75,9 @@ pub struct ServiceWire {
     pub workloads: Vec<Spanned<String>>,
     /// Its virtual machines and system containers, as `[PROGRAM/]NAME`: `qm/101`, `pct/103`, `virsh/web`, `incus/web`, `lxc/web`. Without a program, any matches.
     pub guests: Vec<Spanned<String>>,
-    /// Names of its Helm releases.
+    /// Names of its Helm releases. An action on a release counts for each service that lists it.
     pub releases: Vec<Spanned<String>>,
-    /// File names of the Ansible playbooks that deploy it.
+    /// File names of the Ansible playbooks that deploy it. A run of a playbook counts for each service that lists it.
     pub playbooks: Vec<Spanned<String>>,
     /// Folders with its data, which no command may remove; as in `policy.data`.
     pub data: Vec<Spanned<String>>,

@@ -85,7 +85,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// The finding. `by_hand`: pods are updated when they are deleted; `partition`: so many need no update.
+    /// The finding. `by_hand`: pods are updated when they are deleted; `partition`: the number of pods that need no update.
     fn finding(self, what: &str, by_hand: bool, partition: u32) -> Finding {
         let Self { wanted, updated, ready } = self;
         let (updated, ready) = (updated.unwrap_or(0), ready.unwrap_or(0));

@@ -31,11 +31,14 @@ pub(super) fn read(
     command: &Command,
 ) -> Option<Box<Stated>> {
     let kind = usage.form.does?.to.kind;
-    if !matches!(kind, TargetKind::Playbook | TargetKind::Compose) || evaluator.disk_of(shell).is_none() {
+    if !matches!(kind, TargetKind::Playbook | TargetKind::Compose | TargetKind::Project)
+        || evaluator.disk_of(shell).is_none()
+    {
         return None;
     }
     let stated = match kind {
         TargetKind::Playbook => playbook(evaluator, shell, invocation, usage),
+        TargetKind::Project => Some(stack(evaluator, shell, invocation, usage)),
         _ => compose(evaluator, shell, (invocation, usage), command),
     };
     stated.filter(|stated| !stated.texts.is_empty()).map(Box::new)
@@ -59,6 +62,25 @@ fn playbook(
     Some(Stated { folder: None, texts: vec![text] })
 }
 
+/// The files of `docker stack deploy -c FILE`.
+fn stack(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, usage: &Usage) -> Stated {
+    let texts = invocation.texts();
+    let files = values(&texts, usage.rest, &usage.value(), &["-c", "--compose-file"]);
+    let read = files.into_iter().take(MOST_FILES).filter_map(|file| evaluator.read_data(shell, file));
+    Stated { folder: None, texts: read.collect() }
+}
+
+/// The values of options among the words from one on.
+fn values<'t>(texts: &[&'t str], from: usize, value: &[&str], names: &[&str]) -> Vec<&'t str> {
+    let items = Scanner::new(texts, from, value);
+    items
+        .filter_map(|item| match item {
+            Item::Option(name, Some(at)) if name.is_any(names) => texts.get(at.index)?.get(at.offset..),
+            _ => None,
+        })
+        .collect()
+}
+
 fn compose(
     evaluator: &mut Evaluator,
     shell: &Shell,
@@ -68,15 +90,7 @@ fn compose(
     let texts = invocation.texts();
     let before = texts.get(..usage.rest).unwrap_or_default();
     let value = usage.program.value.unwrap_or_default();
-    let values = |names: &[&str]| -> Vec<&str> {
-        let items = Scanner::new(before, usage.start, &value);
-        items
-            .filter_map(|item| match item {
-                Item::Option(name, Some(at)) if name.is_any(names) => before.get(at.index)?.get(at.offset..),
-                _ => None,
-            })
-            .collect()
-    };
+    let values = |names: &[&str]| values(before, usage.start, &value, names);
     let mut files: Vec<String> = values(&["-f", "--file"]).into_iter().map(str::to_owned).collect();
     if files.is_empty() {
         let variable = command.variable("COMPOSE_FILE").map(|files| files.text.as_str()).unwrap_or_default();

@@ -1,0 +1,38 @@
+//! Virtual machines and system containers.
+
+use super::call::Call;
+use super::line::{Named, named};
+use crate::model::action::{Action, Family, Target};
+use crate::model::guest::{Guest, GuestProgram};
+
+pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
+    let words = call.targets();
+    if words.is_empty() && call.own.has(&call.does.selects) {
+        actions.push(call.action(Family::Guest, Target::Unknown, format!("{}, by selection", call.words())));
+    }
+    for word in words {
+        let target = match named(&word) {
+            Named::One(name) => Target::Guest(read(call.line.program(), name)),
+            Named::Everything(listing) => {
+                actions.push(call.on_everything(Family::Guest, &format!("$({listing})")));
+                return;
+            }
+            Named::Matching(_) | Named::Unknown => Target::Unknown,
+        };
+        let evidence = call.evidence(target.name().unwrap_or(&word.text));
+        actions.push(call.action(Family::Guest, target, evidence));
+    }
+}
+
+/// The guest that a word of a program names: `101`, `nas:web` on another server, or a path of the interface of Proxmox.
+pub(super) fn read(program: &str, word: &str) -> Guest {
+    let of_path = |kind: &str| word.split_once(kind)?.1.split('/').next();
+    if let Some(number) = of_path("/qemu/") {
+        return Guest { program: Some(GuestProgram::Qm), name: number.to_owned() };
+    }
+    if let Some(number) = of_path("/lxc/") {
+        return Guest { program: Some(GuestProgram::Pct), name: number.to_owned() };
+    }
+    let name = word.rsplit(':').next().unwrap_or(word);
+    Guest { program: GuestProgram::find(program), name: name.to_owned() }
+}
