@@ -21,7 +21,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
-/// Check the health of services, or of those that a session acted on: HTTP, DNS, TCP, containers and units
+/// Check the health of services, or of those that a session acted on: HTTP, DNS, TCP, containers, units, workloads, guests and your own commands
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl verify jellyfin adguard

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::action::{ActionKind, Verb};
-use crate::model::checks::{Engine, Verifier};
+use crate::model::checks::{Engine, Place, Verifier};
 use crate::model::effect::Effect;
 use crate::model::message::Audience;
 use crate::model::policy::{HostsAllowed, OnFailure, Resolve, Unlisted, Unresolved};
@@ -55,6 +55,7 @@ choices! {
     OnFailureWire <=> OnFailure { Open = "open", Closed = "closed" }
     WhereWire <=> Where { Local = "local", Remote = "remote", Any = "any" }
     EngineWire <=> Engine { Docker = "docker", Podman = "podman" }
+    PlaceWire <=> Place { Host = "host", Local = "local" }
     VerifierWire <=> Verifier { Command = "command", Agent = "agent", Both = "both" }
     AudienceWire <=> Audience { Nobody = "nobody", Contacts = "contacts", Anyone = "anyone" }
 

@@ -53,6 +53,29 @@ pub struct TcpPort {
     pub port: u16,
 }
 
+/// A command of the operator's own that checks a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandCheck {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The exit code that means healthy.
+    pub expect: u8,
+    /// The machine that runs it.
+    pub place: Place,
+    /// The timeout of one run.
+    pub timeout: Window,
+}
+
+/// The machine that runs a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// The service's host, through its ssh destination; this machine, if it has none.
+    #[default]
+    Host,
+    /// This machine.
+    Local,
+}
+
 /// The program that runs the containers of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Engine {

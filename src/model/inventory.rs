@@ -1,7 +1,7 @@
 //! Hosts and services, and the names that commands use for them.
 
 use super::action::Target;
-use super::checks::{DnsName, Engine, Health, TcpPort};
+use super::checks::{CommandCheck, DnsName, Engine, Health, TcpPort};
 use super::guest::Guest;
 use super::names;
 use super::workload::Workload;
@@ -55,6 +55,8 @@ pub struct Service {
     pub dns: Option<DnsName>,
     /// Ports that must accept connections.
     pub tcp: Vec<TcpPort>,
+    /// Commands of the operator's own that check it.
+    pub commands: Vec<CommandCheck>,
     /// The container engine.
     pub engine: Engine,
 }

@@ -70,6 +70,11 @@ impl Workload {
         Self { namespace: None, kind: None, name: name.into() }
     }
 
+    /// Whether neither its namespace nor its kind is stated.
+    pub const fn is_bare(&self) -> bool {
+        self.namespace.is_none() && self.kind.is_none()
+    }
+
     /// Reads `[NAMESPACE/][KIND/]NAME`; `None` if the text has another form.
     ///
     /// In `A/B`, A is a kind if it is the name of one, otherwise a namespace.

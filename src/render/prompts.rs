@@ -7,6 +7,7 @@ use minijinja::value::{Serde, Value};
 use super::{templates, views};
 use crate::inventory::Installation;
 use crate::model::action::ActionKind;
+use crate::model::checks::Engine;
 use crate::model::effect::Effect;
 use crate::model::inventory::{Inventory, Service};
 use crate::model::policy::{HostsAllowed, Tier};
@@ -59,6 +60,7 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
         services => Value::from(Serde(views::checked_services(&installation.inventory))),
         verify => batches(&names),
         disks => batches(&destinations),
+        engines => engines(services),
         certificates => services.iter().any(is_https),
         tier => context! {
             number => tier.number(),
@@ -79,6 +81,18 @@ pub fn render(tier: Tier, installation: &Installation) -> Result<String, minijin
             .map(|(name, reason)| context! { name, reason })
             .collect::<Vec<_>>(),
     })
+}
+
+/// The engines that run the containers of the services; the default engine if they have none.
+fn engines(services: &[Service]) -> Vec<&'static str> {
+    let mut engines: Vec<&str> = services
+        .iter()
+        .filter(|service| !service.own_containers().is_empty())
+        .map(|service| service.engine.program())
+        .collect();
+    engines.sort_unstable();
+    engines.dedup();
+    if engines.is_empty() { vec![Engine::default().program()] } else { engines }
 }
 
 /// The names, as many together as one command gets.

@@ -160,10 +160,11 @@ fn inspect(question: &Question<'_>) -> Result<Answer, NoAnswer> {
         Some((_, destination)) => (Some((path.as_ref(), destination)), SSH_LIMIT),
         None => (None, LOCAL_LIMIT),
     };
-    let Said { success, stdout, stderr } = engine::ask(&words, ssh, limit).map_err(|error| match error {
-        EngineError::Timeout => NoAnswer::Timeout(limit.as_secs()),
-        EngineError::Failed(why) => NoAnswer::Failed(why),
-    })?;
+    let Said { success, stdout, stderr, .. } =
+        engine::ask(&words, ssh, limit).map_err(|error| match error {
+            EngineError::Timeout => NoAnswer::Timeout(limit.as_secs()),
+            EngineError::Failed(why) => NoAnswer::Failed(why),
+        })?;
     if success {
         let container = stdout.lines().find_map(Container::read);
         let is_meant =

@@ -80,6 +80,92 @@ fn the_inline_prompt_is_identical_to_its_file() {
 }
 
 #[test]
+fn the_verifier_prompt_lists_commands_that_show_the_state_of_each_part() {
+    let sandbox = rendered(
+        r#"{hosts: {nas: {address: 192.0.2.1, ssh: root@nas}, k: {address: 192.0.2.2}}, services: {
+            samba: {host: nas, units: [smbd, backup.timer], check: {command: [sh, -c, 'smbclient -L "$(hostname)"'], expect: 1}},
+            web: {host: nas, engine: podman},
+            local: {host: k, check: [{command: [pg_isready, -q]}]},
+            vpn: {host: nas, units: ['wg-quick@wg0', 'a\x2db']},
+            vm: {host: nas, guests: [qm/101, incus/web, bare]},
+            media: {workloads: [media/statefulset/db, jellyfin]}}}"#,
+    );
+    let prompt = sandbox.read(FILES[1]);
+    for line in [
+        "unit: `ssh root@nas systemctl is-active smbd` prints `active`",
+        "unit: `ssh root@nas systemctl is-active backup.timer` prints `active`",
+        r#"command: `ssh root@nas 'sh -c '\''smbclient -L "$(hostname)"'\'''` exits with 1"#,
+        "container: `ssh root@nas podman ps --filter name=^web$ --format '{{.Status}}'` prints a line that begins with",
+        "container: `docker ps --filter name=^local$",
+        "command: `pg_isready -q` exits with 0",
+        "unit: `ssh root@nas systemctl is-active wg-quick@wg0` prints `active`",
+        r"unit: `ssh root@nas 'systemctl is-active '\''a\x2db'\'''` prints `active`",
+        "guest: `ssh root@nas qm status 101` prints that it is running",
+        r"guest: `ssh root@nas 'incus list '\''^web$'\'' --format csv --columns s'` prints that it is running",
+        "workload: `kubectl get statefulset --namespace=media --field-selector metadata.name=db` shows as many ready",
+        "workload: `kubectl get deployment,statefulset,daemonset,job,cronjob --all-namespaces --field-selector \
+         metadata.name=jellyfin` shows as many ready",
+    ] {
+        assert!(prompt.contains(&format!("\n  - {line}")), "{line}\n{prompt}");
+    }
+    assert_eq!(prompt.matches("docker ps").count(), 1, "{prompt}");
+}
+
+#[test]
+fn the_prompts_name_the_engines_of_the_inventory() {
+    let (docker, podman) = ("web: {}", "db: {engine: podman}");
+    for (services, lines) in [
+        (
+            "",
+            ["`docker ps`, `systemctl", "`docker logs --tail 100`, `docker inspect`, `systemctl"].as_slice(),
+        ),
+        (
+            "vpn: {units: [vpn], engine: podman}",
+            &["yourself, as far as reading suffices: `docker ps`, `systemctl"],
+        ),
+        (
+            docker,
+            &[
+                "suffices: `docker ps`, `systemctl",
+                "runs (`docker inspect --format '{{.Config.Image}}' NAME` on its",
+            ],
+        ),
+        (
+            podman,
+            &[
+                "suffices: `podman ps`, `systemctl",
+                "runs (`podman inspect --format '{{.Config.Image}}' NAME` on its",
+                "   `podman logs --tail 100`, `podman inspect`, `systemctl",
+                "- db: podman container db\n",
+            ],
+        ),
+        (
+            &format!("{docker}, {podman}"),
+            &[
+                "suffices: `docker ps`, `podman ps`, `systemctl",
+                "(`docker inspect --format '{{.Config.Image}}' NAME` or `podman inspect --format '{{.Config.Image}}' NAME` on its",
+                "- web: container web\n- db: podman container db\n",
+            ],
+        ),
+    ] {
+        let sandbox = rendered(&format!("services: {{{services}}}"));
+        let prompt = sandbox.read(FILES[2]);
+        for line in lines {
+            assert!(prompt.contains(line), "{services}: {line}\n{prompt}");
+        }
+        for (engine, used) in [("docker", services != podman), ("podman", services.contains("db"))] {
+            for verb in ["ps", "logs", "inspect"] {
+                assert_eq!(
+                    prompt.contains(&format!("`{engine} {verb}")),
+                    used,
+                    "{services}: {engine} {verb}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn the_same_input_gives_the_same_bytes() {
     let (one, two) = (rendered(EXAMPLE), rendered(EXAMPLE));
     let again = one.opsctl(&["render", "--empty"], b"");

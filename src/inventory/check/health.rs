@@ -1,24 +1,43 @@
-//! Health checks of a service: HTTP, DNS and TCP.
+//! Health checks of a service: HTTP, DNS, TCP and commands.
 
 use std::net::IpAddr;
 
 use crate::inventory::spanned::{Location, Spanned};
 
 use super::values::{check_duration, is_dns_name, is_http_url};
-use crate::inventory::error::{Checked, Mistake};
-use crate::inventory::yaml::checks::{DnsWire, HealthWire};
-use crate::inventory::yaml::forms::TextOrMap;
-use crate::model::checks::{DnsName, Health, TcpPort};
+use crate::inventory::error::{Checked, Found, Mistake};
+use crate::inventory::yaml::checks::{CommandCheckWire, DnsWire, HealthWire};
+use crate::inventory::yaml::forms::{Maps, TextOrMap};
+use crate::model::checks::{CommandCheck, DnsName, Health, TcpPort};
 use crate::model::inventory::Host;
 use crate::model::policy::Window;
 
-/// The maximum timeout of an HTTP health check, in seconds.
+/// The maximum timeout of an HTTP health check or of a command, in seconds.
 const MAX_TIMEOUT: i64 = 300;
 
-/// The HTTP health check; `None` without a URL and without a domain to derive it from.
-pub fn check(wire: Option<HealthWire>, service: &str, domain: Option<&str>) -> Checked<Option<Health>> {
+/// The word that switches a check off.
+const NONE: &str = "none";
+
+/// The HTTP health check; `None` if it is switched off, or without a URL and without a domain to derive it from.
+pub fn check(
+    wire: Option<Spanned<TextOrMap<HealthWire>>>,
+    service: &str,
+    domain: Option<&str>,
+) -> Checked<Option<Health>> {
     let derived = domain.map(|domain| format!("https://{service}.{domain}/health"));
     let Some(wire) = wire else { return Ok(derived.map(Health::at)) };
+    let position = wire.referenced;
+    let wire = match wire.value {
+        TextOrMap::Text(word) if word == NONE => return Ok(None),
+        TextOrMap::Text(word) => {
+            return Err(Mistake::at(
+                position,
+                format!("`{word}` is not a health check"),
+                "write `health: {url: \"https://nas.lan/health\"}`, or `health: none`",
+            ));
+        }
+        TextOrMap::Map(wire) => wire,
+    };
     let url = match wire.url {
         Some(url) if is_http_url(&url.value) => Some(url.value),
         Some(url) => {
@@ -57,7 +76,7 @@ fn check_timeout(text: &Spanned<String>) -> Checked<Window> {
     Ok(window)
 }
 
-/// The DNS check; `None` without a name and without a domain to derive it from.
+/// The DNS check; `None` if it is switched off, or without a name and without a domain to derive it from.
 pub fn check_dns(
     wire: Option<Spanned<TextOrMap<DnsWire>>>,
     service: &str,
@@ -68,6 +87,7 @@ pub fn check_dns(
     let Some(wire) = wire else { return Ok(derived.map(DnsName::any)) };
     let position = wire.referenced;
     let DnsWire { name, address, server } = match wire.value {
+        TextOrMap::Text(word) if word == NONE => return Ok(None),
         TextOrMap::Text(name) => return dns_name(name, position).map(|name| Some(DnsName::any(name))),
         TextOrMap::Map(wire) => wire,
     };
@@ -136,4 +156,44 @@ pub fn check_port(port: &Spanned<String>, has_host: bool) -> Checked<TcpPort> {
         ));
     }
     Ok(TcpPort { host, port: number })
+}
+
+/// The commands that check a service.
+pub fn check_commands(wire: Option<Maps<CommandCheckWire>>, found: &mut Found) -> Vec<CommandCheck> {
+    found.keep_all(wire.into_iter().flat_map(|wire| wire.0).map(check_command))
+}
+
+fn check_command(wire: CommandCheckWire) -> Checked<CommandCheck> {
+    let CommandCheckWire { command, expect, place, timeout } = wire;
+    if command.value.first().is_none_or(|program| program.value.is_empty()) {
+        return Err(Mistake::at(
+            command.referenced,
+            "`command` without a program",
+            "write one such as `command: [pg_isready, -q]`",
+        ));
+    }
+    if let Some(word) = command.value.iter().find(|word| word.value.chars().any(char::is_control)) {
+        return Err(Mistake::at(
+            word.referenced,
+            "a control character in `command`",
+            "put the lines into a script, and run it",
+        ));
+    }
+    // ssh returns 255 if it fails.
+    let expect = match expect {
+        Some(code) if code.value == u8::MAX => {
+            return Err(Mistake::at(
+                code.referenced,
+                "`255` cannot be expected: ssh returns it when it fails",
+                "write 0 to 254",
+            ));
+        }
+        code => code.map_or(0, |code| code.value),
+    };
+    Ok(CommandCheck {
+        command: command.value.into_iter().map(|word| word.value).collect(),
+        expect,
+        place: place.map(Into::into).unwrap_or_default(),
+        timeout: timeout.as_ref().map(check_timeout).transpose()?.unwrap_or(Window::TEN_SECONDS),
+    })
 }

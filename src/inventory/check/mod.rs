@@ -42,11 +42,9 @@ pub fn check(file: HostsFileWire, root: &Node, found: &mut Found) -> Installatio
     for (name, service) in entries(file.services) {
         let mut service = service.unwrap_or_default();
         data.append(&mut service.data);
-        let checked = service::check(name, service, domain.as_deref(), &known, found);
-        if let Some((service, own)) = found.keep(checked) {
-            services.push(service);
-            parts.push(own);
-        }
+        let (service, own) = service::check(name, service, domain.as_deref(), &known, found);
+        services.push(service);
+        parts.push(own);
     }
     found.keep(service::one_owner_per_part(&services, &parts));
     let contacts = contacts::check(file.contacts, found);

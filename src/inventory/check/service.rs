@@ -25,7 +25,7 @@ pub fn check(
     domain: Option<&str>,
     hosts: &[Host],
     found: &mut Found,
-) -> Checked<(Service, Vec<Part>)> {
+) -> (Service, Vec<Part>) {
     let known = name.value.clone();
     let name = found.keep(check_name(name)).unwrap_or(known);
     let has_host = wire.host.is_some();
@@ -69,6 +69,7 @@ pub fn check(
     let playbooks = shared(wire.playbooks);
     let dns = found.keep(health::check_dns(wire.dns, &name, domain, hosts)).flatten();
     let tcp = found.keep_all(wire.tcp.iter().map(|port| health::check_port(port, has_host)));
+    let commands = health::check_commands(wire.check, found);
     let engine = wire.engine.map(Into::into).unwrap_or_default();
     let health = found.keep(health::check(wire.health, &name, domain)).flatten();
     let service = Service {
@@ -84,9 +85,10 @@ pub fn check(
         health,
         dns,
         tcp,
+        commands,
         engine,
     };
-    Ok((service, parts))
+    (service, parts)
 }
 
 /// Checks the names of a list; `note` is called with each and its value.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{CompiledError, window};
 use super::mirrors::mirrors;
-use crate::inventory::choices::VerifierWire;
-use crate::model::checks::{DnsName, Health, TcpPort, Verification};
+use crate::inventory::choices::{PlaceWire, VerifierWire};
+use crate::model::checks::{CommandCheck, DnsName, Health, TcpPort, Verification};
 
 mirrors! {
     DnsWire <=> DnsName { name: String, address: Option<IpAddr>, server: Option<String> }
@@ -33,6 +33,28 @@ impl HealthWire {
     pub fn into_health(self) -> Result<Health, CompiledError> {
         let Self { url, status, timeout_seconds, follow, insecure } = self;
         Ok(Health { url, status, timeout: window(timeout_seconds, "timeout_seconds")?, follow, insecure })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct CommandWire {
+    command: Vec<String>,
+    expect: u8,
+    place: PlaceWire,
+    timeout_seconds: i64,
+}
+
+impl From<CommandCheck> for CommandWire {
+    fn from(CommandCheck { command, expect, place, timeout }: CommandCheck) -> Self {
+        Self { command, expect, place: place.into(), timeout_seconds: timeout.delta().num_seconds() }
+    }
+}
+
+impl CommandWire {
+    pub fn into_command(self) -> Result<CommandCheck, CompiledError> {
+        let Self { command, expect, place, timeout_seconds } = self;
+        let timeout = window(timeout_seconds, "timeout_seconds")?;
+        Ok(CommandCheck { command, expect, place: place.into(), timeout })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{DnsWire, HealthWire, PortWire};
+use super::checks::{CommandWire, DnsWire, HealthWire, PortWire};
 use super::error::CompiledError;
 use super::mirrors::{each, mirrors};
 use crate::inventory::choices::EngineWire;
@@ -29,6 +29,8 @@ pub struct ServiceWire {
     health: Option<HealthWire>,
     dns: Option<DnsWire>,
     tcp: Vec<PortWire>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    commands: Vec<CommandWire>,
     engine: EngineWire,
 }
 
@@ -47,6 +49,7 @@ impl From<Service> for ServiceWire {
             health: service.health.map(Into::into),
             dns: service.dns.map(Into::into),
             tcp: each(service.tcp),
+            commands: each(service.commands),
             engine: service.engine.into(),
         }
     }
@@ -67,6 +70,7 @@ impl ServiceWire {
             health: self.health.map(HealthWire::into_health).transpose()?,
             dns: self.dns.map(Into::into),
             tcp: each(self.tcp),
+            commands: self.commands.into_iter().map(CommandWire::into_command).collect::<Result<_, _>>()?,
             engine: self.engine.into(),
         })
     }

@@ -3,7 +3,7 @@
 use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 
-use crate::inventory::choices::VerifierWire;
+use crate::inventory::choices::{PlaceWire, VerifierWire};
 
 /// An HTTP health check.
 #[derive(Debug, Deserialize)]
@@ -31,6 +31,21 @@ pub struct DnsWire {
     pub address: Option<Spanned<String>>,
     /// DNS server to query, an IP address or one of `hosts`. Default: the resolver of the system.
     pub server: Option<Spanned<String>>,
+}
+
+/// A command that checks the service. It runs at every tier and may be repeated, so it must not change anything.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandCheckWire {
+    /// Program and arguments. No shell reads them; write `[sh, -c, …]` for one.
+    pub command: Spanned<Vec<Spanned<String>>>,
+    /// Exit code that means healthy, 0 to 254. Default: 0.
+    pub expect: Option<Spanned<u8>>,
+    /// Machine that runs it: the service's host through its `ssh`, or this machine if it has none (`host`), or always this machine (`local`). Default: `host`.
+    #[serde(rename = "where")]
+    pub place: Option<PlaceWire>,
+    /// Timeout of one run, at most `5m`. Default: `10s`.
+    pub timeout: Option<Spanned<String>>,
 }
 
 /// Verification of services before a session ends. A missing key keeps its default.

@@ -4,10 +4,10 @@ use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::checks::{DnsWire, HealthWire};
+use super::checks::{CommandCheckWire, DnsWire, HealthWire};
 use super::contacts::ContactWire;
 use super::context::ContextWire;
-use super::forms::{Entries, TextOrMap};
+use super::forms::{Entries, Maps, TextOrMap};
 use super::hooks::HookWire;
 use super::policy::PolicyWire;
 use super::repositories::RepositoryWire;
@@ -81,12 +81,14 @@ pub struct ServiceWire {
     pub playbooks: Vec<Spanned<String>>,
     /// Folders with its data, which no command may remove; as in `policy.data`.
     pub data: Vec<Spanned<String>>,
-    /// HTTP health check. Default: `https://SERVICE.DOMAIN/health`, if `domain` is set.
-    pub health: Option<HealthWire>,
-    /// DNS name that must resolve. Default: SERVICE.DOMAIN, if `domain` is set.
+    /// HTTP health check, or `none`. Default: `https://SERVICE.DOMAIN/health`, if `domain` is set.
+    pub health: Option<Spanned<TextOrMap<HealthWire>>>,
+    /// DNS name that must resolve, or `none`. Default: SERVICE.DOMAIN, if `domain` is set.
     pub dns: Option<Spanned<TextOrMap<DnsWire>>>,
     /// Ports that must accept connections: `8096` on the service's host, or `nas.lan:8096`.
     pub tcp: Vec<Spanned<String>>,
+    /// Commands of your own that check the service; a single one may be written without the list.
+    pub check: Option<Maps<CommandCheckWire>>,
     /// Container engine. Default: `docker`.
     pub engine: Option<EngineWire>,
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A map with names as keys, in the order of the file and with the position of each name.
@@ -22,6 +22,10 @@ pub enum TextOrMap<M> {
     Text(String),
     Map(M),
 }
+
+/// A map, or a list of maps.
+#[derive(Debug)]
+pub struct Maps<M>(pub Vec<M>);
 
 /// The entries of a map that may be missing from the file.
 pub fn entries<T>(map: Option<Entries<T>>) -> impl Iterator<Item = (Spanned<String>, T)> {
@@ -101,5 +105,29 @@ impl<'de, M: Deserialize<'de>> Deserialize<'de> for TextOrMap<M> {
         }
 
         deserializer.deserialize_any(TextOrMapVisitor(PhantomData))
+    }
+}
+
+impl<'de, M: Deserialize<'de>> Deserialize<'de> for Maps<M> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MapsVisitor<M>(PhantomData<M>);
+
+        impl<'de, M: Deserialize<'de>> Visitor<'de> for MapsVisitor<M> {
+            type Value = Maps<M>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map or a list of maps")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                M::deserialize(MapAccessDeserializer::new(map)).map(|one| Maps(vec![one]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Maps)
+            }
+        }
+
+        deserializer.deserialize_any(MapsVisitor(PhantomData))
     }
 }

@@ -2,10 +2,12 @@
 
 use std::io::ErrorKind;
 use std::process::Stdio;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::finding::{Finding, State, plain};
 
@@ -18,23 +20,29 @@ const MOST_OUTPUT: u64 = 64 * 1024;
 /// The exit code of ssh if it could not run the command.
 const SSH_FAILED: i32 = 255;
 
+/// The exit codes of a shell that cannot execute a program, or does not find it.
+const NOT_RUN: [i32; 2] = [126, 127];
+
 /// The result of a program.
 pub struct Said {
     /// Whether its exit code was 0.
     pub success: bool,
+    /// Its exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
     /// Its standard output.
     pub stdout: String,
     /// Its standard error.
     pub stderr: String,
 }
 
-/// Runs a command, on this machine or on the destination `ssh`. The words must not contain single quotes.
-pub async fn run(words: &[&str], ssh: Option<&str>) -> Result<Said, Finding> {
-    run_through(words, ssh.map(|destination| ("ssh", destination)), &[]).await
+/// Runs a command for at most `limit`, on this machine or on the destination `ssh`. Waiting for other commands does not count.
+pub async fn run(words: &[&str], ssh: Option<&str>, limit: Duration) -> Result<Said, Finding> {
+    let _turn = TURNS.acquire().await;
+    let run = run_through(words, ssh.map(|destination| ("ssh", destination)), &[]);
+    timeout(limit, run).await.unwrap_or_else(|_| Err(Finding::late()))
 }
 
-/// Runs a command, on this machine or through an ssh program on a destination, with these variables in addition. The words
-/// must not contain single quotes.
+/// Runs a command, on this machine or through an ssh program on a destination, with these variables in addition.
 pub async fn run_through(
     words: &[&str],
     ssh: Option<(&str, &str)>,
@@ -66,7 +74,6 @@ pub async fn run_through(
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command.envs(variables.iter().copied());
     command.env_remove("ANTHROPIC_API_KEY").env_remove("CLAUDEOPS_APPRISE_URLS");
-    let _turn = TURNS.acquire().await;
     let mut child =
         command.spawn().map_err(|error| not_started(&error, if ssh.is_some() { "ssh" } else { program }))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -74,16 +81,45 @@ pub async fn run_through(
     let status =
         child.wait().await.map_err(|error| Finding::new(State::Failed, plain(&error.to_string())))?;
     if ssh.is_some() && status.code() == Some(SSH_FAILED) {
-        let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
-        return Err(Finding::new(State::SshFailed, format!("ssh: {}", plain(why))));
+        let why = last_line(&stderr).unwrap_or_else(|| "no reason was given".to_owned());
+        return Err(Finding::new(State::SshFailed, format!("ssh: {why}")));
     }
-    Ok(Said { success: status.success(), stdout, stderr })
+    Ok(Said { success: status.success(), code: status.code(), stdout, stderr })
 }
 
-/// Quotes a word for the remote shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-=/@:".contains(c);
-    if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
+/// The finding if the shell of a host does not find the program, or cannot execute it.
+pub fn not_run(said: &Said, ssh: Option<&str>) -> Option<Finding> {
+    ssh?;
+    said.code.filter(|code| NOT_RUN.contains(code))?;
+    let why = last_line(&said.stderr).map(|line| format!(": {line}")).unwrap_or_default();
+    Some(Finding::new(State::Unknown, format!("the host cannot run it{why}")))
+}
+
+/// Runs a program that shows a state. Its output, or the finding if it shows none.
+pub async fn ask(words: &[String], ssh: Option<&str>, limit: Duration) -> Result<Said, Finding> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let said = run(&words, ssh, limit).await.map_err(Finding::unknown)?;
+    not_run(&said, ssh).map_or(Ok(said), Err)
+}
+
+/// Quotes a word for a shell.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-=/@:,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// The words as a line for a shell.
+pub fn line(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The last line of a program's output that is not blank, as [`plain`] text.
+pub fn last_line(output: &str) -> Option<String> {
+    output.lines().rfind(|line| !line.trim().is_empty()).map(plain)
 }
 
 fn not_started(error: &std::io::Error, program: &str) -> Finding {

@@ -1,18 +1,20 @@
 //! Checks that a container runs, by the list of its engine.
 
-use super::command::{Said, run};
+use std::time::Duration;
+
+use super::command::{Said, last_line, run};
 use super::finding::{Finding, State, plain};
 use crate::model::checks::Engine;
 
 /// Checks the container with this name, else the containers of the compose service with this name.
-pub async fn look(engine: Engine, name: &str, ssh: Option<&str>) -> Finding {
+pub async fn look(engine: Engine, name: &str, ssh: Option<&str>, limit: Duration) -> Finding {
     for filter in [format!("name=^{name}$"), format!("label=com.docker.compose.service={name}")] {
         let words = [engine.program(), "ps", "--all", "--filter", &filter, "--format", "{{.Status}}"];
-        match run(&words, ssh).await {
+        match run(&words, ssh, limit).await {
             Err(finding) => return finding,
             Ok(Said { success: false, stderr, .. }) => {
-                let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it failed");
-                return Finding::new(State::Failed, format!("{}: {}", engine.program(), plain(why)));
+                let why = last_line(&stderr).unwrap_or_else(|| "it failed".to_owned());
+                return Finding::new(State::Failed, format!("{}: {why}", engine.program()));
             }
             Ok(Said { stdout, .. }) => {
                 let findings = stdout.lines().filter(|line| !line.trim().is_empty()).map(read);

@@ -26,6 +26,13 @@ impl Finding {
         Self::new(State::Timeout, "there was no answer in time")
     }
 
+    /// The finding as that of a check that could not be carried out, unless its program is not installed here.
+    #[must_use]
+    pub fn unknown(self) -> Self {
+        let state = if self.state == State::Unavailable { self.state } else { State::Unknown };
+        Self { state, ..self }
+    }
+
     /// Sets the latency.
     #[must_use]
     pub fn after(self, latency: Duration) -> Self {
@@ -80,8 +87,12 @@ pub enum State {
     SshFailed,
     /// The container engine or systemd could not be queried.
     Failed,
-    /// The check is not possible on this machine; the state is unknown.
+    /// A command of the operator's own had another exit code.
+    WrongExitCode,
+    /// The program for the check is not installed on this machine; the state is unknown.
     Unavailable,
+    /// The check could not be carried out; the state is unknown.
+    Unknown,
 }
 
 impl State {
@@ -110,7 +121,9 @@ impl State {
             Self::Unhealthy => "unhealthy",
             Self::SshFailed => "ssh_failed",
             Self::Failed => "failed",
+            Self::WrongExitCode => "wrong_exit_code",
             Self::Unavailable => "unavailable",
+            Self::Unknown => "unknown",
         }
     }
 
@@ -118,7 +131,7 @@ impl State {
     pub const fn healthy(self) -> Option<bool> {
         match self {
             Self::Healthy => Some(true),
-            Self::Unavailable => None,
+            Self::Unavailable | Self::Unknown => None,
             _ => Some(false),
         }
     }

@@ -4,11 +4,14 @@ pub(super) mod command;
 mod container;
 mod dns;
 mod finding;
+mod guest;
 mod http;
+mod own;
 mod plan;
 mod tcp;
 mod tls;
 mod unit;
+mod workload;
 
 use std::io;
 use std::time::Duration;
@@ -18,8 +21,11 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::icmp::{RESOLVER_STACK, RESOLVERS};
 
+pub use command::{line, quoted};
 pub use finding::{Finding, State};
+pub use guest::guest_status;
 pub use plan::{Check, plan};
+pub use workload::workload_selection;
 
 /// The pause before the first retry; it grows up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -71,7 +77,7 @@ async fn verify_until(subjects: Vec<Subject>, ends: Instant) -> Vec<Report> {
     let mut looks = JoinSet::new();
     for (service, Subject { service: name, checks, grace }) in subjects.into_iter().enumerate() {
         let graced = (Instant::now() + grace).min(ends);
-        let nothing = |check: &Check| (check.clone(), Finding::late());
+        let nothing = |check: &Check| (check.clone(), check.late());
         reports.push(Report { service: name, findings: checks.iter().map(nothing).collect() });
         for (nth, check) in checks.into_iter().enumerate() {
             looks.spawn(async move { (service, nth, look_again(&check, graced, ends).await) });
@@ -92,9 +98,11 @@ async fn verify_until(subjects: Vec<Subject>, ends: Instant) -> Vec<Report> {
 async fn look_again(check: &Check, graced: Instant, ends: Instant) -> Finding {
     let mut pause = FIRST_PAUSE;
     loop {
-        let look_ends = (Instant::now() + check.timeout()).min(ends);
-        let finding = timeout_at(look_ends, look(check, look_ends)).await.unwrap_or_else(|_| Finding::late());
-        if finding.state.healthy() != Some(false) || Instant::now() + pause >= graced {
+        let finding = timeout_at(ends, Box::pin(look(check, ends))).await;
+        let finding = finding.unwrap_or_else(|_| check.late());
+        // A host that was just restarted may not be reachable yet.
+        let repeat = finding.state.healthy() == Some(false) || finding.state == State::Unknown;
+        if !repeat || Instant::now() + pause >= graced {
             return finding;
         }
         sleep(pause).await;
@@ -103,11 +111,21 @@ async fn look_again(check: &Check, graced: Instant, ends: Instant) -> Finding {
 }
 
 async fn look(check: &Check, ends: Instant) -> Finding {
+    let limit = check.timeout();
+    let look_ends = (Instant::now() + limit).min(ends);
     match check {
-        Check::Http(health) => http::look(health, ends).await,
-        Check::Dns { name, server } => dns::look(name, server.as_deref()).await,
-        Check::Tcp { host, port } => tcp::look(host, *port, ends).await,
-        Check::Container { engine, name, ssh } => container::look(*engine, name, ssh.as_deref()).await,
-        Check::Unit { name, ssh } => unit::look(name, ssh.as_deref()).await,
+        Check::Http(health) => in_time(look_ends, http::look(health, look_ends)).await,
+        Check::Dns { name, server } => in_time(look_ends, dns::look(name, server.as_deref())).await,
+        Check::Tcp { host, port } => in_time(look_ends, tcp::look(host, *port, look_ends)).await,
+        // Programs wait for their turn before their time begins.
+        Check::Container { engine, name, ssh } => container::look(*engine, name, ssh.as_deref(), limit).await,
+        Check::Unit { name, ssh } => unit::look(name, ssh.as_deref(), limit).await,
+        Check::Workload { workload, ssh } => workload::look(workload, ssh.as_deref(), limit).await,
+        Check::Guest { program, name, ssh } => guest::look(*program, name, ssh.as_deref(), limit).await,
+        Check::Command { check, ssh } => own::look(check, ssh.as_deref(), ends).await,
     }
+}
+
+async fn in_time(ends: Instant, look: impl Future<Output = Finding>) -> Finding {
+    timeout_at(ends, look).await.unwrap_or_else(|_| Finding::late())
 }

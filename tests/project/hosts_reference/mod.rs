@@ -153,6 +153,7 @@ impl Shape {
                 (format!("map from name to {form}"), table.map(|(name, path)| (name, format!(".NAME{path}"))))
             }
             "TextOrMap" => ("text or map".to_owned(), inner().1),
+            "Maps" => ("map or list of maps".to_owned(), inner().1),
             "OneOrMore" => ("text or list of text".to_owned(), None),
             "Texts" => ("list of text".to_owned(), None),
             "String" => ("text".to_owned(), None),

@@ -180,6 +180,7 @@ impl Shape {
             "Entries" => map(inner(0)),
             "EntryWire" => self.program(),
             "TextOrMap" => json!({"anyOf": [text(), inner(0)]}),
+            "Maps" => json!({"anyOf": [inner(0), {"type": "array", "items": inner(0)}]}),
             "OneOrMore" => json!({"anyOf": [text(), listed(text())]}),
             "Texts" => listed(json!({"anyOf": [text(), listed(text())]})),
             "String" => text(),

@@ -1,0 +1,43 @@
+//! Checks a service with a command of the operator's own.
+
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use super::command::{last_line, not_run, run};
+use super::finding::{Finding, State};
+use crate::model::checks::CommandCheck;
+
+/// Limits concurrent commands, so that slow ones do not delay the checks of containers and units.
+static TURNS: Semaphore = Semaphore::const_new(4);
+
+/// The least time before the deadline in which a command is started.
+const LAST_START: Duration = Duration::from_millis(100);
+
+/// Runs the command and compares its exit code.
+pub async fn look(check: &CommandCheck, ssh: Option<&str>, ends: Instant) -> Finding {
+    let Ok(_turn) = timeout_at(ends - LAST_START, TURNS.acquire()).await else {
+        return Finding::new(State::Unknown, "no time was left to run it");
+    };
+    let words: Vec<&str> = check.command.iter().map(String::as_str).collect();
+    let said = match run(&words, ssh, check.timeout.duration()).await {
+        Ok(said) => said,
+        Err(finding) if finding.state == State::Timeout => {
+            return Finding::new(State::Timeout, "it did not end in time");
+        }
+        Err(finding) => return finding.unknown(),
+    };
+    let expected = i32::from(check.expect);
+    if said.code == Some(expected) {
+        return Finding::new(State::Healthy, format!("its exit code is {expected}"));
+    }
+    not_run(&said, ssh).unwrap_or_else(|| {
+        let how = match said.code {
+            Some(code) => format!("its exit code is {code}, not {expected}"),
+            None => "a signal ended it".to_owned(),
+        };
+        let why = last_line(&said.stderr).map(|line| format!(": {line}")).unwrap_or_default();
+        Finding::new(State::WrongExitCode, how + &why)
+    })
+}

@@ -1,0 +1,146 @@
+//! Checks that a Kubernetes workload is rolled out and ready.
+
+use std::time::Duration;
+
+use super::command::{Said, ask, last_line};
+use super::finding::{Finding, State};
+use crate::model::workload::{Workload, WorkloadKind};
+
+/// What kubectl prints of each workload, in the order in which [`read`] takes the values.
+const COLUMNS: &str = "custom-columns=KIND:.kind,\
+    GENERATION:.metadata.generation,OBSERVED:.status.observedGeneration,\
+    REPLICAS:.spec.replicas,UPDATED:.status.updatedReplicas,READY:.status.readyReplicas,\
+    NODES:.status.desiredNumberScheduled,NODES_UPDATED:.status.updatedNumberScheduled,NODES_READY:.status.numberReady,\
+    STRATEGY:.spec.updateStrategy.type,PARTITION:.spec.updateStrategy.rollingUpdate.partition,\
+    COMPLETE:.status.conditions[?(@.type==\"Complete\")].status,FAILED:.status.conditions[?(@.type==\"Failed\")].status,\
+    PODS_READY:.status.ready,SUSPENDED:.spec.suspend";
+
+/// The command that lists a workload: all kinds and namespaces, unless it states them.
+pub fn workload_selection(workload: &Workload) -> Vec<String> {
+    let kinds = match workload.kind {
+        Some(kind) => kind.as_str().to_owned(),
+        None => WorkloadKind::ALL.map(WorkloadKind::as_str).join(","),
+    };
+    let namespace = match &workload.namespace {
+        Some(namespace) => format!("--namespace={namespace}"),
+        None => "--all-namespaces".to_owned(),
+    };
+    let name = format!("metadata.name={}", workload.name);
+    ["kubectl", "get", &kinds, &namespace, "--field-selector", &name].map(str::to_owned).into()
+}
+
+/// Asks kubectl for the workload.
+pub async fn look(workload: &Workload, ssh: Option<&str>, limit: Duration) -> Finding {
+    let mut words = workload_selection(workload);
+    words.extend(["--request-timeout=10s", "--no-headers", "--output", COLUMNS].map(str::to_owned));
+    let Said { success, stdout, stderr, .. } = match ask(&words, ssh, limit).await {
+        Ok(said) => said,
+        Err(finding) => return finding,
+    };
+    if !success {
+        let why = last_line(&stderr).unwrap_or_else(|| "it failed".to_owned());
+        return Finding::new(State::Unknown, format!("kubectl: {why}"));
+    }
+    let findings = stdout.lines().filter(|line| !line.trim().is_empty()).map(read);
+    // Of several workloads of this name, one that is not ready decides.
+    let worst = findings.max_by_key(|finding| finding.state != State::Healthy);
+    worst.unwrap_or_else(|| Finding::new(State::Missing, "there is no such workload"))
+}
+
+/// Parses the values of [`COLUMNS`]; one that is not set is `<none>`.
+fn read(line: &str) -> Finding {
+    let mut words = line.split_whitespace();
+    let mut next = || words.next().filter(|word| *word != "<none>");
+    let kind = next().unwrap_or_default();
+    let mut count = || next().and_then(|word| word.parse::<u32>().ok());
+    let (generation, observed) = (count(), count());
+    let replicas = Progress { wanted: count().unwrap_or(1), updated: count(), ready: count() };
+    let nodes = Progress { wanted: count().unwrap_or(0), updated: count(), ready: count() };
+    let by_hand = next() == Some("OnDelete");
+    let partition = next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    let (complete, failed, pods_ready, suspended) = (next(), next(), next(), next());
+    let starting = |detail: String| Finding::new(State::Starting, detail);
+    match kind {
+        "CronJob" if suspended == Some("true") => Finding::new(State::NotRunning, "it is suspended"),
+        "CronJob" => Finding::new(State::Healthy, "it is scheduled"),
+        "Job" if complete == Some("True") => Finding::new(State::Healthy, "it is complete"),
+        "Job" if failed == Some("True") => Finding::new(State::NotRunning, "it has failed"),
+        "Job" if suspended == Some("true") => Finding::new(State::NotRunning, "it is suspended"),
+        "Job" if pods_ready.is_some_and(|ready| ready != "0") => {
+            Finding::new(State::Healthy, "it is running")
+        }
+        "Job" => starting("none of its pods is ready".to_owned()),
+        _ if observed < generation => starting("its rollout has not begun".to_owned()),
+        "DaemonSet" => nodes.finding("nodes", by_hand, 0),
+        _ if replicas.wanted == 0 => Finding::new(State::NotRunning, "it is scaled to 0 replicas"),
+        _ => replicas.finding("replicas", by_hand, partition),
+    }
+}
+
+/// How far a rollout is.
+struct Progress {
+    wanted: u32,
+    updated: Option<u32>,
+    ready: Option<u32>,
+}
+
+impl Progress {
+    /// The finding. `by_hand`: pods are updated when they are deleted; `partition`: the number of pods that need no update.
+    fn finding(self, what: &str, by_hand: bool, partition: u32) -> Finding {
+        let Self { wanted, updated, ready } = self;
+        let (updated, ready) = (updated.unwrap_or(0), ready.unwrap_or(0));
+        if !by_hand && updated < wanted.saturating_sub(partition) {
+            let detail = format!("{updated} of {wanted} {what} are updated");
+            return Finding::new(State::Starting, detail);
+        }
+        let state = if ready < wanted { State::Starting } else { State::Healthy };
+        Finding::new(state, format!("{ready} of {wanted} {what} are ready"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_what_kubectl_prints_of_each_kind() {
+        let none = |count: usize| vec!["<none>"; count].join(" ");
+        for (line, state, detail) in [
+            (format!("Deployment 4 4 3 3 3 {}", none(9)), State::Healthy, "3 of 3 replicas are ready"),
+            (format!("Deployment 4 4 3 3 2 {}", none(9)), State::Starting, "2 of 3 replicas are ready"),
+            (format!("Deployment 4 4 3 1 3 {}", none(9)), State::Starting, "1 of 3 replicas are updated"),
+            (format!("Deployment 4 3 3 3 3 {}", none(9)), State::Starting, "its rollout has not begun"),
+            (format!("Deployment 1 {}", none(13)), State::Starting, "its rollout has not begun"),
+            (format!("Deployment 4 4 0 {}", none(11)), State::NotRunning, "it is scaled to 0 replicas"),
+            (format!("Deployment 4 4 1 1 {}", none(10)), State::Starting, "0 of 1 replicas are ready"),
+            (
+                format!("StatefulSet 2 2 3 1 3 {} RollingUpdate 2 {}", none(3), none(4)),
+                State::Healthy,
+                "3 of 3 replicas are ready",
+            ),
+            (
+                format!("StatefulSet 2 2 3 1 3 {} RollingUpdate 0 {}", none(3), none(4)),
+                State::Starting,
+                "1 of 3 replicas are updated",
+            ),
+            (
+                format!("StatefulSet 2 2 3 1 3 {} OnDelete {}", none(3), none(5)),
+                State::Healthy,
+                "3 of 3 replicas are ready",
+            ),
+            (
+                format!("DaemonSet 1 1 {} 4 4 3 RollingUpdate {}", none(3), none(5)),
+                State::Starting,
+                "3 of 4 nodes are ready",
+            ),
+            (format!("Job 1 {} True {}", none(9), none(3)), State::Healthy, "it is complete"),
+            (format!("Job 1 {} <none> True {}", none(9), none(2)), State::NotRunning, "it has failed"),
+            (format!("Job 1 {} 1 false", none(11)), State::Healthy, "it is running"),
+            (format!("Job 1 {} 0 false", none(11)), State::Starting, "none of its pods is ready"),
+            (format!("CronJob 1 {} true", none(12)), State::NotRunning, "it is suspended"),
+            (format!("CronJob 1 {} false", none(12)), State::Healthy, "it is scheduled"),
+        ] {
+            assert_eq!(read(&line), Finding::new(state, detail), "{line}");
+        }
+    }
+}
