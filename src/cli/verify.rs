@@ -25,6 +25,7 @@ use crate::runtime::warning::Warning;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl verify jellyfin adguard
+  opsctl verify --all
   opsctl verify --session 3f0c2a5e --json
   opsctl verify jellyfin --grace 2m --deadline 3m
 
@@ -35,6 +36,9 @@ pub struct VerifyArgs {
     /// Services, by any of their names in hosts.yaml
     #[arg(value_name = "SERVICE")]
     services: Vec<String>,
+    /// Check every service of hosts.yaml
+    #[arg(long, conflicts_with_all = ["services", "session"])]
+    all: bool,
     /// Check the services that this session acted on
     #[arg(long, value_name = "ID", conflicts_with = "services")]
     session: Option<String>,
@@ -57,13 +61,20 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     complain_all(warnings);
     let grace = args.grace.unwrap_or(installation.policy.verify.grace);
     let deadline = args.deadline.unwrap_or(installation.policy.verify.deadline).duration();
-    let subjects = if args.services.is_empty() {
+    let inventory = &installation.inventory;
+    let subjects = if args.all {
+        let services = inventory.services.iter();
+        services
+            .map(|service| verification::subject(service.name.clone(), inventory, grace.duration()))
+            .collect()
+    } else if args.services.is_empty() {
         of_session(args, &environment, &installation, grace)?
     } else {
         named(&args.services, &installation, grace.duration())?
     };
     if subjects.is_empty() && !args.json {
-        print("nothing to verify: the session acted on no service\n");
+        let why = if args.all { "hosts.yaml lists" } else { "the session acted on" };
+        print(&format!("nothing to verify: {why} no service\n"));
         return Ok(OK);
     }
     let what = format!("checking {} services", subjects.len());

@@ -12,7 +12,12 @@ use std::time::Duration;
 
 /// Serves `behaviour` on a port of 127.0.0.1, which is returned.
 pub fn serve(behaviour: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    serve_at("127.0.0.1:0", behaviour)
+}
+
+/// Serves `behaviour` at this address; returns the port.
+pub fn serve_at(address: &str, behaviour: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind(address).unwrap();
     let port = listener.local_addr().unwrap().port();
     let behaviour = Arc::new(behaviour);
     thread::spawn(move || {
@@ -99,11 +104,16 @@ pub fn self_signed(name: &str) -> Presented {
 
 /// An HTTPS server with this certificate.
 pub fn https(presented: Presented, text: &'static str) -> u16 {
+    https_at("127.0.0.1:0", presented, text)
+}
+
+/// An HTTPS server with this certificate at this address.
+pub fn https_at(address: &str, presented: Presented, text: &'static str) -> u16 {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let config = config.with_no_client_auth().with_single_cert(presented.chain, presented.key).unwrap();
     let config = Arc::new(config);
-    serve(move |stream| {
+    serve_at(address, move |stream| {
         let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
         let mut stream = StreamOwned::new(connection, stream);
         read_request(&mut stream);

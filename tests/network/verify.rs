@@ -1,5 +1,6 @@
 //! `opsctl verify` against healthy services, and services in every unhealthy state.
 
+use crate::cluster::{cluster, kubeconfig};
 use crate::servers::{Authority, HEALTHY, answering, https, read_request, self_signed, serve, silent};
 use crate::support::{Lan, Outcome, lan};
 use serde_json::{Value, json};
@@ -194,7 +195,7 @@ fn names_resolve_by_the_system_or_at_a_server_and_to_what_they_should() {
 }
 
 /// A program on PATH that runs this shell script.
-fn put_program(lan: &Lan, name: &str, behaviour: &str) {
+pub fn put_program(lan: &Lan, name: &str, behaviour: &str) {
     lan.write(&format!("bin/{name}"), &format!("#!/bin/sh\n{behaviour}\n"));
     lan.sh(&format!("chmod +x bin/{name}"));
 }
@@ -375,71 +376,9 @@ fn slow_commands_leave_time_for_other_checks() {
     });
 }
 
-/// An API server that has the workloads `kind → status` of the name `db` in the namespace `media`.
-fn cluster(workloads: Value) -> u16 {
-    let kinds = [
-        ("apps/v1", "deployments", "Deployment"),
-        ("apps/v1", "statefulsets", "StatefulSet"),
-        ("apps/v1", "daemonsets", "DaemonSet"),
-        ("batch/v1", "jobs", "Job"),
-        ("batch/v1", "cronjobs", "CronJob"),
-    ];
-    serve(move |mut stream| {
-        let request = read_request(&mut stream);
-        let path = request.split([' ', '?']).nth(1).unwrap_or_default();
-        let words: Vec<&str> = path.split('/').skip(1).collect();
-        let named = request.contains("metadata.name%3Ddb") && !path.contains("/namespaces/other/");
-        let answer = match words.as_slice() {
-            ["api"] => json!({"kind": "APIVersions", "versions": ["v1"]}),
-            ["apis"] => {
-                let group = |name: &str| {
-                    let version = json!({"groupVersion": format!("{name}/v1"), "version": "v1"});
-                    json!({"name": name, "versions": [version], "preferredVersion": version})
-                };
-                json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": [group("apps"), group("batch")]})
-            }
-            ["api", _] | ["apis", _, _] => {
-                let group = words[1..].join("/");
-                let resource = |(_, name, kind): &(&str, &str, &str)| {
-                    json!({"name": name, "singularName": kind.to_lowercase(), "namespaced": true, "kind": kind,
-                        "verbs": ["get", "list"]})
-                };
-                let resources: Vec<Value> =
-                    kinds.iter().filter(|kind| kind.0 == group).map(resource).collect();
-                json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group, "resources": resources})
-            }
-            _ => {
-                let (group, _, kind) = kinds.iter().find(|kind| words.last() == Some(&kind.1)).unwrap();
-                let item = workloads.get(kind).filter(|_| named).map(|workload| {
-                    let mut item = workload.clone();
-                    item["kind"] = json!(kind);
-                    item["apiVersion"] = json!(group);
-                    item["metadata"] = json!({"name": "db", "namespace": "media", "generation": 2});
-                    item
-                });
-                let items: Vec<Value> = item.into_iter().collect();
-                json!({"kind": format!("{kind}List"), "apiVersion": group, "metadata": {}, "items": items})
-            }
-        };
-        let body = answer.to_string();
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-            body.len()
-        );
-        let _ = stream.write_all((head + &body).as_bytes());
-    })
-}
-
 /// The states of the workloads of service `x`, and the exit code of `opsctl verify`, with the real kubectl.
 fn workload_states(lan: &Lan, port: u16, workloads: &str) -> (Vec<String>, i32) {
-    lan.write(
-        "kubeconfig",
-        &format!(
-            "{{apiVersion: v1, kind: Config, current-context: c, users: [{{name: u, user: {{}}}}],
-              clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{port}'}}}}],
-              contexts: [{{name: c, context: {{cluster: c, user: u}}}}]}}"
-        ),
-    );
+    kubeconfig(lan, port);
     lan.sh("rm -rf .kube");
     lan.write("hosts.yaml", &format!("services: {{x: {{workloads: [{workloads}]}}}}"));
     let mut command = lan.command(&["verify", "x", "--json", "--grace", "1s", "--deadline", "8s"]);
@@ -462,8 +401,10 @@ fn a_workload_is_ready_when_the_cluster_says_so() {
         };
         let complete = json!({"spec": {}, "status": {"conditions": [
             {"type": "SuccessCriteriaMet", "status": "False"}, {"type": "Complete", "status": "True"}]}});
-        let port =
-            cluster(json!({"Deployment": replicas(2, 2), "StatefulSet": replicas(3, 1), "Job": complete}));
+        let port = cluster(
+            json!({"Deployment": replicas(2, 2), "StatefulSet": replicas(3, 1), "Job": complete}),
+            |namespace, name| name == "db" && namespace != "other",
+        );
         let found = |workloads: &str| workload_states(lan, port, workloads);
         let one = |line: &str, code: i32| (vec![line.to_owned()], code);
         assert_eq!(

@@ -143,7 +143,7 @@ fn a_digest_states_what_happened_since_the_last_one() {
         ("jellyfin", "restart", "2025-03-21T06:00:00Z", None),
         ("jellyfin", "redeployment", "2025-03-21T07:00:00Z", None),
     ] {
-        let words = ["cooldown", "record", service, "--kind", kind, "--at", at];
+        let words = ["cooldown", "record", service, "--kind", kind, "--at", at, "--force"];
         let run = sandbox.opsctl(&words.into_iter().chain(failed).collect::<Vec<_>>(), b"");
         assert_eq!(run.code, Some(0), "{run:?}");
     }
