@@ -154,7 +154,7 @@ fn a_digest_states_what_happened_since_the_last_one() {
         ("gitea", "healthy"),
         ("gitea", "healthy"),
     ] {
-        assert_eq!(sandbox.opsctl(&["cooldown", state, service], b"").code, Some(0));
+        assert_eq!(sandbox.opsctl(&["cooldown", state, service, "--force"], b"").code, Some(0));
     }
     // Checks and resets have the time of the machine.
     sandbox.sql(
