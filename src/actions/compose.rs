@@ -10,9 +10,9 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     let files = call.line.command.stated.as_deref();
     let stated = files.map(|files| compose::project(&files.texts)).unwrap_or_default();
     let under_all_names = |(name, containers): (String, Vec<String>)| [vec![name], containers].concat();
+    let project = project(call, stated.name, files.and_then(|files| files.folder.as_deref()));
     if call.own.positionals.is_empty() {
-        let found = files.and_then(|files| files.folder.as_deref());
-        let target = project(call, stated.name, found).map_or(Target::Unknown, Target::ComposeProject);
+        let target = project.map_or(Target::Unknown, Target::ComposeProject);
         let mut action = call.action(Family::Compose, target, call.words());
         action.reference.below = stated.services.into_iter().map(under_all_names).collect();
         actions.push(action);
@@ -31,6 +31,7 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     for action in actions.iter_mut().skip(first) {
         let own = stated.services.iter().find(|(name, _)| Some(name.as_str()) == action.target.name());
         action.reference.below = own.cloned().map(under_all_names).into_iter().collect();
+        action.reference.project.clone_from(&project);
     }
 }
 

@@ -129,6 +129,18 @@ impl Inventory {
             .unwrap_or_else(|| self.by_part(target, name, form, host))
     }
 
+    /// The service that lists a compose project and has this name, or a container of this name, within it.
+    pub fn in_project(&self, project: &str, name: &str, host: Option<&str>) -> Option<Identity> {
+        let full = [format!("{project}-{name}-1"), format!("{project}_{name}_1")];
+        let has_name = |service: &&Service| {
+            let mut containers = service.containers.iter();
+            service.name == name || containers.any(|own| own == name || full.contains(own))
+        };
+        let listing =
+            || self.services.iter().filter(|service| service.lists_project(project)).filter(has_name);
+        one(listing, host)
+    }
+
     /// The service of any kind of name, else the name itself.
     fn named(&self, name: &str, host: Option<&str>) -> Identity {
         let target = Target::Service(name.to_owned());

@@ -93,11 +93,23 @@ impl Service {
             || [&self.releases, &self.playbooks].into_iter().flatten().any(|name| name == written)
     }
 
+    /// Whether it lists this compose project.
+    pub(super) fn lists_project(&self, project: &str) -> bool {
+        self.projects.iter().any(|name| names::is_same_project(name, project))
+    }
+
+    /// Whether it and another service are in compose projects, and not in the same one: then a name of a compose service
+    /// may be that of both.
+    pub fn is_in_another_project_than(&self, other: &Self) -> bool {
+        !self.projects.is_empty()
+            && !other.projects.is_empty()
+            && !self.projects.iter().any(|project| other.lists_project(project))
+    }
+
     /// Whether it lists this compose project, or a container that a stack of this name has named.
     fn is_in_project(&self, project: &str) -> bool {
         let of_stack = |name: &String| name.strip_prefix(project).is_some_and(|rest| rest.starts_with('_'));
-        self.projects.iter().any(|name| names::is_same_project(name, project))
-            || self.containers.iter().any(of_stack)
+        self.lists_project(project) || self.containers.iter().any(of_stack)
     }
 
     /// Whether its part with this name is certainly another one than the target: a workload in another namespace, a guest

@@ -158,6 +158,11 @@ impl Lookup<'_> {
     /// The identity of the target. Where the files of a compose project state it, it is also looked up under the names there.
     fn identify(&self, action: &Action, scope: Option<&str>, here: Option<&str>) -> Identity {
         let Action { target, reference, .. } = action;
+        if let (Target::ComposeService(name), Some(project)) = (target, &reference.project)
+            && let Some(found) = self.inventory.in_project(project, name, scope)
+        {
+            return found;
+        }
         let own = self.inventory.identify(target, reference.form, scope, here);
         if let Some(within) = &action.within {
             let outer = self.inventory.identify(&within.target, within.reference.form, scope, here);

@@ -302,3 +302,23 @@ fn a_start_after_a_stop_is_not_counted_again() {
         assert!(denied(&sandbox.before("t5", stop)).contains("2/2 restarts"), "{stop}");
     }
 }
+
+#[test]
+fn a_compose_service_is_that_of_its_project() {
+    let sandbox = Sandbox::new().with("CLAUDEOPS_HOSTS", "hosts.yaml");
+    let service =
+        |name: &str| format!("  {name}-db: {{containers: [{name}-db-1, db], projects: [{name}]}}\n");
+    sandbox.write("hosts.yaml", &format!("services:\n{}{}", service("gitea"), service("nextcloud")));
+    for (command, expected) in [
+        ("docker compose -p nextcloud restart db", "nextcloud-db"),
+        ("cd /opt/stacks/nextcloud && docker compose restart db", "nextcloud-db"),
+        ("docker compose -f /opt/gitea/compose.yaml restart db", "gitea-db"),
+        ("ssh nas COMPOSE_PROJECT_NAME=nextcloud docker-compose stop db", "nextcloud-db"),
+        ("docker restart nextcloud-db-1", "nextcloud-db"),
+        // Which project is unknown: the first one.
+        ("docker compose -p $P restart db", "gitea-db"),
+        ("docker compose -p nextcloud restart", "nextcloud-db"),
+    ] {
+        assert_eq!(services(&sandbox, command), expected, "{command}");
+    }
+}

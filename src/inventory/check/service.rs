@@ -150,8 +150,10 @@ fn check_host(host: &Spanned<String>, service: &str, hosts: &[Host]) -> Checked<
 pub fn one_owner_per_part(services: &[Service], parts: &[Vec<Part>]) -> Checked<()> {
     for (index, (service, own)) in services.iter().zip(parts).enumerate() {
         for Part { list, written, target } in own {
-            let owners = services.iter().take(index);
-            let owner = owners.filter(|other| other.host == service.host).find(|other| other.lists(target));
+            let is_container = matches!(target, Target::Container(_));
+            let may_share = |other: &Service| is_container && other.is_in_another_project_than(service);
+            let owners = services.iter().take(index).filter(|other| other.host == service.host);
+            let owner = owners.filter(|other| !may_share(other)).find(|other| other.lists(target));
             if let Some(owner) = owner {
                 return Err(Mistake::at(
                     written.referenced,
