@@ -239,6 +239,45 @@ programs:
     assert!(!again.contains("sonarr") && !again.contains("frobctl") && !again.contains("smbd:"), "{again}");
 }
 
+#[test]
+fn suggests_only_names_that_were_recorded_and_not_the_words_of_a_command() {
+    let sandbox = sandbox().with("CLAUDEOPS_TIER", "3");
+    for (id, command) in [
+        ("t1", "kubectl -n x rollout restart deploy -l app=foo"),
+        ("t2", "ssh nas 'docker restart \"my wiki\"'"),
+        ("t3", "docker compose -p mystack down"),
+        ("t4", "docker restart 3f4e5d6c7b8a"),
+        ("t5", "kubectl -n x rollout restart deploy/foo"),
+        ("t6", "docker restart one two"),
+    ] {
+        if sandbox.before(id, command).code == Some(0) {
+            sandbox.after(id, command);
+        }
+    }
+    let found = sandbox.opsctl(&["suggest"], b"").stdout;
+    let text: String = found.lines().map(|line| masked(line) + "\n").collect();
+    assert_eq!(
+        text,
+        "services:
+  # once, last TIME: `kubectl rollout restart deploy/foo`
+  foo: {workloads: [deployment/foo]}
+  # once, last TIME: `docker compose down`
+  mystack: {projects: [mystack]}
+  # once, last TIME: `docker restart one`
+  one: {}
+  # once, last TIME: `docker restart two`
+  two: {}
+
+# With `policy: {resolve: [local, ssh]}`, opsctl asks the engines which containers these IDs name:
+#   once, last TIME: `docker restart 3f4e5d6c7b8a`
+
+# No key determines the targets of these commands; the agent must name them:
+#   once, last TIME: `docker restart my wiki`
+#   once, last TIME: `kubectl rollout restart deploy, by selection`
+"
+    );
+}
+
 /// The line with its times replaced.
 fn masked(line: &str) -> String {
     match line.split_once(", last ") {
