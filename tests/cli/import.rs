@@ -64,6 +64,54 @@ fn an_ansible_layout_becomes_hosts_and_the_services_of_its_playbooks() {
     gives(&[&fixture("ansible-yaml")], "ansible-yaml");
 }
 
+/// The hosts and services of a file with this name and text.
+#[track_caller]
+fn imported_from(file: &str, text: &str) -> String {
+    let sandbox = sandbox();
+    sandbox.write(file, text);
+    let run = import(&sandbox, &[file]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    imported(&sandbox)
+}
+
+#[test]
+fn hosts_of_an_inventory_with_the_same_address_or_short_name_are_all_kept() {
+    let text = "v1 ansible_host=10.0.0.2 ansible_port=2201 ansible_user=a\nv2 ansible_host=10.0.0.2 ansible_port=2202 ansible_user=a\n\
+                v3 ansible_host=10.0.0.2 ansible_port=2202 ansible_user=b\nweb.a.lan ansible_user=c\nweb.b.lan ansible_user=c\n";
+    let expected = "
+  v1: {address: 10.0.0.2, ssh: \"ssh://a@10.0.0.2:2201\"}  # hosts.ini
+  v2: {address: 10.0.0.2, ssh: \"ssh://a@10.0.0.2:2202\"}  # hosts.ini
+  v3: {address: 10.0.0.2, ssh: \"ssh://b@10.0.0.2:2202\"}  # hosts.ini; guess: another host than v2, which has its address
+  web: {address: web.a.lan, ssh: c@web.a.lan}  # hosts.ini
+  web.b.lan: {address: web.b.lan, ssh: c@web.b.lan}  # hosts.ini
+
+services:
+";
+    assert_eq!(imported_from("hosts.ini", text), expected);
+}
+
+#[test]
+fn a_variable_of_a_host_that_states_nothing_hides_that_of_its_group() {
+    let text = "all:
+  vars: {ansible_user: root}
+  hosts:
+    vault: {ansible_user: '{{ vault_user }}', ansible_port: '{{ port }}'}
+    win: {ansible_connection: winrm}
+    switch: {ansible_connection: ansible.netcommon.network_cli}
+    plain: {ansible_connection: ssh}
+";
+    let expected = "
+  # hosts.yml; guess: its ansible_user is an expression; guess: its ansible_port is an expression
+  vault: {address: vault, ssh: vault}
+  win: {address: win}  # hosts.yml; no ssh: its connection is winrm
+  switch: {address: switch}  # hosts.yml; no ssh: its connection is ansible.netcommon.network_cli
+  plain: {address: plain, ssh: root@plain}  # hosts.yml
+
+services:
+";
+    assert_eq!(imported_from("hosts.yml", text), expected);
+}
+
 #[test]
 fn what_runs_is_asked_of_kubectl_docker_and_systemctl() {
     gives(&["kube:homelab"], "kube");
