@@ -39,13 +39,19 @@ pub struct Project {
 }
 
 impl Project {
-    /// Merges the files of a project in their order. `None` if the first one is not a compose file.
-    pub fn new(source: String, folder: PathBuf, files: &[String], dot_env: &str) -> Option<Self> {
-        let mut parsed = files.iter().map(|text| serde_saphyr::from_str::<Value>(text));
-        let mut content = parsed.next()?.ok()?;
-        content.get("services")?.as_object()?;
-        parsed.filter_map(Result::ok).for_each(|file| merge(&mut content, file));
-        Some(Self { source, folder, content, variables: Variables::of_file(dot_env) })
+    /// Merges the contents of a project's files in their order. `None` if the result has no services.
+    pub fn new(source: String, folder: PathBuf, files: Vec<Value>, dot_env: &str) -> Option<Self> {
+        let content = files.into_iter().reduce(|mut content, file| {
+            merge(&mut content, file);
+            content
+        })?;
+        let has_services = content.get("services").is_some_and(Value::is_object);
+        (has_services || content.get("include").is_some()).then(|| Self {
+            source,
+            folder,
+            content,
+            variables: Variables::of_file(dot_env),
+        })
     }
 
     /// The name of the project, as compose determines it: `COMPOSE_PROJECT_NAME`, `name`, else the name of the folder.

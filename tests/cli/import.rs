@@ -170,6 +170,45 @@ fn a_source_that_gives_nothing_is_an_error_with_a_remedy_and_writes_nothing() {
 }
 
 #[test]
+fn a_compose_file_that_cannot_be_read_is_an_error_with_its_line() {
+    let good = "services:\n  a: {image: a}\n";
+    for (file, text, from, message) in [
+        (
+            "s/compose.yaml",
+            "services:\n  a:\n\timage: a\n",
+            &["s", "s/compose.yaml"][..],
+            "opsctl: a tab in the indentation in s/compose.yaml, line 3, column 2; indent with spaces\n",
+        ),
+        (
+            "s/compose.override.yaml",
+            "services: [\n",
+            &["s"],
+            "opsctl: a bracket that is not closed in s/compose.override.yaml, line 1, column 11; add the closing `]` or `}`\n",
+        ),
+        (
+            "s/compose.yaml",
+            "web:\n  image: a\n",
+            &["s", "s/compose.yaml"],
+            "opsctl: s/compose.yaml has no `services`; put its services below that key, or remove the file\n",
+        ),
+    ] {
+        let sandbox = sandbox();
+        sandbox.write("s/compose.yaml", good);
+        sandbox.write(file, text);
+        for source in from {
+            let run = import(&sandbox, &[source]);
+            assert_eq!((run.code, run.stderr.as_str()), (Some(1), message), "{source}");
+            assert!(!sandbox.path("lab").exists());
+        }
+    }
+    let sandbox = sandbox();
+    sandbox.write("s/compose.yaml", good);
+    sandbox.write("s/compose.override.yaml", "services: {a: {ports: !override ['80:80']}}\n");
+    assert_eq!(import(&sandbox, &["s"]).code, Some(0), "tags of compose are no mistake");
+    assert!(imported(&sandbox).contains("tcp: [80]"));
+}
+
+#[test]
 fn an_existing_file_is_kept_and_the_diff_applies() {
     let sandbox = sandbox();
     let before = "hosts:\n    nas: {address: 192.168.1.10}   # mine\n\nservices:\n    jellyfin: {host: nas}\n\n# limits\npolicy: {restart: {limit: 1}}\n";
