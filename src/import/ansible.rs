@@ -264,7 +264,16 @@ impl Inventory {
 
 /// Adds the service that a playbook deploys; none if the playbook names none or several.
 pub fn draft_playbook(file: &str, text: &str, source: &str, inventory: &Inventory, draft: &mut Draft) {
-    let Some(name) = playbook::service(text) else { return };
+    let Some(name) = playbook::service(text) else {
+        let managed = playbook::managed(text);
+        if managed.len() > 1 {
+            let names = managed.join(", ");
+            draft
+                .notes
+                .push(format!("{source} manages {names}: add it to `playbooks` of each that it deploys"));
+        }
+        return;
+    };
     if !is_name(file) {
         return;
     }

@@ -10,6 +10,9 @@ const PLACEHOLDER: &str = "docker-host";
 /// Stands for the address of the service's host in a health URL.
 pub const HOST_ADDRESS: &str = "{host}";
 
+/// The second value of a health URL whose certificate is not checked.
+pub const INSECURE: &str = "insecure";
+
 /// Hosts and services, in the order in which the sources name them.
 #[derive(Debug, Default)]
 pub struct Draft {

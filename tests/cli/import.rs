@@ -113,6 +113,65 @@ services:
 }
 
 #[test]
+fn what_a_compose_file_states_in_part_is_marked() {
+    let text = "services:
+  git:
+    image: gitea
+    container_name: ${STACK}-gitea
+    ports: ['${SSHPORT}:23', {published: '${WEB}', target: 3000}]
+  nas:
+    image: nas
+    ports: ['8443:443']
+    healthcheck: {test: ['CMD', 'curl', '-fk', 'https://localhost/ping']}
+  who:
+    image: whoami
+    deploy: {labels: {traefik.http.routers.who.rule: 'Host(`who.lan`)', traefik.http.routers.who.tls: 'false'}}
+";
+    let found = imported_from("s/compose.yaml", text);
+    for line in [
+        "  # git: guess: its container_name has a variable that is not known\n",
+        "  # git: port ${SSHPORT}:23 has a variable that is not known: add it as `tcp`\n",
+        "  # git: port ${WEB} has a variable that is not known: add it as `tcp`\n",
+        "health: {url: \"https://docker-host:8443/ping\", insecure: true}",
+        "health: {url: \"http://who.lan/\"}",
+    ] {
+        assert!(found.contains(line), "{line}: {found}");
+    }
+}
+
+#[test]
+fn a_playbook_of_several_units_is_a_comment() {
+    let sandbox = sandbox();
+    sandbox.write("lab/hosts.ini", "nas ansible_user=root\n");
+    let play = "- hosts: nas\n  tasks:\n    - systemd: {name: smbd}\n    - systemd: {name: nmbd}\n";
+    sandbox.write("lab/files.yml", play);
+    let run = sandbox.opsctl(&["init", "--from", "lab", "new"], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let note = "# lab/files.yml manages nmbd, smbd: add it to `playbooks` of each that it deploys\n";
+    assert!(sandbox.read("new/hosts.yaml").contains(note), "{}", sandbox.read("new/hosts.yaml"));
+}
+
+#[test]
+fn a_diff_keeps_line_endings_and_fills_empty_maps() {
+    let sandbox = sandbox();
+    sandbox.write("lab/hosts.yaml", "hosts: {}\r\nservices: {}\r\npolicy: {restart: {limit: 1}}\r\n");
+    let diff = sandbox.opsctl(&["init", "--from", &fixture("stacks/home"), "--diff", "lab"], b"");
+    assert_eq!((diff.code, diff.stderr.as_str()), (Some(0), ""));
+    let patch = std::process::Command::new("patch")
+        .args(["-s", "lab/hosts.yaml"])
+        .current_dir(sandbox.path(""))
+        .stdin(std::fs::File::open(sandbox.write("lab.diff", &diff.stdout)).unwrap())
+        .status();
+    assert!(patch.unwrap().success(), "{}", diff.stdout);
+    let text = sandbox.read("lab/hosts.yaml");
+    assert!(text.contains("services:\r\n") && !text.replace("\r\n", "").contains('\n'), "{text:?}");
+    assert_eq!(
+        sandbox.opsctl(&["render", "--hosts", "lab/hosts.yaml", "--out", "project"], b"").code,
+        Some(0)
+    );
+}
+
+#[test]
 fn what_runs_is_asked_of_kubectl_docker_and_systemctl() {
     gives(&["kube:homelab"], "kube");
     gives(&["ssh://root@nas.lan:2222"], "docker");
