@@ -194,7 +194,7 @@ pub(super) fn words_at(at: Words, line: &Line<'_>, usage: &Usage, own: &Argument
         Words::Last => words(positionals.last().map(std::slice::from_ref).unwrap_or_default()),
         Words::Starred => words(&usage.starred),
         Words::OwnName => vec![Word::literal(line.program())],
-        Words::ValueOf(option) => own.values(&[option]).cloned().collect(),
+        Words::ValueOf(options) => own.values(&options.split('|').collect::<Vec<_>>()).cloned().collect(),
     }
 }
 

@@ -12,7 +12,15 @@ pub(super) fn find_actions(call: &Call<'_>, actions: &mut Vec<Action>) {
     }
     for word in words {
         let target = match named(&word) {
-            Named::One(name) => Target::Guest(read(call.line.program(), name)),
+            Named::One(name) => match read(call.line.program(), name) {
+                // Where an option takes a value that is not known here, the value is no guest.
+                Guest { program: Some(GuestProgram::Qm | GuestProgram::Pct), name }
+                    if !name.bytes().all(|byte| byte.is_ascii_digit()) || name.len() < 3 =>
+                {
+                    Target::Unknown
+                }
+                guest => Target::Guest(guest),
+            },
             Named::Everything(listing) => {
                 actions.push(call.on_everything(Family::Guest, &format!("$({listing})")));
                 return;

@@ -1,4 +1,4 @@
-//! Units, and programs of a supervisor, that a command acts on in a container or a guest.
+//! What a command acts on in a container or a guest: units, programs of a supervisor, containers.
 
 use super::call::{own_end, words_at};
 use super::line::{Line, Named, named};
@@ -15,14 +15,21 @@ use crate::shell::{Command, Construct};
 pub(super) fn place(actions: &mut [Action], command: &Command, around: &[&Construct], catalogue: Catalogue) {
     let mut belonging = actions
         .iter_mut()
-        .filter(|action| matches!(action.family, Family::Unit | Family::Process))
+        .filter(|action| {
+            matches!(action.family, Family::Unit | Family::Process | Family::Container | Family::Compose)
+        })
         .peekable();
     if belonging.peek().is_none() {
         return;
     }
     let Some(within) = place_of(command, around, catalogue) else { return };
+    let is_guest = matches!(within.target, Target::Guest(_));
     for action in belonging {
-        if action.family == Family::Process && !matches!(within.target, Target::Guest(_)) {
+        // The engine in a container is usually that of the host.
+        if matches!(action.family, Family::Container | Family::Compose) && !is_guest {
+            continue;
+        }
+        if action.family == Family::Process && !is_guest {
             action.target.clone_from(&within.target);
             action.reference.clone_from(&within.reference);
         } else {

@@ -448,7 +448,7 @@ pub enum Words {
     Starred,
     /// The last part of the program's own path.
     OwnName,
-    /// The values of an option.
+    /// The values of an option, or of one of several, as in `-n|--name`.
     ValueOf(&'static str),
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
@@ -19,10 +19,14 @@ use crate::ledger::cooldown_edit::{self, Edit, Moment};
 use crate::ledger::cooldown_file::CooldownFile;
 use crate::ledger::{HEALTHY_CHECKS, Ledger, Streak};
 use crate::model::event::ToolResult;
+use crate::model::inventory::Service;
 use crate::policy::decide::BudgetKey;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
+
+/// How far the clock of another machine may be ahead.
+const CLOCK_DIFFERENCE: TimeDelta = TimeDelta::minutes(1);
 
 /// Show, record and reset the usage of budgets
 #[derive(Debug, Args)]
@@ -59,9 +63,9 @@ enum CooldownVerb {
     Record {
         #[command(flatten)]
         service: Named,
-        /// The kind of action
-        #[arg(long, value_enum, default_value = "restart")]
-        kind: Kind,
+        /// The kind of action; default: `redeployment` for the name of a playbook or release, otherwise `restart`
+        #[arg(long, value_enum)]
+        kind: Option<Kind>,
         /// The action failed; it is counted, too
         #[arg(long)]
         failed: bool,
@@ -201,10 +205,37 @@ impl Budgets {
     }
 
     fn named(&self, Named { service, force }: &Named) -> Result<String, Failure> {
+        let owners = self.installation.inventory.services_named(service);
+        if owners.len() > 1 {
+            let names: Vec<&str> = owners.iter().map(|owner| owner.name.as_str()).collect();
+            return Err(Failure::SharedName { name: service.clone(), services: names.join(", ") });
+        }
         if *force {
             return Ok(services::meant(&self.installation.inventory, service));
         }
         self.known(service, "add it to `services`, or use the name anyway with --force")
+    }
+
+    /// The kind of an action that is recorded under this name.
+    fn usual_kind(&self, name: &str) -> Kind {
+        let deploys = |owner: &&Service| {
+            owner.name != name && owner.playbooks.iter().chain(&owner.releases).any(|part| part == name)
+        };
+        match self.installation.inventory.services_named(name).first() {
+            Some(owner) if deploys(owner) => Kind::Redeployment,
+            _ => Kind::Restart,
+        }
+    }
+
+    /// Whether `cooldown` shows the name, or its health has been checked.
+    fn can_be_forgotten(&self, service: &str) -> Result<bool, Failure> {
+        // What cannot be read is reported when it is changed.
+        let shown = budgets::of_all(&self.environment, &self.installation, self.now, &mut vec![]);
+        if shown.iter().any(|budget| budget.service == service) {
+            return Ok(true);
+        }
+        let Some(ledger) = Ledger::open_existing(&self.environment.db_path)? else { return Ok(false) };
+        Ok(ledger.last_checks()?.iter().any(|check| check.service == service))
     }
 
     fn forget(&self, name: &str, json: bool) -> Result<u8, Failure> {
@@ -213,7 +244,7 @@ impl Budgets {
         if inventory.services.iter().any(|listed| listed.name == service) {
             return Err(Failure::StillListed(service));
         }
-        if !services::has_history(&self.environment, inventory, &service)? {
+        if !self.can_be_forgotten(&service)? {
             return Err(Failure::NothingToForget(service));
         }
         let mut ledger = Ledger::open(&self.environment.db_path)?;
@@ -231,12 +262,16 @@ impl Budgets {
     fn record(
         &self,
         service: &Named,
-        kind: Kind,
+        kind: Option<Kind>,
         failed: bool,
         at: Option<DateTime<Utc>>,
     ) -> Result<String, Failure> {
-        let service = self.named(service)?;
         let at = at.unwrap_or(self.now);
+        if at > self.now + CLOCK_DIFFERENCE {
+            return Err(Failure::FutureTime(timestamp(at)));
+        }
+        let kind = kind.unwrap_or_else(|| self.usual_kind(&service.service));
+        let service = self.named(service)?;
         let result = if failed { ToolResult::Failed("failed".to_owned()) } else { ToolResult::Succeeded };
         let key = BudgetKey { service: service.clone(), kind: kind.as_str() };
         let mut ledger = Ledger::open(&self.environment.db_path)?;

@@ -66,6 +66,10 @@ pub enum Failure {
     UnknownHost { name: String, remedy: String },
     #[error("no service `{name}` in hosts.yaml; {remedy}")]
     UnknownService { name: String, remedy: String },
+    #[error("`{name}` belongs to several services; name one of them: {services}")]
+    SharedName { name: String, services: String },
+    #[error("{0} is in the future; name a time that has passed")]
+    FutureTime(String),
     #[error("no rule `{name}`; {remedy}")]
     UnknownRule { name: String, remedy: String },
     #[error(

@@ -10,6 +10,7 @@ use clap::Args;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{complain, print};
+use super::text::Text;
 use crate::import::{self, Source};
 use crate::inventory::error::HostsError;
 use crate::inventory::{Installation, load};
@@ -128,7 +129,7 @@ fn show_diff(file: &Path, from: &[Source]) -> Result<u8, Failure> {
     if diff.is_empty() {
         complain(format_args!("{} lists all hosts and services of the sources", file.display()));
     }
-    print(&diff);
+    print(Text::diff(&diff));
     Ok(OK)
 }
 

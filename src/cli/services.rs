@@ -33,7 +33,7 @@ pub fn known(
 }
 
 /// Whether the ledger or `cooldown.json` contains this name.
-pub fn has_history(environment: &Environment, inventory: &Inventory, service: &str) -> Result<bool, Failure> {
+fn has_history(environment: &Environment, inventory: &Inventory, service: &str) -> Result<bool, Failure> {
     // A file that cannot be read is reported where it is used.
     let file = CooldownFile::read(&environment.cooldown_file()).unwrap_or_default().by_service(inventory);
     if file.services().any(|name| name == service) {

@@ -74,6 +74,10 @@ fn text(found: &[Suggestion]) -> String {
         (Section::Hosts, "hosts:"),
         (Section::Services, "services:"),
         (Section::Programs, "programs:"),
+        (
+            Section::Ids,
+            "# With `policy: {resolve: [local, ssh]}`, opsctl asks the engines which containers these IDs name:",
+        ),
         (Section::Unresolved, "# No key determines the targets of these commands; the agent must name them:"),
     ] {
         let of_section: Vec<&Suggestion> = found.iter().filter(|it| it.section == section).collect();
@@ -115,7 +119,7 @@ fn entry(suggestion: &Suggestion) -> String {
                 matches.join(", ")
             )
         }
-        Section::Unresolved => format!("#   {seen}: `{}`\n", shortened(name, COMMAND_CHARS)),
+        Section::Ids | Section::Unresolved => format!("#   {seen}: `{}`\n", shortened(name, COMMAND_CHARS)),
     }
 }
 
@@ -154,6 +158,7 @@ impl<'a> SuggestionWire<'a> {
                 Section::Hosts => Some("hosts"),
                 Section::Services => Some("services"),
                 Section::Programs => Some("programs"),
+                Section::Ids => Some("policy"),
                 Section::Unresolved => None,
             },
             name,

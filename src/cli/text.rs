@@ -48,6 +48,12 @@ impl Text {
         Self(redact::text(text).split('\t').map(plain_lines).collect::<Vec<_>>().join("\t"))
     }
 
+    /// A diff for `patch`, with its tabs and line endings.
+    pub fn diff(text: &str) -> Self {
+        let lines = redact::text(text);
+        Self(lines.split("\r\n").map(|part| Self::context(part).0).collect::<Vec<_>>().join("\r\n"))
+    }
+
     /// Clears the terminal.
     pub fn clear() -> Self {
         Self("\x1b[2J\x1b[H".to_owned())

@@ -27,6 +27,36 @@ const ADDRESS: [&str; 2] = ["ansible_host", "ansible_ssh_host"];
 const USER: [&str; 2] = ["ansible_user", "ansible_ssh_user"];
 const PORT: [&str; 2] = ["ansible_port", "ansible_ssh_port"];
 
+/// Connections of Ansible that are ssh.
+const SSH: [&str; 5] = ["ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh"];
+
+/// The value of a variable.
+#[derive(Debug, PartialEq, Eq)]
+enum Variable {
+    Missing,
+    Text(String),
+    /// An expression or an encrypted value.
+    Unknown,
+}
+
+impl Variable {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Missing | Self::Unknown => None,
+        }
+    }
+
+    /// A comment on a variable that states nothing; `missing` is empty if that is no guess.
+    fn doubt(&self, missing: &str, name: &str) -> Option<String> {
+        match self {
+            Self::Missing => (!missing.is_empty()).then(|| format!("guess: {missing}")),
+            Self::Unknown => Some(format!("guess: its {name} is an expression")),
+            Self::Text(_) => None,
+        }
+    }
+}
+
 impl Inventory {
     /// Reads an inventory in INI.
     pub fn of_ini(text: &str) -> Self {
@@ -159,26 +189,23 @@ impl Inventory {
         groups
     }
 
-    /// The text of a variable of a host: its own, else that of its nearest group. `None` if it is missing or an expression.
-    fn variable(&self, host: &str, groups: &[String], names: &[&str]) -> Option<String> {
-        let of = |variables: Option<&Map<String, Value>>| {
-            let variables = variables?;
-            let text = match names.iter().find_map(|name| variables.get(*name))? {
-                Value::String(text) => text.clone(),
-                Value::Number(number) => number.to_string(),
-                _ => return None,
-            };
-            (!text.is_empty() && !text.contains("{{")).then_some(text)
-        };
-        of(self.host_variables.get(host))
-            .or_else(|| groups.iter().find_map(|group| of(self.group_variables.get(group))))
-    }
-
-    /// Whether a variable of a host is set, to any value.
-    fn states(&self, host: &str, groups: &[String], names: &[&str]) -> bool {
+    /// A variable of a host: its own, else that of its nearest group.
+    fn variable(&self, host: &str, groups: &[String], names: &[&str]) -> Variable {
         let of_groups = groups.iter().filter_map(|group| self.group_variables.get(group));
-        let mut variables = self.host_variables.get(host).into_iter().chain(of_groups);
-        variables.any(|variables| names.iter().any(|name| variables.contains_key(*name)))
+        let mut all = self.host_variables.get(host).into_iter().chain(of_groups);
+        let text = match all.find_map(|variables| names.iter().find_map(|name| variables.get(*name))) {
+            None | Some(Value::Null) => return Variable::Missing,
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            Some(_) => return Variable::Unknown,
+        };
+        match text.as_str() {
+            "" => Variable::Missing,
+            expression if expression.contains("{{") || expression.starts_with("$ANSIBLE_VAULT") => {
+                Variable::Unknown
+            }
+            _ => Variable::Text(text),
+        }
     }
 
     /// Adds the hosts.
@@ -187,13 +214,12 @@ impl Inventory {
             let groups = self.groups(own);
             let name = written.split('.').next().filter(|_| !is_address(written)).unwrap_or(written);
             let name = naming::name(name);
-            let stated = self.variable(written, &groups, &ADDRESS);
-            let is_open = stated.is_none() && self.states(written, &groups, &ADDRESS);
-            let address = stated.unwrap_or_else(|| written.clone());
-            let is_local =
-                self.variable(written, &groups, &["ansible_connection"]).as_deref() == Some("local");
-            let user = self.variable(written, &groups, &USER);
-            let port = self.variable(written, &groups, &PORT).filter(|port| port != "22");
+            let get = |names: &[&str]| self.variable(written, &groups, names);
+            let (stated, user, port) = (get(&ADDRESS), get(&USER), get(&PORT));
+            let address = stated.text().unwrap_or(written).to_owned();
+            let connection = get(&["ansible_connection"]);
+            let other = connection.text().filter(|name| !SSH.contains(name));
+            let is_local = other == Some("local");
             let mut comments = vec![source.to_owned()];
             let shown: Vec<&str> = own
                 .iter()
@@ -207,15 +233,21 @@ impl Inventory {
                 draft.notes.push(format!("{source}: the address of {name} is not known"));
                 continue;
             }
-            if is_open {
+            if stated == Variable::Unknown {
                 comments.push("guess: its ansible_host is an expression".to_owned());
             }
-            if user.is_none() && !is_local {
-                comments.push("guess: ssh without ansible_user".to_owned());
+            match other {
+                Some("local") => {}
+                Some(other) => comments.push(format!("no ssh: its connection is {other}")),
+                None => {
+                    comments.extend(user.doubt("ssh without ansible_user", "ansible_user"));
+                    comments.extend(port.doubt("", "ansible_port"));
+                }
             }
-            let ssh = (!is_local).then(|| destination(user.as_deref(), &address, port.as_deref()));
+            let port = port.text().filter(|port| *port != "22");
+            let ssh = other.is_none().then(|| destination(user.text(), &address, port));
             let address = if is_local && address == *written { "127.0.0.1".to_owned() } else { address };
-            draft.add_host(Host { name, address, ssh, comments });
+            draft.add_listed_host(Host { name, address, ssh, comments }, naming::name(written));
         }
     }
 
@@ -232,7 +264,16 @@ impl Inventory {
 
 /// Adds the service that a playbook deploys; none if the playbook names none or several.
 pub fn draft_playbook(file: &str, text: &str, source: &str, inventory: &Inventory, draft: &mut Draft) {
-    let Some(name) = playbook::service(text) else { return };
+    let Some(name) = playbook::service(text) else {
+        let managed = playbook::managed(text);
+        if managed.len() > 1 {
+            let names = managed.join(", ");
+            draft
+                .notes
+                .push(format!("{source} manages {names}: add it to `playbooks` of each that it deploys"));
+        }
+        return;
+    };
     if !is_name(file) {
         return;
     }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, HOST_ADDRESS, Key, Service};
+use super::draft::{Draft, HOST_ADDRESS, INSECURE, Key, Service};
 use super::labels::{self, Page};
 use super::naming::{self, is_name};
 use super::variables::Variables;
@@ -39,13 +39,19 @@ pub struct Project {
 }
 
 impl Project {
-    /// Merges the files of a project in their order. `None` if the first one is not a compose file.
-    pub fn new(source: String, folder: PathBuf, files: &[String], dot_env: &str) -> Option<Self> {
-        let mut parsed = files.iter().map(|text| serde_saphyr::from_str::<Value>(text));
-        let mut content = parsed.next()?.ok()?;
-        content.get("services")?.as_object()?;
-        parsed.filter_map(Result::ok).for_each(|file| merge(&mut content, file));
-        Some(Self { source, folder, content, variables: Variables::of_file(dot_env) })
+    /// Merges the contents of a project's files in their order. `None` if the result has no services.
+    pub fn new(source: String, folder: PathBuf, files: Vec<Value>, dot_env: &str) -> Option<Self> {
+        let content = files.into_iter().reduce(|mut content, file| {
+            merge(&mut content, file);
+            content
+        })?;
+        let has_services = content.get("services").is_some_and(Value::is_object);
+        (has_services || content.get("include").is_some()).then(|| Self {
+            source,
+            folder,
+            content,
+            variables: Variables::of_file(dot_env),
+        })
     }
 
     /// The name of the project, as compose determines it: `COMPOSE_PROJECT_NAME`, `name`, else the name of the folder.
@@ -77,6 +83,9 @@ impl Project {
             let stated = value.get("container_name").and_then(|name| self.variables.text(name));
             let names = naming::of_compose(&project, key, stated.as_deref(), is_common(key));
             let mut service = Service::new(names.service, &self.source, true);
+            if stated.is_none() && value.get("container_name").is_some() {
+                service.notes.push("guess: its container_name has a variable that is not known".to_owned());
+            }
             if let Some((host, why)) = host {
                 service.guess(Key::Host, host, why);
             }
@@ -112,7 +121,9 @@ impl Project {
             _ => {}
         }
         let ports = self.ports(value.get("ports"), service);
-        let page = labels::page(&self.pairs(value.get("labels")), &self.pairs(value.get("environment")));
+        let mut labels = self.pairs(value.get("labels"));
+        labels.extend(self.pairs(value.get("deploy").and_then(|deploy| deploy.get("labels"))));
+        let page = labels::page(&labels, &self.pairs(value.get("environment")));
         self.health(page, value.get("healthcheck"), &ports, service);
         for folder in self.folders(value.get("volumes")) {
             match folder {
@@ -155,6 +166,9 @@ impl Project {
     fn ports(&self, value: Option<&Value>, service: &mut Service) -> Vec<(u16, u16)> {
         let members = value.and_then(Value::as_array).into_iter().flatten();
         let mut published = Vec::new();
+        for unknown in members.clone().filter_map(|member| self.unknown_port(member)) {
+            service.notes.push(format!("port {unknown} has a variable that is not known: add it as `tcp`"));
+        }
         for port in members.filter_map(|member| self.port(member)) {
             match port.address.as_deref() {
                 None | Some("0.0.0.0" | "::" | "[::]" | "") => {
@@ -174,6 +188,12 @@ impl Project {
             published.push((port.published, port.container));
         }
         published
+    }
+
+    /// A published port as it is written, if its variables are not known.
+    fn unknown_port<'a>(&self, value: &'a Value) -> Option<&'a str> {
+        let written = value.get("published").unwrap_or(value).as_str()?;
+        self.variables.expand(written).is_none().then_some(written)
     }
 
     fn port(&self, value: &Value) -> Option<Port> {
@@ -232,6 +252,9 @@ impl Project {
                 if let Some((published, _)) = ports.iter().find(|(_, container)| *container == port) {
                     let url = format!("{scheme}://{HOST_ADDRESS}:{published}{path}");
                     service.guess(Key::Health, url, "its healthcheck and published port");
+                    if scheme == "https" && accepts_any_certificate(&test) {
+                        service.add(Key::Health, INSECURE);
+                    }
                 }
             }
             (None, None) => {}
@@ -272,6 +295,16 @@ impl Project {
         }
         Some(if is_relative { Folder::Relative(path) } else { Folder::Stated(path) })
     }
+}
+
+/// Whether a healthcheck with curl or wget does not check the certificate.
+fn accepts_any_certificate(test: &str) -> bool {
+    let is_option = |word: &str| {
+        let short = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        matches!(word, "--insecure" | "--no-check-certificate")
+            || (test.contains("curl") && short.is_some_and(|letters| letters.contains('k')))
+    };
+    test.split_whitespace().any(is_option)
 }
 
 struct Port {

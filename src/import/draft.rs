@@ -10,6 +10,9 @@ const PLACEHOLDER: &str = "docker-host";
 /// Stands for the address of the service's host in a health URL.
 pub const HOST_ADDRESS: &str = "{host}";
 
+/// The second value of a health URL whose certificate is not checked.
+pub const INSECURE: &str = "insecure";
+
 /// Hosts and services, in the order in which the sources name them.
 #[derive(Debug, Default)]
 pub struct Draft {
@@ -32,6 +35,18 @@ pub struct Host {
     pub ssh: Option<String>,
     /// Where it is from, and what is a guess.
     pub comments: Vec<String>,
+}
+
+impl Host {
+    fn merge(&mut self, other: Self) {
+        self.ssh = self.ssh.take().or(other.ssh);
+        other.comments.into_iter().for_each(|comment| push_new(&mut self.comments, comment));
+    }
+
+    /// The port of its ssh destination, if that states one.
+    fn port(&self) -> Option<&str> {
+        self.ssh.as_deref()?.strip_prefix("ssh://")?.rsplit_once(':').map(|(_, port)| port)
+    }
 }
 
 /// The keys of a service, in the order in which they are written.
@@ -130,8 +145,28 @@ impl Draft {
             self.hosts.push(host);
             return;
         };
-        known.ssh = known.ssh.take().or(host.ssh);
-        host.comments.into_iter().for_each(|comment| push_new(&mut known.comments, comment));
+        known.merge(host);
+    }
+
+    /// Adds a host of an inventory, which is another one than a host with its address and another name: one machine may have
+    /// several ssh servers. `full_name` is its name if another host has its short one.
+    pub fn add_listed_host(&mut self, mut host: Host, full_name: String) {
+        if self.hosts.iter().any(|known| known.name == host.name && known.address != host.address) {
+            host.name = full_name;
+        }
+        if let Some(known) = self.hosts.iter_mut().find(|known| known.name == host.name) {
+            if known.address != host.address {
+                let comment = format!("guess: its address may be {}, which is stated, too", host.address);
+                push_new(&mut known.comments, comment);
+            }
+            known.merge(host);
+            return;
+        }
+        let is_same = |known: &&Host| known.address == host.address && known.port() == host.port();
+        if let Some(known) = self.hosts.iter().find(is_same) {
+            host.comments.push(format!("guess: another host than {}, which has its address", known.name));
+        }
+        self.hosts.push(host);
     }
 
     /// Adds a service, or what is new about a service that is there. One of the same name on another host gets the name of its

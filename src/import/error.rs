@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::inventory::error::HostsError;
+
 /// Why a source gives nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -14,6 +16,12 @@ pub enum ImportError {
         /// What went wrong.
         error: io::Error,
     },
+    /// A file is not YAML.
+    #[error(transparent)]
+    Syntax(HostsError),
+    /// A compose file without services.
+    #[error("{} has no `services`; put its services below that key, or remove the file", .0.display())]
+    NoServices(PathBuf),
     /// A file or folder describes no host and no service.
     #[error(
         "no compose file, Ansible inventory or playbook in {}; name a file, or a folder that contains some", .0.display()

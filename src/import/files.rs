@@ -2,8 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::ansible::Inventory;
 use super::compose::Project;
+use super::error::ImportError;
+use crate::inventory::error::HostsError;
 use crate::plain_file::{self, Content};
 
 /// The names of compose files in the order in which compose looks for them, and those that are merged over them.
@@ -47,22 +51,25 @@ impl Found {
     }
 
     /// Reads one file, of any name.
-    pub fn in_file(file: &Path) -> std::io::Result<Self> {
-        let text = text(file)?;
+    pub fn in_file(file: &Path) -> Result<Self, ImportError> {
+        let text = text(file).map_err(|error| unreadable(file, error))?;
         let mut found = Self::default();
         let source = shown(file, file);
-        if let Some(project) = project(&[file.to_owned()], &source) {
+        let project = if is_yaml(file) { project(&[file.to_owned()], &source)? } else { None };
+        if let Some(project) = project {
             found.projects.push(project);
         } else if let Some(inventory) = inventory(file, &text) {
             found.inventories.push((source, inventory));
+        } else if COMPOSE.contains(&name(file)) {
+            return Err(ImportError::NoServices(file.to_owned()));
         }
         Ok(found)
     }
 
     /// Reads a folder with everything below it.
-    pub fn in_folder(folder: &Path) -> std::io::Result<Self> {
+    pub fn in_folder(folder: &Path) -> Result<Self, ImportError> {
         let mut files = Vec::new();
-        walk(folder, 0, &mut files)?;
+        walk(folder, 0, &mut files).map_err(|error| unreadable(folder, error))?;
         let mut found = Self::default();
         for (at, file) in files.iter().enumerate() {
             let name = name(file);
@@ -75,7 +82,8 @@ impl Found {
                 if beside(&COMPOSE).as_ref() == Some(file) {
                     let chain: Vec<PathBuf> =
                         std::iter::once(file.clone()).chain(beside(&OVERRIDES)).collect();
-                    found.projects.extend(project(&chain, &source));
+                    let project = project(&chain, &source)?;
+                    found.projects.push(project.ok_or_else(|| ImportError::NoServices(file.clone()))?);
                 }
                 continue;
             }
@@ -129,12 +137,24 @@ fn shown(file: &Path, named: &Path) -> String {
     below.unwrap_or(file).display().to_string()
 }
 
-fn project(chain: &[PathBuf], source: &str) -> Option<Project> {
-    let file = chain.first()?;
-    let texts: Vec<String> = chain.iter().filter_map(|file| text(file).ok()).collect();
-    let folder = file.canonicalize().ok()?.parent()?.to_owned();
+/// The project of these files; `None` if they have no services.
+fn project(chain: &[PathBuf], source: &str) -> Result<Option<Project>, ImportError> {
+    let contents = chain.iter().map(|file| yaml(file)).collect::<Result<_, _>>()?;
+    let folder = chain.first().and_then(|file| Some(file.canonicalize().ok()?.parent()?.to_owned()));
+    let Some(folder) = folder else { return Ok(None) };
     let dot_env = text(&folder.join(".env")).unwrap_or_default();
-    Project::new(source.to_owned(), folder, &texts, &dot_env)
+    Ok(Project::new(source.to_owned(), folder, contents, &dot_env))
+}
+
+fn yaml(file: &Path) -> Result<Value, ImportError> {
+    let text = text(file).map_err(|error| unreadable(file, error))?;
+    serde_saphyr::from_str(&text).map_err(|error| {
+        ImportError::Syntax(HostsError { file: file.to_owned(), text, mistakes: vec![error.into()] })
+    })
+}
+
+fn unreadable(path: &Path, error: std::io::Error) -> ImportError {
+    ImportError::Unreadable { path: path.to_owned(), error }
 }
 
 fn is_yaml(file: &Path) -> bool {
@@ -177,7 +197,7 @@ fn inventory(file: &Path, text: &str) -> Option<Inventory> {
 }
 
 fn is_playbook(text: &str) -> bool {
-    let plays = serde_saphyr::from_str::<serde_json::Value>(text).ok();
-    let is_play = |play: &serde_json::Value| play.get("hosts").is_some_and(serde_json::Value::is_string);
-    plays.as_ref().and_then(serde_json::Value::as_array).is_some_and(|plays| plays.iter().any(is_play))
+    let plays = serde_saphyr::from_str::<Value>(text).ok();
+    let is_play = |play: &Value| play.get("hosts").is_some_and(Value::is_string);
+    plays.as_ref().and_then(Value::as_array).is_some_and(|plays| plays.iter().any(is_play))
 }

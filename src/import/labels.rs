@@ -33,10 +33,12 @@ fn traefik(labels: &[(String, String)]) -> Option<Page> {
         .collect();
     let value = |router: &str, option: &str| get(&format!("{router}{option}")).map(str::to_lowercase);
     let is_encrypted = |router: &str| {
-        let has_tls = labels.iter().any(|(name, value)| {
-            name.strip_prefix(router)
-                .is_some_and(|option| option.starts_with("tls.") || (option == "tls" && value != "false"))
+        let has_tls = labels.iter().any(|(name, _)| {
+            name.strip_prefix(router).is_some_and(|option| option.starts_with("tls.") || option == "tls")
         });
+        if value(router, "tls").as_deref() == Some("false") {
+            return false;
+        }
         let points = value(router, "entrypoints");
         has_tls
             || points.is_none_or(|points| {
@@ -113,6 +115,11 @@ mod tests {
                 "traefik.http.routers.a.rule=Host(`a.lan`);traefik.http.routers.a.entrypoints=web;traefik.http.routers.b.rule=Host(`b.lan`) && PathPrefix(`/ui`);traefik.http.routers.b.tls=true",
                 "",
                 "https://b.lan/ui",
+            ),
+            (
+                "traefik.http.routers.a.rule=Host(`a.lan`);traefik.http.routers.a.tls=false",
+                "",
+                "http://a.lan/",
             ),
             ("traefik.http.routers.a.rule=HostRegexp(`.+`)", "", ""),
             ("caddy=a.example.net, b.example.net", "", "https://a.example.net/"),

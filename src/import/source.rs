@@ -108,8 +108,7 @@ fn host_of_folder(folder: &Path, draft: &Draft) -> Option<String> {
 }
 
 fn in_path(path: &Path) -> Result<Found, ImportError> {
-    let found = if path.is_dir() { Found::in_folder(path) } else { Found::in_file(path) };
-    let found = found.map_err(|error| ImportError::Unreadable { path: path.to_owned(), error })?;
+    let found = if path.is_dir() { Found::in_folder(path)? } else { Found::in_file(path)? };
     if found.is_empty() { Err(ImportError::Nothing(path.to_owned())) } else { Ok(found) }
 }
 

@@ -2,7 +2,7 @@
 
 use similar::TextDiff;
 
-use super::draft::{Draft, Entry, Host, Key, Service};
+use super::draft::{Draft, Entry, Host, INSECURE, Key, Service};
 use crate::model::inventory::Inventory;
 use crate::model::plain_text::plain;
 use crate::redact;
@@ -30,7 +30,8 @@ pub fn whole(draft: &Draft, starter: &str) -> String {
     text
 }
 
-/// The existing file with the hosts and services of the draft that it does not have; every line of it stays. `None` if they
+/// The existing file with the hosts and services of the draft that it does not have; every line of it stays, except the `{}` of an
+/// empty map. `None` if they
 /// cannot be inserted because `hosts` or `services` is not written as a block.
 pub fn added(draft: &Draft, existing: &str, inventory: &Inventory) -> Option<String> {
     let is_known = |service: &Service| {
@@ -55,18 +56,25 @@ pub fn diff(before: &str, after: &str, file: &str) -> String {
     TextDiff::from_lines(before, after).unified_diff().header(file, file).to_string()
 }
 
-/// Inserts entries at the end of a top-level map, with the indentation of the map.
+/// Inserts entries at the end of a top-level map, with the indentation of the map and the line endings of the text.
 fn inserted(text: &str, key: &str, entries: &str) -> Option<String> {
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let Some(at) = lines.iter().position(|line| line.starts_with(&format!("{key}:"))) else {
-        let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };
-        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        return Some(format!("{text}{end}{gap}{key}:\n{entries}"));
+        let gap = if text.is_empty() || text.ends_with(&newline.repeat(2)) { "" } else { newline };
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
+        return Some(format!("{text}{end}{gap}{key}:{newline}{}", entries.replace('\n', newline)));
     };
     let behind = lines.get(at)?.strip_prefix(key)?.strip_prefix(':')?;
-    if !behind.split('#').next().is_some_and(|value| value.trim().is_empty()) {
-        return None;
-    }
+    let value: String = behind.split('#').next()?.split_whitespace().collect();
+    let without_map = match value.as_str() {
+        "" => behind.to_owned(),
+        "{}" => {
+            let (front, back) = behind.split_once('{')?;
+            front.trim_end().to_owned() + back.split_once('}')?.1
+        }
+        _ => return None,
+    };
     let is_inside = |line: &&&str| line.starts_with([' ', '\t', '#']) || line.trim().is_empty();
     let inside = lines.iter().skip(at + 1).take_while(is_inside).count();
     let block = lines.get(at + 1..at + 1 + inside)?;
@@ -79,10 +87,11 @@ fn inserted(text: &str, key: &str, entries: &str) -> Option<String> {
     let split = at + 1 + last.map_or(0, |last| last + 1);
     let entries: String = entries
         .lines()
-        .map(|line| format!("{indentation}{}\n", line.strip_prefix("  ").unwrap_or(line)))
+        .map(|line| format!("{indentation}{}{newline}", line.strip_prefix("  ").unwrap_or(line)))
         .collect();
-    let before = lines.get(..split)?.concat();
-    let end = if before.ends_with('\n') { "" } else { "\n" };
+    let head = lines.get(..at)?.concat();
+    let before = format!("{head}{key}:{without_map}{}", lines.get(at + 1..split)?.concat());
+    let end = if before.ends_with('\n') { "" } else { newline };
     Some(format!("{before}{end}{entries}{}", lines.get(split..)?.concat()))
 }
 
@@ -129,7 +138,10 @@ fn key_line(key: Key, Entry { values, guesses }: &Entry) -> String {
     let text = match key {
         Key::Host => format!("host: {}", first()),
         Key::Engine => format!("engine: {}", first()),
-        Key::Health => format!("health: {{url: {}}}", first()),
+        Key::Health => {
+            let insecure = if values.iter().any(|value| value == INSECURE) { ", insecure: true" } else { "" };
+            format!("health: {{url: {}{insecure}}}", first())
+        }
         Key::Containers => format!("containers: [{}]", list()),
         Key::Projects => format!("projects: [{}]", list()),
         Key::Units => format!("units: [{}]", list()),
@@ -218,6 +230,10 @@ mod tests {
             ("hosts: {}", Some("hosts: {}\n\nservices:\n  x: {}\n    # y\n")),
             ("", Some("services:\n  x: {}\n    # y\n")),
             ("services: {a: {}}\n", None),
+            ("services: {}  # none\nhosts: {}\n", Some("services:  # none\n  x: {}\n    # y\nhosts: {}\n")),
+            ("services: { }", Some("services:\n  x: {}\n    # y\n")),
+            ("services:\r\n  a: {}\r\n", Some("services:\r\n  a: {}\r\n  x: {}\r\n    # y\r\n")),
+            ("hosts:\r\n", Some("hosts:\r\n\r\nservices:\r\n  x: {}\r\n    # y\r\n")),
         ] {
             let entries = "  x: {}\n    # y\n";
             assert_eq!(inserted(before, "services", entries).as_deref(), after, "{before}");

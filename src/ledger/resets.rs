@@ -69,7 +69,7 @@ impl Ledger {
             return Ok(true);
         }
         let look = || -> rusqlite::Result<bool> {
-            for table in ["cooldown_actions", "service_health_streak"] {
+            for table in ["hook_actions", "cooldown_actions", "service_health_streak"] {
                 let sql = format!("SELECT 1 FROM {table} WHERE service = ?1 LIMIT 1");
                 if migrate::has_table(&self.connection, table)?
                     && self.connection.prepare(&sql)?.exists([name])?

@@ -32,6 +32,15 @@ pub fn service(text: &str) -> Option<String> {
     })
 }
 
+/// The containers and units that the tasks of the plays manage.
+pub fn managed(text: &str) -> Vec<String> {
+    let plays: Option<Value> = serde_saphyr::from_str(text).ok();
+    let mut names = BTreeSet::new();
+    let plays = plays.as_ref().and_then(Value::as_array).into_iter().flatten();
+    plays.filter_map(Value::as_object).for_each(|play| tasks(play, &MODULES, &mut names, 0));
+    names.into_iter().map(str::to_owned).collect()
+}
+
 /// Whether a task of the plays manages the unit with this name.
 pub fn manages_unit(text: &str, unit: &str) -> bool {
     let plays: Option<Value> = serde_saphyr::from_str(text).ok();

@@ -67,7 +67,7 @@ impl Below {
 
 impl Service {
     /// Whether it may run on this host: it states this one or none, or the host is not known.
-    fn may_run_on(&self, host: Option<&str>) -> bool {
+    pub fn may_run_on(&self, host: Option<&str>) -> bool {
         self.host.as_deref().is_none_or(|own| host.is_none_or(|host| own == host))
     }
 

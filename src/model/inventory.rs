@@ -165,6 +165,16 @@ impl Inventory {
         own().or_else(part).map_or_else(|| written.to_owned(), |service| service.name.clone())
     }
 
+    /// The services that a name may mean: the one with this name or an own part of it, otherwise all that share the part.
+    pub fn services_named(&self, written: &str) -> Vec<&Service> {
+        let own = |service: &&Service| service.name == written;
+        let has_own_part = |service: &&Service| service.has_own_part(written);
+        match self.services.iter().find(own).or_else(|| self.services.iter().find(has_own_part)) {
+            Some(only) => vec![only],
+            None => self.services.iter().filter(|service| service.has_shared_part(written)).collect(),
+        }
+    }
+
     /// The host with this name, with or without the inventory's domain, else with this address or ssh destination.
     pub fn find_host(&self, written: &str) -> Option<&Host> {
         let domain = self.domain.as_deref().unwrap_or_default();

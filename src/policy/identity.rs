@@ -4,14 +4,15 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::inventory::nearest::nearest;
-use crate::model::action::{Action, Target};
+use crate::model::action::{Action, Family, Target};
 use crate::model::container::Container;
 use crate::model::identity::{Identity, is_engine_unit};
-use crate::model::inventory::Inventory;
+use crate::model::inventory::{Inventory, Service};
 use crate::model::names;
 use crate::model::policy::Resolve;
 use crate::model::reference::{EngineCall, Form};
 use crate::model::verdict::ResolvedAction;
+use crate::shell::glob;
 
 /// What is asked of a container engine: which container an ID names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,14 +164,27 @@ impl Lookup<'_> {
         {
             return found;
         }
+        if let Target::Unit(unit) = target
+            && let Some(found) = self.units_like(unit, scope)
+        {
+            return found;
+        }
         let own = self.inventory.identify(target, reference.form, scope, here);
         if let Some(within) = &action.within {
             let outer = self.inventory.identify(&within.target, within.reference.form, scope, here);
             // The engine of a guest is not that of its host.
             let is_engine = matches!(target, Target::Unit(unit) if is_engine_unit(unit));
-            let is_outer = is_engine || !matches!(own, Identity::Listed(_));
-            if is_outer && matches!(outer, Identity::Listed(_)) {
-                return outer;
+            let is_outer =
+                is_engine || action.family == Family::Process || !matches!(own, Identity::Listed(_));
+            if let Identity::Listed(outer) = outer {
+                // What is listed for another host may have the same name in here.
+                return match own {
+                    Identity::Listed(own) if !is_outer && own.iter().any(|name| outer.contains(name)) => {
+                        Identity::Listed(own)
+                    }
+                    Identity::Listed(own) if !is_outer => Identity::Listed([own, outer].concat()),
+                    _ => Identity::Listed(outer),
+                };
             }
         }
         let of_names = |names: &Vec<String>| {
@@ -191,6 +205,20 @@ impl Lookup<'_> {
             }
         }
         if services.is_empty() { own } else { Identity::Listed(services) }
+    }
+
+    /// The services whose units a glob matches; `None` for a name, and if it matches none.
+    fn units_like(&self, pattern: &str, host: Option<&str>) -> Option<Identity> {
+        if !pattern.contains(['*', '?', '[']) {
+            return None;
+        }
+        let pattern = pattern.strip_suffix(".service").unwrap_or(pattern);
+        let has_unit = |service: &&Service| {
+            service.may_run_on(host) && service.units.iter().any(|unit| glob(pattern, unit))
+        };
+        let names: Vec<String> =
+            self.inventory.services.iter().filter(has_unit).map(|service| service.name.clone()).collect();
+        Some(Identity::Listed(names)).filter(|found| *found != Identity::Listed(vec![]))
     }
 
     /// The identity of the container with this ID, and a note about it.

@@ -14,6 +14,7 @@ use crate::ledger::decisions::Decision;
 use crate::ledger::seen::SeenName;
 use crate::model::action::Target;
 use crate::model::inventory::Inventory;
+use crate::model::verdict::ResolvedAction;
 use crate::policy::decide::{UNLISTED, UNRESOLVED};
 use crate::policy::hosts::NOT_LISTED;
 
@@ -26,6 +27,8 @@ pub enum Section {
     Services,
     /// `programs`.
     Programs,
+    /// `policy.resolve`: a command that names containers by their IDs.
+    Ids,
     /// Nothing: a command whose target no key determines.
     Unresolved,
 }
@@ -127,7 +130,9 @@ fn of_decision(decision: &Decision, installation: &Installation, found: &mut Col
         of_host(&seen, inventory, found);
     }
     let catalogue = policy.rules.catalogue;
-    for command in decision.actions.split("; ").filter(|command| !command.is_empty()) {
+    let services: Vec<&str> = decision.services.split_whitespace().collect();
+    let commands: Vec<&str> = decision.actions.split("; ").filter(|command| !command.is_empty()).collect();
+    for command in &commands {
         let reading = read_command_with(command, None, catalogue);
         if reading.actions.is_empty() {
             let program = command.split_whitespace().next().unwrap_or_default();
@@ -139,21 +144,50 @@ fn of_decision(decision: &Decision, installation: &Installation, found: &mut Col
             }
             continue;
         }
-        for action in acting::resolve(reading.actions, inventory) {
-            if policy.budget(action.action.kind).is_none() || action.listed {
-                continue;
-            }
-            let Some(service) = action.service else {
-                found.add(Section::Unresolved, command, 1, decision.at);
-                continue;
-            };
-            let service = naming::name(&service);
-            let suggestion = found.add(Section::Services, &service, 1, decision.at);
-            suggestion.command(command);
-            suggestion.part = suggestion.part.take().or_else(|| part(&action.action.target, &service));
-            suggestion.similar = similar(&service, inventory);
+        let actions = acting::resolve(reading.actions, inventory);
+        if actions.iter().all(|action| policy.budget(action.action.kind).is_none() || action.listed) {
+            continue;
         }
+        let Some((service, part)) = recorded(command, &actions, &services, commands.len() == 1) else {
+            let asks_all = policy.resolve.local && policy.resolve.ssh;
+            let section = if !asks_all && names_ids(&actions) { Section::Ids } else { Section::Unresolved };
+            found.add(section, command, 1, decision.at);
+            continue;
+        };
+        if inventory.services.iter().any(|listed| listed.name == inventory.service_named(service)) {
+            continue;
+        }
+        let service = naming::name(service);
+        let suggestion = found.add(Section::Services, &service, 1, decision.at);
+        suggestion.command(command);
+        suggestion.part = suggestion.part.take().or(part);
+        suggestion.similar = similar(&service, inventory);
     }
+}
+
+/// The service that was recorded for a command, and the key that lists its target. The text of a command lost its quotes and
+/// options: what it seems to name is only the target if it is the recorded service.
+fn recorded<'a>(
+    command: &str,
+    actions: &[ResolvedAction],
+    services: &[&'a str],
+    is_only_command: bool,
+) -> Option<(&'a str, Option<(&'static str, String)>)> {
+    if let [action] = actions
+        && let Some(service) = services.iter().find(|service| action.service.as_deref() == Some(**service))
+    {
+        return Some((service, part(&action.action.target, service)));
+    }
+    let [service] = services else { return None };
+    let is_project = command.split_whitespace().take(2).any(|word| word.ends_with("compose"));
+    let part = (is_project && is_name(service)).then(|| ("projects", (*service).to_owned()));
+    is_only_command.then_some((service, part))
+}
+
+/// Whether the targets are IDs of containers.
+fn names_ids(actions: &[ResolvedAction]) -> bool {
+    let is_id = |action: &ResolvedAction| matches!(&action.action.target, Target::Container(id) if id.bytes().all(|c| c.is_ascii_hexdigit()));
+    actions.iter().all(is_id)
 }
 
 /// The key that lists a target. A container needs none if the service has its name.
@@ -187,7 +221,8 @@ fn of_service(seen: &SeenName, inventory: &Inventory, found: &mut Collected) {
     let is_shared = [UNLISTED, UNRESOLVED].iter().any(|name| {
         seen.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
     });
-    if is_listed || is_shared {
+    // No engine has a container with a blank in its name.
+    if is_listed || is_shared || seen.name.contains(char::is_whitespace) {
         return;
     }
     let name = naming::name(&seen.name);

@@ -117,11 +117,11 @@ fn every_kind_of_name_counts_for_its_services() {
         ("pct exec 103 -- systemctl restart dovecot", "mail"),
         ("pct exec 103 -- systemctl restart postfix", "mail"),
         ("pct exec 103 -- systemctl restart docker", "mail"),
-        ("pct exec 103 -- systemctl restart nginx", "nginx"),
+        ("pct exec 103 -- systemctl restart nginx", "nginx mail"),
         ("ssh root@pve qm guest exec 101 -- systemctl restart mosquitto", "home-assistant"),
-        ("pct exec 103 -- docker restart sonarr", "sonarr"),
+        ("pct exec 103 -- docker restart sonarr", "sonarr mail"),
         ("docker exec jellyfin systemctl restart web2", "jellyfin"),
-        ("docker exec jellyfin systemctl restart nginx", "nginx"),
+        ("docker exec jellyfin systemctl restart nginx", "nginx jellyfin"),
         ("docker exec jellyfin nsenter -t 1 -m systemctl restart web2", "web2"),
         // Programs that are supervised inside a container.
         ("docker exec jellyfin supervisorctl restart web", "jellyfin"),
@@ -320,5 +320,75 @@ fn a_compose_service_is_that_of_its_project() {
         ("docker compose -p nextcloud restart", "nextcloud-db"),
     ] {
         assert_eq!(services(&sandbox, command), expected, "{command}");
+    }
+}
+
+#[test]
+fn every_way_to_stop_a_guest_a_container_or_a_unit_counts() {
+    let sandbox = homelab();
+    for (command, expected) in [
+        ("qm reboot -timeout 31 101", "home-assistant"),
+        ("qm stop --skiplock 1 101", "?"),
+        ("qm stop --skiplock 101", "home-assistant"),
+        ("qm guest cmd 101 shutdown", "home-assistant"),
+        ("qm agent 101 shutdown", "home-assistant"),
+        ("echo system_reset | qm monitor 101", "home-assistant"),
+        ("qm rollback 101 before", "home-assistant"),
+        ("pvesh create /nodes/pve/qemu/101/agent/shutdown", "home-assistant"),
+        ("pvesh create /nodes/pve/qemu/101/monitor -command system_reset", "home-assistant"),
+        ("pvesh create --timeout 30 /nodes/pve/qemu/101/status/reboot", "home-assistant"),
+        ("pct rollback 103 before", "mail"),
+        ("lxc-stop -n 103 -r", "mail"),
+        ("machinectl reboot 103", "mail"),
+        ("pct exec 103 -- supervisorctl restart web", "mail"),
+        ("pct exec 103 -- docker restart x", "mail"),
+        ("pct exec 103 -- systemctl restart smbd", "samba mail"),
+        ("docker exec jellyfin kill 1", "jellyfin"),
+        ("docker exec jellyfin supervisorctl shutdown", "jellyfin"),
+        ("docker exec jellyfin supervisorctl signal HUP web", "jellyfin"),
+        ("docker exec jellyfin pm2 kill", "jellyfin"),
+        ("docker compose -p media pause jellyfin", "jellyfin"),
+        ("docker compose -p media scale jellyfin=0", "jellyfin"),
+        ("docker service update --replicas 0 media_jellyfin", "jellyfin"),
+        ("kubectl -n photos set env deploy/immich A=b", "immich"),
+        ("ssh root@gateway systemctl restart 'wg-quick@*'", "wireguard"),
+        ("systemctl stop 'nfs*'", "nfs"),
+        ("systemctl --dry-run kill smbd", "samba"),
+    ] {
+        assert_eq!(services(&sandbox, command), expected, "{command}");
+    }
+}
+
+#[test]
+fn a_dry_run_that_runs_something_is_not_allowed_at_tier_1() {
+    let sandbox = homelab();
+    for command in [
+        "systemctl --dry-run mask nginx",
+        "helm upgrade monitoring c --dry-run --post-renderer docker --post-renderer-args restart",
+        "ansible all -i x, -c local -e ansible_python_interpreter=/tmp/e -m ping",
+        "ansible all -i /tmp/inv -m ping",
+        "ansible-inventory -i /tmp/x.sh --list",
+        "ansible all -m ping --ssh-common-args '-o ProxyCommand=\"touch /x\"'",
+        "ansible-playbook /tmp/x.yml --check",
+        "CONTAINERS_CONF=/tmp/x podman ps",
+        "virsh memtune --domain web 500",
+        "virsh vcpupin --domain web 0 1",
+        "nginx -t -g 'error_log /app/x;'",
+    ] {
+        let run = sandbox.opsctl(&["explain", "--tier", "1", "--exit-code", command], b"");
+        assert_eq!(run.code, Some(2), "{command}: {}", run.stdout);
+    }
+    for command in [
+        "systemctl restart --dry-run nginx",
+        "helm upgrade monitoring c --dry-run",
+        "ansible all -i inventory.yml -m ping",
+        "ansible-playbook site.yml --check",
+        "virsh memtune --domain web",
+        "nginx -t",
+        "opsctl handoff write < handoff.json",
+        "opsctl sessions status 'looking at the log'",
+    ] {
+        let run = sandbox.opsctl(&["explain", "--tier", "1", "--exit-code", command], b"");
+        assert_eq!(run.code, Some(0), "{command}: {}", run.stdout);
     }
 }

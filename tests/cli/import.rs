@@ -64,6 +64,113 @@ fn an_ansible_layout_becomes_hosts_and_the_services_of_its_playbooks() {
     gives(&[&fixture("ansible-yaml")], "ansible-yaml");
 }
 
+/// The hosts and services of a file with this name and text.
+#[track_caller]
+fn imported_from(file: &str, text: &str) -> String {
+    let sandbox = sandbox();
+    sandbox.write(file, text);
+    let run = import(&sandbox, &[file]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    imported(&sandbox)
+}
+
+#[test]
+fn hosts_of_an_inventory_with_the_same_address_or_short_name_are_all_kept() {
+    let text = "v1 ansible_host=10.0.0.2 ansible_port=2201 ansible_user=a\nv2 ansible_host=10.0.0.2 ansible_port=2202 ansible_user=a\n\
+                v3 ansible_host=10.0.0.2 ansible_port=2202 ansible_user=b\nweb.a.lan ansible_user=c\nweb.b.lan ansible_user=c\n";
+    let expected = "
+  v1: {address: 10.0.0.2, ssh: \"ssh://a@10.0.0.2:2201\"}  # hosts.ini
+  v2: {address: 10.0.0.2, ssh: \"ssh://a@10.0.0.2:2202\"}  # hosts.ini
+  v3: {address: 10.0.0.2, ssh: \"ssh://b@10.0.0.2:2202\"}  # hosts.ini; guess: another host than v2, which has its address
+  web: {address: web.a.lan, ssh: c@web.a.lan}  # hosts.ini
+  web.b.lan: {address: web.b.lan, ssh: c@web.b.lan}  # hosts.ini
+
+services:
+";
+    assert_eq!(imported_from("hosts.ini", text), expected);
+}
+
+#[test]
+fn a_variable_of_a_host_that_states_nothing_hides_that_of_its_group() {
+    let text = "all:
+  vars: {ansible_user: root}
+  hosts:
+    vault: {ansible_user: '{{ vault_user }}', ansible_port: '{{ port }}'}
+    win: {ansible_connection: winrm}
+    switch: {ansible_connection: ansible.netcommon.network_cli}
+    plain: {ansible_connection: ssh}
+";
+    let expected = "
+  # hosts.yml; guess: its ansible_user is an expression; guess: its ansible_port is an expression
+  vault: {address: vault, ssh: vault}
+  win: {address: win}  # hosts.yml; no ssh: its connection is winrm
+  switch: {address: switch}  # hosts.yml; no ssh: its connection is ansible.netcommon.network_cli
+  plain: {address: plain, ssh: root@plain}  # hosts.yml
+
+services:
+";
+    assert_eq!(imported_from("hosts.yml", text), expected);
+}
+
+#[test]
+fn what_a_compose_file_states_in_part_is_marked() {
+    let text = "services:
+  git:
+    image: gitea
+    container_name: ${STACK}-gitea
+    ports: ['${SSHPORT}:23', {published: '${WEB}', target: 3000}]
+  nas:
+    image: nas
+    ports: ['8443:443']
+    healthcheck: {test: ['CMD', 'curl', '-fk', 'https://localhost/ping']}
+  who:
+    image: whoami
+    deploy: {labels: {traefik.http.routers.who.rule: 'Host(`who.lan`)', traefik.http.routers.who.tls: 'false'}}
+";
+    let found = imported_from("s/compose.yaml", text);
+    for line in [
+        "  # git: guess: its container_name has a variable that is not known\n",
+        "  # git: port ${SSHPORT}:23 has a variable that is not known: add it as `tcp`\n",
+        "  # git: port ${WEB} has a variable that is not known: add it as `tcp`\n",
+        "health: {url: \"https://docker-host:8443/ping\", insecure: true}",
+        "health: {url: \"http://who.lan/\"}",
+    ] {
+        assert!(found.contains(line), "{line}: {found}");
+    }
+}
+
+#[test]
+fn a_playbook_of_several_units_is_a_comment() {
+    let sandbox = sandbox();
+    sandbox.write("lab/hosts.ini", "nas ansible_user=root\n");
+    let play = "- hosts: nas\n  tasks:\n    - systemd: {name: smbd}\n    - systemd: {name: nmbd}\n";
+    sandbox.write("lab/files.yml", play);
+    let run = sandbox.opsctl(&["init", "--from", "lab", "new"], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let note = "# lab/files.yml manages nmbd, smbd: add it to `playbooks` of each that it deploys\n";
+    assert!(sandbox.read("new/hosts.yaml").contains(note), "{}", sandbox.read("new/hosts.yaml"));
+}
+
+#[test]
+fn a_diff_keeps_line_endings_and_fills_empty_maps() {
+    let sandbox = sandbox();
+    sandbox.write("lab/hosts.yaml", "hosts: {}\r\nservices: {}\r\npolicy: {restart: {limit: 1}}\r\n");
+    let diff = sandbox.opsctl(&["init", "--from", &fixture("stacks/home"), "--diff", "lab"], b"");
+    assert_eq!((diff.code, diff.stderr.as_str()), (Some(0), ""));
+    let patch = std::process::Command::new("patch")
+        .args(["-s", "lab/hosts.yaml"])
+        .current_dir(sandbox.path(""))
+        .stdin(std::fs::File::open(sandbox.write("lab.diff", &diff.stdout)).unwrap())
+        .status();
+    assert!(patch.unwrap().success(), "{}", diff.stdout);
+    let text = sandbox.read("lab/hosts.yaml");
+    assert!(text.contains("services:\r\n") && !text.replace("\r\n", "").contains('\n'), "{text:?}");
+    assert_eq!(
+        sandbox.opsctl(&["render", "--hosts", "lab/hosts.yaml", "--out", "project"], b"").code,
+        Some(0)
+    );
+}
+
 #[test]
 fn what_runs_is_asked_of_kubectl_docker_and_systemctl() {
     gives(&["kube:homelab"], "kube");
@@ -119,6 +226,45 @@ fn a_source_that_gives_nothing_is_an_error_with_a_remedy_and_writes_nothing() {
         run.stderr.contains("`-oProxyCommand=x` is not an ssh destination; write one such as `root@nas`"),
         "{run:?}"
     );
+}
+
+#[test]
+fn a_compose_file_that_cannot_be_read_is_an_error_with_its_line() {
+    let good = "services:\n  a: {image: a}\n";
+    for (file, text, from, message) in [
+        (
+            "s/compose.yaml",
+            "services:\n  a:\n\timage: a\n",
+            &["s", "s/compose.yaml"][..],
+            "opsctl: a tab in the indentation in s/compose.yaml, line 3, column 2; indent with spaces\n",
+        ),
+        (
+            "s/compose.override.yaml",
+            "services: [\n",
+            &["s"],
+            "opsctl: a bracket that is not closed in s/compose.override.yaml, line 1, column 11; add the closing `]` or `}`\n",
+        ),
+        (
+            "s/compose.yaml",
+            "web:\n  image: a\n",
+            &["s", "s/compose.yaml"],
+            "opsctl: s/compose.yaml has no `services`; put its services below that key, or remove the file\n",
+        ),
+    ] {
+        let sandbox = sandbox();
+        sandbox.write("s/compose.yaml", good);
+        sandbox.write(file, text);
+        for source in from {
+            let run = import(&sandbox, &[source]);
+            assert_eq!((run.code, run.stderr.as_str()), (Some(1), message), "{source}");
+            assert!(!sandbox.path("lab").exists());
+        }
+    }
+    let sandbox = sandbox();
+    sandbox.write("s/compose.yaml", good);
+    sandbox.write("s/compose.override.yaml", "services: {a: {ports: !override ['80:80']}}\n");
+    assert_eq!(import(&sandbox, &["s"]).code, Some(0), "tags of compose are no mistake");
+    assert!(imported(&sandbox).contains("tcp: [80]"));
 }
 
 #[test]

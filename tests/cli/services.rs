@@ -152,6 +152,52 @@ fn a_service_that_is_no_longer_listed_is_shown_apart_and_can_be_forgotten() {
 }
 
 #[test]
+fn a_name_of_several_services_is_refused_and_a_playbook_is_a_redeployment() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "hosts.yaml",
+        "services: {smb: {playbooks: [files.yml]}, nfs: {playbooks: [files.yml]}, wiki: {playbooks: [wiki.yml]}}\n",
+    );
+    for verb in ["record", "reset", "healthy", "unhealthy"] {
+        let run = sandbox.opsctl(&["cooldown", verb, "files.yml"], b"");
+        let message = "opsctl: `files.yml` belongs to several services; name one of them: smb, nfs\n";
+        assert_eq!((run.code, run.stderr.as_str()), (Some(1), message), "{verb}");
+    }
+    let run = sandbox.opsctl(&["cooldown", "record", "wiki.yml"], b"");
+    assert!(run.stdout.starts_with("wiki: 0/2 restarts (4h), 1/1 redeployments"), "{run:?}");
+    let run = sandbox.opsctl(&["cooldown", "record", "wiki.yml", "--kind", "restart"], b"");
+    assert!(run.stdout.starts_with("wiki: 1/2 restarts"), "{run:?}");
+}
+
+#[test]
+fn an_action_in_the_future_is_refused() {
+    let sandbox = sandbox();
+    let record = |at: &str| sandbox.opsctl(&["cooldown", "record", "jellyfin", "--at", at], b"");
+    let run = record("2999-01-01T00:00:00Z");
+    let message = "opsctl: 2999-01-01T00:00:00Z is in the future; name a time that has passed\n";
+    assert_eq!((run.code, run.stderr.as_str()), (Some(1), message));
+    let soon = chrono::Utc::now() + chrono::TimeDelta::seconds(20);
+    assert_eq!(record(&soon.to_rfc3339()).code, Some(0));
+}
+
+#[test]
+fn every_name_that_cooldown_shows_is_accepted_and_forgotten_once() {
+    let sandbox = sandbox();
+    assert_eq!(sandbox.before("t1", "ssh nas docker restart $X").code, Some(0));
+    sandbox.after("t1", "ssh nas docker restart $X");
+    let shown = sandbox.opsctl(&["cooldown"], b"").stdout;
+    assert!(shown.contains("\n  unresolved@nas: 1/"), "{shown}");
+    for verb in ["show", "reset"] {
+        let run = sandbox.opsctl(&["cooldown", verb, "unresolved@nas"], b"");
+        assert_eq!(run.code, Some(0), "{verb}: {run:?}");
+    }
+    sandbox.opsctl(&["cooldown", "record", "scratch", "--force"], b"");
+    assert_eq!(sandbox.opsctl(&["cooldown", "forget", "scratch"], b"").stdout, "scratch: forgotten\n");
+    let again = sandbox.opsctl(&["cooldown", "forget", "scratch"], b"");
+    assert!(again.code == Some(1) && again.stderr.contains("nothing is recorded for `scratch`"), "{again:?}");
+}
+
+#[test]
 fn the_agent_cannot_forget_a_service_or_write_an_installation() {
     let sandbox = sandbox();
     for command in
@@ -237,6 +283,45 @@ programs:
     assert_eq!((render.code, render.stderr.as_str()), (Some(0), ""));
     let again = sandbox.opsctl(&["suggest"], b"").stdout;
     assert!(!again.contains("sonarr") && !again.contains("frobctl") && !again.contains("smbd:"), "{again}");
+}
+
+#[test]
+fn suggests_only_names_that_were_recorded_and_not_the_words_of_a_command() {
+    let sandbox = sandbox().with("CLAUDEOPS_TIER", "3");
+    for (id, command) in [
+        ("t1", "kubectl -n x rollout restart deploy -l app=foo"),
+        ("t2", "ssh nas 'docker restart \"my wiki\"'"),
+        ("t3", "docker compose -p mystack down"),
+        ("t4", "docker restart 3f4e5d6c7b8a"),
+        ("t5", "kubectl -n x rollout restart deploy/foo"),
+        ("t6", "docker restart one two"),
+    ] {
+        if sandbox.before(id, command).code == Some(0) {
+            sandbox.after(id, command);
+        }
+    }
+    let found = sandbox.opsctl(&["suggest"], b"").stdout;
+    let text: String = found.lines().map(|line| masked(line) + "\n").collect();
+    assert_eq!(
+        text,
+        "services:
+  # once, last TIME: `kubectl rollout restart deploy/foo`
+  foo: {workloads: [deployment/foo]}
+  # once, last TIME: `docker compose down`
+  mystack: {projects: [mystack]}
+  # once, last TIME: `docker restart one`
+  one: {}
+  # once, last TIME: `docker restart two`
+  two: {}
+
+# With `policy: {resolve: [local, ssh]}`, opsctl asks the engines which containers these IDs name:
+#   once, last TIME: `docker restart 3f4e5d6c7b8a`
+
+# No key determines the targets of these commands; the agent must name them:
+#   once, last TIME: `docker restart my wiki`
+#   once, last TIME: `kubectl rollout restart deploy, by selection`
+"
+    );
 }
 
 /// The line with its times replaced.

@@ -377,7 +377,7 @@ fn words(position: &str, written: &str) -> Result<Words, EntryError> {
                 None => {
                     return wrong(
                         format!("`{written}` names no words"),
-                        "write a position: `...` (every word), `2...`, `1`, `last`, or an option such as `--name`",
+                        "write a position: `...` (every word), `2...`, `1`, `last`, or an option such as `--name` or `-n|--name`",
                     );
                 }
             }

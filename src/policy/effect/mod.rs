@@ -30,7 +30,7 @@ use super::word_paths::LocalMachine;
 use crate::actions::{Outcome, outcome};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{Check, EffectTerms, How, Prints, Stated};
+use crate::catalogue::program::{Check, Does, EffectTerms, How, Prints, Stated, TargetKind};
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
 use crate::shell::{Command, Construct, Node, Script, Word};
@@ -212,6 +212,16 @@ impl Prover<'_> {
             Outcome::Quiet if !runs => {
                 // What runs a program runs it in a dry run, too.
                 let doubtful = usage.form.effect.and_then(|terms| doubtful_option(&usage, &terms, &texts));
+                // Tasks may state that they run in a dry run, too.
+                let is_playbook = |does: &Does| does.to.kind == TargetKind::Playbook;
+                if usage.form.does.as_deref().is_some_and(is_playbook)
+                    && let Some(file) = texts.iter().skip(1).find(|text| {
+                        (text.starts_with('/') || self.has_moved_to_scratch(command))
+                            && self.is_scratch(text, command)
+                    })
+                {
+                    return (Effect::Unknown, Why::ScriptInScratch((*file).to_owned()));
+                }
                 return doubtful
                     .map_or((Effect::Reads, Why::Stated), |option| (Effect::Unknown, Why::Option(option)));
             }

@@ -65,6 +65,7 @@ const STEERING: &[&str] = &[
     "MANOPT",
     "*PASSCOMMAND",
     "RIPGREP_CONFIG_PATH",
+    "CONTAINERS_HELPER_BINARY_DIR",
     "CURL_HOME",
     "WGETRC",
     "OPENSSL_*",
@@ -105,9 +106,12 @@ pub fn steers(name: &str, value: &Word) -> bool {
 /// Whether a variable names a configuration that may make a program run another. It only reads where the session cannot
 /// write that file or folder.
 pub fn configures(name: &str) -> bool {
-    const CONFIGURING: [&str; 6] = [
+    const CONFIGURING: [&str; 9] = [
         "AWS_CONFIG_FILE",
         "AWS_SHARED_CREDENTIALS_FILE",
+        "CONTAINERS_CONF",
+        "CONTAINERS_CONF_OVERRIDE",
+        "CONTAINERS_STORAGE_CONF",
         "DOCKER_CONFIG",
         "GCONV_PATH",
         "KUBECONFIG",
