@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::subject::{Name, Subject};
 use super::tree::{Form, Node};
+use super::usual;
 use crate::inventory::error::{Mistake, suggestion};
 use crate::inventory::nearest::nearest;
 
@@ -113,6 +114,8 @@ fn describe(problem: Problem, Subject { node, name }: Subject<'_>) -> (String, S
     match problem {
         Problem::Form(expected) => form(&expected, &value, invalid, node, name),
         Problem::Value(remedy) => (invalid, remedy),
+        // ssh returns 255 if it fails.
+        Problem::Number { .. } if name.key() == Some("expect") => (invalid, "write 0 to 254".to_owned()),
         Problem::Number { most } => (invalid, format!("write a whole number from 0 to {most}")),
         Problem::Choice(words) => {
             let remedy = suggestion(node.text().unwrap_or_default(), words.iter().copied());
@@ -141,8 +144,10 @@ fn form(expected: &str, value: &str, invalid: String, node: &Node, name: Name<'_
         };
         return (invalid, remedy);
     }
+    if let Some(remedy) = usual::remedy(expected, node, name) {
+        return (format!("{name} must be {expected}, not {value}"), remedy);
+    }
     let remedy = match (expected, &node.form) {
-        ("a list", Form::Scalar(text, _)) => format!("write `[{text}]`"),
         ("a list", Form::Map(_)) => "begin each entry with `- `, without `: `".to_owned(),
         ("a map", Form::List(_)) => "write its keys as `key: value`, without `- `".to_owned(),
         ("a map", _) if matches!(name, Name::File) => "write keys, such as `hosts:`".to_owned(),

@@ -75,6 +75,14 @@ impl Node {
         }
     }
 
+    /// The texts of a list that consists of texts.
+    pub fn words(&self) -> Option<Vec<&str>> {
+        match &self.form {
+            Form::List(items) if !items.is_empty() => items.iter().map(Self::text).collect(),
+            Form::Scalar(..) | Form::List(_) | Form::Map(_) => None,
+        }
+    }
+
     /// The entries of a map.
     pub fn entries(&self) -> &[(Self, Self)] {
         match &self.form {
