@@ -94,14 +94,13 @@ pub fn check_dns(
         TextOrMap::Text(name) => return found.keep(dns_name(name, position)).map(DnsName::any),
         TextOrMap::Map(wire) => wire,
     };
-    let name = match name {
-        Some(name) => found.keep(dns_name(name.value, name.referenced)),
-        None => {
-            if derived.is_none() {
-                found.add(Mistake::at(position, "`dns` without a name", "add `name:`"));
-            }
-            derived
+    let name = if let Some(name) = name {
+        found.keep(dns_name(name.value, name.referenced))
+    } else {
+        if derived.is_none() {
+            found.add(Mistake::at(position, "`dns` without a name", "add `name:`"));
         }
+        derived
     };
     let address = address
         .map(|address| {

@@ -155,7 +155,7 @@ impl<'de> Subject<'de> {
             Name::Entry(key) => key,
             Name::File => None,
         };
-        visitor.visit_seq(Items { list: self, items: items.iter(), key })
+        visitor.visit_seq(Items { list: self, rest: items.iter(), key })
     }
 
     fn map<V: Visitor<'de>>(self, entries: &'de [(Node, Node)], visitor: V) -> Result<V::Value, Fault> {
@@ -187,7 +187,7 @@ impl<'de> SeqAccess<'de> for Parts<'de> {
 
 struct Items<'a> {
     list: Subject<'a>,
-    items: std::slice::Iter<'a, Node>,
+    rest: std::slice::Iter<'a, Node>,
     key: Option<&'a Node>,
 }
 
@@ -195,7 +195,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
     type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
-        let Some(node) = self.items.find(|item| !item.is_left_out()) else { return Ok(None) };
+        let Some(node) = self.rest.find(|item| !item.is_left_out()) else { return Ok(None) };
         let subject = Subject { node, name: Name::Entry(self.key) };
         seed.deserialize(subject).map(Some).map_err(|fault| match fault {
             // Words instead of maps are one mistake of the whole list.
