@@ -7,6 +7,7 @@ use super::check::check;
 use super::error::{Found, HostsError, Mistake};
 use super::read::read;
 use super::read::tree::Node;
+use super::spanned::Location;
 
 /// The maximum size of the file in bytes; an inventory of 10,000 services is well below it.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -29,10 +30,36 @@ pub fn load(file: &Path) -> Result<Installation, HostsError> {
     if size > MAX_BYTES {
         return Err(fail(format!("the inventory of {size} bytes is too large"), "the maximum is 16 MiB"));
     }
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        fail(format!("cannot read the inventory ({error})"), "it must be a UTF-8 text file")
+    let bytes = std::fs::read(file).map_err(|error| {
+        fail(format!("cannot read the inventory ({error})"), "make it a file that opsctl may read")
     })?;
-    parse(&text).map_err(|mistakes| HostsError { file: file.to_owned(), text, mistakes })
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+        let line = valid.filter(|byte| **byte == b'\n').count() + 1;
+        fail(format!("line {line} is not UTF-8 text"), "save the file with the encoding UTF-8")
+    })?;
+    parse(&text).map_err(|mistakes| {
+        let mistakes = name_hidden_blanks(&text, mistakes);
+        HostsError { file: file.to_owned(), text, mistakes }
+    })
+}
+
+/// YAML takes a non-breaking space for a letter, so the mistakes that it causes do not name it: this replaces them.
+fn name_hidden_blanks(text: &str, mistakes: Vec<Mistake>) -> Vec<Mistake> {
+    let named = mistakes.into_iter().map(|mistake| {
+        let place = mistake.location.and_then(|location| {
+            let number = usize::try_from(location.line.checked_sub(1)?).ok()?;
+            let column = text.lines().nth(number)?.split('#').next()?.chars().position(|c| c == '\u{a0}')?;
+            Some(Location { line: location.line, column: u64::try_from(column).ok()? + 1, length: 1 })
+        });
+        match place {
+            Some(place) => Mistake::at(place, "a non-breaking space", "write a blank instead"),
+            None => mistake,
+        }
+    });
+    let mut named: Vec<Mistake> = named.collect();
+    named.dedup();
+    named
 }
 
 /// Reads and checks the text of a `hosts.yaml`; fails with all its mistakes, by position.

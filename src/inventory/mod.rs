@@ -9,6 +9,7 @@ pub mod nearest;
 mod read;
 pub mod spanned;
 mod syntax;
+mod written;
 mod yaml;
 
 use crate::catalogue::entry::Entries;

@@ -6,7 +6,7 @@ use super::error::Mistake;
 use super::spanned::Location;
 
 /// Parts of the parser's messages, each with what is wrong and how to fix it.
-const KNOWN: [(&str, &str, &str); 13] = [
+const KNOWN: [(&str, &str, &str); 26] = [
     ("unclosed bracket", "a bracket that is not closed", "add the closing `]` or `}`"),
     (
         "mismatched bracket",
@@ -30,16 +30,69 @@ const KNOWN: [(&str, &str, &str); 13] = [
     (
         "invalid trailing content",
         "text after a closing quote",
-        "put the whole value in double quotes, such as `\"it's\"`",
+        "write a comma before the next key or entry, or put the whole value in double quotes, such as `\"it's\"`",
     ),
     (
         "unknown anchor",
         "an alias of an anchor that is not defined",
-        "put text that begins with `*` in quotes",
+        "define it above with `&NAME`, or put text that begins with `*` in quotes",
     ),
     ("unexpected character", "a character that cannot begin a value", "put the value in quotes"),
     ("unknown escape character", "an invalid escape sequence", "write the text in single quotes"),
     ("tabs disallowed", "a tab in the indentation", "indent with spaces"),
+    (
+        "unsupported tag",
+        "a YAML tag",
+        "hosts.yaml has no tags; write the value itself, in quotes if it begins with `!`",
+    ),
+    (
+        "did not find expected ',' or '}'",
+        "a missing `,` or `}`",
+        "write a comma between the keys of `{ }`, close it with `}`, and put text that contains `: ` in quotes",
+    ),
+    (
+        "did not find expected ',' or ']'",
+        "a missing `,` or `]`",
+        "write a comma between the entries of `[ ]`, and close it with `]`",
+    ),
+    (
+        "illegal placement of ':' indicator",
+        "an unexpected `:`",
+        "close the `[` or `{` of the lines above, and put text that contains `: ` in quotes",
+    ),
+    ("found a tab", "a tab after a value or a key", "write spaces instead of tabs"),
+    (
+        "comments must be separated",
+        "a comment without a blank before its `#`",
+        "write a blank before `#`, or put text that contains `#` in quotes",
+    ),
+    (
+        "merge value must be mapping",
+        "`<<` with a value that is not a map",
+        "write an alias of a map, such as `<<: *defaults`",
+    ),
+    (
+        "recursive references",
+        "an alias inside the value that it stands for",
+        "remove the alias, or put text that begins with `*` in quotes",
+    ),
+    (
+        "Depth {",
+        "more than 64 levels of indentation",
+        "close the brackets of the lines above, or nest fewer maps",
+    ),
+    (
+        "recursion limit exceeded",
+        "more than 64 levels of indentation",
+        "close the brackets of the lines above, or nest fewer maps",
+    ),
+    ("budget breached", "too many values or aliases", "write fewer aliases (`*name`) of large values"),
+    (
+        "block sequence entries are not allowed",
+        "a `- ` behind a key",
+        "begin the list on the next line, or write it as `[a, b]`",
+    ),
+    ("<document start>", "a line before the first key", "remove lines that begin with `%`"),
 ];
 
 impl From<YamlError> for Mistake {

@@ -113,6 +113,10 @@ fn a_mistake_causes_no_second_message() {
         "policy: {never: [{name: wipe, argv: 'wipe {disk}', reason: No., matches: [wipe /dev/sda]}]}\n",
         "policy: {never: [{name: wipe, agrv: wipe, reason: No., matches: [wipe /dev/sda]}]}\n",
         "services: {samba: {host: nas}\n",
+        "host: {nas: {address: 192.0.2.1}}\nservices: {samba: {host: nas}}\n",
+        "hosts: {nas: {ip: 192.0.2.1}}\nservices: {samba: {host: nas}}\n",
+        "services: {samba: {check: {cmd: [smbstatus]}}}\n",
+        "services: {samba: {check: [systemctl, is-active, 445]}}\n",
     ] {
         let run = render(text).1;
         assert_eq!(run.stderr.matches("opsctl: ").count(), 1, "{text}{}", run.stderr);
@@ -169,6 +173,18 @@ fn names_a_missing_file_with_a_remedy() {
     assert_eq!(
         run.stderr,
         "opsctl: cannot read the inventory (No such file or directory (os error 2)) in lab.yaml; name the file with --hosts or CLAUDEOPS_HOSTS\n"
+    );
+}
+
+#[test]
+fn names_the_line_that_is_not_utf_8() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("hosts.yaml"), b"hosts:\n  nas: {address: nas.lan} # caf\xe9\n").unwrap();
+    let run = sandbox.opsctl(&["render", "--hosts", "hosts.yaml"], b"");
+    assert_eq!(run.code, Some(1));
+    assert_eq!(
+        run.stderr,
+        "opsctl: line 2 is not UTF-8 text in hosts.yaml; save the file with the encoding UTF-8\n"
     );
 }
 

@@ -6,6 +6,7 @@ use crate::inventory::spanned::{Location, Spanned};
 
 use super::values::{check_duration, is_dns_name, is_http_url};
 use crate::inventory::error::{Checked, Found, Mistake};
+use crate::inventory::written::{self, is_no, is_yes};
 use crate::inventory::yaml::checks::{CommandCheckWire, DnsWire, HealthWire};
 use crate::inventory::yaml::forms::{Maps, TextOrMap};
 use crate::model::checks::{CommandCheck, DnsName, Health, TcpPort};
@@ -23,49 +24,50 @@ pub fn check(
     wire: Option<Spanned<TextOrMap<HealthWire>>>,
     service: &str,
     domain: Option<&str>,
-) -> Checked<Option<Health>> {
+    found: &mut Found,
+) -> Option<Health> {
     let derived = domain.map(|domain| format!("https://{service}.{domain}/health"));
-    let Some(wire) = wire else { return Ok(derived.map(Health::at)) };
+    let Some(wire) = wire else { return derived.map(Health::at) };
     let position = wire.referenced;
     let wire = match wire.value {
-        TextOrMap::Text(word) if word == NONE => return Ok(None),
+        TextOrMap::Text(word) if word == NONE => return None,
         TextOrMap::Text(word) => {
-            return Err(Mistake::at(
-                position,
-                format!("`{word}` is not a health check"),
-                "write `health: {url: \"https://nas.lan/health\"}`, or `health: none`",
-            ));
+            let url = if is_http_url(&word) { &word } else { "https://nas.lan/health" };
+            let remedy = match word.as_str() {
+                word if is_no(word) => "write `health: none`".to_owned(),
+                word if word == url => format!("write `health: {{url: \"{url}\"}}`"),
+                _ => format!("write `health: {{url: \"{url}\"}}`, or `health: none`"),
+            };
+            found.add(Mistake::at(position, format!("`{word}` is not a health check"), remedy));
+            return None;
         }
         TextOrMap::Map(wire) => wire,
     };
     let url = match wire.url {
         Some(url) if is_http_url(&url.value) => Some(url.value),
         Some(url) => {
-            return Err(Mistake::of(
-                &url,
-                "is not an HTTP URL",
-                "write one such as `https://nas.lan/health`",
-            ));
+            found.add(Mistake::of(&url, "is not an HTTP URL", "write one such as `https://nas.lan/health`"));
+            None
         }
         None => derived,
     };
     let status = wire.status.unwrap_or_default();
-    if let Some(code) = status.iter().find(|code| !(100..=599).contains(&code.value)) {
-        return Err(Mistake::at(
+    for code in status.iter().filter(|code| !(100..=599).contains(&code.value)) {
+        found.add(Mistake::at(
             code.referenced,
             format!("`{}` is not an HTTP status code", code.value),
             "write codes from 100 to 599",
         ));
     }
-    let timeout = wire.timeout.as_ref().map(check_timeout).transpose()?;
-    let Some(mut health) = url.map(Health::at) else { return Ok(None) };
+    let timeout = wire.timeout.as_ref().and_then(|text| found.keep(check_timeout(text)));
+    let mut health = url.map(Health::at)?;
     if !status.is_empty() {
         health.status = status.into_iter().map(|code| code.value).collect();
     }
     health.timeout = timeout.unwrap_or(health.timeout);
     health.follow = wire.follow.unwrap_or(health.follow);
     health.insecure = wire.insecure.unwrap_or(health.insecure);
-    Ok(Some(health))
+    Some(health)
 }
 
 fn check_timeout(text: &Spanned<String>) -> Checked<Window> {
@@ -82,28 +84,30 @@ pub fn check_dns(
     service: &str,
     domain: Option<&str>,
     hosts: &[Host],
-) -> Checked<Option<DnsName>> {
+    found: &mut Found,
+) -> Option<DnsName> {
     let derived = domain.map(|domain| format!("{service}.{domain}"));
-    let Some(wire) = wire else { return Ok(derived.map(DnsName::any)) };
+    let Some(wire) = wire else { return derived.map(DnsName::any) };
     let position = wire.referenced;
     let DnsWire { name, address, server } = match wire.value {
-        TextOrMap::Text(word) if word == NONE => return Ok(None),
-        TextOrMap::Text(name) => return dns_name(name, position).map(|name| Some(DnsName::any(name))),
+        TextOrMap::Text(word) if word == NONE => return None,
+        TextOrMap::Text(name) => return found.keep(dns_name(name, position)).map(DnsName::any),
         TextOrMap::Map(wire) => wire,
     };
-    let name = match name {
-        Some(name) => Some(dns_name(name.value, name.referenced)?),
-        None => derived,
-    };
-    let Some(name) = name else {
-        return Err(Mistake::at(position, "`dns` without a name", "add `name:`"));
+    let name = if let Some(name) = name {
+        found.keep(dns_name(name.value, name.referenced))
+    } else {
+        if derived.is_none() {
+            found.add(Mistake::at(position, "`dns` without a name", "add `name:`"));
+        }
+        derived
     };
     let address = address
         .map(|address| {
             let remedy = "write one such as `192.168.1.10` or `fd00::10`";
             address.value.parse::<IpAddr>().map_err(|_| Mistake::of(&address, "is not an IP address", remedy))
         })
-        .transpose()?;
+        .and_then(|address| found.keep(address));
     let server = server
         .map(|server| {
             let known = hosts.iter().any(|host| host.name == server.value);
@@ -117,11 +121,18 @@ pub fn check_dns(
                 ))
             }
         })
-        .transpose()?;
-    Ok(Some(DnsName { name, address, server }))
+        .and_then(|server| found.keep(server));
+    Some(DnsName { name: name?, address, server })
 }
 
 fn dns_name(name: String, position: Location) -> Checked<String> {
+    if is_no(&name) || is_yes(&name) {
+        return Err(Mistake::at(
+            position,
+            format!("`{name}` is not a DNS name"),
+            "write `dns: none` to switch the check off; remove the key for the default",
+        ));
+    }
     if is_dns_name(&name) {
         return Ok(name);
     }
@@ -160,40 +171,43 @@ pub fn check_port(port: &Spanned<String>, has_host: bool) -> Checked<TcpPort> {
 
 /// The commands that check a service.
 pub fn check_commands(wire: Option<Maps<CommandCheckWire>>, found: &mut Found) -> Vec<CommandCheck> {
-    found.keep_all(wire.into_iter().flat_map(|wire| wire.0).map(check_command))
+    wire.into_iter().flat_map(|wire| wire.0).map(|wire| check_command(wire, found)).collect()
 }
 
-fn check_command(wire: CommandCheckWire) -> Checked<CommandCheck> {
+fn check_command(wire: CommandCheckWire, found: &mut Found) -> CommandCheck {
     let CommandCheckWire { command, expect, place, timeout } = wire;
-    if command.value.first().is_none_or(|program| program.value.is_empty()) {
-        return Err(Mistake::at(
+    match command.value.first() {
+        Some(program) if program.value.contains(' ') => {
+            let words = written::command(&program.value);
+            found.add(Mistake::of(program, "is not the name of a program", format!("write `{words}`")));
+        }
+        Some(program) if !program.value.is_empty() => {}
+        _ => found.add(Mistake::at(
             command.referenced,
             "`command` without a program",
             "write one such as `command: [pg_isready, -q]`",
-        ));
+        )),
     }
     if let Some(word) = command.value.iter().find(|word| word.value.chars().any(char::is_control)) {
-        return Err(Mistake::at(
+        found.add(Mistake::at(
             word.referenced,
             "a control character in `command`",
             "put the lines into a script, and run it",
         ));
     }
     // ssh returns 255 if it fails.
-    let expect = match expect {
-        Some(code) if code.value == u8::MAX => {
-            return Err(Mistake::at(
-                code.referenced,
-                "`255` cannot be expected: ssh returns it when it fails",
-                "write 0 to 254",
-            ));
-        }
-        code => code.map_or(0, |code| code.value),
-    };
-    Ok(CommandCheck {
+    if let Some(code) = expect.as_ref().filter(|code| code.value == u8::MAX) {
+        found.add(Mistake::at(
+            code.referenced,
+            "`255` cannot be expected: ssh returns it when it fails",
+            "write 0 to 254",
+        ));
+    }
+    let timeout = timeout.as_ref().and_then(|text| found.keep(check_timeout(text)));
+    CommandCheck {
         command: command.value.into_iter().map(|word| word.value).collect(),
-        expect,
+        expect: expect.map_or(0, |code| code.value),
         place: place.map(Into::into).unwrap_or_default(),
-        timeout: timeout.as_ref().map(check_timeout).transpose()?.unwrap_or(Window::TEN_SECONDS),
-    })
+        timeout: timeout.unwrap_or(Window::TEN_SECONDS),
+    }
 }

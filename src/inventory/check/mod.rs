@@ -21,6 +21,7 @@ use crate::inventory::spanned::Spanned;
 
 use super::Installation;
 use super::error::{Checked, Found, Mistake};
+use super::nearest::nearest;
 use super::read::tree::Node;
 use super::yaml::file::{HostWire, HostsFileWire};
 use super::yaml::forms::entries;
@@ -75,7 +76,11 @@ fn known_hosts(hosts: &[Host], root: &Node) -> Vec<Host> {
     let named = |key: &Node| Host { name: key.text().unwrap_or_default().to_owned(), ..Host::default() };
     let left_out = root.value("hosts").into_iter().flat_map(Node::entries);
     let left_out = left_out.filter(|(_, host)| host.is_left_out()).map(|(name, _)| named(name));
-    let unread = root.value("hosts").filter(|hosts| hosts.is_left_out()).into_iter().flat_map(|_| {
+    let is_unread = root.value("hosts").is_none_or(Node::is_left_out)
+        && root.entries().iter().any(|(key, value)| {
+            value.is_left_out() && key.text().is_some_and(|key| nearest(key, ["hosts"]).is_some())
+        });
+    let unread = is_unread.then_some(()).into_iter().flat_map(|()| {
         let services = root.value("services").into_iter().flat_map(Node::entries);
         services.filter_map(|(_, service)| service.value("host")).map(named)
     });

@@ -66,12 +66,12 @@ pub fn check(
     let mut shared = |wire: Vec<_>| found.keep_all(wire.into_iter().map(check_name));
     let projects = shared(wire.projects);
     let releases = shared(wire.releases);
-    let playbooks = shared(wire.playbooks);
-    let dns = found.keep(health::check_dns(wire.dns, &name, domain, hosts)).flatten();
+    let playbooks = found.keep_all(wire.playbooks.into_iter().map(check_playbook));
+    let dns = health::check_dns(wire.dns, &name, domain, hosts, found);
     let tcp = found.keep_all(wire.tcp.iter().map(|port| health::check_port(port, has_host)));
     let commands = health::check_commands(wire.check, found);
     let engine = wire.engine.map(Into::into).unwrap_or_default();
-    let health = found.keep(health::check(wire.health, &name, domain)).flatten();
+    let health = health::check(wire.health, &name, domain, found);
     let service = Service {
         name,
         host,
@@ -103,6 +103,11 @@ fn names<T>(
 
 /// The name of a unit without `.service`.
 fn check_unit(unit: &Spanned<String>) -> Checked<String> {
+    let name = unit.value.strip_suffix(".service").unwrap_or(&unit.value);
+    if name.ends_with('@') {
+        let remedy = "name the instance, such as `wg-quick@wg0`";
+        return Err(Mistake::of(unit, "is a template, not a unit", remedy));
+    }
     if !is_unit(&unit.value) {
         return Err(Mistake::of(
             unit,
@@ -110,13 +115,23 @@ fn check_unit(unit: &Spanned<String>) -> Checked<String> {
             "write one such as `smbd`, `wg-quick@wg0` or `backup.timer`",
         ));
     }
-    Ok(unit.value.strip_suffix(".service").unwrap_or(&unit.value).to_owned())
+    Ok(name.to_owned())
 }
 
 /// Whether systemd accepts the name of a unit, and no program takes it for an option.
 fn is_unit(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || r":-_.\@".contains(c);
     (1..=255).contains(&name.len()) && !name.starts_with(['-', '.', '@']) && name.chars().all(is_plain)
+}
+
+/// The file name of a playbook, without its folder.
+fn check_playbook(playbook: Spanned<String>) -> Checked<String> {
+    match playbook.value.rsplit_once('/') {
+        Some((_, file)) if is_name(file) => {
+            Err(Mistake::of(&playbook, "is a path", format!("write only the file name, `{file}`")))
+        }
+        _ => check_name(playbook),
+    }
 }
 
 fn check_workload(written: &Spanned<String>) -> Checked<Workload> {

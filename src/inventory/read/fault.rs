@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::subject::{Name, Subject};
 use super::tree::{Form, Node};
+use super::usual;
 use crate::inventory::error::{Mistake, suggestion};
 use crate::inventory::nearest::nearest;
 
@@ -24,6 +25,10 @@ pub enum Fault {
 pub enum Problem {
     /// The value has another form than this one.
     Form(String),
+    /// The value is `true`, `no` or the like where a name is expected; the remedy.
+    Boolean(String),
+    /// The value is not a map with these keys.
+    Map(&'static [&'static str]),
     /// The value is not valid; the remedy.
     Value(String),
     /// The value is not a whole number up to this one.
@@ -70,7 +75,9 @@ impl Fault {
             Problem::Twice => (format!("duplicate key `{text}`"), "remove one of the two".to_owned()),
             Problem::Key(keys) => {
                 let of = if matches!(map, Name::File) { String::new() } else { format!(" of {map}") };
-                (format!("unknown key `{text}`{of}"), suggestion(text, keys.iter().copied()))
+                key.leave_out();
+                let remedy = usual::key(text, keys).unwrap_or_else(|| suggestion(text, keys.iter().copied()));
+                (format!("unknown key `{text}`{of}"), remedy)
             }
             _ => (format!("a key of {map} is not text"), "write a name".to_owned()),
         };
@@ -82,9 +89,12 @@ impl Fault {
     pub fn in_map(self, map: Subject<'_>) -> Self {
         let Self::Raised(Problem::Missing(missing)) = self else { return self };
         map.node.leave_out();
-        let is_known = map.node.entries().iter().filter(|(_, value)| value.is_left_out()).any(|(key, _)| {
-            key.text().is_some_and(|text| text == missing || nearest(text, [missing]).is_some())
-        });
+        // An unknown key is probably the missing one, and its message lists the keys of the map.
+        let is_known = map
+            .node
+            .entries()
+            .iter()
+            .any(|(key, value)| key.is_left_out() || value.is_left_out() && key.text() == Some(missing));
         let location = match map.name {
             Name::Key(key) => key.location,
             Name::File | Name::Entry(_) => map.node.location,
@@ -113,6 +123,14 @@ fn describe(problem: Problem, Subject { node, name }: Subject<'_>) -> (String, S
     match problem {
         Problem::Form(expected) => form(&expected, &value, invalid, node, name),
         Problem::Value(remedy) => (invalid, remedy),
+        Problem::Boolean(remedy) => (format!("{value} is a YAML boolean, not text"), remedy),
+        Problem::Map(fields) => {
+            let remedy = usual::short_map(fields, node, name);
+            let (what, usual) = form("a map", &value, invalid, node, name);
+            (what, remedy.unwrap_or(usual))
+        }
+        // ssh returns 255 if it fails.
+        Problem::Number { .. } if name.key() == Some("expect") => (invalid, "write 0 to 254".to_owned()),
         Problem::Number { most } => (invalid, format!("write a whole number from 0 to {most}")),
         Problem::Choice(words) => {
             let remedy = suggestion(node.text().unwrap_or_default(), words.iter().copied());
@@ -141,9 +159,16 @@ fn form(expected: &str, value: &str, invalid: String, node: &Node, name: Name<'_
         };
         return (invalid, remedy);
     }
+    if let Some(remedy) = usual::remedy(expected, node, name) {
+        return (format!("{name} must be {expected}, not {value}"), remedy);
+    }
     let remedy = match (expected, &node.form) {
-        ("a list", Form::Scalar(text, _)) => format!("write `[{text}]`"),
         ("a list", Form::Map(_)) => "begin each entry with `- `, without `: `".to_owned(),
+        ("a map", Form::List(items)) if items.iter().all(|item| item.value("name").is_some()) => {
+            let names = items.iter().filter_map(|item| item.value("name")?.text());
+            let first = names.take(1).collect::<String>();
+            format!("write `{first}:` with its other keys on the lines below it, without `- ` and `name:`")
+        }
         ("a map", Form::List(_)) => "write its keys as `key: value`, without `- `".to_owned(),
         ("a map", _) if matches!(name, Name::File) => "write keys, such as `hosts:`".to_owned(),
         ("a map", _) => "write its keys on the lines below it, as `key: value`".to_owned(),

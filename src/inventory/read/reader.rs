@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::fault::{Fault, Problem};
 use super::subject::{Name, Subject};
 use super::tree::{Form, Node};
+use super::usual;
 use crate::inventory::spanned::SPANNED;
 
 macro_rules! whole_numbers {
@@ -58,6 +59,9 @@ impl<'de> Deserializer<'de> for Subject<'de> {
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match &self.node.form {
+            Form::Scalar(text, Value::Bool(_)) if usual::is_name(self.name) => {
+                Err(Problem::Boolean(usual::name_like_bool(text, self.name)).into())
+            }
             Form::Scalar(text, value) if !value.is_null() => visitor.visit_str(text),
             _ => Err(Problem::form("text").into()),
         }
@@ -118,10 +122,13 @@ impl<'de> Deserializer<'de> for Subject<'de> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        self.deserialize_map(visitor)
+        match self.node.form {
+            Form::Scalar(_, Value::Null) | Form::Map(_) => self.deserialize_map(visitor),
+            Form::Scalar(..) | Form::List(_) => Err(Problem::Map(fields).into()),
+        }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -148,7 +155,7 @@ impl<'de> Subject<'de> {
             Name::Entry(key) => key,
             Name::File => None,
         };
-        visitor.visit_seq(Items { items: items.iter(), key })
+        visitor.visit_seq(Items { list: self, rest: items.iter(), key })
     }
 
     fn map<V: Visitor<'de>>(self, entries: &'de [(Node, Node)], visitor: V) -> Result<V::Value, Fault> {
@@ -179,7 +186,8 @@ impl<'de> SeqAccess<'de> for Parts<'de> {
 }
 
 struct Items<'a> {
-    items: std::slice::Iter<'a, Node>,
+    list: Subject<'a>,
+    rest: std::slice::Iter<'a, Node>,
     key: Option<&'a Node>,
 }
 
@@ -187,9 +195,15 @@ impl<'de> SeqAccess<'de> for Items<'de> {
     type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
-        let Some(node) = self.items.find(|item| !item.is_left_out()) else { return Ok(None) };
+        let Some(node) = self.rest.find(|item| !item.is_left_out()) else { return Ok(None) };
         let subject = Subject { node, name: Name::Entry(self.key) };
-        seed.deserialize(subject).map(Some).map_err(|fault| fault.at(subject))
+        seed.deserialize(subject).map(Some).map_err(|fault| match fault {
+            // Words instead of maps are one mistake of the whole list.
+            Fault::Raised(Problem::Map(_)) if self.list.node.words().is_some() => {
+                Fault::from(Problem::form("a list of maps")).at(self.list)
+            }
+            fault => fault.at(subject),
+        })
     }
 }
 

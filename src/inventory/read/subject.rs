@@ -22,6 +22,16 @@ pub enum Name<'a> {
     Entry(Option<&'a Node>),
 }
 
+impl<'a> Name<'a> {
+    /// The key of the value, or of the list that it is an entry of.
+    pub fn key(&self) -> Option<&'a str> {
+        match self {
+            Self::Key(key) | Self::Entry(Some(key)) => key.text(),
+            Self::File | Self::Entry(None) => None,
+        }
+    }
+}
+
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -32,8 +32,11 @@ pub enum Form {
 impl Node {
     /// Parses a document; only a mistake in its syntax is an error.
     pub fn parse(text: &str) -> Result<Self, Mistake> {
-        let options: Options =
-            serde_saphyr::options! { with_snippet: false, duplicate_keys: DuplicateKeyPolicy::PassThrough };
+        let options: Options = serde_saphyr::options! {
+            with_snippet: false,
+            duplicate_keys: DuplicateKeyPolicy::PassThrough,
+            reject_unsupported_tags: true,
+        };
         let wire: NodeWire = from_str_with_options(text, options)?;
         Ok(Self::new(wire, text))
     }
@@ -72,6 +75,14 @@ impl Node {
         match &self.form {
             Form::Scalar(text, _) => Some(text),
             Form::List(_) | Form::Map(_) => None,
+        }
+    }
+
+    /// The texts of a list that consists of texts.
+    pub fn words(&self) -> Option<Vec<&str>> {
+        match &self.form {
+            Form::List(items) if !items.is_empty() => items.iter().map(Self::text).collect(),
+            Form::Scalar(..) | Form::List(_) | Form::Map(_) => None,
         }
     }
 
