@@ -27,7 +27,7 @@ pub(super) fn act_on(call: &Call<'_>, actions: &mut Vec<Action>) {
         TargetKind::Container => call.act_on_each(Family::Container, Target::Container, container, actions),
         TargetKind::Service => call.act_on_each(Family::Program, Target::Service, whole, actions),
         TargetKind::Project => compose::find_stacks(call, actions),
-        TargetKind::Unit => call.act_on_each(Family::Unit, unit_target, unit, actions),
+        TargetKind::Unit => call.act_on_each(Family::Unit, Target::Unit, unit, actions),
         TargetKind::Process => call.act_on_each(Family::Process, Target::Service, process, actions),
         TargetKind::Guest => guest::find_actions(call, actions),
         TargetKind::Release if generates_name(call) => {
@@ -56,11 +56,6 @@ fn whole(name: &str) -> &str {
 /// A container, or a swarm service, with an optional `=` and a number of replicas.
 pub(super) fn container(name: &str) -> &str {
     name.trim_start_matches('/').split('=').next().unwrap_or_default()
-}
-
-/// A unit; a pattern may match several.
-fn unit_target(name: String) -> Target {
-    if name.contains(['*', '?', '[']) { Target::Unknown } else { Target::Unit(name) }
 }
 
 fn unit(name: &str) -> &str {

@@ -7,7 +7,7 @@ use crate::inventory::nearest::nearest;
 use crate::model::action::{Action, Family, Target};
 use crate::model::container::Container;
 use crate::model::identity::{Identity, is_engine_unit};
-use crate::model::inventory::{Inventory, Service};
+use crate::model::inventory::Inventory;
 use crate::model::names;
 use crate::model::policy::Resolve;
 use crate::model::reference::{EngineCall, Form};
@@ -165,9 +165,9 @@ impl Lookup<'_> {
             return found;
         }
         if let Target::Unit(unit) = target
-            && let Some(found) = self.units_like(unit, scope)
+            && unit.contains(['*', '?', '['])
         {
-            return found;
+            return self.units_like(unit, scope);
         }
         let own = self.inventory.identify(target, reference.form, scope, here);
         if let Some(within) = &action.within {
@@ -207,18 +207,13 @@ impl Lookup<'_> {
         if services.is_empty() { own } else { Identity::Listed(services) }
     }
 
-    /// The services whose units a glob matches; `None` for a name, and if it matches none.
-    fn units_like(&self, pattern: &str, host: Option<&str>) -> Option<Identity> {
-        if !pattern.contains(['*', '?', '[']) {
-            return None;
-        }
+    /// The services whose units a glob matches.
+    fn units_like(&self, pattern: &str, host: Option<&str>) -> Identity {
         let pattern = pattern.strip_suffix(".service").unwrap_or(pattern);
-        let has_unit = |service: &&Service| {
-            service.may_run_on(host) && service.units.iter().any(|unit| glob(pattern, unit))
-        };
-        let names: Vec<String> =
-            self.inventory.services.iter().filter(has_unit).map(|service| service.name.clone()).collect();
-        Some(Identity::Listed(names)).filter(|found| *found != Identity::Listed(vec![]))
+        let services = self.inventory.services.iter().filter(|service| service.may_run_on(host));
+        let matching = services.filter(|service| service.units.iter().any(|unit| glob(pattern, unit)));
+        let names: Vec<String> = matching.map(|service| service.name.clone()).collect();
+        if names.is_empty() { Identity::Unknown } else { Identity::Listed(names) }
     }
 
     /// The identity of the container with this ID, and a note about it.

@@ -30,7 +30,7 @@ use super::word_paths::LocalMachine;
 use crate::actions::{Outcome, outcome};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{Check, Does, EffectTerms, How, Prints, Stated, TargetKind};
+use crate::catalogue::program::{Check, EffectTerms, How, Prints, Stated, TargetKind};
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
 use crate::shell::{Command, Construct, Node, Script, Word};
@@ -212,15 +212,8 @@ impl Prover<'_> {
             Outcome::Quiet if !runs => {
                 // What runs a program runs it in a dry run, too.
                 let doubtful = usage.form.effect.and_then(|terms| doubtful_option(&usage, &terms, &texts));
-                // Tasks may state that they run in a dry run, too.
-                let is_playbook = |does: &Does| does.to.kind == TargetKind::Playbook;
-                if usage.form.does.as_deref().is_some_and(is_playbook)
-                    && let Some(file) = texts.iter().skip(1).find(|text| {
-                        (text.starts_with('/') || self.has_moved_to_scratch(command))
-                            && self.is_scratch(text, command)
-                    })
-                {
-                    return (Effect::Unknown, Why::ScriptInScratch((*file).to_owned()));
+                if let Some(file) = self.own_playbook(command, &usage, &texts) {
+                    return (Effect::Unknown, Why::ScriptInScratch(file));
                 }
                 return doubtful
                     .map_or((Effect::Reads, Why::Stated), |option| (Effect::Unknown, Why::Option(option)));
@@ -274,6 +267,14 @@ impl Prover<'_> {
                 proof => proof,
             },
         }
+    }
+
+    /// The first playbook of a command that the session may write. Its tasks may state that they run in a dry run, too.
+    fn own_playbook(&self, command: &Command, usage: &Usage, texts: &[&str]) -> Option<String> {
+        usage.form.does.filter(|does| does.to.kind == TargetKind::Playbook)?;
+        let moved = self.has_moved_to_scratch(command);
+        let is_own = |text: &&&str| (moved || text.starts_with('/')) && self.is_scratch(text, command);
+        texts.iter().skip(1).find(is_own).map(|text| (*text).to_owned())
     }
 
     /// Whether it is known which files a command writes.
