@@ -1,7 +1,7 @@
 //! Dry run: every action, change and unknown effect is denied, with a request to report it.
 
 use super::effect::PartEffect;
-use super::tier::{describe, in_words, instead, is_handover};
+use super::tier::{describe, in_words, instead, is_own_account};
 use crate::model::action::ActionKind;
 use crate::model::effect::Effect;
 use crate::model::verdict::{Reason, ResolvedAction};
@@ -20,8 +20,10 @@ pub fn objections(actions: &[ResolvedAction]) -> Vec<Reason> {
 /// The objections to parts of a command that are not known to only read.
 pub fn effect_objections(parts: &[PartEffect]) -> Vec<Reason> {
     let more = parts.iter().filter(|part| matches!(part.effect, Effect::Changes | Effect::Unknown));
-    let mut reasons: Vec<Reason> =
-        more.filter(|part| !is_handover(part)).map(|part| reason(&in_words(part), &instead(part))).collect();
+    let mut reasons: Vec<Reason> = more
+        .filter(|part| !is_own_account(part))
+        .map(|part| reason(&in_words(part), &instead(part)))
+        .collect();
     reasons.dedup();
     reasons
 }

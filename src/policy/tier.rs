@@ -52,7 +52,7 @@ pub fn effect_objections(
     let allowed = effects(tier);
     let denied = parts.iter().filter(|part| part.effect != Effect::Acts && !allowed.contains(&part.effect));
     let mut reasons: Vec<Reason> = Vec::new();
-    for part in denied.filter(|part| !is_handover(part)) {
+    for part in denied.filter(|part| !is_own_account(part)) {
         let higher = std::iter::successors(tier.above(), |tier| tier.above())
             .find(|higher| effects(*higher).contains(&part.effect));
         let text = format!(
@@ -93,9 +93,11 @@ pub fn instead(part: &PartEffect) -> String {
     part.instead.map(|command| format!("To look only, use `{command}`. ")).unwrap_or_default()
 }
 
-/// Whether the part writes a hand-over that the command itself contains, which every tier may do.
-pub fn is_handover(part: &PartEffect) -> bool {
-    part.form == "opsctl handoff write" && part.whereabouts.is_empty() && !part.text.contains(" < ")
+/// Whether the part writes what the agent states about itself, which every tier may do: a hand-over that the command itself
+/// contains, or its status.
+pub fn is_own_account(part: &PartEffect) -> bool {
+    let is_stated = part.whereabouts.is_empty() && !part.text.contains(" < ");
+    is_stated && matches!(part.form.as_str(), "opsctl handoff write" | "opsctl sessions status")
 }
 
 /// The first matching prefix, and the host and wrappers of its command.

@@ -63,6 +63,11 @@ impl Acting {
             TargetKind::NoTarget => "--title x",
             _ => "jellyfin",
         };
+        if let Words::ValueOf(options) = self.does.to.at {
+            words.extend(options.split('|').next());
+        }
+        // What stands before the target.
+        words.extend((self.does.to.at == Words::Only(1)).then_some("HUP"));
         if !matches!(self.does.to.at, Words::Starred | Words::OwnName) {
             words.push(target);
             // The chart of a release, the revision of another.

@@ -38,9 +38,9 @@ impl ActionSummary {
             Target::Container(name)
             | Target::ComposeService(name)
             | Target::ComposeProject(name)
-            | Target::Unit(name)
             | Target::Release(name)
             | Target::Service(name) => Some(name.as_str()),
+            Target::Unit(name) => (!name.contains(['*', '?', '['])).then_some(name.as_str()),
             Target::Workload(workload) => Some(workload.name.as_str()),
             Target::Guest(guest) => Some(guest.name.as_str()),
             Target::Playbook(playbook) => playbook.stated.as_deref().or(playbook.guessed.as_deref()),
