@@ -9,10 +9,14 @@ fn fixture(name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
-/// A sandbox in which `kubectl` and `ssh` are stand-ins.
+/// A sandbox in which `kubectl` and `ssh` are stand-ins, with a copy of the sources in the folder `from`: long lines get
+/// their comment above them, so the length of a path must not depend on where this repository is.
 fn sandbox() -> Sandbox {
     let path = format!("{}:{}", fixture("bin"), std::env::var("PATH").unwrap());
-    Sandbox::new().with("PATH", &path)
+    let sandbox = Sandbox::new().with("PATH", &path);
+    let copy = std::process::Command::new("cp").args(["-r", &fixture("")]).arg(sandbox.path("from")).status();
+    assert!(copy.unwrap().success());
+    sandbox
 }
 
 /// Imports the sources into the folder `lab`.
@@ -21,12 +25,12 @@ fn import(sandbox: &Sandbox, sources: &[&str]) -> Run {
     sandbox.opsctl(&[&["init"], &sources[..], &["lab"]].concat(), b"")
 }
 
-/// The hosts and services of `lab/hosts.yaml`, which must render; the folder of the fixtures is `[FIXTURES]`.
+/// The hosts and services of `lab/hosts.yaml`, which must render.
 fn imported(sandbox: &Sandbox) -> String {
     let render = ["render", "--hosts", "lab/hosts.yaml", "--out", "project"];
     let run = sandbox.opsctl(&render, b"");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", sandbox.read("lab/hosts.yaml"));
-    let text = sandbox.read("lab/hosts.yaml").replace(&fixture(""), "[FIXTURES]/");
+    let text = sandbox.read("lab/hosts.yaml").replace(sandbox.path("from").to_str().unwrap(), "[FROM]");
     let (head, policy) = text.split_once("\npolicy:").unwrap();
     assert!(policy.contains("on_failure: closed"), "{policy}");
     head.split_once("\nhosts:").unwrap().1.to_owned()
@@ -49,19 +53,19 @@ fn gives(sources: &[&str], expected: &str) {
 #[test]
 fn compose_stacks_become_services() {
     for stack in ["media", "edge", "nextcloud", "home", "monitoring"] {
-        gives(&[&fixture(&format!("stacks/{stack}"))], stack);
+        gives(&[&format!("from/stacks/{stack}")], stack);
     }
 }
 
 #[test]
 fn a_compose_service_of_several_projects_is_named_after_its_project() {
-    gives(&[&fixture("stacks")], "stacks");
+    gives(&["from/stacks"], "stacks");
 }
 
 #[test]
 fn an_ansible_layout_becomes_hosts_and_the_services_of_its_playbooks() {
-    gives(&[&fixture("ansible-ini")], "ansible-ini");
-    gives(&[&fixture("ansible-yaml")], "ansible-yaml");
+    gives(&["from/ansible-ini"], "ansible-ini");
+    gives(&["from/ansible-yaml"], "ansible-yaml");
 }
 
 /// The hosts and services of a file with this name and text.
@@ -155,7 +159,7 @@ fn a_playbook_of_several_units_is_a_comment() {
 fn a_diff_keeps_line_endings_and_fills_empty_maps() {
     let sandbox = sandbox();
     sandbox.write("lab/hosts.yaml", "hosts: {}\r\nservices: {}\r\npolicy: {restart: {limit: 1}}\r\n");
-    let diff = sandbox.opsctl(&["init", "--from", &fixture("stacks/home"), "--diff", "lab"], b"");
+    let diff = sandbox.opsctl(&["init", "--from", "from/stacks/home", "--diff", "lab"], b"");
     assert_eq!((diff.code, diff.stderr.as_str()), (Some(0), ""));
     let patch = std::process::Command::new("patch")
         .args(["-s", "lab/hosts.yaml"])
@@ -180,18 +184,18 @@ fn what_runs_is_asked_of_kubectl_docker_and_systemctl() {
 
 #[test]
 fn sources_about_one_service_are_merged() {
-    let media = fixture("stacks/media/docker-compose.yml");
-    let inventory = fixture("ansible-ini");
-    gives(&[&media, "docker:ops@192.168.1.10", &inventory, "systemd:ops@192.168.1.10"], "merged");
+    let media = "from/stacks/media/docker-compose.yml";
+    let inventory = "from/ansible-ini";
+    gives(&[media, "docker:ops@192.168.1.10", inventory, "systemd:ops@192.168.1.10"], "merged");
 }
 
 #[test]
 fn a_second_import_gives_the_same_text() {
     let (one, two) = (sandbox(), sandbox());
     for sandbox in [&one, &two] {
-        import(sandbox, &[&fixture("stacks"), &fixture("ansible-yaml"), "kube:homelab"]);
+        import(sandbox, &["from/stacks", "from/ansible-yaml", "kube:homelab"]);
     }
-    assert_eq!(one.read("lab/hosts.yaml"), two.read("lab/hosts.yaml"));
+    assert_eq!(imported(&one), imported(&two));
 }
 
 #[test]
@@ -272,11 +276,11 @@ fn an_existing_file_is_kept_and_the_diff_applies() {
     let sandbox = sandbox();
     let before = "hosts:\n    nas: {address: 192.168.1.10}   # mine\n\nservices:\n    jellyfin: {host: nas}\n\n# limits\npolicy: {restart: {limit: 1}}\n";
     sandbox.write("lab/hosts.yaml", before);
-    let media = fixture("stacks/media");
-    let run = import(&sandbox, &[&media]);
+    let media = "from/stacks/media";
+    let run = import(&sandbox, &[media]);
     let message = "opsctl: lab/hosts.yaml exists already, and an import overwrites nothing; name another folder, or show what is new with --diff\n";
     assert_eq!((run.code, run.stderr.as_str()), (Some(1), message));
-    let diff = sandbox.opsctl(&["init", "--from", &media, "--diff", "lab"], b"");
+    let diff = sandbox.opsctl(&["init", "--from", media, "--diff", "lab"], b"");
     assert_eq!((diff.code, diff.stderr.as_str()), (Some(0), ""), "{diff:?}");
     assert_eq!(sandbox.read("lab/hosts.yaml"), before, "a diff writes nothing");
     assert!(!sandbox.path("lab/.env").exists());
@@ -300,7 +304,7 @@ fn an_existing_file_is_kept_and_the_diff_applies() {
     assert!(patch.unwrap().success());
     let render = sandbox.opsctl(&["render", "--hosts", "lab/hosts.yaml", "--out", "project"], b"");
     assert_eq!((render.code, render.stderr.as_str()), (Some(0), ""));
-    let again = sandbox.opsctl(&["init", "--from", &media, "--diff", "lab"], b"");
+    let again = sandbox.opsctl(&["init", "--from", media, "--diff", "lab"], b"");
     assert_eq!(again.stdout, "");
     assert_eq!(again.stderr, "opsctl: lab/hosts.yaml lists all hosts and services of the sources\n");
 }
@@ -309,8 +313,7 @@ fn an_existing_file_is_kept_and_the_diff_applies() {
 fn a_diff_states_the_checks_that_a_domain_implies() {
     let sandbox = sandbox();
     sandbox.write("lab/hosts.yaml", "domain: example.net\n");
-    let diff =
-        sandbox.opsctl(&["init", "--from", &fixture("stacks/monitoring"), "--diff", "lab"], b"").stdout;
+    let diff = sandbox.opsctl(&["init", "--from", "from/stacks/monitoring", "--diff", "lab"], b"").stdout;
     let note = "+  # monitoring-redis: `domain` gives it the health check https://monitoring-redis.example.net/health: state `health:` if that is wrong\n";
     assert!(diff.contains(note), "{diff}");
     assert!(!diff.contains("# grafana: `domain`"), "{diff}");
@@ -320,7 +323,7 @@ fn a_diff_states_the_checks_that_a_domain_implies() {
 fn a_diff_that_cannot_be_inserted_is_refused() {
     let sandbox = sandbox();
     sandbox.write("lab/hosts.yaml", "services: {a: {}}\n");
-    let run = sandbox.opsctl(&["init", "--from", &fixture("stacks/home"), "--diff", "lab"], b"");
+    let run = sandbox.opsctl(&["init", "--from", "from/stacks/home", "--diff", "lab"], b"");
     assert_eq!(run.code, Some(1));
     let start = "opsctl: `hosts` or `services` in lab/hosts.yaml is not a map with one entry for each line";
     assert!(run.stderr.starts_with(start), "{}", run.stderr);
