@@ -240,6 +240,11 @@ impl Inventory {
     }
 }
 
+/// The units that other services run in, without their type.
+pub fn engine_units() -> impl Iterator<Item = &'static str> {
+    ENGINE_UNITS.iter().map(|(name, _)| *name)
+}
+
 /// Whether other services run in a unit.
 pub fn is_engine_unit(unit: &str) -> bool {
     engine_unit(unit).is_some()

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::inventory::nearest::nearest;
 use crate::model::action::{Action, Family, Target};
 use crate::model::container::Container;
-use crate::model::identity::{Identity, is_engine_unit};
+use crate::model::identity::{Identity, engine_units, is_engine_unit};
 use crate::model::inventory::Inventory;
 use crate::model::names;
 use crate::model::policy::Resolve;
@@ -167,7 +167,7 @@ impl Lookup<'_> {
         if let Target::Unit(unit) = target
             && unit.contains(['*', '?', '['])
         {
-            return self.units_like(unit, scope);
+            return self.units_like(unit, scope, here);
         }
         let own = self.inventory.identify(target, reference.form, scope, here);
         if let Some(within) = &action.within {
@@ -207,12 +207,20 @@ impl Lookup<'_> {
         if services.is_empty() { own } else { Identity::Listed(services) }
     }
 
-    /// The services whose units a glob matches.
-    fn units_like(&self, pattern: &str, host: Option<&str>) -> Identity {
+    /// The services whose units a glob matches, and those below the engines that it matches.
+    fn units_like(&self, pattern: &str, host: Option<&str>, here: Option<&str>) -> Identity {
         let pattern = pattern.strip_suffix(".service").unwrap_or(pattern);
         let services = self.inventory.services.iter().filter(|service| service.may_run_on(host));
         let matching = services.filter(|service| service.units.iter().any(|unit| glob(pattern, unit)));
-        let names: Vec<String> = matching.map(|service| service.name.clone()).collect();
+        let mut names: Vec<String> = matching.map(|service| service.name.clone()).collect();
+        for engine in engine_units().filter(|unit| glob(pattern, unit)) {
+            let unit = Target::Unit(engine.to_owned());
+            if let Identity::Listed(below) = self.inventory.identify(&unit, Form::Name, host, here) {
+                names.extend(below);
+            }
+        }
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
         if names.is_empty() { Identity::Unknown } else { Identity::Listed(names) }
     }
 

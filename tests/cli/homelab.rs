@@ -352,6 +352,8 @@ fn every_way_to_stop_a_guest_a_container_or_a_unit_counts() {
         ("docker service update --replicas 0 media_jellyfin", "jellyfin"),
         ("ssh root@gateway systemctl restart 'wg-quick@*'", "wireguard"),
         ("systemctl stop 'nfs*'", "nfs"),
+        ("ssh root@nas systemctl restart '[dn]*'", "samba nfs paperless"),
+        ("ssh root@media systemctl stop 'podma?.service'", "jellyfin sonarr radarr qbittorrent gluetun"),
         ("systemctl --dry-run kill smbd", "samba"),
     ] {
         assert_eq!(services(&sandbox, command), expected, "{command}");

@@ -31,38 +31,13 @@ pub fn check(
     let has_host = wire.host.is_some();
     let host = wire.host.and_then(|host| found.keep(check_host(&host, &name, hosts)));
     let mut parts = Vec::new();
-    let containers = names(
-        wire.containers,
-        |name| check_name(name.clone()),
-        |written, name: &String| {
-            parts.push(Part { list: "containers", written, target: Target::Container(name.clone()) });
-        },
-        found,
-    );
-    let units = names(
-        wire.units,
-        check_unit,
-        |written, name: &String| {
-            parts.push(Part { list: "units", written, target: Target::Unit(name.clone()) });
-        },
-        found,
-    );
-    let workloads = names(
-        wire.workloads,
-        check_workload,
-        |written, workload: &Workload| {
-            parts.push(Part { list: "workloads", written, target: Target::Workload(workload.clone()) });
-        },
-        found,
-    );
-    let guests = names(
-        wire.guests,
-        check_guest,
-        |written, guest: &Guest| {
-            parts.push(Part { list: "guests", written, target: Target::Guest(guest.clone()) });
-        },
-        found,
-    );
+    let check_container = |name: &Spanned<String>| check_name(name.clone());
+    let containers =
+        found.keep_all(named("containers", wire.containers, check_container, Target::Container, &mut parts));
+    let units = found.keep_all(named("units", wire.units, check_unit, Target::Unit, &mut parts));
+    let workloads =
+        found.keep_all(named("workloads", wire.workloads, check_workload, Target::Workload, &mut parts));
+    let guests = found.keep_all(named("guests", wire.guests, check_guest, Target::Guest, &mut parts));
     let mut shared = |wire: Vec<_>| found.keep_all(wire.into_iter().map(check_name));
     let projects = shared(wire.projects);
     let releases = shared(wire.releases);
@@ -91,14 +66,19 @@ pub fn check(
     (service, parts)
 }
 
-/// Checks the names of a list; `note` is called with each and its value.
-fn names<T>(
+/// Checks the names of a list, which become parts of the service.
+fn named<T: Clone>(
+    list: &'static str,
     wire: Vec<Spanned<String>>,
     check: fn(&Spanned<String>) -> Checked<T>,
-    mut note: impl FnMut(Spanned<String>, &T),
-    found: &mut Found,
-) -> Vec<T> {
-    found.keep_all(wire.into_iter().map(|name| check(&name).inspect(|value| note(name, value))))
+    target: fn(T) -> Target,
+    parts: &mut Vec<Part>,
+) -> impl Iterator<Item = Checked<T>> {
+    wire.into_iter().map(move |written| {
+        let value = check(&written)?;
+        parts.push(Part { list, written, target: target(value.clone()) });
+        Ok(value)
+    })
 }
 
 /// The name of a unit without `.service`.
