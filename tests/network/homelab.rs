@@ -3,7 +3,7 @@
 use crate::cluster::{cluster, kubeconfig};
 use crate::servers::{Authority, HEALTHY, https_at, serve_at};
 use crate::support::{Lan, lan};
-use crate::verify::put_program;
+use crate::verify::programs::put_program;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
