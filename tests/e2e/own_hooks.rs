@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 const INVENTORY: &str = r#"
 hosts: {ie01: {address: 127.0.0.11}}
 services: {jellyfin: {host: ie01}}
+policy: {verify: {grace: 1s}}
 hooks:
   PreToolUse:
     - {matcher: Bash, command: own, args: ["two words", $HOME], timeout: 5, statusMessage: checking}
@@ -21,6 +22,9 @@ hooks:
   SessionEnd:
     - {command: own, args: [end]}
 "#;
+
+/// A service that is not waited for where it is missing.
+const JELLYFIN: &str = "services: {jellyfin: {}}\npolicy: {verify: {grace: 1s}}\n";
 
 /// An MCP server with one tool, which records its arguments.
 const MCP_SERVER: &str = r#"
@@ -81,9 +85,9 @@ fn every_type_of_hook_runs_beside_ours() {
 
 #[test]
 fn an_operators_hook_may_refuse_and_ours_still_does() {
-    let inventory = "services: {jellyfin: {}}\nhooks: {PreToolUse: [{matcher: Bash, command: own}]}\n";
+    let inventory = format!("{JELLYFIN}hooks: {{PreToolUse: [{{matcher: Bash, command: own}}]}}\n");
     let finished = Session::new()
-        .hosts_yaml(inventory)
+        .hosts_yaml(&inventory)
         .stub("own", "grep -q sonarr || exit 0; echo 'not sonarr' >&2; exit 2")
         .commands(["docker restart sonarr", "docker restart jellyfin", "docker restart jellyfin"])
         .step(bash("docker restart jellyfin"))
@@ -117,7 +121,7 @@ fn the_hooks_of_hosts_yaml_are_rendered_into_managed_settings() {
 
 /// Rendered settings with a hook of a type that the client does not know.
 fn with_unknown_type(event: &str) -> Session {
-    let session = Session::new().hosts_yaml("services: {jellyfin: {}}\n");
+    let session = Session::new().hosts_yaml(JELLYFIN);
     let mut settings = session.rendered();
     let hooks = settings["hooks"].as_object_mut().unwrap();
     let groups = hooks.entry(event).or_insert_with(|| json!([])).as_array_mut().unwrap();

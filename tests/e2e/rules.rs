@@ -104,7 +104,7 @@ for line in sys.stdin:
 #[test]
 fn a_restart_by_an_mcp_server_is_counted() {
     let hosts = format!(
-        "{}policy: {{tools: {{mcp__docker__restart_container: {{action: restart, service: container_name}}}}}}\n",
+        "{}policy: {{verify: {{grace: 1s}}, tools: {{mcp__docker__restart_container: {{action: restart, service: container_name}}}}}}\n",
         include_str!("hosts.yaml").split("policy:").next().unwrap()
     );
     let restart = || tool("mcp__docker__restart_container", &json!({"container_name": "jellyfin"}));

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 const RESTART: &str = "docker restart jellyfin";
 
-/// A session whose services are containers, for which the stub `docker` prints the content of the file `STATUS`.
-/// A session that is verified by the hook only, without a grace period.
+/// A session that is verified by the hook only and with a short grace period, whose services are containers, for which the
+/// stub `docker` prints the content of the file `status`.
 fn verified(status: &str) -> Session {
     Session::new()
         .hosts_yaml(

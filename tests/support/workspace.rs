@@ -170,7 +170,9 @@ impl Workspace {
     fn sqlite3(&self, options: &[&str], statements: &str) -> String {
         let database = self.ledger();
         let mut sqlite3 = Command::new("sqlite3");
+        // Another process may hold the lock: opsctl waits, and so does this.
         sqlite3
+            .args(["-cmd", ".timeout 10000"])
             .args(options)
             .arg(&database)
             .stdin(Stdio::piped())
