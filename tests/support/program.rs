@@ -185,9 +185,14 @@ impl<'a> Program<'a> {
             let api = messages_api::router(Arc::clone(&self.script));
             tokio::spawn(async move { axum::serve(listener, api).await });
             let mut ran = self.run_to_its_end().await;
-            // A notification is delivered by a process that outlives the one that raised it.
+            // A notification is delivered by a process that outlives the one that raised it: a hook, for which a client
+            // that ends does not wait.
             let deadline = Instant::now() + DELIVERY;
-            while namespace::holds(&["notify", "--deliver"]) && Instant::now() < deadline {
+            let is_pending = || {
+                namespace::holds(&["notify", "--deliver"])
+                    || self.operators_listen && namespace::holds(&["opsctl", "hook"])
+            };
+            while is_pending() && Instant::now() < deadline {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             ran.notifications = std::mem::take(&mut self.script.lock().unwrap().notifications);
