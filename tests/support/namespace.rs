@@ -106,7 +106,7 @@ pub(super) fn kill_the_rest() {
         for id in ours.into_iter().filter_map(Pid::from_raw) {
             let _ = kill_process(id, Signal::KILL); // it may have ended already
         }
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(10));
     }
 }
 

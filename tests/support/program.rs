@@ -242,7 +242,7 @@ impl<'a> Program<'a> {
                 program.wait().unwrap();
                 return (None, signalled);
             }
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 }
