@@ -171,7 +171,9 @@ impl<'a> Call<'a> {
     /// The words of the program and its verb, with a target in its place.
     pub fn evidence(&self, target: &str) -> String {
         match self.does.to.at {
-            Words::OwnName => format!("{} {}", self.line.text(0), self.verb_as_written()),
+            Words::OwnName | Words::Constant(_) => {
+                format!("{} {}", self.line.text(0), self.verb_as_written())
+            }
             Words::Starred => format!("{} {target} {}", self.line.program(), self.verb_as_written()),
             _ => format!("{} {target}", self.words()),
         }
@@ -194,6 +196,7 @@ pub(super) fn words_at(at: Words, line: &Line<'_>, usage: &Usage, own: &Argument
         Words::Last => words(positionals.last().map(std::slice::from_ref).unwrap_or_default()),
         Words::Starred => words(&usage.starred),
         Words::OwnName => vec![Word::literal(line.program())],
+        Words::Constant(name) => vec![Word::literal(name)],
         Words::ValueOf(options) => own.values(&options.split('|').collect::<Vec<_>>()).cloned().collect(),
     }
 }

@@ -448,6 +448,8 @@ pub enum Words {
     Starred,
     /// The last part of the program's own path.
     OwnName,
+    /// This name, whichever words follow.
+    Constant(&'static str),
     /// The values of an option, or of one of several, as in `-n|--name`.
     ValueOf(&'static str),
 }

@@ -1,7 +1,9 @@
 //! Hooks from every source of the client: those that ran are those that `opsctl doctor --hooks` lists as in force.
 
-use crate::support::{Finished, Program, Session, bash, client};
+use crate::support::{Finished, Program, Session, Workspace, bash, client};
 use serde_json::{Value, json};
+use std::fs;
+use std::sync::OnceLock;
 
 const LOCAL: &str = "project/.claude/settings.local.json";
 const PROJECT: &str = "project/.claude/settings.json";
@@ -14,6 +16,29 @@ const INSTALLED: &str = "market/installed/hooks/hooks.json";
 /// One hook before a command, which leaves a mark of this name.
 fn hook(name: &str) -> Value {
     json!({"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "own", "args": [name]}]}]})
+}
+
+/// What the client writes when it installs the plugin, with the path of the workspace in which it did: once for all cases.
+static PLUGINS: OnceLock<(String, Vec<(String, String)>)> = OnceLock::new();
+
+fn installed_plugins(workspace: &Workspace) -> (String, Vec<(String, String)>) {
+    for arguments in [["marketplace", "add", "../market"], ["install", "installed@market", "--scope=user"]] {
+        let ran = Program::new(workspace, &client()).args(["plugin"]).args(arguments).run();
+        assert_eq!(ran.exit_code, Some(0), "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+    }
+    let mut files = vec![(USER.to_owned(), workspace.read(USER))];
+    let mut folders = vec!["home/.claude/plugins".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(workspace.path(&folder)).unwrap().map(Result::unwrap) {
+            let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else {
+                files.push((path.clone(), workspace.read(&path)));
+            }
+        }
+    }
+    (workspace.path("").display().to_string(), files)
 }
 
 /// A change to one of the files, or to what the session is started with.
@@ -51,12 +76,10 @@ impl Case {
             "market/.claude-plugin/marketplace.json",
             &json!({"name": "market", "owner": {"name": "x"}, "plugins": plugins}),
         );
-        for arguments in
-            [["marketplace", "add", "../market"], ["install", "installed@market", "--scope=user"]]
-        {
-            let program = Program::new(case.session.workspace(), &client());
-            let ran = program.args(["plugin"]).args(arguments).run();
-            assert_eq!(ran.exit_code, Some(0), "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+        let workspace = case.session.workspace();
+        let (home, files) = PLUGINS.get_or_init(|| installed_plugins(workspace));
+        for (path, text) in files {
+            workspace.write(path, &text.replace(home, &workspace.path("").display().to_string()));
         }
         case
     }

@@ -95,7 +95,8 @@ fn corpus_cases() -> (Vec<corpus::Row>, Vec<Case>) {
 }
 
 /// Families whose programs are not in the sandbox, or have stand-ins that only answer.
-const NOT_INSTALLED: [&str; 6] = [
+const NOT_INSTALLED: [&str; 7] = [
+    "daemons",
     "guard",
     "interpreters",
     "interpreters_and_libraries",

@@ -7,6 +7,7 @@ use crate::action_summary::{ActionSummary, list, name_of};
 use crate::corpus;
 use crate::corpus::Row;
 use opsctl::actions::{CommandReading, read_command};
+use opsctl::model::action::{Action, Family};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -182,7 +183,9 @@ proptest! {
     ) {
         let bare = read(&row.command, &row.cwd);
         if chain.iter().any(|shell| shell.starts_with("docker")) {
-            prop_assume!(reads_alike_anywhere(&row));
+            // A daemon in a container is the service of the container.
+            let is_daemon = |action: &Action| action.family == Family::Process;
+            prop_assume!(reads_alike_anywhere(&row) && !bare.actions.iter().any(is_daemon));
         }
         let text = chain.iter().fold(row.command.clone(), |text, shell| format!("{shell} {}", quoted(&text)));
         let wrapped = read(&text, &row.cwd);

@@ -368,6 +368,7 @@ fn words(position: &str, written: &str) -> Result<Words, EntryError> {
         "*" => Words::Starred,
         "name" => Words::OwnName,
         _ if position.starts_with('-') => Words::ValueOf(text(position)),
+        _ if position.len() > 1 && position.starts_with('=') => Words::Constant(text(&position[1..])),
         _ => {
             let (digits, all) =
                 position.strip_suffix("...").map_or((position, false), |digits| (digits, true));
@@ -377,7 +378,7 @@ fn words(position: &str, written: &str) -> Result<Words, EntryError> {
                 None => {
                     return wrong(
                         format!("`{written}` names no words"),
-                        "write a position: `...` (every word), `2...`, `1`, `last`, or an option such as `--name` or `-n|--name`",
+                        "write a position: `...` (every word), `2...`, `1`, `last`, an option such as `--name` or `-n|--name`, or a name such as `=unbound`",
                     );
                 }
             }

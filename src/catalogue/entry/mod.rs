@@ -118,7 +118,7 @@ struct Keys {
     /// Action that it carries out. `create` creates a pull request, `send` sends a message, `loosen` weakens opsctl's own limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     does: Option<VerbWire>,
-    /// Target of the action: a kind and a position, such as `service 1`, `container...` or `unit --unit`. Required for most actions.
+    /// Target of the action: a kind and a position, such as `service 1`, `container...` or `unit --unit`, or a kind and a name, such as `process =unbound`. Required for most actions.
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<String>,
     /// Other actions that options select, by action, such as `{stop: [-d], start: [-u]}`.

@@ -160,7 +160,7 @@ fn chosen<T>(words: Words, items: &[T]) -> &[T] {
         Words::From(first) => items.get(first..).unwrap_or_default(),
         Words::Only(index) => items.get(index..=index).unwrap_or_default(),
         Words::Last => items.last().map(std::slice::from_ref).unwrap_or_default(),
-        Words::Nowhere | Words::Starred | Words::OwnName | Words::ValueOf(_) => &[],
+        Words::Nowhere | Words::Starred | Words::OwnName | Words::Constant(_) | Words::ValueOf(_) => &[],
     }
 }
 
