@@ -413,7 +413,7 @@ pub enum TargetKind {
     Project,
     /// A systemd or init unit.
     Unit,
-    /// A program that a supervisor runs; in a container, it belongs to the service of the container.
+    /// A daemon, or a program that a supervisor runs; in a container, it belongs to the service of the container.
     Process,
     /// A virtual machine or a system container.
     Guest,

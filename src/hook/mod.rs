@@ -49,7 +49,7 @@ pub fn serve(
     };
     match wire::read(stdin, event, environment.session.as_deref()) {
         Ok(call) => handle(&call, environment, now, deliver),
-        Err(error) => invalid(&error.to_string(), event, environment, now, deliver),
+        Err(error) => invalid(&format!("not the client's JSON: {error}"), event, environment, now, deliver),
     }
 }
 

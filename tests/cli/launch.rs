@@ -42,8 +42,10 @@ fn shown(output: &Output) -> String {
 
 #[test]
 fn the_keys_are_in_no_environment_that_a_process_of_the_same_user_can_read() {
+    // Of this test's processes: another test may just start one, which has not withdrawn its keys yet.
     let output = launch(
-        "cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; cat /proc/$PPID/environ; cat /proc/$PPID/mem",
+        "cat $(grep -lzsxF CLAUDEOPS_STATE_DIR=$CLAUDEOPS_STATE_DIR /proc/[0-9]*/environ) 2>/dev/null | tr '\\0' '\\n'
+         cat /proc/$PPID/environ; cat /proc/$PPID/mem",
     );
     let shown = shown(&output);
     assert!(shown.contains("HARMLESS=yes"), "{shown}");
