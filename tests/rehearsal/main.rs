@@ -128,8 +128,10 @@ fn managed_hooks_run_when_a_project_disables_its_hooks() {
     assert_eq!(render.exit_code, Some(0), "{}", render.stderr);
     workspace.write("project/.claude/settings.json", r#"{"disableAllHooks": true}"#);
     let settings = serde_json::from_str(&workspace.read("managed.json")).unwrap();
-    let ran = rehearse(&workspace, &client()).managed_settings(&settings).run();
+    let guarantees = [&GUARD[..], &[SETTINGS, ALWAYS_DENIED]].concat();
+    let ran = only(&workspace, &guarantees).managed_settings(&settings).run();
     let mut outcomes = outcomes(&ran);
+    assert_eq!(outcomes.len(), guarantees.len(), "{}", ran.stdout);
     let rendered = outcomes.remove(SETTINGS);
     assert_eq!(rendered.as_deref(), Some("fail"), "{}", ran.stdout);
     assert!(outcomes.values().all(|outcome| outcome == "pass"), "{}", ran.stdout);
