@@ -12,15 +12,19 @@ pub fn put_program(lan: &Lan, name: &str, behaviour: &str) {
     lan.sh(&format!("chmod +x bin/{name}"));
 }
 
+/// The state of service `x`, checked with a program that behaves like this.
+fn state_with(lan: &Lan, program: &str, behaviour: &str) -> String {
+    put_program(lan, program, behaviour);
+    let ran = lan.opsctl(&["verify", "x", "--json", "--grace", "1s"]);
+    ran.json()["services"][0]["checks"][0]["state"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn a_container_is_what_its_engine_says() {
     lan(|lan| {
         lan.write("hosts.yaml", "services: {x: {containers: [web]}}");
-        let outcome = |behaviour: &str| {
-            put_program(lan, "docker", &format!("echo \"$@\" >> asked; {behaviour}"));
-            let ran = lan.opsctl(&["verify", "x", "--json", "--grace", "1s"]);
-            ran.json()["services"][0]["checks"][0]["state"].as_str().unwrap().to_owned()
-        };
+        let outcome =
+            |behaviour: &str| state_with(lan, "docker", &format!("echo \"$@\" >> asked; {behaviour}"));
         assert_eq!(outcome("echo 'Up 2 minutes (healthy)'"), "healthy");
         assert_eq!(outcome("echo 'Up 2 minutes (unhealthy)'"), "unhealthy");
         assert_eq!(outcome("echo 'Exited (1) 3 seconds ago'"), "not_running");
@@ -59,11 +63,7 @@ fn an_unavailable_check_does_not_count_as_unhealthy() {
 fn a_unit_is_what_systemd_says() {
     lan(|lan| {
         lan.write("hosts.yaml", "services: {x: {units: [nginx]}}");
-        let outcome = |behaviour: &str| {
-            put_program(lan, "systemctl", behaviour);
-            let ran = lan.opsctl(&["verify", "x", "--json", "--grace", "1s"]);
-            ran.json()["services"][0]["checks"][0]["state"].as_str().unwrap().to_owned()
-        };
+        let outcome = |behaviour: &str| state_with(lan, "systemctl", behaviour);
         assert_eq!(outcome("[ \"$*\" = 'is-active nginx' ] && echo active"), "healthy");
         assert_eq!(outcome("echo failed; exit 3"), "not_running");
         assert_eq!(outcome("echo activating; exit 3"), "starting");
