@@ -56,6 +56,18 @@ fn status_shows_hosts_sessions_and_failures() {
 }
 
 #[test]
+fn status_without_events_says_so_and_names_a_missing_ledger() {
+    let sandbox = Sandbox::new();
+    let missing = sandbox.path("claudeops.db");
+    let expected = format!("\nevents:\n  no events: there is no ledger at {} yet\n", missing.display());
+    let text = status(&sandbox, &[]);
+    assert!(text.ends_with(&expected), "{text}");
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    let text = status(&sandbox, &[]);
+    assert!(text.ends_with("\nevents:\n  no events\n"), "{text}");
+}
+
+#[test]
 fn json_contains_the_same_data() {
     let sandbox = homelab();
     let json: Value = serde_json::from_str(&status(&sandbox, &["--json"])).unwrap();

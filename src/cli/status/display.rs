@@ -50,6 +50,13 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
         text += page.sessions(status);
     }
     text += page.title("events:");
+    match &status.missing_ledger {
+        Some(path) => {
+            text += page.whole(QUIET, &format!("no events: there is no ledger at {} yet", path.display()));
+        }
+        None if status.events.is_empty() => text += page.line(QUIET, "no events"),
+        None => {}
+    }
     for event in &status.events {
         let style = match event.level.as_str() {
             "critical" => CRITICAL,

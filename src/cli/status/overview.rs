@@ -1,5 +1,6 @@
 //! The data of the status.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -43,6 +44,8 @@ pub struct Status {
     pub guard_failures: usize,
     pub known: Known,
     pub events: Vec<Event>,
+    /// The path of the ledger if it does not exist yet.
+    pub missing_ledger: Option<PathBuf>,
 }
 
 /// The part of the data from the ledger.
@@ -71,10 +74,9 @@ impl Status {
         });
         let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut warnings);
         complain_all(warnings);
-        let mut known = match Ledger::open_existing(&environment.db_path)? {
-            Some(ledger) => Known::from(&ledger, now)?,
-            None => Known::default(),
-        };
+        let ledger = Ledger::open_existing(&environment.db_path)?;
+        let missing_ledger = ledger.is_none().then(|| environment.db_path.clone());
+        let mut known = ledger.map_or_else(|| Ok(Known::default()), |ledger| Known::from(&ledger, now))?;
         if let Some(loss) = Ledger::loss_at(&environment.db_path, &environment.state_dir)? {
             known.problems.insert(0, Problem { title: loss.to_string(), at: None });
         }
@@ -86,6 +88,7 @@ impl Status {
             guard_failures: failures::kept(&environment),
             known,
             events: events::latest(&environment, EVENTS)?,
+            missing_ledger,
             policy: compiled.installation.policy,
         })
     }
