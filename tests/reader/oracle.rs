@@ -81,16 +81,28 @@ fn told_of(text: &str, cwd: &str) -> (Vec<ActionSummary>, Vec<String>) {
     )
 }
 
-/// Every row, once with lookups that succeed and once with lookups that fail.
+/// Texts of which one is in every command that depends on the exit status of another.
+const STATUS: [&str; 23] = [
+    "&", "||", "if", "while", "until", "!", "$?", "-e", "trap", "find", "set", "xargs", "make", "just",
+    "parallel", "PIPE", "case", "retry", "watch", "flock", "timeout", "ERR", "select",
+];
+
+/// Every row with lookups that succeed, and with lookups that fail where that may matter.
 fn corpus_cases() -> (Vec<corpus::Row>, Vec<Case>) {
-    let rows: Vec<_> = corpus::rows().into_iter().flat_map(|row| [row.clone(), row]).collect();
-    let cases = rows.iter().enumerate().map(|(number, row)| Case {
-        text: row.command.clone(),
-        cwd: row.cwd.clone(),
-        files: row.files.clone(),
-        lookups_exit: u8::from(number % 2 == 1),
-    });
-    let cases = cases.collect();
+    let mut rows = Vec::new();
+    let mut cases = Vec::new();
+    for row in corpus::rows() {
+        let looks = !row.files.is_empty() || STATUS.iter().any(|text| row.command.contains(text));
+        for lookups_exit in 0..=u8::from(looks) {
+            cases.push(Case {
+                text: row.command.clone(),
+                cwd: row.cwd.clone(),
+                files: row.files.clone(),
+                lookups_exit,
+            });
+            rows.push(row.clone());
+        }
+    }
     (rows, cases)
 }
 
@@ -112,9 +124,12 @@ fn every_action_that_a_corpus_command_runs_is_in_the_corpus_and_reported() {
     let (mut corpus_misses, mut reader_misses) = (Vec::new(), Vec::new());
     let (mut acting, mut seen_to_act) = (0_u32, 0_u32);
     let reported = |row: &corpus::Row| row.read().actions.iter().map(ActionSummary::of).collect::<Vec<_>>();
-    let reported: Vec<_> =
-        rows.iter().step_by(2).map(reported).flat_map(|shown| [shown.clone(), shown]).collect();
-    for ((row, outcome), shown) in rows.iter().zip(&outcomes).zip(&reported) {
+    let mut shown = Vec::new();
+    for ((row, case), outcome) in rows.iter().zip(&cases).zip(&outcomes) {
+        // The second case of a row is read as its first.
+        if case.lookups_exit == 0 {
+            shown = reported(row);
+        }
         let ran = actions_of(outcome);
         let expected: Vec<ActionSummary> =
             row.expect.iter().map(|expected| expected_action(expected, &ran)).collect();
@@ -131,8 +146,8 @@ fn every_action_that_a_corpus_command_runs_is_in_the_corpus_and_reported() {
             acting += 1;
             seen_to_act += u32::from(!ran.is_empty());
         }
-        if !unreported(&ran, shown).is_empty() {
-            reader_misses.push(Difference { text: row.command.clone(), ran, shown: list(shown) });
+        if !unreported(&ran, &shown).is_empty() {
+            reader_misses.push(Difference { text: row.command.clone(), ran, shown: list(&shown) });
         }
     }
     // Bash refuses broken syntax; nearly everything else has to act.
