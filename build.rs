@@ -179,7 +179,10 @@ fn type_of(value: &str) -> Option<String> {
         "]" => "()",
         _ if first.starts_with('"') => "&str",
         _ if first.starts_with("List(&[\"") => "List<&str>",
-        _ => first.split_once(" {").map(|(name, _)| name).filter(|name| name.chars().all(char::is_alphanumeric))?,
+        _ => first
+            .split_once(" {")
+            .map(|(name, _)| name)
+            .filter(|name| name.chars().all(char::is_alphanumeric))?,
     };
     Some(format!("&[{of}]"))
 }

@@ -192,9 +192,10 @@ fn managed_settings_may_let_only_managed_hooks_run() {
     assert_runs("a word that is read", only(json!("false")), ALL);
     let plugin = only(json!(true)).managed("enabledPlugins", json!({"installed@market": true}));
     assert_runs("a plugin that they enable is managed", plugin, &["installed", "managed"]);
-    for place in [LOCAL, PROJECT, USER, COMMAND_LINE] {
-        assert_runs(place, Case::everywhere().set(place, &["allowManagedHooksOnly"], json!(true)), ALL);
-    }
+    let elsewhere = [LOCAL, PROJECT, USER, COMMAND_LINE].into_iter();
+    let elsewhere = elsewhere
+        .fold(Case::everywhere(), |case, place| case.set(place, &["allowManagedHooksOnly"], json!(true)));
+    assert_runs("in other files it means nothing", elsewhere, ALL);
 }
 
 #[test]
@@ -220,24 +221,21 @@ fn disable_all_hooks_applies_to_lower_sources_and_in_managed_settings_to_all() {
 #[test]
 fn a_file_that_the_client_cannot_use_is_ignored_alone() {
     let timeout = ["hooks", "PreToolUse", "0", "hooks", "0", "timeout"];
-    for (place, name) in
-        [(LOCAL, "local"), (PROJECT, "project"), (COMMAND_LINE, "command line"), (LOADED, "loaded")]
+    for [(place, name), (other, other_name)] in
+        [[(LOCAL, "local"), (COMMAND_LINE, "command line")], [(PROJECT, "project"), (LOADED, "loaded")]]
     {
-        let case = Case::everywhere().set(place, &timeout, json!("5"));
-        assert_runs(place, case, &all_but(&[name]));
+        let case = Case::everywhere().set(place, &timeout, json!("5")).set(other, &timeout, json!("5"));
+        assert_runs(place, case, &all_but(&[name, other_name]));
     }
     // With the user's file goes what it says of plugins.
     assert_runs(USER, Case::everywhere().set(USER, &timeout, json!("5")), &all_but(&["user", "installed"]));
     let case = Case::everywhere().set(LOCAL, &["disableAllHooks"], json!("true"));
-    assert_runs("a switch in words", case, &all_but(&["local"]));
-    let case = Case::everywhere();
     case.session.workspace().write(PROJECT, "{");
-    assert_runs("no JSON", case, &all_but(&["project"]));
+    assert_runs("a switch in words, and no JSON", case, &all_but(&["local", "project"]));
     let bad = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "teleport"}]}]}});
-    assert_runs("an added managed file", Case::everywhere().more(bad), ALL);
-    let elsewhere =
-        Case::everywhere().set(PROJECT, &["hooks", "Stop"], json!([{"hooks": [{"type": "teleport"}]}]));
-    assert_runs("a hook of another event", elsewhere, ALL);
+    let of_another_event = json!([{"hooks": [{"type": "teleport"}]}]);
+    let case = Case::everywhere().more(bad).set(PROJECT, &["hooks", "Stop"], of_another_event);
+    assert_runs("an added managed file, and a hook of another event", case, ALL);
 }
 
 #[test]
