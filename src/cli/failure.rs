@@ -17,6 +17,7 @@ use crate::runtime::notify::apprise::NotifyError;
 use crate::runtime::notify::deliver::DeliverError;
 use crate::runtime::runner::ReplacedVariable;
 use crate::session::handoff::HandoffError;
+use crate::session::transcript::TranscriptError;
 
 /// The failure of a verb.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +81,14 @@ pub enum Failure {
     NothingToForget(String),
     #[error("no session to verify; name services, or a session with --session")]
     NoSessionToVerify,
+    #[error("no session `{0}` waits for a person; `opsctl approvals` lists those that do")]
+    NotWaiting(String),
+    #[error(
+        "the session is of tier {tier}, and CLAUDEOPS_MAX_TIER is {maximum}; raise it, or refuse the question"
+    )]
+    TierAboveMaximum { tier: u8, maximum: u8 },
+    #[error("the session cannot go on: {0}")]
+    Transcript(#[from] TranscriptError),
     #[error("no session: run this in an agent's shell, or name the session with CLAUDE_SESSION_ID")]
     NoSession,
     #[error("the status is empty; describe the work in a few words, or remove the status with --clear")]

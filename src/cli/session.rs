@@ -1,6 +1,6 @@
 //! `opsctl session`: runs a headless session of the client.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::Value;
@@ -9,6 +9,8 @@ use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
 use super::tier::{servers_of, tool_limits};
+use crate::ledger::Ledger;
+use crate::ledger::client_runs::WaitingRun;
 use crate::model::policy::Tier;
 use crate::render::SETTINGS;
 use crate::render::tier_args::client_arguments;
@@ -21,22 +23,28 @@ use crate::session::handoff::desk::Desk;
 use crate::session::prompt;
 use crate::session::record::Outcome;
 use crate::session::run::{self, Session, Voices};
+use crate::session::transcript;
 
 /// Run a headless session of the client at a tier
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl session --tier 1
   opsctl session --tier 2 --handoff   # with the hand-over that was taken
+  opsctl session --resume 3f0c5a6e-0d4b-4a57-9a55-6f1f0a3f4a55   # one that waited for a person
 
-Exit code 0: the session completed. 1: it failed, timed out, was ended by a signal or could not be started; see \
+Exit code 0: the session completed, or waits for a person. 1: it failed, timed out, was ended by a signal or could not be started; see \
 the table client_runs of the ledger and the log in the results folder.")]
 pub struct SessionArgs {
     /// The tier
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
-    tier: u8,
+    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    tier: Option<u8>,
     /// Add the hand-over of the lower tier to the prompt
     #[arg(long)]
     handoff: bool,
+    /// Go on with a session that waits for a person, at its tier
+    #[arg(long, value_name = "ID", conflicts_with = "handoff")]
+    resume: Option<String>,
 }
 
 /// Runs the verb.
@@ -45,8 +53,10 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     let runner = RunnerEnvironment::of_process();
     let mut warnings = Warning::of_environment(&runner.warnings);
     let installation = installation::in_force(&environment, &mut warnings).installation;
+    let resumed = args.resume.as_deref().map(|id| waiting(&environment, &runner, id)).transpose()?;
     // The argument parser accepts only 1 to 3.
-    let tier = Tier::from_number(args.tier).unwrap_or(Tier::Observe);
+    let number = resumed.as_ref().map(|run| run.tier).or(args.tier);
+    let tier = number.and_then(Tier::from_number).unwrap_or(Tier::Observe);
     let policy = installation.policy.tier(tier);
     let handoff = if args.handoff {
         let taken = Desk::new(&environment.state_dir, &environment.results_dir()).take_for(tier);
@@ -71,7 +81,12 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
         tier,
         model,
         limits,
-        prompt: prompt::complete(&of_tier, policy.structured_result, runner.dry_run, handoff.as_ref()),
+        // The client asks for the call that waits, not the model for a next step.
+        prompt: if resumed.is_some() {
+            String::new()
+        } else {
+            prompt::complete(&of_tier, policy.structured_result, runner.dry_run, handoff.as_ref())
+        },
         settings: &installation.settings,
         hooks: hooks_of(&environment.project_dir),
         deadline: policy.deadline,
@@ -79,10 +94,30 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
         runner: &runner,
         inventory: &installation.inventory,
         parent: handoff.as_ref().and_then(|handoff| handoff.from_session.as_deref()),
+        resumed: resumed.as_ref(),
+        transcripts: transcripts(),
     };
     let voices = Voices { tell: &|line| print(&format!("{line}\n")), complain: &|line| complain(line) };
     let outcome = run::run(&session, &voices)?;
-    Ok(if outcome == Outcome::Completed { OK } else { FAILED })
+    Ok(if matches!(outcome, Outcome::Completed | Outcome::Waiting(_)) { OK } else { FAILED })
+}
+
+/// The session that waits for a person, with its transcript put back where the client finds it.
+fn waiting(environment: &Environment, runner: &RunnerEnvironment, id: &str) -> Result<WaitingRun, Failure> {
+    let ledger = Ledger::open_existing(&environment.db_path)?;
+    let run = ledger.map(|ledger| ledger.waiting_run(id)).transpose()?.flatten();
+    let run = run.ok_or_else(|| Failure::NotWaiting(id.to_owned()))?;
+    if run.tier > runner.max_tier.number() {
+        return Err(Failure::TierAboveMaximum { tier: run.tier, maximum: runner.max_tier.number() });
+    }
+    transcript::put_back(&transcripts(), &environment.state_dir, id, &run.waiting.transcript)?;
+    Ok(run)
+}
+
+/// The folder of the client's transcripts.
+fn transcripts() -> PathBuf {
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    transcript::projects(folder("CLAUDE_CONFIG_DIR"), folder("HOME"))
 }
 
 /// The hooks of the project's settings; `None` if there are none, as where they are in managed settings.

@@ -29,14 +29,16 @@ pub struct NewRun<'a> {
 
 /// The end of a session.
 #[derive(Debug)]
-pub struct RunEnd {
-    /// `completed`, `failed`, `timeout`, `signalled` or `not_started`.
+pub struct RunEnd<'a> {
+    /// `completed`, `waiting`, `failed`, `timeout`, `signalled` or `not_started`.
     pub outcome: &'static str,
+    /// What a session that waits needs to go on.
+    pub waiting: Option<&'a Waiting>,
     /// The client's exit code; `None` if a signal ended it.
     pub exit_code: Option<i32>,
-    /// The cost in US dollars, as estimated by the client.
+    /// The cost in US dollars, as estimated by the client, with that of the parts before it was resumed.
     pub cost_usd: Option<f64>,
-    /// The number of turns of the model.
+    /// The number of turns of the model since it was started or resumed; so are the next three.
     pub turns: Option<i64>,
     /// Input tokens, including those read from a cache.
     pub input_tokens: Option<i64>,
@@ -46,6 +48,30 @@ pub struct RunEnd {
     pub duration_ms: i64,
     /// The end time.
     pub at: DateTime<Utc>,
+}
+
+/// What a session that waits for a person needs to go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The client's id of the call that waits.
+    pub call: String,
+    /// The SHA-256 of the transcript that was kept.
+    pub transcript: String,
+}
+
+/// A session that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingRun {
+    /// Its row.
+    pub row: i64,
+    /// Its id.
+    pub session: String,
+    /// Its tier.
+    pub tier: u8,
+    /// The id of the session that handed over to it.
+    pub parent: Option<String>,
+    /// What it needs to go on.
+    pub waiting: Waiting,
 }
 
 /// A stored session.
@@ -59,6 +85,8 @@ pub struct Run {
     pub model: String,
     /// The start time; `None` if it cannot be parsed.
     pub started_at: Option<DateTime<Utc>>,
+    /// When it was resumed last.
+    pub resumed_at: Option<DateTime<Utc>>,
     /// `running`, or an outcome of [`RunEnd`].
     pub outcome: String,
     /// The cost in US dollars, as estimated by the client.
@@ -80,11 +108,14 @@ impl Run {
         let Some(tier) = Tier::from_number(self.tier).filter(|_| self.outcome == "running") else {
             return false;
         };
-        self.started_at.is_some_and(|at| now - at > policy.tier(tier).deadline.delta() + TO_END)
+        self.resumed_at
+            .or(self.started_at)
+            .is_some_and(|at| now - at > policy.tier(tier).deadline.delta() + TO_END)
     }
 }
 
-const LATEST: &str = "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms
+const LATEST: &str =
+    "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at
      FROM client_runs WHERE ?1 IS NULL OR started_at >= ?1 ORDER BY id DESC LIMIT ?2";
 
 /// The chain of the session `?1` or `?2`.
@@ -121,12 +152,27 @@ impl Change<'_> {
             .map_err(|e| self.error(e))
     }
 
-    /// Completes the row of a session that has ended.
-    pub fn end_run(&self, row: i64, end: &RunEnd) -> Result<(), LedgerError> {
+    /// Sets a session that waits to running again. Returns false if it does not wait any more.
+    pub fn resume_run(&self, row: i64, at: DateTime<Utc>) -> Result<bool, LedgerError> {
         self.transaction
             .execute(
-                "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = ?4, turns = ?5,
-                     input_tokens = ?6, output_tokens = ?7, duration_ms = ?8, ended_at = ?9 WHERE id = ?1",
+                "UPDATE client_runs SET outcome = 'running', resumed_at = ?2 WHERE id = ?1 AND outcome = 'waiting'",
+                params![row, time::write(at)],
+            )
+            .map(|changed| changed == 1)
+            .map_err(|e| self.error(e))
+    }
+
+    /// Completes the row of a session that has ended, or waits.
+    pub fn end_run(&self, row: i64, end: &RunEnd<'_>) -> Result<(), LedgerError> {
+        self.transaction
+            .execute(
+                "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = coalesce(?4, cost_usd),
+                     turns = coalesce(turns + ?5, ?5, turns),
+                     input_tokens = coalesce(input_tokens + ?6, ?6, input_tokens),
+                     output_tokens = coalesce(output_tokens + ?7, ?7, output_tokens),
+                     duration_ms = coalesce(duration_ms, 0) + ?8, ended_at = ?9,
+                     waiting_call = ?10, transcript = ?11 WHERE id = ?1",
                 params![
                     row,
                     end.outcome,
@@ -136,7 +182,9 @@ impl Change<'_> {
                     end.input_tokens,
                     end.output_tokens,
                     end.duration_ms,
-                    time::write(end.at)
+                    time::write(end.at),
+                    end.waiting.map(|waiting| &waiting.call),
+                    end.waiting.map(|waiting| &waiting.transcript),
                 ],
             )
             .map(|_| ())
@@ -145,6 +193,20 @@ impl Change<'_> {
 }
 
 impl Ledger {
+    /// The session with this id, if it waits for a person.
+    pub fn waiting_run(&self, session: &str) -> Result<Option<WaitingRun>, LedgerError> {
+        let look = || {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(None);
+            }
+            let query =
+                "SELECT id, session_id, tier, parent_session, waiting_call, transcript FROM client_runs
+                 WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1";
+            self.connection.query_row(query, [session], waiting_run).optional()
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
     /// The id of the latest session of this tier; of the one with the id `stated`, if there is such a session.
     pub fn latest_run(&self, tier: Tier, stated: Option<&str>) -> Result<Option<String>, LedgerError> {
         let query = "SELECT session_id FROM client_runs WHERE tier = ?1
@@ -175,6 +237,16 @@ impl Ledger {
     }
 }
 
+pub(super) fn waiting_run(row: &Row<'_>) -> rusqlite::Result<WaitingRun> {
+    Ok(WaitingRun {
+        row: row.get(0)?,
+        session: row.get(1)?,
+        tier: row.get(2)?,
+        parent: row.get(3)?,
+        waiting: Waiting { call: row.get(4)?, transcript: row.get(5)? },
+    })
+}
+
 fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
     Ok(Run {
         session: row.get(0)?,
@@ -185,6 +257,7 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
         cost_usd: row.get(5)?,
         turns: row.get(6)?,
         duration_ms: row.get(7)?,
+        resumed_at: row.get::<_, Option<String>>(8)?.and_then(|at| time::read(&at)),
         chain: None,
     })
 }

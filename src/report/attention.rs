@@ -121,5 +121,5 @@ fn less_urgent(data: &ReportData<'_>) -> Vec<Item> {
 }
 
 fn went_wrong(run: &Run) -> bool {
-    !matches!(run.outcome.as_str(), "completed" | "running")
+    !matches!(run.outcome.as_str(), "completed" | "running" | "waiting")
 }

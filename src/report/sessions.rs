@@ -137,6 +137,7 @@ fn row(run: &Run, data: &ReportData<'_>) -> RunView {
 fn state(run: &Run, data: &ReportData<'_>) -> &'static str {
     match run.outcome.as_str() {
         "completed" => "good",
+        "waiting" => "open",
         "running" if !run.is_cut_off(&data.installation.policy, data.now) => "open",
         _ => "bad",
     }

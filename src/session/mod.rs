@@ -14,3 +14,4 @@ pub mod prompt;
 pub mod record;
 pub mod run;
 mod stream;
+pub mod transcript;

@@ -5,7 +5,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::stream::Account;
-use crate::ledger::client_runs::{NewRun, RunEnd};
+use crate::ledger::client_runs::{NewRun, RunEnd, Waiting, WaitingRun};
 use crate::ledger::{Ledger, LedgerError, Source};
 use crate::model::event::NewEvent;
 use crate::runtime::warning::Warning;
@@ -15,6 +15,8 @@ use crate::runtime::warning::Warning;
 pub enum Outcome {
     /// The client completed the session.
     Completed,
+    /// A call waits for a person; the session ends until it is resumed.
+    Waiting(Waiting),
     /// The client failed, with its message.
     Failed(String),
     /// The session exceeded its timeout.
@@ -30,6 +32,7 @@ impl Outcome {
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Completed => "completed",
+            Self::Waiting(_) => "waiting",
             Self::Failed(_) => "failed",
             Self::TimedOut => "timeout",
             Self::Signalled => "signalled",
@@ -54,7 +57,22 @@ impl Record {
             change.commit()?;
             Ok((ledger, row))
         });
-        let session = run.session.to_owned();
+        Self::of(run.session, begun)
+    }
+
+    /// Opens the row of a session that waited, and is about to be resumed.
+    pub fn resume(db: &Path, run: &WaitingRun, at: DateTime<Utc>) -> (Self, Option<Warning>) {
+        let begun = Ledger::open(db).and_then(|mut ledger| {
+            let change = ledger.change()?;
+            change.resume_run(run.row, at)?;
+            change.commit()?;
+            Ok((ledger, run.row))
+        });
+        Self::of(&run.session, begun)
+    }
+
+    fn of(session: &str, begun: Result<(Ledger, i64), LedgerError>) -> (Self, Option<Warning>) {
+        let session = session.to_owned();
         match begun {
             Ok((ledger, row)) => (Self { ledger: Some(ledger), row: Some(row), session }, None),
             Err(error) => {
@@ -91,6 +109,10 @@ impl Record {
             row,
             &RunEnd {
                 outcome: outcome.as_str(),
+                waiting: match outcome {
+                    Outcome::Waiting(waiting) => Some(waiting),
+                    _ => None,
+                },
                 exit_code,
                 cost_usd: account.and_then(|account| account.cost_usd),
                 turns: account.and_then(|account| account.turns),

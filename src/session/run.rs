@@ -1,5 +1,6 @@
 //! Runs one session of the client and records it.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -13,10 +14,10 @@ use super::log::{self, Log};
 use super::markers::Ignored;
 use super::record::{Outcome, Record};
 use super::stream::{self, Account, Said};
-use super::{credentials, markers, pinned, progress};
+use super::{credentials, markers, pinned, progress, transcript};
 use crate::held_variables::variable;
 use crate::ledger::Source;
-use crate::ledger::client_runs::NewRun;
+use crate::ledger::client_runs::{NewRun, Waiting, WaitingRun};
 use crate::model::client_setting::ClientSetting;
 use crate::model::event::{Level, NewEvent};
 use crate::model::inventory::Inventory;
@@ -55,6 +56,10 @@ pub struct Session<'a> {
     pub inventory: &'a Inventory,
     /// The id of the session that handed over to this one.
     pub parent: Option<&'a str>,
+    /// The session that waited and goes on; `None` for a new one.
+    pub resumed: Option<&'a WaitingRun>,
+    /// The folder of the client's transcripts.
+    pub transcripts: PathBuf,
 }
 
 /// The output of a session.
@@ -76,7 +81,7 @@ pub fn run(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<Outcom
 
 async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::Result<Outcome> {
     let Session { tier, model, environment, runner, .. } = session;
-    let id = uuid::Uuid::new_v4().to_string();
+    let id = session.resumed.map_or_else(|| uuid::Uuid::new_v4().to_string(), |run| run.session.clone());
     let (started, began) = (Utc::now(), Instant::now());
     let results = environment.results_dir();
     let log = Log::create(&results, *tier, &id, started)
@@ -96,20 +101,25 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         parent: session.parent,
         at: started,
     };
-    let (record, warning) = Record::begin(&environment.db_path, &new);
+    let (record, warning) = match session.resumed {
+        Some(waiting) => Record::resume(&environment.db_path, waiting, started),
+        None => Record::begin(&environment.db_path, &new),
+    };
     if let Some(warning) = warning {
         (voices.complain)(&warning.to_string());
     }
     (voices.tell)(&format!(
-        "tier {}: session {id}, model {model}, at most {}{}",
+        "tier {}: session {id}{}, model {model}, at most {}{}",
         tier.number(),
+        if session.resumed.is_some() { " goes on" } else { "" },
         session.deadline,
         log_path.map(|path| format!(", log {path}")).unwrap_or_default()
     ));
 
     let mut desk = Desk { session, voices, log, record, account: None, events: 0, ignored: vec![] };
     let mut arguments: Vec<String> =
-        ["-p", "--output-format", "stream-json", "--verbose", "--session-id"].map(str::to_owned).to_vec();
+        ["-p", "--output-format", "stream-json", "--verbose"].map(str::to_owned).to_vec();
+    arguments.push(if session.resumed.is_some() { "--resume" } else { "--session-id" }.to_owned());
     arguments.push(id.clone());
     arguments.extend(session.limits.iter().cloned());
     let number = tier.number().to_string();
@@ -249,6 +259,15 @@ impl Desk<'_> {
         }
     }
 
+    /// Keeps what the session needs to go on.
+    fn wait(&self, call: String) -> Outcome {
+        let Session { environment, transcripts, .. } = self.session;
+        match transcript::keep(transcripts, &environment.state_dir, self.record.session()) {
+            Ok(transcript) => Outcome::Waiting(Waiting { call, transcript }),
+            Err(error) => Outcome::Failed(format!("it waits for a person, and cannot be resumed: {error}")),
+        }
+    }
+
     /// Records the end of the session.
     fn close(mut self, ended: std::io::Result<Ended>, took: Duration, now: DateTime<Utc>) -> Outcome {
         let exit_code = match &ended {
@@ -256,16 +275,21 @@ impl Desk<'_> {
             Ok(Ended::Deadline | Ended::Asked) | Err(_) => None,
         };
         let outcome =
-            outcome(ended, self.account.as_ref(), &self.session.runner.client.display().to_string());
+            outcome(ended, self.account.as_ref(), &self.session.runner.client.display().to_string())
+                .unwrap_or_else(|call| self.wait(call));
         let duration_ms = i64::try_from(took.as_millis()).unwrap_or(i64::MAX);
         let end = self.record.end(&outcome, exit_code, self.account.as_ref(), duration_ms, now);
         if let Err(error) = end {
             (self.voices.complain)(&error.to_string());
         }
-        self.hand_over();
+        if !matches!(outcome, Outcome::Waiting(_)) {
+            transcript::remove(&self.session.environment.state_dir, self.record.session());
+            self.hand_over();
+        }
         let tier = self.session.tier.number();
         let (level, what) = match &outcome {
             Outcome::Completed => (None, "completed".to_owned()),
+            Outcome::Waiting(_) => (None, "waits for a person: see `opsctl approvals`".to_owned()),
             Outcome::Signalled => (None, "was ended: opsctl received a signal to end".to_owned()),
             Outcome::TimedOut => {
                 (Some(Level::Warning), format!("was ended at its deadline of {}", self.session.deadline))
@@ -278,7 +302,7 @@ impl Desk<'_> {
         if let Some(level) = level {
             self.note(Source::Runner, &NewEvent { level, service: None, message: message.clone() }, now);
         }
-        let notice = if self.session.tier == Tier::Full {
+        let notice = if self.session.tier == Tier::Full && !matches!(outcome, Outcome::Waiting(_)) {
             let said = self.account.as_ref().map(|account| account.words.as_str()).unwrap_or_default();
             let ended = summary(&message, self.account.as_ref(), took);
             let (level, id) = (level.unwrap_or(Level::Info), self.record.session());
@@ -304,8 +328,13 @@ impl Desk<'_> {
     }
 }
 
-fn outcome(ended: std::io::Result<Ended>, account: Option<&Account>, client: &str) -> Outcome {
-    match ended {
+/// The outcome, or the client's id of the call that waits for a person.
+fn outcome(
+    ended: std::io::Result<Ended>,
+    account: Option<&Account>,
+    client: &str,
+) -> Result<Outcome, String> {
+    Ok(match ended {
         Err(error) => Outcome::NotStarted(format!(
             "{client} ({error}); install the client, or name it with CLAUDEOPS_CLIENT"
         )),
@@ -313,11 +342,12 @@ fn outcome(ended: std::io::Result<Ended>, account: Option<&Account>, client: &st
         Ok(Ended::Asked) => Outcome::Signalled,
         Ok(Ended::Exited(status)) => match account {
             Some(account) if account.is_error => Outcome::Failed(account.words.clone()),
+            Some(Account { waiting_call: Some(call), .. }) if status.success() => return Err(call.clone()),
             Some(_) if status.success() => Outcome::Completed,
             Some(_) => Outcome::Failed(format!("the client ended with {status}")),
             None => Outcome::Failed(format!("the client ended with {status} and without a result")),
         },
-    }
+    })
 }
 
 fn summary(message: &str, account: Option<&Account>, took: Duration) -> String {

@@ -41,6 +41,8 @@ pub struct Account {
     pub input_tokens: Option<i64>,
     /// Output tokens.
     pub output_tokens: Option<i64>,
+    /// The client's id of the call that waits for a person; the session ends there until it is resumed.
+    pub waiting_call: Option<String>,
     /// The hand-over of a structured result: its `handoff`, or all of it if it recommends a tier.
     pub handoff: Option<Map<String, Value>>,
 }
@@ -114,8 +116,15 @@ fn account(line: &Value) -> Account {
         turns: number("/num_turns"),
         input_tokens: (!read.is_empty()).then(|| read.iter().sum()),
         output_tokens: number("/usage/output_tokens"),
+        waiting_call: waiting_call(line),
         handoff: line.get("structured_output").and_then(handoff),
     }
+}
+
+fn waiting_call(line: &Value) -> Option<String> {
+    let is_deferred = line.get("terminal_reason").is_some_and(|reason| reason == "tool_deferred");
+    let call = line.pointer("/deferred_tool_use/id").filter(|_| is_deferred)?;
+    call.as_str().map(str::to_owned)
 }
 
 fn handoff(result: &Value) -> Option<Map<String, Value>> {
@@ -188,9 +197,14 @@ mod tests {
             turns: Some(3),
             input_tokens: Some(100),
             output_tokens: Some(7),
+            waiting_call: None,
             handoff: None,
         };
         assert_eq!(read(&line), [Said::End(expected)]);
+        let deferred = json!({"type": "result", "terminal_reason": "tool_deferred",
+                              "deferred_tool_use": {"id": "toolu_1", "name": "Bash", "input": {}}});
+        let expected = Account { waiting_call: Some("toolu_1".into()), ..Account::default() };
+        assert_eq!(read(&deferred), [Said::End(expected)]);
         for odd in
             [json!(7), json!({"type": "assistant"}), json!({"type": "user", "message": "x"}), json!({})]
         {

@@ -167,6 +167,7 @@ impl Page {
             let style = match run.outcome.as_str() {
                 "completed" => GOOD,
                 "running" if !cut_off => QUIET,
+                "waiting" => WARNING,
                 _ => CRITICAL,
             };
             let outcome = if cut_off { "cut off".to_owned() } else { run.outcome.replace('_', " ") };
