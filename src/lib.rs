@@ -26,6 +26,7 @@ pub mod rehearse;
 pub mod render;
 pub mod report;
 pub mod runtime;
+pub mod serve;
 pub mod session;
 pub mod shell;
 pub mod suggest;

@@ -19,6 +19,7 @@ pub mod notice;
 pub mod percentile;
 pub mod plain_text;
 pub mod policy;
+pub mod question;
 pub mod reference;
 pub mod relative_time;
 pub mod repository_server;
