@@ -4,6 +4,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod actions;
+pub mod approval;
 pub mod catalogue;
 pub mod cli;
 pub mod context;
@@ -26,6 +27,7 @@ pub mod rehearse;
 pub mod render;
 pub mod report;
 pub mod runtime;
+pub mod serve;
 pub mod session;
 pub mod shell;
 pub mod suggest;

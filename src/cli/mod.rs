@@ -28,6 +28,7 @@ mod prune;
 mod rehearse;
 mod render;
 mod report;
+mod serve;
 mod services;
 mod session;
 mod sessions;
@@ -97,6 +98,7 @@ enum Verb {
     Context(context::ContextArgs),
     Notify(notify::NotifyArgs),
     Launch(launch::LaunchArgs),
+    Serve(serve::ServeArgs),
     Session(session::SessionArgs),
     Sessions(sessions::SessionsArgs),
     Handoff(handoff::HandoffArgs),
@@ -126,7 +128,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
                     Colors::Always => ColorChoice::Always.write_global(),
                     Colors::Never => ColorChoice::Never.write_global(),
                 }
-                serve(verb).unwrap_or_else(|failure| {
+                run_verb(verb).unwrap_or_else(|failure| {
                     match failure {
                         Failure::Inventory(error) => mistakes::complain(&error),
                         other => complain(other),
@@ -151,19 +153,27 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 
 /// Whether a verb may write to the state folder, directly or through hooks that it configures.
 const fn keeps_state(verb: &Verb) -> bool {
-    use Verb::{Cooldown, Handoff, Mcp, Notify, Prune, Render, Session, Sessions};
+    use Verb::{Cooldown, Handoff, Mcp, Notify, Prune, Render, Serve, Session, Sessions};
     matches!(
         verb,
-        Cooldown(_) | Handoff(_) | Mcp(_) | Notify(_) | Prune(_) | Render(_) | Session(_) | Sessions(_)
+        Cooldown(_)
+            | Handoff(_)
+            | Mcp(_)
+            | Notify(_)
+            | Prune(_)
+            | Render(_)
+            | Serve(_)
+            | Session(_)
+            | Sessions(_)
     )
 }
 
 /// Whether a verb needs the keys of the client or the targets of notifications.
 const fn needs_keys(verb: &Verb) -> bool {
-    matches!(verb, Verb::Session(_) | Verb::Notify(_) | Verb::Doctor(_))
+    matches!(verb, Verb::Serve(_) | Verb::Session(_) | Verb::Notify(_) | Verb::Doctor(_))
 }
 
-fn serve(verb: Verb) -> Result<u8, Failure> {
+fn run_verb(verb: Verb) -> Result<u8, Failure> {
     if needs_keys(&verb) {
         hide_process();
     }
@@ -185,6 +195,7 @@ fn serve(verb: Verb) -> Result<u8, Failure> {
         Verb::Context(args) => context::run(&args),
         Verb::Notify(args) => notify::run(&args),
         Verb::Launch(args) => launch::run(&args),
+        Verb::Serve(args) => serve::run(&args),
         Verb::Session(args) => session::run(&args),
         Verb::Sessions(args) => sessions::run(&args),
         Verb::Handoff(args) => handoff::run(&args),

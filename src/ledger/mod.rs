@@ -15,6 +15,7 @@ pub mod decisions;
 mod error;
 mod events;
 mod folder_lock;
+mod grants;
 mod health;
 pub mod history;
 mod lock_timeout;
@@ -23,6 +24,7 @@ pub mod mark;
 pub mod notices;
 #[cfg(test)]
 mod plans;
+pub mod questions;
 mod reminders;
 mod resets;
 pub mod seen;
