@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use chrono::Utc;
 use clap::Args;
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ use crate::runtime::warning::Warning;
 use crate::session::handoff::RESULT_SCHEMA;
 use crate::session::handoff::desk::Desk;
 use crate::session::prompt;
-use crate::session::record::Outcome;
+use crate::session::record::{Outcome, Record};
 use crate::session::run::{self, Session, Voices};
 use crate::session::transcript;
 
@@ -30,14 +31,15 @@ use crate::session::transcript;
 #[command(after_help = "Examples:
   opsctl session --tier 1
   opsctl session --tier 2 --handoff   # with the hand-over that was taken
-  opsctl session --resume 3f0c5a6e-0d4b-4a57-9a55-6f1f0a3f4a55   # one that waited for a person
+  opsctl session --answered           # those that waited for a person and can go on
+  opsctl session --resume 3f0c5a6e-0d4b-4a57-9a55-6f1f0a3f4a55
 
 Exit code 0: the session completed, or waits for a person. 1: it failed, timed out, was ended by a signal or could not be started; see \
 the table client_runs of the ledger and the log in the results folder.")]
 pub struct SessionArgs {
     /// The tier
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
-    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    #[arg(required_unless_present_any = ["resume", "answered"], conflicts_with_all = ["resume", "answered"])]
     tier: Option<u8>,
     /// Add the hand-over of the lower tier to the prompt
     #[arg(long)]
@@ -45,11 +47,17 @@ pub struct SessionArgs {
     /// Go on with a session that waits for a person, at its tier
     #[arg(long, value_name = "ID", conflicts_with = "handoff")]
     resume: Option<String>,
+    /// List the sessions that waited for a person and can go on: the tier and the id of each
+    #[arg(long, conflicts_with_all = ["resume", "handoff"])]
+    answered: bool,
 }
 
 /// Runs the verb.
 pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
+    if args.answered {
+        return answered(&environment);
+    }
     let runner = RunnerEnvironment::of_process();
     let mut warnings = Warning::of_environment(&runner.warnings);
     let installation = installation::in_force(&environment, &mut warnings).installation;
@@ -102,6 +110,14 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
     Ok(if matches!(outcome, Outcome::Completed | Outcome::Waiting(_)) { OK } else { FAILED })
 }
 
+fn answered(environment: &Environment) -> Result<u8, Failure> {
+    let ledger = Ledger::open_existing(&environment.db_path)?;
+    for run in ledger.map(|ledger| ledger.answered_runs(Utc::now())).transpose()?.unwrap_or_default() {
+        print(&format!("{} {}\n", run.tier, run.session));
+    }
+    Ok(OK)
+}
+
 /// The session that waits for a person, with its transcript put back where the client finds it.
 fn waiting(environment: &Environment, runner: &RunnerEnvironment, id: &str) -> Result<WaitingRun, Failure> {
     let ledger = Ledger::open_existing(&environment.db_path)?;
@@ -110,8 +126,12 @@ fn waiting(environment: &Environment, runner: &RunnerEnvironment, id: &str) -> R
     if run.tier > runner.max_tier.number() {
         return Err(Failure::TierAboveMaximum { tier: run.tier, maximum: runner.max_tier.number() });
     }
-    transcript::put_back(&transcripts(), &environment.state_dir, id, &run.waiting.transcript)?;
-    Ok(run)
+    let put = transcript::put_back(&transcripts(), &environment.state_dir, id, &run.waiting.transcript);
+    if let Err(error) = &put {
+        Record::give_up(&environment.db_path, &run, &error.to_string(), Utc::now())?;
+        transcript::remove(&environment.state_dir, id);
+    }
+    Ok(put.map(|()| run)?)
 }
 
 /// The folder of the client's transcripts.

@@ -114,6 +114,16 @@ impl Run {
     }
 }
 
+const WAITING: &str =
+    "SELECT id, session_id, tier, parent_session, waiting_call, transcript FROM client_runs";
+
+/// Those that wait for no open question any more.
+const ANSWERED: &str = "WHERE outcome = 'waiting' AND NOT EXISTS (
+         SELECT 1 FROM questions LEFT JOIN question_answers ON question_id = questions.id
+         WHERE questions.session_id = client_runs.session_id AND tool_use_id = waiting_call
+             AND answer IS NULL AND questions.expires_at > ?1)
+     ORDER BY id";
+
 const LATEST: &str =
     "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at
      FROM client_runs WHERE ?1 IS NULL OR started_at >= ?1 ORDER BY id DESC LIMIT ?2";
@@ -200,9 +210,20 @@ impl Ledger {
                 return Ok(None);
             }
             let query =
-                "SELECT id, session_id, tier, parent_session, waiting_call, transcript FROM client_runs
-                 WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1";
-            self.connection.query_row(query, [session], waiting_run).optional()
+                format!("{WAITING} WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1");
+            self.connection.query_row(&query, [session], waiting_run).optional()
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
+    /// The sessions whose question has been answered or has expired, the longest waiting first.
+    pub fn answered_runs(&self, now: DateTime<Utc>) -> Result<Vec<WaitingRun>, LedgerError> {
+        let look = || {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(vec![]);
+            }
+            let mut statement = self.connection.prepare(&format!("{WAITING} {ANSWERED}"))?;
+            statement.query_map([time::write(now)], waiting_run)?.collect()
         };
         look().map_err(|cause| self.error(cause))
     }
@@ -237,7 +258,7 @@ impl Ledger {
     }
 }
 
-pub(super) fn waiting_run(row: &Row<'_>) -> rusqlite::Result<WaitingRun> {
+fn waiting_run(row: &Row<'_>) -> rusqlite::Result<WaitingRun> {
     Ok(WaitingRun {
         row: row.get(0)?,
         session: row.get(1)?,

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::stream::Account;
 use crate::ledger::client_runs::{NewRun, RunEnd, Waiting, WaitingRun};
 use crate::ledger::{Ledger, LedgerError, Source};
-use crate::model::event::NewEvent;
+use crate::model::event::{Level, NewEvent};
 use crate::runtime::warning::Warning;
 
 /// The outcome of a session.
@@ -69,6 +69,15 @@ impl Record {
             Ok((ledger, run.row))
         });
         Self::of(&run.session, begun)
+    }
+
+    /// Ends a session that waited and cannot be resumed, with a critical event.
+    pub fn give_up(db: &Path, run: &WaitingRun, why: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        let (mut record, _) = Self::of(&run.session, Ledger::open(db).map(|ledger| (ledger, run.row)));
+        record.end(&Outcome::Failed(why.to_owned()), None, None, 0, now)?;
+        let message = format!("Session of tier {} cannot go on: {why}", run.tier);
+        let event = NewEvent { level: Level::Critical, service: None, message };
+        record.event(Source::Runner, &event, now)
     }
 
     fn of(session: &str, begun: Result<(Ledger, i64), LedgerError>) -> (Self, Option<Warning>) {
