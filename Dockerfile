@@ -92,7 +92,8 @@ RUN ln -s /opt/apprise/bin/apprise /usr/local/bin/apprise \
     && for program in /opt/ansible-core/bin/ansible*; do \
         [ ! -x "$program" ] || ln -s "$program" /usr/local/bin/; \
     done \
-    && useradd --uid 1000 --user-group --create-home --shell /bin/bash agent
+    && useradd --uid 1000 --user-group --create-home --shell /bin/bash agent \
+    && useradd --uid 1001 --user-group --no-create-home --shell /usr/sbin/nologin guard
 COPY --from=client --chmod=0755 /client/claude /usr/local/bin/claude
 # The home is not writable below a read-only root.
 ENV ANSIBLE_HOME=/tmp/.ansible
@@ -123,7 +124,10 @@ LABEL org.opencontainers.image.title="opsctl" \
 ENV CLAUDE_PROJECT_DIR=/app
 ENV DISABLE_AUTOUPDATER=1
 WORKDIR /app
-RUN install --directory --owner=agent --group=agent /state /results
+# /guard belongs to `opsctl serve`, which runs as another user than the agent.
+RUN install --directory --owner=agent --group=agent /state /results \
+    && install --directory --owner=guard --group=guard /guard /guard/run \
+    && install --directory --owner=guard --group=guard --mode=0700 /guard/state
 COPY --chmod=0755 entrypoint image/egress /usr/local/bin/
 COPY --chmod=0644 image/egress-ssh.conf /etc/ssh/ssh_config.d/
 COPY --from=build --chmod=0755 /opsctl /usr/local/bin/opsctl

@@ -33,8 +33,11 @@ const FILES: [(&str, &str, u32); 5] = [
 /// The file that adds an egress proxy.
 const EGRESS: (&str, &str, u32) = ("egress.yaml", include_str!("../../templates/starter/egress.yaml"), 0o644);
 
-/// The line of `.env` that adds the file of the egress proxy.
-const COMPOSE_FILE: &str = "COMPOSE_FILE=compose.yaml:egress.yaml\n";
+/// The file that adds the guard as a process of its own.
+const GUARD: (&str, &str, u32) = ("guard.yaml", include_str!("../../templates/starter/guard.yaml"), 0o644);
+
+/// The line of `.env` that names the files of compose.
+const COMPOSE_FILE: &str = "#COMPOSE_FILE=compose.yaml:egress.yaml\n";
 
 /// Folders that `compose.yaml` mounts.
 const FOLDERS: [&str; 2] = ["repos", "ssh"];
@@ -44,6 +47,7 @@ const FOLDERS: [&str; 2] = ["repos", "ssh"];
 #[command(after_help = "Examples:
   opsctl init homelab
   opsctl init --egress homelab    # with an egress proxy
+  opsctl init --guard homelab     # with the guard as a process of its own
   opsctl init --from ~/stacks --from ~/ansible homelab
   opsctl init --from ssh://root@nas --from systemd:root@nas homelab
   opsctl init --from ~/stacks --diff homelab    # what hosts.yaml lacks
@@ -72,15 +76,19 @@ pub struct InitArgs {
     /// Also write egress.yaml, which adds an egress proxy, and use it in .env
     #[arg(long)]
     egress: bool,
+    /// Also write guard.yaml, which runs the guard as a process of its own, and use it in .env
+    #[arg(long, conflicts_with = "diff")]
+    guard: bool,
 }
 
 /// Runs the verb.
 pub fn run(args: &InitArgs) -> Result<u8, Failure> {
-    let InitArgs { folder, force, from, diff, egress } = args;
+    let InitArgs { folder, force, from, diff, egress, guard } = args;
     if *diff {
         return show_diff(&folder.join(HOSTS_FILE), from);
     }
-    let files: Vec<_> = FILES.into_iter().chain(egress.then_some(EGRESS)).collect();
+    let added: Vec<_> = egress.then_some(EGRESS).into_iter().chain(guard.then_some(GUARD)).collect();
+    let files: Vec<_> = FILES.into_iter().chain(added.iter().copied()).collect();
     let names = std::iter::once(HOSTS_FILE).chain(files.iter().map(|(name, ..)| *name));
     let taken = names.map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok());
     if let Some(path) = taken
@@ -93,9 +101,11 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
         let path = folder.join(name);
         fs::create_dir_all(&path).map_err(|error| cannot_write(&path, error))?;
     }
+    let mut compose_files = vec!["compose.yaml"];
+    compose_files.extend(added.iter().map(|(name, ..)| name));
+    let line = format!("COMPOSE_FILE={}\n", compose_files.join(":"));
     let files = files.into_iter().map(|(name, text, mode)| {
-        let text =
-            if *egress { text.replace(&format!("#{COMPOSE_FILE}"), COMPOSE_FILE) } else { text.to_owned() };
+        let text = if added.is_empty() { text.to_owned() } else { text.replace(COMPOSE_FILE, &line) };
         (name, text, mode)
     });
     for (name, text, mode) in std::iter::once((HOSTS_FILE, hosts, 0o644)).chain(files) {

@@ -27,13 +27,13 @@ pub struct Log {
 }
 
 impl Log {
-    /// Creates a log in `folder`, which is created if it does not exist. Only the owner may read it.
+    /// Creates a log in `folder`, which is created if it does not exist. Its owner and its group may read it.
     pub fn create(folder: &Path, tier: Tier, session: &str, now: DateTime<Utc>) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let short: String = session.chars().take(8).collect();
         let name = format!("{}-tier{}-{short}.jsonl", now.format("%Y%m%dT%H%M%SZ"), tier.number());
         let path = folder.join(name);
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+        let file = OpenOptions::new().append(true).create(true).mode(0o640).open(&path)?;
         Ok(Self { file: Some(file), path })
     }
 

@@ -41,6 +41,9 @@ fn the_egress_proxy_is_added_on_request() {
     assert!(sandbox.path("lab/egress.yaml").is_file());
     assert!(sandbox.read("lab/.env").contains("\nCOMPOSE_FILE=compose.yaml:egress.yaml\n"));
     sandbox.opsctl(&["init", "plain"], b"");
+    sandbox.opsctl(&["init", "--egress", "--guard", "both"], b"");
+    assert!(sandbox.read("both/.env").contains("\nCOMPOSE_FILE=compose.yaml:egress.yaml:guard.yaml\n"));
+    assert!(sandbox.read("both/guard.yaml").contains("opsctl.sock"));
     assert!(sandbox.read("plain/.env").contains("\n#COMPOSE_FILE=compose.yaml:egress.yaml\n"));
 }
 
