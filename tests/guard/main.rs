@@ -1,7 +1,17 @@
-//! The guard as a process of its own, and questions to a person: what needs many processes, a browser or long sessions.
+//! The guard as a process of its own, and the answers of persons: real clients, browsers, attackers, kills and load.
+//! Slow: `.ci/run` calls them, `tests/run` does not.
 #![cfg(test)]
 
+#[path = "../support/guard_process.rs"]
+mod guard_process;
+#[path = "../ledger/random.rs"]
+#[allow(dead_code, reason = "this crate uses its own part of it")]
+mod random;
+#[path = "../support/sandbox.rs"]
+mod sandbox;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod questions;
+mod socket;
 mod waiting;
