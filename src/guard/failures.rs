@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::decisions::NewDecision;
-use crate::ledger::{CallId, Change, LedgerError, time};
+use crate::ledger::{CallId, Change, Ledger, LedgerError, time};
 use crate::model::event::{Level, NewEvent};
 use crate::plain_file::{self, Content};
 use crate::policy::notices::guard_failed;
@@ -135,6 +135,38 @@ pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Opt
         return Ok(None);
     }
     let Some(text) = read(&claimed) else { return Ok(None) };
+    record_lines(change, &text)?;
+    Ok(Some(claimed))
+}
+
+/// Takes the kept failures out of the state folder of the agent's side, to send them to the guard: the file that
+/// [`remove_kept`] removes once they are sent, and its text.
+pub fn take_kept(environment: &Environment) -> Option<(PathBuf, String)> {
+    let (waiting, claimed) = (waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
+    if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
+        return None;
+    }
+    let text = read(&claimed)?;
+    Some((claimed, text))
+}
+
+/// Records failures that the agent's side has kept, each once.
+pub fn record_sent(environment: &Environment, text: &str) -> Result<(), LedgerError> {
+    let mut ledger = Ledger::open(&environment.db_path)?;
+    let change = ledger.change()?;
+    let is_new = |line: &&str| {
+        let failure = serde_json::from_str::<FailureWire>(line).ok();
+        failure.is_some_and(|FailureWire { at, message, .. }| {
+            time::read(&at).is_some_and(|at| !change.has_event(&message, at).unwrap_or_default())
+        })
+    };
+    let new: Vec<&str> = text.lines().filter(is_new).collect();
+    record_lines(&change, &new.join("\n"))?;
+    change.commit()
+}
+
+/// Records failures as events, and the decisions of which they are part.
+fn record_lines(change: &Change<'_>, text: &str) -> Result<(), LedgerError> {
     for failure in text.lines().filter_map(|line| serde_json::from_str::<FailureWire>(line).ok()) {
         let Some(at) = time::read(&failure.at) else { continue };
         let session = failure.session.as_deref();
@@ -160,7 +192,7 @@ pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Opt
         let event = NewEvent { level: Level::Critical, service: None, message: failure.message };
         change.add_event(failure.session.as_deref(), &event, at)?;
     }
-    Ok(Some(claimed))
+    Ok(())
 }
 
 /// Removes the file of [`record_kept`]. If that fails, its failures are recorded once more.

@@ -6,6 +6,8 @@ pub mod wire;
 
 mod context_warning;
 mod ending;
+pub mod forward;
+mod lookups;
 mod notification;
 mod post_tool_batch;
 mod post_tool_use;
@@ -13,9 +15,11 @@ mod pre_tool_use;
 mod registry;
 mod session_context;
 mod session_end;
+mod session_files;
 mod stop;
 mod stop_failure;
 mod transcript;
+mod undelivered;
 mod user_prompt_submit;
 mod wake_up;
 
@@ -31,6 +35,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::installation::in_force;
 use crate::runtime::warning::Warning;
 use answer::Answer;
+use forward::Input;
 
 /// The argument of `opsctl hook` for the event before a tool runs.
 const PRE_TOOL_USE: &str = "pre-tool-use";
@@ -48,7 +53,7 @@ pub fn serve(
         deliver(answer);
     };
     match wire::read(stdin, event, environment.session.as_deref()) {
-        Ok(call) => handle(&call, environment, now, deliver),
+        Ok(call) => handle(&call, Input { stdin, event }, environment, now, deliver),
         Err(error) => invalid(&format!("not the client's JSON: {error}"), event, environment, now, deliver),
     }
 }
@@ -121,17 +126,29 @@ fn deny_unchecked(
     let _ = failures::report(environment, environment.session.as_deref(), &message, Some(decision), now);
 }
 
-fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>, deliver: impl FnOnce(Answer)) {
+fn handle(
+    call: &HookCall,
+    input: Input<'_>,
+    environment: &Environment,
+    now: DateTime<Utc>,
+    deliver: impl FnOnce(Answer),
+) {
     match &call.event {
-        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, environment, now, deliver),
-        other => deliver(answer(other, call, environment, now)),
+        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, input, environment, now, deliver),
+        HookEvent::PostToolUse(tool, result) => {
+            deliver(post_tool_use::handle(call, tool, result, input, environment, now));
+        }
+        HookEvent::Other(_) => deliver(Answer::silent()),
+        other => deliver(match forward::guarded(environment) {
+            Some((guard, environment)) => forward::slow(&guard, input, &environment),
+            None => answer(other, call, environment, now),
+        }),
     }
 }
 
-/// The answer to an event that no denial can follow.
+/// The answer to an event without a tool call.
 fn answer(event: &HookEvent, call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
     match event {
-        HookEvent::PostToolUse(tool, result) => post_tool_use::handle(call, tool, result, environment, now),
         HookEvent::SessionStart(start) => session_start::handle(call, start, environment, now),
         HookEvent::UserPromptSubmit { prompt } => user_prompt_submit::handle(call, prompt, environment, now),
         HookEvent::PostToolBatch { calls, agent } => {
@@ -159,6 +176,6 @@ fn answer(event: &HookEvent, call: &HookCall, environment: &Environment, now: Da
         HookEvent::SubagentStop(subagent) => {
             registry::handle(call, &Activity::SubagentStopped(subagent), environment, now)
         }
-        HookEvent::PreToolUse(_) | HookEvent::Other(_) => Answer::silent(),
+        HookEvent::PreToolUse(_) | HookEvent::PostToolUse(..) | HookEvent::Other(_) => Answer::silent(),
     }
 }

@@ -3,12 +3,14 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
+use super::forward::{self, Input};
 use crate::guard::explain::explain;
-use crate::guard::judge::{Judgement, judge, record};
+use crate::guard::judge::{Judgement, judge, judge_alone, record};
+use crate::ledger::LedgerError;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::runtime::environment::Environment;
-use crate::runtime::started;
+use crate::runtime::{agent_side, started};
 use crate::runtime::warning::Warning;
 
 /// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
@@ -16,6 +18,7 @@ use crate::runtime::warning::Warning;
 pub fn handle(
     call: &HookCall,
     tool: &ToolCall,
+    input: Input<'_>,
     environment: &Environment,
     now: DateTime<Utc>,
     deliver: impl FnOnce(Answer),
@@ -23,16 +26,24 @@ pub fn handle(
     let mut explanation = explain(call, tool, environment, now, false);
     // A call that every tier allows needs no limits. For all others, an environment that settings files may have changed
     // cannot raise those with which the session was started.
-    if (explanation.acting.is_some() || environment.is_tier_blank)
-        && let Some(limited) = started::restored(environment)
-    {
-        explanation = explain(call, tool, &limited, now, false);
+    let is_limited = explanation.acting.is_some() || environment.is_tier_blank;
+    let limited = if is_limited { started::restored(environment) } else { None };
+    if let Some(limited) = &limited {
+        explanation = explain(call, tool, limited, now, false);
     }
     // What could not be read is reported even if nothing in it seems to act.
     let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
     warnings.extend(explanation.warnings);
     let Some(acting) = explanation.acting else { return deliver(Answer::allow(warnings)) };
-    let Judgement { verdict, unrecorded } = judge(&acting, environment, &mut warnings);
+    let limited = limited.as_ref().unwrap_or(environment);
+    let Judgement { verdict, unrecorded } = match &limited.guard {
+        None if agent_side::is_gone() => return,
+        None => judge(&acting, environment, &mut warnings),
+        Some(guard) => match forward::quick(guard, input, limited) {
+            Ok(answer) => return deliver(answer),
+            Err(error) => judge_alone(&acting, LedgerError::of_guard(error), limited, &mut warnings),
+        },
+    };
     deliver(match &verdict {
         Verdict::Silent => Answer::allow(warnings),
         // The client shows stderr to the model with a denial, so the warnings are left out.
