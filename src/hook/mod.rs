@@ -7,6 +7,7 @@ pub mod wire;
 mod context_warning;
 mod ending;
 pub mod forward;
+mod guarded;
 mod lookups;
 mod notification;
 mod post_tool_batch;
@@ -139,8 +140,8 @@ fn handle(
             deliver(post_tool_use::handle(call, tool, result, input, environment, now));
         }
         HookEvent::Other(_) => deliver(Answer::silent()),
-        other => deliver(match forward::guarded(environment) {
-            Some((guard, environment)) => forward::slow(&guard, input, &environment),
+        other => deliver(match guarded::guarded(environment) {
+            Some((guard, environment)) => guarded::slow(&guard, input, &environment),
             None => answer(other, call, environment, now),
         }),
     }

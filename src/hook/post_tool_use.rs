@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
-use super::forward::{self, Input};
+use super::forward::Input;
+use super::guarded;
 use crate::guard::acting::ActingCall;
 use crate::guard::{failures, lost};
 use crate::ledger::cooldown_edit::{self, Edit};
@@ -29,8 +30,8 @@ pub fn handle(
     let Some(acting) = ActingCall::after(call, tool, environment, now, &mut warnings) else {
         return Answer::silent();
     };
-    if let Some((guard, environment)) = forward::guarded(environment) {
-        return forward::report(&guard, input, &environment);
+    if let Some((guard, environment)) = guarded::guarded(environment) {
+        return guarded::report(&guard, input, &environment);
     }
     match record(&acting, result, environment, &mut warnings) {
         Ok(counted) => {

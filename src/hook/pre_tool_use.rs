@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
-use super::forward::{self, Input};
+use super::forward::Input;
+use super::guarded;
 use crate::guard::explain::explain;
 use crate::guard::judge::{Judgement, judge, judge_alone, record};
 use crate::ledger::LedgerError;
@@ -39,7 +40,7 @@ pub fn handle(
     let Judgement { verdict, unrecorded } = match &limited.guard {
         None if agent_side::is_gone() => return,
         None => judge(&acting, environment, &mut warnings),
-        Some(guard) => match forward::quick(guard, input, limited) {
+        Some(guard) => match guarded::quick(guard, input, limited) {
             Ok(answer) => return deliver(answer),
             Err(error) => judge_alone(&acting, LedgerError::of_guard(error), limited, &mut warnings),
         },

@@ -38,7 +38,7 @@ pub enum LinkError {
         "the guard uses version {guard} of its messages and this opsctl version {VERSION}; run both from the same release"
     )]
     Version { guard: u32 },
-    #[error("the guard refused the request: {0}")]
+    #[error("the guard refuses the request: {0}")]
     Refused(String),
     #[error("{0}")]
     Failed(String),
@@ -87,6 +87,7 @@ fn reach(path: &Path, until: Instant) -> Result<UnixStream, LinkError> {
     loop {
         let found = open(path).and_then(|stream| Ok((greeting(&stream, until)?, stream)));
         match found {
+            Ok((Greeting { refused: Some(why), .. }, _)) => return Err(LinkError::Refused(why)),
             Ok((Greeting { version: VERSION, .. }, stream)) => return Ok(stream),
             Ok((Greeting { version, .. }, _)) => return Err(LinkError::Version { guard: version }),
             Err(error) if Instant::now() + PAUSE >= until || error.kind() == ErrorKind::PermissionDenied => {

@@ -14,6 +14,9 @@ pub struct Greeting {
     pub version: u32,
     /// The release of the guard.
     pub opsctl: String,
+    /// Why it does not serve this user; `None` if it does.
+    #[serde(default)]
+    pub refused: Option<String>,
 }
 
 /// The part of a request that every version has.
@@ -24,7 +27,7 @@ pub struct Versioned {
 }
 
 /// A request. A frame with its payload follows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// [`super::VERSION`] of the caller.
     pub version: u32,
@@ -35,7 +38,7 @@ pub struct Request {
 }
 
 /// What a caller wants.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
     /// A round trip, for `opsctl doctor`.
@@ -61,7 +64,7 @@ pub enum Call {
 }
 
 /// A record of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordCall {
     /// A session is about to start. The answer is the number of its row.
@@ -81,20 +84,8 @@ pub enum RecordCall {
     End {
         /// The number of its row.
         row: i64,
-        /// The outcome.
-        outcome: String,
-        /// The exit code of the client.
-        exit_code: Option<i32>,
-        /// The cost in 1/1,000,000 USD.
-        cost_microusd: Option<u64>,
-        /// Turns.
-        turns: Option<i64>,
-        /// Input tokens.
-        input_tokens: Option<i64>,
-        /// Output tokens.
-        output_tokens: Option<i64>,
-        /// The duration in milliseconds.
-        duration_ms: i64,
+        /// How it ended.
+        end: EndWire,
     },
     /// An event.
     Event {
@@ -118,6 +109,25 @@ pub enum RecordCall {
         /// The session that a hand-over states.
         stated: Option<String>,
     },
+}
+
+/// The end of a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EndWire {
+    /// The outcome.
+    pub outcome: String,
+    /// The exit code of the client.
+    pub exit_code: Option<i32>,
+    /// The cost in US dollars.
+    pub cost_usd: Option<f64>,
+    /// Turns.
+    pub turns: Option<i64>,
+    /// Input tokens.
+    pub input_tokens: Option<i64>,
+    /// Output tokens.
+    pub output_tokens: Option<i64>,
+    /// The duration in milliseconds.
+    pub duration_ms: i64,
 }
 
 /// The session of a caller: what its environment and its processes state.

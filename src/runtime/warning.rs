@@ -48,6 +48,8 @@ pub enum Warning {
     ReportKept(LinkError),
     #[error("{0}; the report of a finished call is lost, because it cannot be kept ({1})")]
     ReportLost(LinkError, io::Error),
+    #[error("{0}; the notification is not sent")]
+    NotSentToGuard(LinkError),
     #[error("{0}")]
     OfGuard(String),
     #[error(transparent)]
