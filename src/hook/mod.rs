@@ -8,7 +8,7 @@ mod context_warning;
 mod ending;
 pub mod forward;
 mod guarded;
-mod lookups;
+pub mod lookups;
 mod notification;
 mod post_tool_batch;
 mod post_tool_use;
@@ -20,7 +20,7 @@ mod session_files;
 mod stop;
 mod stop_failure;
 mod transcript;
-mod undelivered;
+pub mod undelivered;
 mod user_prompt_submit;
 mod wake_up;
 

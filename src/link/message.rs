@@ -89,6 +89,8 @@ pub enum RecordCall {
     },
     /// An event.
     Event {
+        /// Whether it is left out if it is among the latest events.
+        once: bool,
         /// Whether the agent wrote it.
         of_agent: bool,
         /// The session.

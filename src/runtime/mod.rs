@@ -11,6 +11,7 @@ pub mod machine;
 pub mod mission;
 pub mod notify;
 pub mod programs;
+pub mod records;
 pub mod repositories;
 pub mod runner;
 pub mod started;

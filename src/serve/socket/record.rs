@@ -75,10 +75,13 @@ fn try_record(call: RecordCall, environment: &Environment) -> Result<Value, Ledg
             change.end_run(row, &end)?;
             Value::Null
         }
-        RecordCall::Event { of_agent, session, level, service, message } => {
+        RecordCall::Event { once, of_agent, session, level, service, message } => {
             let source = if of_agent { Source::Agent } else { Source::Runner };
             let level = Level::named(&level).unwrap_or(Level::Critical);
-            change.add_event_from(source, session.as_deref(), &NewEvent { level, service, message }, now)?;
+            if !once || !change.is_recent_event(session.as_deref(), &message)? {
+                let event = NewEvent { level, service, message };
+                change.add_event_from(source, session.as_deref(), &event, now)?;
+            }
             Value::Null
         }
         RecordCall::Reported(session) => {

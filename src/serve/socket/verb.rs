@@ -91,7 +91,12 @@ fn refusal(arguments: &[String]) -> Option<String> {
         if verb == "report" && word == "--html" && words.peek() != Some(&"-") {
             return Some("`opsctl report` writes files on the guard's side only; use `--html -`".to_owned());
         }
-        if word.starts_with('-') && word != "-" {
+        if verb == "explain" && ["--cwd", "--tier"].contains(&word) {
+            words.next();
+        } else if verb == "explain" && !word.starts_with("--") {
+            // The rest is the command.
+            break;
+        } else if word.starts_with('-') && word != "-" {
             let name = word.split('=').next().unwrap_or(word);
             if !allowed.options.contains(&name) || (verb == "report" && word.starts_with("--html=")) {
                 return Some(format!("`{name}` of `opsctl {verb}` works on the guard's side only"));
@@ -137,6 +142,9 @@ async fn run_allowed(
     let of_session = [
         ("CLAUDE_SESSION_ID", facts.session.clone()),
         ("CLAUDE_CODE_SESSION_ID", facts.client_session.clone()),
+        ("CLAUDE_SESSION_MODE", facts.mode.clone()),
+        ("CLAUDE_SESSION_ROLE", facts.role.clone()),
+        ("CLAUDEOPS_TIER", facts.tier.map(|tier| tier.to_string())),
         ("OPSCTL_COLUMNS", columns.map(|columns| columns.to_string())),
     ];
     for (name, value) in of_session {
@@ -193,6 +201,7 @@ mod tests {
             "report --html -",
             "explain -- docker restart x --hosts y",
             "explain -",
+            "explain --tier 1 --cwd /x docker compose -f /x up",
             "notify --flush --deadline 1s",
             "verify --session abc",
             "approvals --json",
@@ -223,6 +232,7 @@ mod tests {
             "report --html /etc/x",
             "report --html=/etc/x",
             "explain --hosts /guard/key x",
+            "explain --cwd /x --hosts=/guard/key x",
             "events --follow",
             "status --watch",
             "--color always status",
