@@ -70,7 +70,8 @@ pub fn report(
     let quiet = notice.quiet_until.map_or(TimeDelta::zero(), |until| until - now);
     let notified = last_kept(environment).is_some_and(|last| last <= now && now - last < quiet);
     keep(environment, session, message, decision, now);
-    if notified { None } else { notify::raise_apart(environment, session, &notice, None, now) }
+    // The guard, which has not answered, notifies when it gets the kept failure.
+    if notified || environment.guard.is_some() { None } else { notify::raise_apart(environment, session, &notice, None, now) }
 }
 
 /// How many failures are kept and not yet in the ledger.
@@ -162,7 +163,15 @@ pub fn record_sent(environment: &Environment, text: &str) -> Result<(), LedgerEr
     };
     let new: Vec<&str> = text.lines().filter(is_new).collect();
     record_lines(&change, &new.join("\n"))?;
-    change.commit()
+    change.commit()?;
+    for line in new {
+        let Ok(FailureWire { at, session, message, .. }) = serde_json::from_str(line) else { continue };
+        let Some(at) = time::read(&at) else { continue };
+        let notice = guard_failed(&message, session.as_deref(), at);
+        // A notice that is not delivered now waits for the next flush.
+        let _ = notify::raise(environment, session.as_deref(), &notice, at);
+    }
+    Ok(())
 }
 
 /// Records failures as events, and the decisions of which they are part.

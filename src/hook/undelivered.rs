@@ -51,7 +51,15 @@ pub fn keep(input: Input<'_>, environment: &Environment) -> io::Result<()> {
 
 /// Sends what is kept, failures included. An error means that the guard cannot be reached; everything stays kept.
 pub fn deliver(guard: &Address, environment: &Environment) -> Result<(), LinkError> {
-    failures(guard, environment)?;
+    // First what an interrupted process has left, then what has come since.
+    for _ in 0..2 {
+        failures(guard, environment)?;
+        reports(guard, environment)?;
+    }
+    Ok(())
+}
+
+fn reports(guard: &Address, environment: &Environment) -> Result<(), LinkError> {
     let (waiting, claimed) = (waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
     if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
         return Ok(());

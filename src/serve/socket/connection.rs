@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::super::Guard;
 use super::peers::Peers;
+use super::workers::Workers;
 use super::{event, record, verb};
 use crate::link::message::{Call, Greeting, Reply, Request, Versioned};
 use crate::link::{VERSION, frame};
@@ -27,17 +28,18 @@ const QUICK: [&str; 3] = ["pre-tool-use", "post-tool-use", "post-tool-use-failur
 /// What all connections share.
 #[derive(Debug)]
 pub struct Limits {
-    /// Requests that are served at once and wait for nothing but the ledger.
-    quick: Semaphore,
+    /// Serves requests that wait for nothing but the ledger.
+    quick: Workers,
     /// Requests that are served at once and may wait for hosts and services.
     slow: Semaphore,
     /// Memory for large requests, in KiB.
     memory: Semaphore,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self { quick: Semaphore::new(4), slow: Semaphore::new(24), memory: Semaphore::new(12 * 1024) }
+impl Limits {
+    /// Starts the threads that serve requests.
+    pub fn start() -> io::Result<Self> {
+        Ok(Self { quick: Workers::start()?, slow: Semaphore::new(24), memory: Semaphore::new(12 * 1024) })
     }
 }
 
@@ -64,25 +66,25 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         }
         Call::Event { event } => {
             let is_quick = event.as_deref().is_some_and(|event| QUICK.contains(&event));
-            let _turn = turn(if is_quick { &limits.quick } else { &limits.slow }).await?;
             let (stream, environment) = (stream.into_std()?, guard.environment.clone());
-            let served = spawn_blocking(move || event::serve(stream, event, payload, facts, &environment));
-            return served.await?;
+            let serve = move || event::serve(stream, event, payload, facts, &environment);
+            if is_quick {
+                return limits.quick.run(serve).await?;
+            }
+            let _turn = turn(&limits.slow).await?;
+            return spawn_blocking(serve).await?;
         }
         Call::Kept => {
-            let _turn = turn(&limits.quick).await?;
             let environment = guard.environment.clone();
-            spawn_blocking(move || record::kept(&payload, &environment)).await?
+            limits.quick.run(move || record::kept(&payload, &environment)).await?
         }
         Call::Notice => {
-            let _turn = turn(&limits.quick).await?;
             let environment = guard.environment.clone();
-            spawn_blocking(move || record::notice(&payload, &environment)).await?
+            limits.quick.run(move || record::notice(&payload, &environment)).await?
         }
         Call::Record(call) => {
-            let _turn = turn(&limits.quick).await?;
             let environment = guard.environment.clone();
-            spawn_blocking(move || record::record(call, &environment)).await?
+            limits.quick.run(move || record::record(call, &environment)).await?
         }
     };
     drop(memory);

@@ -9,6 +9,7 @@ mod listener;
 mod peers;
 mod record;
 mod verb;
+mod workers;
 
 use std::io;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub async fn serve(guard: Arc<Guard>, listener: UnixListener, stop: Stop) -> io::Result<()> {
     let file = listener::File::of(&listener);
     let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let shared = Arc::new((guard, Peers::of_process(), Limits::default()));
+    let shared = Arc::new((guard, Peers::of_process(), Limits::start()?));
     let mut connections = JoinSet::new();
     let mut end = std::pin::pin!(stopped(stop));
     loop {
