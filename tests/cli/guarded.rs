@@ -52,14 +52,15 @@ fn the_guard_reads_the_agents_machine_and_applies_its_own_policy() {
     policy.write("hosts.yaml", "policy: {restart: {limit: 1, window: 1h}}\n");
     let hosts = policy.path("hosts.yaml").display().to_string();
     let guarded = Guarded::with(Sandbox::new().with("CLAUDEOPS_HOSTS", &hosts), |agent| {
-        agent.with("SERVICE", "sonarr").with("BASH_FUNC_again%%", "() { docker restart radarr; }")
+        let folder = agent.path(".").display().to_string();
+        agent.with("SCRIPTS", &folder).with("BASH_FUNC_again%%", "() { docker restart radarr; }")
     });
-    let script = guarded.agent.write("again.sh", "#!/bin/sh\ndocker restart jellyfin\n");
-    passes(&guarded.agent.before("t1", "docker restart $SERVICE"));
+    guarded.agent.write("again.sh", "#!/bin/sh\ndocker restart jellyfin\n");
+    passes(&restart(&guarded, "t1", "sonarr"));
     let reason = denied(&restart(&guarded, "t2", "sonarr"));
     assert!(reason.contains("1/1 restarts in last 1h"), "{reason}");
     passes(&guarded.agent.before("t3", "again"));
-    passes(&guarded.agent.before("t4", &format!("sh {}", script.display())));
+    passes(&guarded.agent.before("t4", "sh $SCRIPTS/again.sh"));
     assert_eq!(
         guarded.guard.sql("SELECT group_concat(service, ' ') FROM (SELECT service FROM hook_actions ORDER BY id)"),
         "sonarr radarr jellyfin"
@@ -178,7 +179,7 @@ fn a_session_gets_no_higher_tier_than_the_guard_allows() {
         agent.with("CLAUDEOPS_TIER", "3")
     });
     let reason = denied(&restart(&guarded, "t1", "jellyfin"));
-    assert!(reason.contains("tier 1"), "{reason}");
+    assert!(reason.starts_with("Tier 1 may not"), "{reason}");
 }
 
 /// The client applies the `env` of settings files to its hooks, which may unset the variable.

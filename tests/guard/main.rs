@@ -4,6 +4,7 @@
 #[path = "../support/guard_process.rs"]
 mod guard_process;
 #[path = "../ledger/random.rs"]
+#[allow(dead_code, reason = "this crate uses its own part of it")]
 mod random;
 #[path = "../support/sandbox.rs"]
 mod sandbox;

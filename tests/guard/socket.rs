@@ -1,6 +1,7 @@
 //! The socket of the guard under kills, load and hostile peers.
 
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
@@ -14,7 +15,7 @@ use serde_json::Value;
 
 use crate::guard_process::Guarded;
 use crate::random::Random;
-use crate::sandbox::{call, denied, passes};
+use crate::sandbox::{Sandbox, call, denied, passes};
 
 const KILLS: usize = 500;
 const PROCESSES: usize = 200;
@@ -234,33 +235,27 @@ fn a_user_that_is_not_listed_is_refused() {
         println!("left out: only root can run a program as another user");
         return;
     }
-    let foreign = 54_321;
-    let as_foreign = |guarded: &Guarded| {
-        let mut command = std::process::Command::new("sleep");
-        command.arg("0").uid(foreign).status().unwrap();
-        let mut stream = std::process::Command::new("setpriv")
-            .args([&format!("--reuid={foreign}"), "--clear-groups", "python3", "-c"])
-            .arg("import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); print(s.recv(4096)[4:].decode())")
-            .arg(guarded.socket())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut greeting = String::new();
-        stream.stdout.take().unwrap().read_to_string(&mut greeting).unwrap();
-        stream.wait().unwrap();
-        serde_json::from_str::<Value>(&greeting).unwrap()
-    };
-    let open = |guarded: &Guarded| {
-        use std::os::unix::fs::PermissionsExt as _;
+    let ask = |guarded: &Guarded| {
         let folder = guarded.guard.path(".");
-        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // The folder of the build may be closed to other users.
+        let program = guarded.guard.path("opsctl");
+        let own = guarded.agent.command(&[]);
+        std::fs::copy(own.get_program(), &program).unwrap();
+        let output = std::process::Command::new(program)
+            .args(["doctor", "--only", "guard"])
+            .env_clear()
+            .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .current_dir("/")
+            .uid(54_321)
+            .gid(54_321)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
     };
-    let guarded = Guarded::new();
-    open(&guarded);
-    let greeting = as_foreign(&guarded);
-    assert!(greeting["refused"].as_str().unwrap().contains("user 54321 is not allowed"), "{greeting}");
-    let sandbox = crate::sandbox::Sandbox::new().with("CLAUDEOPS_GUARD_UIDS", "1000,54321");
-    let guarded = Guarded::with(sandbox, |agent| agent);
-    open(&guarded);
-    assert_eq!(as_foreign(&guarded)["refused"], Value::Null);
+    let found = ask(&Guarded::new());
+    assert!(found.contains("FAILED") && found.contains("user 54321 is not allowed"), "{found}");
+    let sandbox = Sandbox::new().with("CLAUDEOPS_GUARD_UIDS", "1000,54321");
+    let found = ask(&Guarded::with(sandbox, |agent| agent));
+    assert!(found.starts_with("ok ") && found.contains("answered in"), "{found}");
 }
