@@ -16,6 +16,7 @@ pub mod import;
 pub mod inventory;
 pub mod launch;
 pub mod ledger;
+pub mod link;
 pub mod manifest;
 pub mod model;
 pub mod path;

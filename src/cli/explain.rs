@@ -57,9 +57,21 @@ pub struct ExplainArgs {
     command: Vec<String>,
 }
 
+impl ExplainArgs {
+    /// Whether the command is on stdin.
+    pub fn reads_stdin(&self) -> bool {
+        self.command == ["-"]
+    }
+
+    /// Whether the working directory of the command is that of this process.
+    pub const fn is_here(&self) -> bool {
+        self.cwd.is_none()
+    }
+}
+
 /// Runs the verb.
 pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
-    let text = if args.command == ["-"] {
+    let text = if args.reads_stdin() {
         let mut bytes = Vec::new();
         std::io::stdin().lock().read_to_end(&mut bytes)?;
         String::from_utf8_lossy(&bytes).into_owned()

@@ -9,6 +9,7 @@ use crate::inventory::error::HostsError;
 use crate::ledger::LedgerError;
 use crate::ledger::cooldown_edit::EditError;
 use crate::ledger::mark::LedgerLoss;
+use crate::link::caller::LinkError;
 use crate::model::policy::Window;
 use crate::rehearse::RehearsalError;
 use crate::render::RenderError;
@@ -57,6 +58,8 @@ pub enum Failure {
     Deliver(#[from] DeliverError),
     #[error(transparent)]
     Import(#[from] ImportError),
+    #[error(transparent)]
+    Guard(#[from] LinkError),
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     #[error(transparent)]

@@ -9,13 +9,14 @@ use clap::{Args, Subcommand};
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
-use crate::ledger::{Ledger, Source};
+use crate::ledger::Source;
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::Tier;
 use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
+use crate::runtime::records;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::session::handoff::desk::Desk;
 use crate::session::handoff::{self, Handoff, HandoffError, MAX_BYTES};
@@ -131,13 +132,7 @@ fn write(desk: &Desk, from: Tier, environment: &Environment) -> Result<u8, Failu
 /// Records that the session has reported. If this fails, the session is asked for a report.
 fn note_report(environment: &Environment) {
     let Some(session) = environment.shell_session() else { return };
-    let noted = Ledger::open(&environment.db_path).and_then(|ledger| {
-        let mut ledger = ledger.for_the_record();
-        let change = ledger.change()?;
-        change.note_report(session, Utc::now())?;
-        change.commit()
-    });
-    if let Err(error) = noted {
+    if let Err(error) = records::note_report(environment, session, Utc::now()) {
         complain(error);
     }
 }
@@ -205,9 +200,7 @@ fn take(
 
 /// The id of the session that handed over: the one that the hand-over states, otherwise the latest of its tier.
 fn parent(environment: &Environment, from: Tier, stated: Option<&str>) -> Option<String> {
-    let found = Ledger::open_existing(&environment.db_path)
-        .and_then(|ledger| ledger.map_or(Ok(None), |ledger| ledger.latest_run(from, stated)));
-    found.unwrap_or_else(|error| {
+    records::latest_run(environment, from, stated).unwrap_or_else(|error| {
         complain(error);
         None
     })
@@ -222,12 +215,7 @@ fn announce(
     copy: Option<&Path>,
     now: DateTime<Utc>,
 ) {
-    let noted = Ledger::open(&environment.db_path).and_then(|mut ledger| {
-        let change = ledger.change()?;
-        change.add_event_from(Source::Runner, session, event, now)?;
-        change.commit()
-    });
-    if let Err(error) = noted {
+    if let Err(error) = records::add_event(environment, Source::Runner, session, event, now) {
         complain(error);
     }
     complain(&event.message);

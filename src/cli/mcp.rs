@@ -11,10 +11,11 @@ use clap::{Args, Subcommand};
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
-use crate::ledger::{Ledger, LedgerError, Source};
+use crate::ledger::LedgerError;
 use crate::model::event::{Level, NewEvent};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
+use crate::runtime::records;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::session::mcp::definition::{COMMON, PASSED_ON};
 use crate::session::mcp::tier::write_private;
@@ -133,11 +134,6 @@ fn start(args: &RunArgs) -> Result<u8, Failure> {
 
 /// Records a warning as an event, unless it is among the latest: the warning recurs in every round.
 fn record(environment: &Environment, message: &str) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open(&environment.db_path)?;
-    let change = ledger.change()?;
-    if !change.is_recent_event(None, message)? {
-        let event = NewEvent { level: Level::Warning, service: None, message: message.to_owned() };
-        change.add_event_from(Source::Runner, None, &event, Utc::now())?;
-    }
-    change.commit()
+    let event = NewEvent { level: Level::Warning, service: None, message: message.to_owned() };
+    records::add_event_once(environment, &event, Utc::now())
 }

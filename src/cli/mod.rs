@@ -13,6 +13,7 @@ mod explain;
 mod failure;
 mod follow;
 mod grant;
+mod guarded;
 mod handoff;
 mod hook;
 mod hosts;
@@ -130,14 +131,15 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     // tree of verbs first.
     let code = match hook::fast_path(&arguments) {
         Some(args) => hook::run(&args),
-        None => match Cli::try_parse_from(arguments) {
+        None => match Cli::try_parse_from(&arguments) {
             Ok(Cli { color, verb }) => {
                 match color {
                     Colors::Auto => {}
                     Colors::Always => ColorChoice::Always.write_global(),
                     Colors::Never => ColorChoice::Never.write_global(),
                 }
-                run_verb(verb).unwrap_or_else(|failure| {
+                let there = guarded::run(&verb, color, &arguments);
+                there.unwrap_or_else(|| run_verb(verb)).unwrap_or_else(|failure| {
                     match failure {
                         Failure::Inventory(error) => mistakes::complain(&error),
                         other => complain(other),

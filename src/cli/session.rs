@@ -10,15 +10,14 @@ use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
 use super::tier::{servers_of, tool_limits};
-use crate::ledger::Ledger;
 use crate::ledger::client_runs::WaitingRun;
 use crate::model::policy::Tier;
 use crate::render::SETTINGS;
 use crate::render::tier_args::client_arguments;
 use crate::runtime::environment::Environment;
-use crate::runtime::installation;
 use crate::runtime::runner::RunnerEnvironment;
 use crate::runtime::warning::Warning;
+use crate::runtime::{installation, records};
 use crate::session::handoff::RESULT_SCHEMA;
 use crate::session::handoff::desk::Desk;
 use crate::session::prompt;
@@ -111,8 +110,7 @@ pub fn run(args: &SessionArgs) -> Result<u8, Failure> {
 }
 
 fn answered(environment: &Environment) -> Result<u8, Failure> {
-    let ledger = Ledger::open_existing(&environment.db_path)?;
-    for run in ledger.map(|ledger| ledger.answered_runs(Utc::now())).transpose()?.unwrap_or_default() {
+    for run in records::waiting_runs(environment, None, Utc::now())? {
         print(&format!("{} {}\n", run.tier, run.session));
     }
     Ok(OK)
@@ -120,8 +118,7 @@ fn answered(environment: &Environment) -> Result<u8, Failure> {
 
 /// The session that waits for a person, with its transcript put back where the client finds it.
 fn waiting(environment: &Environment, runner: &RunnerEnvironment, id: &str) -> Result<WaitingRun, Failure> {
-    let ledger = Ledger::open_existing(&environment.db_path)?;
-    let run = ledger.map(|ledger| ledger.waiting_run(id)).transpose()?.flatten();
+    let run = records::waiting_runs(environment, Some(id), Utc::now())?.pop();
     let run = run.ok_or_else(|| Failure::NotWaiting(id.to_owned()))?;
     if run.tier > runner.max_tier.number() {
         return Err(Failure::TierAboveMaximum { tier: run.tier, maximum: runner.max_tier.number() });

@@ -4,10 +4,14 @@ use std::io::IsTerminal as _;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+/// The width of the terminal of the process on the agent's side, for a verb that the guard runs.
+const COLUMNS: &str = "OPSCTL_COLUMNS";
+
 /// The width of the terminal in columns; `None` if stdout is not a terminal.
 pub fn width() -> Option<usize> {
     // A terminal without a known size gets the usual width.
-    is_terminal().then(|| size().map_or(80, |(columns, _)| columns))
+    let of_caller = || std::env::var(COLUMNS).ok()?.parse().ok();
+    is_terminal().then(|| size().map_or(80, |(columns, _)| columns)).or_else(of_caller)
 }
 
 /// Columns and rows of the terminal; `None` if stdout is not a terminal or its width is not known. Without a known

@@ -54,6 +54,24 @@ impl Text {
         Self(lines.split("\r\n").map(|part| Self::context(part).0).collect::<Vec<_>>().join("\r\n"))
     }
 
+    /// The output of a verb that the guard ran: its colours stay.
+    pub fn of_guard(text: &str) -> Self {
+        let parts = redact::text(text);
+        let mut parts = parts.split("\x1b[");
+        let mut shown = parts.next().map(Self::context).unwrap_or_default();
+        for part in parts {
+            let end = part.find(|c: char| !c.is_ascii_digit() && c != ';');
+            match end.and_then(|end| part.split_at_checked(end)) {
+                Some((style, rest)) if rest.starts_with('m') => {
+                    shown.0 += &format!("\x1b[{style}m");
+                    shown += Self::context(rest.get(1..).unwrap_or_default());
+                }
+                _ => shown += Self::context(&format!(" [{part}")),
+            }
+        }
+        shown
+    }
+
     /// Clears the terminal.
     pub fn clear() -> Self {
         Self("\x1b[2J\x1b[H".to_owned())
@@ -134,6 +152,12 @@ mod tests {
         assert_eq!(Text::records(&["a\0b".to_owned()], '\0').as_str(), "a b\0");
         let json = Text::json(&json!({"a": HOSTILE})).unwrap();
         assert_eq!(json.as_str(), r#"{"a":"a\u001b[31mb\u202ec password=[redacted]\nd"}"#);
+    }
+
+    #[test]
+    fn output_of_the_guard_keeps_only_its_colours() {
+        let text = Text::of_guard("\x1b[1;31mred\x1b[0m\tx\n\x1b[2Jy\x1b]0;t\x07 password=hunter2\x1b[");
+        assert_eq!(text.as_str(), "\x1b[1;31mred\x1b[0m\tx\n [2Jy ]0;t  password=[redacted] [");
     }
 
     #[test]

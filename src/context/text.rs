@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::plain_text::shortened;
 
 /// A file that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextFile {
     /// Its displayed path, relative to the project if it is inside.
     pub name: String,
@@ -20,7 +22,7 @@ pub struct TextFile {
 }
 
 /// An entry or file that is not included.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// The entry as written, or the file.
     pub what: String,
@@ -29,7 +31,7 @@ pub struct Skipped {
 }
 
 /// The context files of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reading {
     /// The files, in order.
     pub files: Vec<TextFile>,
@@ -42,7 +44,7 @@ pub struct Reading {
 }
 
 /// What the files of a [`Reading`] are.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Frame {
     /// Files that `hosts.yaml` or a role lists.
     #[default]

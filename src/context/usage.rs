@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use memchr::memmem;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::plain_file;
 
@@ -15,7 +15,7 @@ const TAILS: [u64; 3] = [64 * 1024, 512 * 1024, 4 * 1024 * 1024];
 const HEAD: u64 = 64 * 1024;
 
 /// The used tokens: those of the last answer and its input.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens.
     pub tokens: u64,

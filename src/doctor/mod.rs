@@ -6,6 +6,7 @@ mod credentials;
 mod examined;
 mod finding;
 pub mod guard_files;
+mod guard_process;
 pub mod hooks;
 mod mcp_servers;
 mod network;
@@ -19,7 +20,7 @@ pub use finding::{Condition, Finding};
 type Check = fn(&Examined<'_>) -> Finding;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 17] = [
+const CHECKS: [(&str, Check); 18] = [
     ("policy", policy),
     ("settings", guard_files::settings),
     ("client settings", client_settings::client_settings),
@@ -31,6 +32,7 @@ const CHECKS: [(&str, Check); 17] = [
     ("permissions", guard_files::permissions),
     ("client", client::client),
     ("credentials", credentials::credentials),
+    ("guard", guard_process::guard),
     ("state folder", state::folder),
     ("ledger", state::ledger),
     ("notifications", network::notifications),

@@ -22,6 +22,9 @@ const NAMED: usize = 20;
 /// Checks that notifications can be sent.
 pub fn notifications(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "notifications";
+    if examined.environment.guard.is_some() {
+        return Finding::ok(CHECK, "the guard sends them; run `opsctl doctor` on its side");
+    }
     if examined.environment.apprise_urls.is_none() {
         let remedy = "set CLAUDEOPS_APPRISE_URLS to apprise's URLs";
         return Finding::warning(

@@ -89,7 +89,11 @@ pub fn explain<'a>(
     };
     effects.extend(screen::tool_effect(tool, &header, environment));
     objections.extend(screen::effect_objections(&effects, &header, environment));
-    let engines = || Engines::new(environment, now);
+    // A guard resolves the targets itself.
+    let engines = || match environment.guard {
+        None => Engines::new(environment, now),
+        Some(_) => Engines::as_remembered(environment, now),
+    };
     let mut acting = ActingCall::of(
         call,
         tool,

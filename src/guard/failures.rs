@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::decisions::NewDecision;
-use crate::ledger::{CallId, Change, LedgerError, time};
+use crate::ledger::{CallId, Change, Ledger, LedgerError, time};
 use crate::model::event::{Level, NewEvent};
 use crate::plain_file::{self, Content};
 use crate::policy::notices::guard_failed;
@@ -70,7 +70,12 @@ pub fn report(
     let quiet = notice.quiet_until.map_or(TimeDelta::zero(), |until| until - now);
     let notified = last_kept(environment).is_some_and(|last| last <= now && now - last < quiet);
     keep(environment, session, message, decision, now);
-    if notified { None } else { notify::raise_apart(environment, session, &notice, None, now) }
+    // The guard, which has not answered, notifies when it gets the kept failure.
+    if notified || environment.guard.is_some() {
+        None
+    } else {
+        notify::raise_apart(environment, session, &notice, None, now)
+    }
 }
 
 /// How many failures are kept and not yet in the ledger.
@@ -135,6 +140,46 @@ pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Opt
         return Ok(None);
     }
     let Some(text) = read(&claimed) else { return Ok(None) };
+    record_lines(change, &text)?;
+    Ok(Some(claimed))
+}
+
+/// Takes the kept failures out of the state folder of the agent's side, to send them to the guard: the file that
+/// [`remove_kept`] removes once they are sent, and its text.
+pub fn take_kept(environment: &Environment) -> Option<(PathBuf, String)> {
+    let (waiting, claimed) = (waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
+    if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
+        return None;
+    }
+    let text = read(&claimed)?;
+    Some((claimed, text))
+}
+
+/// Records failures that the agent's side has kept, each once.
+pub fn record_sent(environment: &Environment, text: &str) -> Result<(), LedgerError> {
+    let mut ledger = Ledger::open(&environment.db_path)?;
+    let change = ledger.change()?;
+    let is_new = |line: &&str| {
+        let failure = serde_json::from_str::<FailureWire>(line).ok();
+        failure.is_some_and(|FailureWire { at, message, .. }| {
+            time::read(&at).is_some_and(|at| !change.has_event(&message, at).unwrap_or_default())
+        })
+    };
+    let new: Vec<&str> = text.lines().filter(is_new).collect();
+    record_lines(&change, &new.join("\n"))?;
+    change.commit()?;
+    for line in new {
+        let Ok(FailureWire { at, session, message, .. }) = serde_json::from_str(line) else { continue };
+        let Some(at) = time::read(&at) else { continue };
+        let notice = guard_failed(&message, session.as_deref(), at);
+        // A notice that is not delivered now waits for the next flush.
+        let _ = notify::raise(environment, session.as_deref(), &notice, at);
+    }
+    Ok(())
+}
+
+/// Records failures as events, and the decisions of which they are part.
+fn record_lines(change: &Change<'_>, text: &str) -> Result<(), LedgerError> {
     for failure in text.lines().filter_map(|line| serde_json::from_str::<FailureWire>(line).ok()) {
         let Some(at) = time::read(&failure.at) else { continue };
         let session = failure.session.as_deref();
@@ -160,7 +205,7 @@ pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Opt
         let event = NewEvent { level: Level::Critical, service: None, message: failure.message };
         change.add_event(failure.session.as_deref(), &event, at)?;
     }
-    Ok(Some(claimed))
+    Ok(())
 }
 
 /// Removes the file of [`record_kept`]. If that fails, its failures are recorded once more.

@@ -111,6 +111,24 @@ pub fn judge(
     }
 }
 
+/// Judges a call without the guard, which has the ledger and does not answer: the rules that need no history apply, then
+/// `policy.on_failure`.
+pub fn judge_alone(
+    acting: &ActingCall<'_>,
+    error: LedgerError,
+    environment: &Environment,
+    warnings: &mut Vec<Warning>,
+) -> Judgement {
+    let policy = &acting.installation.policy;
+    let keys = budget_keys(&acting.actions, policy);
+    let verdict = without_budget(acting, &keys).filter(|verdict| *verdict != Verdict::Silent);
+    let alone = || decide(&acting.actions, &Snapshot::new(), policy, acting.tier, acting.now).verdict;
+    match verdict.unwrap_or_else(alone) {
+        Verdict::Silent => on_failure(acting, error, environment, warnings),
+        other => Judgement::settled(other),
+    }
+}
+
 /// Records what [`judge`] has left. The verdict applies whether or not it can be recorded: on a full disk, it cannot.
 pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded, environment: &Environment) {
     match unrecorded {
@@ -250,6 +268,10 @@ fn with_ledger(
     let policy = &acting.installation.policy;
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
+    if change.is_reserved(acting.id, keys, acting.now)? {
+        // The hook asks again: it has lost the answer to its first request.
+        return Ok(Judgement::settled(Verdict::Silent));
+    }
     let lost = change.loss(&environment.state_dir)?;
     let mut snapshot = change.usage(keys, policy, acting.now)?;
     merge_cooldown_file(&mut snapshot, keys, file);

@@ -11,6 +11,7 @@ use crate::policy::files::guarded::Locations;
 use crate::policy::files::{self, Access, Touch};
 use crate::policy::word_paths::normal;
 use crate::policy::{dry_run, never, tier};
+use crate::runtime::agent_side;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::machine::Machine;
@@ -95,10 +96,9 @@ fn scratch(environment: &Environment) -> Scratch {
     let here = std::env::current_dir().unwrap_or_default();
     let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
     scratch.0.push(format!("{}/**", absolute(&environment.results_dir())));
-    scratch.0.push(format!("{}/handoff.json", absolute(&environment.state_dir)));
+    scratch.0.push(format!("{}/handoff.json", absolute(environment.session_state_dir())));
     scratch.0.extend(
-        std::env::var("TMPDIR")
-            .ok()
+        agent_side::variable("TMPDIR")
             .filter(|dir| dir.starts_with("/tmp/") || dir.starts_with("/var/tmp/"))
             .map(|dir| format!("{}/**", normal(&dir))),
     );
@@ -124,7 +124,7 @@ fn locations(environment: &Environment) -> Locations {
     let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
     Locations {
         project: absolute(&environment.project_dir),
-        home: std::env::var("HOME").ok().filter(|home| home.starts_with('/')),
+        home: agent_side::variable("HOME").filter(|home| home.starts_with('/')),
         ledger: absolute(&environment.db_path),
         state: absolute(&environment.state_dir),
         hosts: installation::hosts_file(environment.hosts.as_deref()).map(|path| absolute(&path)),

@@ -5,11 +5,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use crate::context::usage::{self, Awaited, Usage};
 use crate::ledger::{Ledger, LedgerError};
+use crate::link::lookup::{self, Lookup};
 use crate::model::event::HookCall;
 use crate::policy::window::{self, Fullness};
+use crate::runtime::agent_side;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
@@ -36,8 +39,7 @@ pub fn due(
 ) -> Option<String> {
     let (session, transcript) = (call.session.as_deref()?, call.transcript.as_deref()?);
     let stated = installation::windows_in_force(environment);
-    let expected = || awaited != Awaited::Nothing && may_come(transcript, session, environment);
-    let usage = match up_to_date(transcript, awaited, &stated, expected) {
+    let usage = match tokens(transcript, awaited, session, &stated, environment) {
         Found::Usage(usage) => usage,
         Found::Nothing => return None,
         Found::Missing => {
@@ -68,9 +70,45 @@ pub fn reset(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> 
     change.commit()
 }
 
+/// Reads the transcript of a session, on the agent's machine.
+fn tokens(
+    transcript: &Path,
+    awaited: Awaited<'_>,
+    session: &str,
+    stated: &[(String, u32)],
+    environment: &Environment,
+) -> Found {
+    let expected = || awaited != Awaited::Nothing && !has_no_record(session, environment);
+    if !agent_side::is_remote() {
+        return up_to_date(transcript, awaited, stated, || not_yet(transcript) && expected());
+    }
+    let lookup = Lookup::Tokens {
+        transcript: transcript.to_string_lossy().into_owned(),
+        awaited: match awaited {
+            Awaited::Nothing => lookup::Awaited::Nothing,
+            Awaited::Call(id) => lookup::Awaited::Call(id.to_owned()),
+            Awaited::Answer(words) => lookup::Awaited::Answer(words.to_owned()),
+        },
+        windows: stated.to_vec(),
+        may_come: expected(),
+    };
+    agent_side::ask(lookup).unwrap_or(Found::Nothing)
+}
+
+/// The client's name of a model, on the agent's machine.
+fn client_name(transcript: &Path, model: &str) -> Option<String> {
+    if agent_side::is_remote() {
+        let transcript = transcript.to_string_lossy().into_owned();
+        return agent_side::ask(Lookup::ClientModel { transcript, model: model.to_owned() });
+    }
+    usage::client_name(transcript, model)
+}
+
 /// The result of reading a transcript.
-#[derive(Debug, PartialEq, Eq)]
-enum Found {
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// The tokens of the last answer.
     Usage(Usage),
     /// It contains no usage.
     Nothing,
@@ -80,7 +118,7 @@ enum Found {
 
 /// Reads the transcript until it contains the awaited usage, or until the timeout. `may_come` is called once if the
 /// transcript does not exist: whether it can still appear.
-fn up_to_date(
+pub fn up_to_date(
     transcript: &Path,
     awaited: Awaited<'_>,
     stated: &[(String, u32)],
@@ -112,18 +150,22 @@ fn fullness(usage: &Usage, transcript: &Path, stated: &[(String, u32)]) -> Fulln
     let fullness = of(model);
     // The client's name of the model identifies its window better than the API's name; it is read only if it matters.
     match fullness.level() {
-        Some(_) => usage::client_name(transcript, model).map_or(fullness, |name| of(&name)),
+        Some(_) => client_name(transcript, model).map_or(fullness, |name| of(&name)),
         None => fullness,
     }
 }
 
-/// Whether a missing transcript can be expected. If the ledger cannot be read it is not waited for.
-fn may_come(transcript: &Path, session: &str, environment: &Environment) -> bool {
-    let not_yet = transcript.symlink_metadata().is_err() && transcript.parent().is_some_and(Path::is_dir);
+/// Whether a transcript does not exist, but its folder does.
+pub fn not_yet(transcript: &Path) -> bool {
+    transcript.symlink_metadata().is_err() && transcript.parent().is_some_and(Path::is_dir)
+}
+
+/// Whether the session is known to have no transcript; true if the ledger cannot be read.
+fn has_no_record(session: &str, environment: &Environment) -> bool {
     let known = || {
         Ledger::open_existing(&environment.db_path)?.map_or(Ok(false), |ledger| ledger.has_no_record(session))
     };
-    not_yet && !known().unwrap_or(true)
+    known().unwrap_or_else(|_: LedgerError| true)
 }
 
 fn note_no_record(session: &str, environment: &Environment, now: DateTime<Utc>) -> Result<(), LedgerError> {

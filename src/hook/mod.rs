@@ -6,6 +6,9 @@ pub mod wire;
 
 mod context_warning;
 mod ending;
+pub mod forward;
+mod guarded;
+pub mod lookups;
 mod notification;
 mod post_tool_batch;
 mod post_tool_use;
@@ -13,9 +16,11 @@ mod pre_tool_use;
 mod registry;
 mod session_context;
 mod session_end;
+mod session_files;
 mod stop;
 mod stop_failure;
 mod transcript;
+pub mod undelivered;
 mod user_prompt_submit;
 mod wake_up;
 
@@ -31,6 +36,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::installation::in_force;
 use crate::runtime::warning::Warning;
 use answer::Answer;
+use forward::Input;
 
 /// The argument of `opsctl hook` for the event before a tool runs.
 const PRE_TOOL_USE: &str = "pre-tool-use";
@@ -48,7 +54,7 @@ pub fn serve(
         deliver(answer);
     };
     match wire::read(stdin, event, environment.session.as_deref()) {
-        Ok(call) => handle(&call, stdin, environment, now, deliver),
+        Ok(call) => handle(&call, Input { stdin, event }, environment, now, deliver),
         Err(error) => invalid(&format!("not the client's JSON: {error}"), event, environment, now, deliver),
     }
 }
@@ -123,21 +129,27 @@ fn deny_unchecked(
 
 fn handle(
     call: &HookCall,
-    stdin: &[u8],
+    input: Input<'_>,
     environment: &Environment,
     now: DateTime<Utc>,
     deliver: impl FnOnce(Answer),
 ) {
     match &call.event {
-        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, stdin, environment, now, deliver),
-        other => deliver(answer(other, call, environment, now)),
+        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, input, environment, now, deliver),
+        HookEvent::PostToolUse(tool, result) => {
+            deliver(post_tool_use::handle(call, tool, result, input, environment, now));
+        }
+        HookEvent::Other(_) => deliver(Answer::silent()),
+        other => deliver(match guarded::guarded(environment) {
+            Some((guard, environment)) => guarded::slow(&guard, input, &environment),
+            None => answer(other, call, environment, now),
+        }),
     }
 }
 
-/// The answer to an event that no denial can follow.
+/// The answer to an event without a tool call.
 fn answer(event: &HookEvent, call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Answer {
     match event {
-        HookEvent::PostToolUse(tool, result) => post_tool_use::handle(call, tool, result, environment, now),
         HookEvent::SessionStart(start) => session_start::handle(call, start, environment, now),
         HookEvent::UserPromptSubmit { prompt } => user_prompt_submit::handle(call, prompt, environment, now),
         HookEvent::PostToolBatch { calls, agent } => {
@@ -165,6 +177,6 @@ fn answer(event: &HookEvent, call: &HookCall, environment: &Environment, now: Da
         HookEvent::SubagentStop(subagent) => {
             registry::handle(call, &Activity::SubagentStopped(subagent), environment, now)
         }
-        HookEvent::PreToolUse(_) | HookEvent::Other(_) => Answer::silent(),
+        HookEvent::PreToolUse(_) | HookEvent::PostToolUse(..) | HookEvent::Other(_) => Answer::silent(),
     }
 }

@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
+use super::forward::Input;
+use super::guarded;
 use crate::guard::acting::ActingCall;
 use crate::guard::{failures, lost};
 use crate::ledger::cooldown_edit::{self, Edit};
@@ -20,6 +22,7 @@ pub fn handle(
     call: &HookCall,
     tool: &ToolCall,
     result: &ToolResult,
+    input: Input<'_>,
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Answer {
@@ -27,6 +30,9 @@ pub fn handle(
     let Some(acting) = ActingCall::after(call, tool, environment, now, &mut warnings) else {
         return Answer::silent();
     };
+    if let Some((guard, environment)) = guarded::guarded(environment) {
+        return guarded::report(&guard, input, &environment);
+    }
     match record(&acting, result, environment, &mut warnings) {
         Ok(counted) => {
             let success = *result == ToolResult::Succeeded;

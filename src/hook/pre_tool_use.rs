@@ -3,22 +3,24 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::{Answer, Remarks};
-use super::{transcript, wire};
+use super::forward::Input;
+use super::{guarded, transcript, wire};
 use crate::guard::asking::{Request, subject};
 use crate::guard::explain::explain;
-use crate::guard::judge::{Judgement, judge, record};
+use crate::guard::judge::{Judgement, judge, judge_alone, record};
+use crate::ledger::LedgerError;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
-use crate::runtime::{client, started};
+use crate::runtime::{agent_side, client, started};
 
 /// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
 /// command run; a denial is recorded after it, so that a hook that is killed while it records has denied.
 pub fn handle(
     call: &HookCall,
     tool: &ToolCall,
-    stdin: &[u8],
+    input: Input<'_>,
     environment: &Environment,
     now: DateTime<Utc>,
     deliver: impl FnOnce(Answer),
@@ -26,21 +28,29 @@ pub fn handle(
     let mut explanation = explain(call, tool, environment, now, false);
     // A call that every tier allows needs no limits. For all others, an environment that settings files may have changed
     // cannot raise those with which the session was started.
-    if (explanation.acting.is_some() || environment.is_tier_blank)
-        && let Some(limited) = started::restored(environment)
-    {
-        explanation = explain(call, tool, &limited, now, false);
+    let is_limited = explanation.acting.is_some() || environment.is_tier_blank;
+    let limited = if is_limited { started::restored(environment) } else { None };
+    if let Some(limited) = &limited {
+        explanation = explain(call, tool, limited, now, false);
     }
     // What could not be read is reported even if nothing in it seems to act.
     let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
     warnings.extend(explanation.warnings);
     let Some(acting) = explanation.acting else { return deliver(Answer::allow(warnings)) };
+    let limited = limited.as_ref().unwrap_or(environment);
     let request = Request {
-        digest: &|| wire::digest::of_call(stdin, &subject::as_read(&explanation.script)),
+        digest: &|| wire::digest::of_call(input.stdin, &subject::as_read(&explanation.script)),
         words: &|| transcript::last_words(call.transcript.as_deref()?),
-        asking: &|| client::asking(environment.mode),
+        asking: &|| client::asking(limited.mode),
     };
-    let Judgement { verdict, unrecorded, remark } = judge(&acting, &request, environment, &mut warnings);
+    let Judgement { verdict, unrecorded, remark } = match &limited.guard {
+        None if agent_side::is_gone() => return,
+        None => judge(&acting, &request, limited, &mut warnings),
+        Some(guard) => match guarded::quick(guard, input, limited) {
+            Ok(answer) => return deliver(answer),
+            Err(error) => judge_alone(&acting, LedgerError::of_guard(error), limited, &mut warnings),
+        },
+    };
     deliver(match &verdict {
         Verdict::Silent => {
             let context = remark.into_iter().collect();

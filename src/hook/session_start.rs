@@ -8,8 +8,9 @@ use super::answer::Answer;
 use super::context_warning;
 use super::registry::{self, Details};
 use super::session_context::{self, Composed, State};
+use super::session_files::{self, SessionFiles};
+use crate::context::Reader;
 use crate::context::text::{Reading, Shown};
-use crate::context::{self, Reader, repositories};
 use crate::guard::{budgets, failures};
 use crate::ledger::cooldown_edit;
 use crate::ledger::notices::Problem;
@@ -20,7 +21,6 @@ use crate::model::session::Activity;
 use crate::probe::hosts;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
-use crate::runtime::runner::RunnerEnvironment;
 use crate::runtime::started;
 use crate::runtime::warning::Warning;
 
@@ -93,9 +93,7 @@ pub fn compose(
         tier: reader.tier.or(environment.tier).or(compiled.tier),
         role: reader.role.or(environment.role.as_deref()),
     };
-    let reading = context::gather(reader, &compiled, environment);
-    let repositories =
-        repositories::gather(&RunnerEnvironment::of_process().repos_dir, &compiled, environment);
+    let SessionFiles { reading, repositories } = session_files::of(reader, &compiled, environment);
     let Composed { text, files_room } = session_context::with_files(&state, &repositories, &reading);
     let shares = reading.shares(files_room);
     SessionContext { text, reading, shares, tier: reader.tier }

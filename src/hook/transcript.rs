@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use crate::link::lookup::Lookup;
 use crate::model::plain_text::shortened;
 use crate::model::session::plain_id;
 use crate::plain_file;
 use crate::redact;
+use crate::runtime::agent_side;
 
 /// How much of the end is read, in bytes. The records after the last answer are small, and so is an error.
 const TAIL_BYTES: u64 = 256 * 1024;
 
 /// An API error, as the client records it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiError {
     /// The client's error code, e.g. `rate_limit`.
     pub error: Option<String>,
@@ -48,6 +50,9 @@ struct ContentWire {
 
 /// The API error that ended the session; `None` if it ended otherwise or the transcript cannot be read.
 pub fn last_error(path: &Path) -> Option<ApiError> {
+    if agent_side::is_remote() {
+        return agent_side::ask(Lookup::LastError(path.to_string_lossy().into_owned()));
+    }
     let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
     // The first line may be cut off.
     let records =
@@ -64,6 +69,10 @@ const WORDS_CHARS: usize = 1_000;
 
 /// The last words of the session's main agent, bounded and without secrets.
 pub fn last_words(path: &Path) -> Option<String> {
+    if agent_side::is_remote() {
+        let words: Option<String> = agent_side::ask(Lookup::LastWords(path.to_string_lossy().into_owned()));
+        return words.map(|words| redact::text(&shortened(&words, WORDS_CHARS)).into_owned());
+    }
     let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
     let records = bytes.split(|byte| *byte == b'\n').rev();
     let records = records.filter_map(|line| serde_json::from_slice::<RecordWire>(line).ok());
@@ -79,6 +88,10 @@ pub fn last_words(path: &Path) -> Option<String> {
 
 /// The model of the session's last answer.
 pub fn last_model(path: &Path) -> Option<String> {
+    if agent_side::is_remote() {
+        let model: Option<String> = agent_side::ask(Lookup::LastModel(path.to_string_lossy().into_owned()));
+        return model.map(|model| plain_id(&model));
+    }
     let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
     let records = bytes.split(|byte| *byte == b'\n').rev();
     let records = records.filter_map(|line| serde_json::from_slice::<RecordWire>(line).ok());

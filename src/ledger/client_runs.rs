@@ -182,7 +182,8 @@ impl Change<'_> {
                      input_tokens = coalesce(input_tokens + ?6, ?6, input_tokens),
                      output_tokens = coalesce(output_tokens + ?7, ?7, output_tokens),
                      duration_ms = coalesce(duration_ms, 0) + ?8, ended_at = ?9,
-                     waiting_call = ?10, transcript = ?11 WHERE id = ?1",
+                     waiting_call = ?10, transcript = ?11
+                 WHERE id = ?1 AND (outcome = 'running' OR ?10 IS NULL)",
                 params![
                     row,
                     end.outcome,

@@ -3,19 +3,20 @@
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::LedgerError;
-use super::lock_timeout::LockTimeout;
-use super::{creation, folder_lock, log, migrate};
+use super::lock_timeout::{LockTimeout, look_again};
+use super::{creation, folder_lock, kept_open, log, migrate};
 use crate::write_limit;
 
 /// An open ledger.
 #[derive(Debug)]
 pub struct Ledger {
-    pub(super) connection: Connection,
+    pub(super) connection: Rc<Connection>,
     path: PathBuf,
     lock_timeout: LockTimeout,
 }
@@ -46,16 +47,23 @@ impl Ledger {
         if path.symlink_metadata().is_err() {
             creation::create(path).map_err(|cause| LedgerError::new(path, cause))?;
         }
+        if let Some(connection) = kept_open::take(path, false) {
+            lock_timeout.apply();
+            return Ok(Self { connection, path: path.to_owned(), lock_timeout });
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut ledger = Self::connect(path, flags, lock_timeout)?;
         if migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))? {
+            kept_open::put(path, false, &ledger.connection);
             return Ok(ledger);
         }
         // Without the folder lock, SQLite's own lock still applies; it is only less fair.
         let _turn = folder_lock::turn_in_folder_of(path, lock_timeout.limit());
-        migrate::to_latest(&mut ledger.connection).map_err(|cause| ledger.error(cause))?;
+        let to_latest = Rc::get_mut(&mut ledger.connection).map(migrate::to_latest);
+        to_latest.transpose().map_err(|cause| ledger.error(cause))?;
+        kept_open::put(path, false, &ledger.connection);
         Ok(ledger)
     }
 
@@ -70,8 +78,14 @@ impl Ledger {
             // Other errors do not mean that it does not exist; SQLite reports the cause.
             Ok(_) | Err(_) => {}
         }
+        if let Some(connection) = kept_open::take(path, true) {
+            LockTimeout::Normal.apply();
+            return Ok(Some(Self { connection, path: path.to_owned(), lock_timeout: LockTimeout::Normal }));
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Self::connect(path, flags, LockTimeout::Normal).map(Some)
+        let ledger = Self::connect(path, flags, LockTimeout::Normal)?;
+        kept_open::put(path, true, &ledger.connection);
+        Ok(Some(ledger))
     }
 
     fn connect(path: &Path, flags: OpenFlags, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
@@ -82,9 +96,10 @@ impl Ledger {
             let why = Some("it is not a regular file".to_owned());
             return Err(fail(rusqlite::Error::SqliteFailure(cannot_open, why)));
         }
+        lock_timeout.apply();
         let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
         connection
-            .busy_handler(Some(lock_timeout.handler()))
+            .busy_handler(Some(look_again))
             // The session manager's tables refer to its own integer session ids; hooks have the client's.
             .and_then(|()| connection.pragma_update(None, "foreign_keys", false))
             // A reservation must survive a power cut.
@@ -93,7 +108,7 @@ impl Ledger {
             .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))
             .map(|_| ())
             .map_err(fail)?;
-        Ok(Self { connection, path: path.to_owned(), lock_timeout })
+        Ok(Self { connection: Rc::new(connection), path: path.to_owned(), lock_timeout })
     }
 
     /// Does not sync further changes to disk in WAL mode: a power cut may lose them, but cannot damage the database.
@@ -112,8 +127,8 @@ impl Ledger {
     pub fn change(&mut self) -> Result<Change<'_>, LedgerError> {
         let Self { connection, path, lock_timeout } = self;
         let fail = |cause| LedgerError::new(path, cause);
-        connection.busy_handler(Some(lock_timeout.handler())).map_err(fail)?;
-        let connection = &*connection;
+        lock_timeout.apply();
+        let connection = &**connection;
         // Without the folder lock, SQLite's own lock still applies; it is only less fair.
         let turn = folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok();
         // There is no other transaction: a change borrows the ledger exclusively.

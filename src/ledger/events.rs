@@ -162,6 +162,17 @@ impl Change<'_> {
         }
     }
 
+    /// Whether there is an event with this message and time.
+    pub fn has_event(&self, message: &str, at: DateTime<Utc>) -> Result<bool, LedgerError> {
+        let params = params![redact::text(message), time::write(at)];
+        let found = || {
+            self.transaction
+                .prepare("SELECT 1 FROM events WHERE created_at = ?2 AND message = ?1")?
+                .exists(params)
+        };
+        found().map_err(|e| self.error(e))
+    }
+
     /// Whether the latest 50 events contain one of this session (`None`: of no session) with this message.
     pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
         let message = redact::text(message);

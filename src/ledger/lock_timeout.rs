@@ -28,13 +28,17 @@ impl LockTimeout {
         }
     }
 
-    /// SQLite's busy handler: gets the number of attempts so far, returns whether to try again.
-    pub fn handler(self) -> fn(i32) -> bool {
-        match self {
-            Self::Normal => |times| look_again(times, BUSY_TIMEOUT),
-            Self::Short => |times| look_again(times, SHORT_TIMEOUT),
-        }
+    /// Applies to all connections of this thread from now on.
+    pub fn apply(self) {
+        LIMIT.set(self.limit());
     }
+}
+
+/// Runs `work` without waiting for locks.
+pub fn without_waiting(work: impl FnOnce()) {
+    let limit = LIMIT.replace(Duration::ZERO);
+    work();
+    LIMIT.set(limit);
 }
 
 /// The pause between two attempts. SQLite's own handler slows down to ten attempts a second, which can miss every gap
@@ -42,14 +46,16 @@ impl LockTimeout {
 const PAUSE: Duration = Duration::from_millis(1);
 
 thread_local! {
+    static LIMIT: Cell<Duration> = const { Cell::new(BUSY_TIMEOUT) };
     static WAITING_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-fn look_again(times: i32, limit: Duration) -> bool {
+/// SQLite's busy handler: gets the number of attempts so far, returns whether to try again.
+pub fn look_again(times: i32) -> bool {
     let now = Instant::now();
     let since = WAITING_SINCE.get().filter(|_| times > 0).unwrap_or(now);
     WAITING_SINCE.set(Some(since));
-    let patient = now.duration_since(since) < limit;
+    let patient = now.duration_since(since) < LIMIT.get();
     if patient {
         sleep(PAUSE);
     }

@@ -4,9 +4,10 @@
 //! whole WAL. Without truncation the WAL, and the duration of every hook, would grow without bound.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use rusqlite::Connection;
+
+use super::lock_timeout::without_waiting;
 
 /// WAL size in bytes above which a commit truncates it. Reading less takes a fraction of a millisecond.
 pub const LONG: u64 = 512 * 1024;
@@ -17,7 +18,8 @@ pub fn keep_short(connection: &Connection) {
     let Some(log) = connection.path().map(|path| PathBuf::from(format!("{path}-wal"))) else { return };
     if std::fs::metadata(log).is_ok_and(|log| log.len() > LONG) {
         // The commit is complete, whether or not this succeeds.
-        let _ = connection.busy_timeout(Duration::ZERO);
-        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        without_waiting(|| {
+            let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        });
     }
 }

@@ -11,6 +11,7 @@ mod variables;
 mod entry;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::{LazyLock, OnceLock};
 
 use regex_lite::Regex;
@@ -39,6 +40,11 @@ static OF_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
     Redactor::of_variables(all.map(|(name, value)| (name, value.to_string_lossy().into_owned())))
 });
 
+thread_local! {
+    /// In the guard: the redactor with the secret variables of the caller that this thread serves.
+    static OF_CALLER: RefCell<Option<Redactor>> = const { RefCell::new(None) };
+}
+
 /// The expressions of the rules, in their order: that of the command and that of the secret. `None`: not valid.
 static EXPRESSIONS: LazyLock<Vec<OnceLock<Option<Expressions>>>> =
     LazyLock::new(|| RULES.iter().map(|_| OnceLock::new()).collect());
@@ -51,12 +57,39 @@ struct Expressions {
 
 /// The text without secrets, including the values of this process's secret variables.
 pub fn text(text: &str) -> Cow<'_, str> {
-    if text.is_empty() { Cow::Borrowed(text) } else { OF_PROCESS.text(text) }
+    if text.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let text = OF_PROCESS.text(text);
+    OF_CALLER.with_borrow(|caller| match caller {
+        Some(caller) => Cow::Owned(caller.text(&text).into_owned()),
+        None => text,
+    })
+}
+
+/// The values of this process's secret variables.
+pub fn own_values() -> &'static [String] {
+    &OF_PROCESS.values
+}
+
+/// Runs `serve` for a caller whose secret variables have these values: [`text`] and [`json`] remove them, too.
+pub fn with_values<T>(values: Vec<String>, serve: impl FnOnce() -> T) -> T {
+    /// Ends the request, also after a panic: the thread serves others.
+    struct Ended;
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            OF_CALLER.set(None);
+        }
+    }
+    OF_CALLER.set((!values.is_empty()).then_some(Redactor { values }));
+    let _ended = Ended;
+    serve()
 }
 
 /// Removes secrets from all strings in a JSON value, including the values of this process's secret variables.
 pub fn json(value: &mut Value) {
     OF_PROCESS.json(value);
+    OF_CALLER.with_borrow(|caller| caller.iter().for_each(|caller| caller.json(value)));
 }
 
 /// The name of a service or host without secrets. Variables are not considered: the name identifies a budget, which must

@@ -4,16 +4,19 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use super::client_process;
+use super::{agent_side, client_process};
+use crate::link::lookup::Lookup;
 use crate::model::mode::Mode;
 
 /// The first release that was seen to end a session at a deferred call, and to make the call again when it is resumed.
 const KNOWS_DEFER: [u32; 3] = [2, 1, 295];
 
 /// How the client lets a person be asked about a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Asking {
     /// It defers the call: the session ends, and continues with the call when it is resumed.
     Defers,
@@ -26,6 +29,10 @@ pub enum Asking {
 /// How the client that called this hook lets a person be asked. A client that is not known may run a deferred call, so
 /// nothing is asked then.
 pub fn asking(mode: Option<Mode>) -> Asking {
+    if agent_side::is_remote() {
+        let mode = mode.map(|mode| mode.as_str().to_owned());
+        return agent_side::ask(Lookup::Asking(mode)).unwrap_or(Asking::Cannot);
+    }
     let Some(client) = client_process::calling_client() else { return Asking::Cannot };
     if !client.is_headless() {
         // Without a person at the terminal, the client would wait for ever.

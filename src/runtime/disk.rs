@@ -7,7 +7,10 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 
+use super::agent_side;
+use crate::link::lookup::Lookup;
 use crate::policy::files::guarded::is_secret_by_default;
 use crate::shell::disk::{Disk, DiskFile, Entry, LONGEST_LISTING, LONGEST_SCRIPT, Unreadable};
 
@@ -24,6 +27,10 @@ pub struct LocalDisk;
 
 impl Disk for LocalDisk {
     fn read(&self, path: &str) -> Result<DiskFile, Unreadable> {
+        if agent_side::is_remote() {
+            let script: Option<ScriptWire> = agent_side::ask(Lookup::Script(path.to_owned()));
+            return script.map_or(Err(Unreadable::Refused), Into::into);
+        }
         let (real, behind) = resolve(Path::new(path))?;
         if VIRTUAL.iter().any(|folder| real.starts_with(folder)) {
             return Err(Unreadable::NotRegular);
@@ -39,6 +46,12 @@ impl Disk for LocalDisk {
     }
 
     fn list(&self, path: &str) -> Vec<Entry> {
+        if agent_side::is_remote() {
+            let entries: Vec<(String, bool)> =
+                agent_side::ask(Lookup::Folder(path.to_owned())).unwrap_or_default();
+            let entries = entries.into_iter().take(LONGEST_LISTING);
+            return entries.map(|(name, is_folder)| Entry { name, is_folder }).collect();
+        }
         let entries = Path::new(path).read_dir().into_iter().flatten().flatten().take(LONGEST_LISTING);
         let mut entries: Vec<Entry> = entries
             .filter_map(|entry| {
@@ -51,10 +64,14 @@ impl Disk for LocalDisk {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
+        agent_side::variable(name)
     }
 
     fn function(&self, name: &str) -> Option<String> {
+        if agent_side::is_remote() {
+            let name = || Lookup::Function(name.to_owned());
+            return agent_side::may_have_functions().then(name).and_then(agent_side::ask);
+        }
         // On the stack: every command of every call asks.
         let mut key = [0_u8; 64];
         let mut length = 0;
@@ -67,6 +84,65 @@ impl Disk for LocalDisk {
             return None;
         }
         std::env::var_os(key).map(OsString::into_string)?.ok()
+    }
+}
+
+/// A script as it is sent: its text and the paths behind it, or why it is not read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScriptWire {
+    /// A text.
+    Text {
+        /// The text.
+        text: String,
+        /// The links on its path and the path behind them.
+        behind: Vec<String>,
+    },
+    /// [`Unreadable::Missing`].
+    Missing,
+    /// [`Unreadable::NotRegular`].
+    NotRegular,
+    /// [`Unreadable::TooLarge`].
+    TooLarge,
+    /// [`Unreadable::Binary`].
+    Binary,
+    /// [`Unreadable::Secret`].
+    Secret,
+    /// [`Unreadable::Changing`].
+    Changing,
+    /// [`Unreadable::Refused`].
+    Refused,
+}
+
+impl From<Result<DiskFile, Unreadable>> for ScriptWire {
+    fn from(script: Result<DiskFile, Unreadable>) -> Self {
+        match script {
+            Ok(DiskFile { text, behind }) => Self::Text { text, behind },
+            Err(Unreadable::Missing) => Self::Missing,
+            Err(Unreadable::NotRegular) => Self::NotRegular,
+            Err(Unreadable::TooLarge) => Self::TooLarge,
+            Err(Unreadable::Binary) => Self::Binary,
+            Err(Unreadable::Secret) => Self::Secret,
+            Err(Unreadable::Changing) => Self::Changing,
+            Err(Unreadable::Refused) => Self::Refused,
+        }
+    }
+}
+
+impl From<ScriptWire> for Result<DiskFile, Unreadable> {
+    fn from(script: ScriptWire) -> Self {
+        match script {
+            // The reader's work is bounded by the size of a script. An invalid byte becomes three bytes.
+            ScriptWire::Text { text, .. } if text.len() > 3 * LONGEST_SCRIPT => Err(Unreadable::TooLarge),
+            ScriptWire::Text { text, behind } => Ok(DiskFile { text, behind }),
+            ScriptWire::Missing => Err(Unreadable::Missing),
+            ScriptWire::NotRegular => Err(Unreadable::NotRegular),
+            ScriptWire::TooLarge => Err(Unreadable::TooLarge),
+            ScriptWire::Binary => Err(Unreadable::Binary),
+            ScriptWire::Secret => Err(Unreadable::Secret),
+            ScriptWire::Changing => Err(Unreadable::Changing),
+            ScriptWire::Refused => Err(Unreadable::Refused),
+        }
     }
 }
 

@@ -10,9 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
+use super::agent_side;
 use super::environment::Environment;
 use crate::ledger::{KnownContainer, Ledger};
+use crate::link::lookup::Lookup;
 use crate::model::container::Container;
 use crate::model::plain_text::shortened;
 use crate::policy::identity::{Answer, NoAnswer, Question, Surroundings};
@@ -135,36 +138,53 @@ impl Surroundings for Engines<'_> {
     }
 
     fn name(&self) -> Option<String> {
+        if agent_side::is_remote() {
+            return agent_side::ask(Lookup::HostName);
+        }
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
         // A full name begins with that of the host.
         name.trim().split('.').next().filter(|name| !name.is_empty()).map(str::to_owned)
     }
 }
 
+/// What an engine's program has printed, or why there is nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Printed {
+    /// It ran.
+    Output {
+        /// Whether its exit code is 0.
+        success: bool,
+        /// Its stdout.
+        stdout: String,
+        /// Its stderr.
+        stderr: String,
+    },
+    /// There is no such program that only an administrator can change.
+    NotInstalled,
+    /// It took too long.
+    Timeout,
+    /// It could not be started or reached, with the reason.
+    Failed(String),
+}
+
 /// Runs `docker inspect`, and reads its answer. An error means that the engine does not answer any question, and why.
 fn inspect(question: &Question<'_>) -> Result<Answer, NoAnswer> {
-    let started = if question.host.is_some() { "ssh" } else { question.engine.program };
-    let path = find(started).ok_or(NoAnswer::NotInstalled(started))?;
-    let path = path.to_string_lossy();
-    let template = Container::template();
-    let inspect = ["inspect", "--type", "container", "--format", &template, question.id];
-    let mut words = Vec::new();
-    if question.host.is_none() {
-        words.push(path.as_ref());
+    let (program, sudo) = (question.engine.program, question.engine.sudo);
+    let destination = question.host.map(|(_, destination)| destination);
+    let printed = if agent_side::is_remote() {
+        let (program, destination) = (program.to_owned(), destination.map(str::to_owned));
+        let id = question.id.to_owned();
+        agent_side::ask(Lookup::Container { program, sudo, destination, id }).unwrap_or(Printed::Timeout)
     } else {
-        words.extend(if question.engine.sudo { ["sudo", "-n"].as_slice() } else { &[] });
-        words.push(question.engine.program);
-    }
-    words.extend(inspect);
-    let (ssh, limit) = match question.host {
-        Some((_, destination)) => (Some((path.as_ref(), destination)), SSH_LIMIT),
-        None => (None, LOCAL_LIMIT),
+        run_inspect(program, sudo, destination, question.id)
     };
-    let Said { success, stdout, stderr, .. } =
-        engine::ask(&words, ssh, limit).map_err(|error| match error {
-            EngineError::Timeout => NoAnswer::Timeout(limit.as_secs()),
-            EngineError::Failed(why) => NoAnswer::Failed(why),
-        })?;
+    let (success, stdout, stderr) = match printed {
+        Printed::Output { success, stdout, stderr } => (success, stdout, stderr),
+        Printed::NotInstalled => return Err(NoAnswer::NotInstalled(started(program, destination))),
+        Printed::Timeout => return Err(NoAnswer::Timeout(limit(destination).as_secs())),
+        Printed::Failed(why) => return Err(NoAnswer::Failed(why)),
+    };
     if success {
         let container = stdout.lines().find_map(Container::read);
         let is_meant =
@@ -178,6 +198,37 @@ fn inspect(question: &Question<'_>) -> Result<Answer, NoAnswer> {
     let why = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
     let why = shortened(why.trim(), MESSAGE_CHARS);
     Ok(Answer::Unanswered(NoAnswer::Failed(why)))
+}
+
+/// The program that is started on this machine.
+fn started<'a>(program: &'a str, destination: Option<&str>) -> &'a str {
+    if destination.is_some() { "ssh" } else { program }
+}
+
+fn limit(destination: Option<&str>) -> Duration {
+    if destination.is_some() { SSH_LIMIT } else { LOCAL_LIMIT }
+}
+
+/// Runs `docker inspect` on this machine or on an ssh destination.
+pub fn run_inspect(program: &str, sudo: bool, destination: Option<&str>, id: &str) -> Printed {
+    let Some(path) = find(started(program, destination)) else { return Printed::NotInstalled };
+    let path = path.to_string_lossy();
+    let template = Container::template();
+    let inspect = ["inspect", "--type", "container", "--format", &template, id];
+    let mut words = Vec::new();
+    if destination.is_none() {
+        words.push(path.as_ref());
+    } else {
+        words.extend(if sudo { ["sudo", "-n"].as_slice() } else { &[] });
+        words.push(program);
+    }
+    words.extend(inspect);
+    let ssh = destination.map(|destination| (path.as_ref(), destination));
+    match engine::ask(&words, ssh, limit(destination)) {
+        Ok(Said { success, stdout, stderr, .. }) => Printed::Output { success, stdout, stderr },
+        Err(EngineError::Timeout) => Printed::Timeout,
+        Err(EngineError::Failed(why)) => Printed::Failed(why),
+    }
 }
 
 /// The path of the first program of this name in `PATH` that the agent cannot replace.

@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use thiserror::Error;
 
 use crate::held_variables::variable;
+use crate::link::address::{self, Address};
 use crate::model::mode::Mode;
 use crate::model::policy::Tier;
 
@@ -38,6 +39,10 @@ pub struct Environment {
     pub apprise_urls: Option<String>,
     /// `CLAUDEOPS_APPRISE_CONFIG`: a configuration file of apprise; used if there are no URLs.
     pub apprise_config: Option<PathBuf>,
+    /// `CLAUDEOPS_GUARD`: the guard that serves this process; without it, this process serves itself.
+    pub guard: Option<Address>,
+    /// In the guard: the folders that differ between it and the session.
+    pub served: Option<ServedFolders>,
     /// `OPSCTL_NOTIFY_SOCKET`: the socket of the process that runs this session and knows where notifications go.
     pub notify_socket: Option<String>,
     /// `CLAUDEOPS_APPROVAL_KEY`: the file of the private key that signs answers to questions.
@@ -58,6 +63,15 @@ pub struct Environment {
     pub started: Instant,
     /// Problems with variables.
     pub warnings: Vec<EnvironmentWarning>,
+}
+
+/// Folders that differ between the guard and the session that it serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedFolders {
+    /// The folder whose `.claude` contains the compiled policy of the guard.
+    pub policy_dir: PathBuf,
+    /// The state folder on the agent's side, with its hand-over.
+    pub state_dir: PathBuf,
 }
 
 /// An invalid environment variable, or a policy that does not match it.
@@ -127,6 +141,8 @@ impl Environment {
             mode,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
             apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
+            guard: set(address::VARIABLE).and_then(Address::read),
+            served: None,
             notify_socket: text("OPSCTL_NOTIFY_SOCKET"),
             desk_url: text("CLAUDEOPS_DESK_URL"),
             approval_key: path("CLAUDEOPS_APPROVAL_KEY"),
@@ -138,6 +154,16 @@ impl Environment {
             started: Instant::now(),
             warnings,
         }
+    }
+
+    /// The folder whose `.claude` contains the compiled policy in force.
+    pub fn policy_dir(&self) -> &Path {
+        self.served.as_ref().map_or(&self.project_dir, |served| &served.policy_dir)
+    }
+
+    /// The state folder of the session: on the agent's side, if the guard is a process of its own.
+    pub fn session_state_dir(&self) -> &Path {
+        self.served.as_ref().map_or(&self.state_dir, |served| &served.state_dir)
     }
 
     /// The agent session that this process runs in; `None` if an operator started it.

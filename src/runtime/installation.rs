@@ -41,7 +41,7 @@ pub fn in_force(environment: &Environment, warnings: &mut Vec<Warning>) -> Compi
 
 /// The compiled policy, whether it exists or not; `None` if it is ignored.
 fn compiled_policy(environment: &Environment) -> Option<PathBuf> {
-    (!environment.ignore_compiled).then(|| environment.project_dir.join(COMPILED_POLICY))
+    (!environment.ignore_compiled).then(|| environment.policy_dir().join(COMPILED_POLICY))
 }
 
 fn is_missing(error: &io::Error) -> bool {

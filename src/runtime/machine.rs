@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
+use super::agent_side;
+use crate::link::lookup::Lookup;
 use crate::policy::word_paths::{LocalMachine, normal};
 use crate::shell::glob;
 
@@ -26,10 +28,13 @@ impl Default for Machine {
 
 impl LocalMachine for Machine {
     fn variable(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
+        agent_side::variable(name)
     }
 
     fn canonical(&self, path: &str) -> Option<String> {
+        if agent_side::is_remote() {
+            return agent_side::ask(Lookup::Canonical(path.to_owned()));
+        }
         let mut left = Path::new(path);
         let mut missing: Vec<&str> = Vec::new();
         loop {
@@ -51,6 +56,9 @@ impl LocalMachine for Machine {
     }
 
     fn below(&self, folder: &str, deep: bool) -> Option<Vec<String>> {
+        if agent_side::is_remote() {
+            return agent_side::ask(Lookup::Below { folder: folder.to_owned(), deep });
+        }
         let mut files = Vec::new();
         // The nearest ones first: in a large tree, these are the ones that can be looked at.
         let mut folders = VecDeque::from([PathBuf::from(folder)]);
@@ -68,10 +76,16 @@ impl LocalMachine for Machine {
     }
 
     fn is_folder(&self, path: &str) -> bool {
+        if agent_side::is_remote() {
+            return agent_side::ask(Lookup::IsFolder(path.to_owned())).unwrap_or_default();
+        }
         Path::new(path).is_dir()
     }
 
     fn expand(&self, pattern: &str) -> Option<Vec<String>> {
+        if agent_side::is_remote() {
+            return agent_side::ask(Lookup::Expand(pattern.to_owned()));
+        }
         let mut found = vec![PathBuf::from("/")];
         for name in pattern.split('/').filter(|name| !name.is_empty()) {
             let is_glob = name.contains(['*', '?', '[']);

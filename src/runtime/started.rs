@@ -4,18 +4,22 @@
 //! that reaches such a file may therefore set variables of a hook. It cannot change the environment with which the client,
 //! or a process above it, was started.
 
+use super::agent_side;
 use super::client_process::{ancestors, is_client};
 use super::environment::{Environment, dry_run, tier_named};
 use super::installation::header_in_force;
+use crate::link::address::{self, Address};
 use crate::model::policy::Tier;
 
 /// The limits of the processes above this one, when each of them was started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Started {
     /// The lowest tier; `None` if none states a tier.
     tier: Option<Tier>,
     /// Whether one of them was started for a dry run.
     dry_run: bool,
+    /// The guard of the farthest process that states one.
+    guard: Option<Address>,
     /// Whether the client is the nearest of them, and was started without a tier.
     client_without_tier: bool,
 }
@@ -24,6 +28,10 @@ struct Started {
 /// where they are not. Reads the environment of each process above this one, up to a rehearsal: the sessions that it starts
 /// have limits of their own.
 pub fn restored(environment: &Environment) -> Option<Environment> {
+    if agent_side::is_remote() {
+        // The caller has done so.
+        return None;
+    }
     let session = ancestors().take_while(|process| !process.is_rehearsal());
     let started = Started::of(session.map(|process| (is_client(&process.name), process.environ())));
     let mut tier = lower(environment.tier, started.tier);
@@ -32,8 +40,9 @@ pub fn restored(environment: &Environment) -> Option<Environment> {
         tier = lower(tier, environment.tier.and(header_in_force(environment).tier));
     }
     let dry_run = environment.dry_run || started.dry_run;
-    let is_weaker = tier != environment.tier || dry_run != environment.dry_run;
-    is_weaker.then(|| Environment { tier, dry_run, ..environment.clone() })
+    let guard = started.guard.or_else(|| environment.guard.clone());
+    let is_weaker = tier != environment.tier || dry_run != environment.dry_run || guard != environment.guard;
+    is_weaker.then(|| Environment { tier, dry_run, guard, ..environment.clone() })
 }
 
 impl Started {
@@ -44,6 +53,8 @@ impl Started {
             let tier = variable(&environ, "CLAUDEOPS_TIER");
             started.client_without_tier |= index == 0 && is_client && !environ.is_empty() && tier.is_none();
             started.tier = lower(started.tier, tier.map(|tier| tier_named(&tier).unwrap_or(Tier::Observe)));
+            let guard = variable(&environ, address::VARIABLE).and_then(|guard| Address::read(guard.into()));
+            started.guard = guard.or(started.guard);
             started.dry_run |= dry_run(variable(&environ, "CLAUDEOPS_DRY_RUN").as_deref(), &mut vec![]);
         }
         started
@@ -92,6 +103,17 @@ mod tests {
     fn one_process_that_was_started_for_a_dry_run_is_enough() {
         assert!(started(&[(true, ""), (false, "CLAUDEOPS_DRY_RUN=true\0")]).dry_run);
         assert!(!started(&[(true, "CLAUDEOPS_DRY_RUN=false\0")]).dry_run);
+    }
+
+    #[test]
+    fn the_guard_of_the_farthest_process_is_in_force() {
+        let guard = |processes: &[(bool, &str)]| started(processes).guard.map(|guard| guard.to_string());
+        let (own, others) = ("CLAUDEOPS_GUARD=unix:/guard/a\0", "CLAUDEOPS_GUARD=unix:/tmp/b\0");
+        assert_eq!(
+            guard(&[(true, others), (false, "A=1\0"), (false, own), (false, "")]).as_deref(),
+            Some("unix:/guard/a")
+        );
+        assert_eq!(guard(&[(true, "CLAUDEOPS_GUARD=\0")]), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::ledger::LedgerError;
 use crate::ledger::cooldown_edit::EditError;
 use crate::ledger::cooldown_file::CooldownFileError;
 use crate::ledger::mark::LedgerLoss;
+use crate::link::caller::LinkError;
 use crate::probe::hosts::PingWarning;
 use crate::shell::Complaint;
 
@@ -41,6 +42,16 @@ pub enum Warning {
     #[error("{0}; using the default limits")]
     Inventory(HostsError),
 
+    #[error("{0}; the hook has no effect")]
+    Unserved(LinkError),
+    #[error("{0}; the report of a finished call is kept and sent later")]
+    ReportKept(LinkError),
+    #[error("{0}; the report of a finished call is lost, because it cannot be kept ({1})")]
+    ReportLost(LinkError, io::Error),
+    #[error("{0}; the notification is not sent")]
+    NotSentToGuard(LinkError),
+    #[error("{0}")]
+    OfGuard(String),
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     #[error("{0}; lost actions count only if cooldown.json holds them")]

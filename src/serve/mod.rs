@@ -46,7 +46,8 @@ pub async fn stopped(mut stop: Stop) {
 
 /// Serves all listeners until a signal ends the process.
 pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&str)) -> io::Result<()> {
-    let guard = Arc::new(Guard { environment });
+    // A guard that is a client of itself would wait for its own answer.
+    let guard = Arc::new(Guard { environment: Environment { guard: None, ..environment } });
     let (end, stop) = watch::channel(false);
     let mut tasks = tokio::task::JoinSet::new();
     if let Some(path) = listeners.socket {

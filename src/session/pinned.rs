@@ -9,11 +9,12 @@ use crate::model::client_setting::ClientSetting;
 
 /// Variables whose values determine what the guard allows, which program it is, or which ledger it reads. Without a
 /// value, an empty text is pinned, which counts as unset.
-const GUARDING: [&str; 17] = [
+const GUARDING: [&str; 18] = [
     "BASH_ENV",
     "CLAUDEOPS_APPRISE_CONFIG",
     "CLAUDEOPS_DB_PATH",
     "CLAUDEOPS_DRY_RUN",
+    "CLAUDEOPS_GUARD",
     "CLAUDEOPS_HOSTS",
     "CLAUDEOPS_REPOS_DIR",
     "CLAUDEOPS_RESULTS_DIR",

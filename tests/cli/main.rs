@@ -7,6 +7,9 @@ mod context_warnings;
 mod doctor;
 mod events;
 mod explain;
+#[path = "../support/guard_process.rs"]
+mod guard_process;
+mod guarded;
 mod handoff;
 mod hidden_characters;
 mod homelab;

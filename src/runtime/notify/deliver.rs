@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 
 use super::apprise::{self, DEADLINE, Message, NotifyError, Sent, Target};
+pub use super::error::DeliverError;
 use super::wire::Raised;
 use crate::ledger::notices::{NoticeState, StoredNotice};
 use crate::ledger::{Ledger, LedgerError};
@@ -25,17 +26,6 @@ pub struct Flushed {
     pub delivered: u32,
     /// The number of notices of the last day that are not delivered.
     pub waiting: u32,
-}
-
-/// Why a notice that was passed on cannot be delivered.
-#[derive(Debug, thiserror::Error)]
-pub enum DeliverError {
-    /// The input is not a notice.
-    #[error("the input is not a notification ({0})")]
-    Input(#[from] serde_json::Error),
-    /// The ledger cannot be used.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
 }
 
 /// Delivers one notice, with retries, and records the result. Does nothing if another process has claimed it.

@@ -3,21 +3,27 @@
 
 pub mod apprise;
 pub mod deliver;
+mod error;
 pub mod session_socket;
 mod wire;
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
 
 use crate::ledger::{Ledger, LedgerError};
+use crate::link::address::Address;
+use crate::link::message::{Call, Reply};
 use crate::model::event::NewEvent;
 use crate::model::notice::Notice;
 use crate::runtime::environment::Environment;
+use crate::runtime::guard_link;
 use crate::runtime::warning::Warning;
 use apprise::Target;
+use error::DeliverError;
 use session_socket::Request;
 use wire::Raised;
 
@@ -31,6 +37,9 @@ pub fn raise(
     notice: &Notice,
     now: DateTime<Utc>,
 ) -> Option<Warning> {
+    if environment.guard.is_some() {
+        return raise_apart(environment, session, notice, None, now);
+    }
     match write_down(environment, session, notice, None, now) {
         Ok(None) => None,
         Ok(Some(id)) => hand_over(environment, id),
@@ -39,6 +48,13 @@ pub fn raise(
             Some(warning.unwrap_or(Warning::UnrecordedNotification(error)))
         }
     }
+}
+
+/// Records a notice that the agent's side has raised, with its event, and has it delivered.
+pub fn accept(environment: &Environment, text: &str) -> Result<Option<Warning>, DeliverError> {
+    let Raised { session, notice, event, .. } = Raised::from_json(text)?;
+    let id = write_down(environment, session.as_deref(), &notice, event.as_ref(), Utc::now())?;
+    Ok(id.and_then(|id| hand_over(environment, id)))
 }
 
 /// Raises a notice and records an event with it, in a detached process: for a hook that the client does not wait for, or
@@ -61,6 +77,12 @@ pub fn raise_apart(
         event: event.cloned(),
     };
     let text = raised.to_json().map_err(io::Error::from);
+    if let Some(guard) = &environment.guard {
+        return text.map_or_else(
+            |error| Some(Warning::NotificationNotSent(error)),
+            |text| send_to_guard(guard, &text, environment),
+        );
+    }
     let error = text.and_then(|text| pass_on(environment, &Request::Raised(text))).err()?;
     Some(Warning::NotificationNotSent(error))
 }
@@ -89,9 +111,20 @@ pub fn hand_over(environment: &Environment, id: i64) -> Option<Warning> {
     Some(Warning::NotificationWaits { id, error })
 }
 
+/// Has the guard record and deliver a notice.
+fn send_to_guard(guard: &Address, text: &str, environment: &Environment) -> Option<Warning> {
+    let look = &mut |_: &_| serde_json::Value::Null;
+    let sent = guard_link::call(guard, Call::Notice, text.as_bytes(), environment, guard_link::QUICK, look);
+    match sent {
+        Ok(Reply::Value(warning)) => warning.as_str().map(|warning| Warning::OfGuard(warning.to_owned())),
+        Ok(_) => Some(Warning::NotSentToGuard(guard_link::unexpected())),
+        Err(error) => Some(Warning::NotSentToGuard(error)),
+    }
+}
+
 /// Whether notices are delivered: to targets of this environment, or through the process that runs this session.
 pub fn has_target(environment: &Environment) -> bool {
-    environment.notify_socket.is_some() || Target::of(environment).is_some()
+    environment.guard.is_some() || environment.notify_socket.is_some() || Target::of(environment).is_some()
 }
 
 /// Passes a notice on to the process that runs the session, otherwise to a process of its own.
@@ -99,8 +132,17 @@ fn pass_on(environment: &Environment, request: &Request) -> io::Result<()> {
     match (&environment.notify_socket, request) {
         (Some(socket), Request::Recorded(id)) => session_socket::send(socket, &id.to_string()),
         (Some(socket), Request::Raised(text)) => session_socket::send(socket, text),
-        (None, request) => deliver_apart(environment, request).map(drop),
+        (None, request) => deliver_apart(environment, request).map(keep),
     }
+}
+
+/// Keeps a started process until it has ended: a guard serves for a long time, and a process that has ended exists until
+/// its parent asks for its exit code.
+fn keep(child: Child) {
+    static STARTED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
+    started.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+    started.push(child);
 }
 
 /// Delivers a notice in a process of its own, to the targets of this environment.

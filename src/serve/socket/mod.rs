@@ -1,20 +1,68 @@
 //! Hooks and verbs of the agent's side, through a Unix socket.
+//!
+//! `listener` binds the socket, `peers` decides who may connect, `connection` reads a request within its limits, `event`,
+//! `record` and `verb` serve it. Work on the ledger runs on threads for blocking work, a few at a time.
+
+mod connection;
+mod event;
+mod listener;
+mod peers;
+mod record;
+mod verb;
+mod workers;
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::UnixListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
 use super::{Guard, Stop, stopped};
+use connection::Limits;
+pub use listener::bind;
+use peers::Peers;
 
-/// Binds the socket.
-pub fn bind(path: &Path) -> io::Result<UnixListener> {
-    UnixListener::bind(path)
-}
+/// The most connections at once. Others wait until one ends.
+const MOST_CONNECTIONS: usize = 512;
 
-/// Serves connections until the process ends.
-pub async fn serve(_guard: Arc<Guard>, _listener: UnixListener, stop: Stop) -> io::Result<()> {
-    stopped(stop).await;
+/// How long requests may take to end when the guard is to end.
+const LAST_REQUESTS: Duration = Duration::from_secs(8);
+
+/// The pause after a failed accept, such as without free file descriptors.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Serves connections until the process ends. Requests that have arrived are finished.
+pub async fn serve(guard: Arc<Guard>, listener: UnixListener, stop: Stop) -> io::Result<()> {
+    let file = listener::File::of(&listener);
+    let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let shared = Arc::new((guard, Peers::of_process(), Limits::start()?));
+    let mut connections = JoinSet::new();
+    let mut end = std::pin::pin!(stopped(stop));
+    loop {
+        // The semaphore is never closed.
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { break };
+        let accepted = tokio::select! {
+            () = &mut end => break,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        let shared = Arc::clone(&shared);
+        connections.spawn(async move {
+            let (guard, peers, limits) = &*shared;
+            // A connection that breaks needs no answer: the caller asks again.
+            let _ = connection::serve(guard, peers, limits, stream).await;
+            drop(slot);
+        });
+        while connections.try_join_next().is_some() {}
+    }
+    drop(listener);
+    file.remove();
+    let _ = timeout(LAST_REQUESTS, async { while connections.join_next().await.is_some() {} }).await;
     Ok(())
 }

@@ -1,0 +1,45 @@
+//! Hooks as clients of a guard that is a process of its own (`CLAUDEOPS_GUARD`).
+//!
+//! The guard runs the handlers of this module's siblings on the same input, and answers; this process only delivers the
+//! answer. If the guard does not answer, `policy.on_failure` applies before a tool runs, and the report of a finished call is
+//! kept (`undelivered`).
+
+use super::answer::Answer;
+use super::forward::{Input, serve};
+use super::undelivered;
+use crate::link::address::Address;
+use crate::link::caller::LinkError;
+use crate::runtime::environment::Environment;
+use crate::runtime::guard_link::{QUICK, SLOW};
+use crate::runtime::started;
+use crate::runtime::warning::Warning;
+
+/// The environment with which the session was started, if a guard serves this process.
+pub fn guarded(environment: &Environment) -> Option<(Address, Environment)> {
+    let limited = started::restored(environment).unwrap_or_else(|| environment.clone());
+    limited.guard.clone().map(|guard| (guard, limited))
+}
+
+/// Asks the guard about a call that is about to run, or reports one that has run.
+pub fn quick(guard: &Address, input: Input<'_>, environment: &Environment) -> Result<Answer, LinkError> {
+    undelivered::deliver(guard, environment)?;
+    serve(guard, input, environment, QUICK)
+}
+
+/// Has the guard serve any other event.
+pub fn slow(guard: &Address, input: Input<'_>, environment: &Environment) -> Answer {
+    let served =
+        undelivered::deliver(guard, environment).and_then(|()| serve(guard, input, environment, SLOW));
+    served.unwrap_or_else(|error| Answer::allow(vec![Warning::Unserved(error)]))
+}
+
+/// Reports a call that has run. A report that does not arrive is kept.
+pub fn report(guard: &Address, input: Input<'_>, environment: &Environment) -> Answer {
+    match quick(guard, input, environment) {
+        Ok(answer) => answer,
+        Err(error) => Answer::allow(vec![match undelivered::keep(input, environment) {
+            Ok(()) => Warning::ReportKept(error),
+            Err(cause) => Warning::ReportLost(error, cause),
+        }]),
+    }
+}

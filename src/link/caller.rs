@@ -1,0 +1,149 @@
+//! The caller's end of the link: a hook or a verb. No asynchronous runtime is needed.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use serde_json::Value;
+
+use super::address::Address;
+use super::lookup::Lookup;
+use super::message::{Found, Greeting, Reply, Request};
+use super::{Timed, VERSION, frame};
+
+/// How long a caller tries to reach the guard, which may be restarting.
+pub const REACH: Duration = Duration::from_millis(1500);
+
+/// The pause between two attempts to reach the guard.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How often a request is sent at most: a guard that ends while it serves one has to be reached again.
+const MOST_ATTEMPTS: usize = 4;
+
+/// Why the guard did not answer.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum LinkError {
+    #[error("CLAUDEOPS_GUARD is `{0}`, not unix:PATH")]
+    Address(String),
+    #[error("the guard at {path} cannot be reached ({error})")]
+    Unreachable { path: String, error: io::Error },
+    #[error("the guard at {path} did not answer ({error})")]
+    Unanswered { path: String, error: io::Error },
+    #[error(
+        "the guard uses version {guard} of its messages and this opsctl version {VERSION}; run both from the same release"
+    )]
+    Version { guard: u32 },
+    #[error("the guard refuses the request: {0}")]
+    Refused(String),
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A request that is complete except for the connection.
+#[derive(Debug)]
+pub struct Sending<'a> {
+    /// The request.
+    pub request: &'a Request,
+    /// Its payload.
+    pub payload: &'a [u8],
+    /// How long the guard has to answer.
+    pub limit: Duration,
+}
+
+/// Sends a request and returns the last message of the guard. `look` answers its questions. A request is sent again if the
+/// connection breaks: the guard counts the same call once.
+pub fn call(
+    address: &Address,
+    sending: &Sending<'_>,
+    look: &mut dyn FnMut(&Lookup) -> Value,
+) -> Result<Reply, LinkError> {
+    let path = match address {
+        Address::Unix(path) => path,
+        Address::Invalid(value) => return Err(LinkError::Address(value.clone())),
+    };
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let stream = reach(path, Instant::now() + REACH)?;
+        match exchange(&stream, sending, look) {
+            Ok(Reply::Refused(why)) => return Err(LinkError::Refused(why)),
+            Ok(Reply::Failed(why)) => return Err(LinkError::Failed(why)),
+            Ok(reply) => return Ok(reply),
+            Err(error) if error.kind() == ErrorKind::TimedOut || attempts >= MOST_ATTEMPTS => {
+                return Err(LinkError::Unanswered { path: path.display().to_string(), error });
+            }
+            Err(_) => sleep(PAUSE),
+        }
+    }
+}
+
+/// Connects to a guard that greets with this version, until `until`.
+fn reach(path: &Path, until: Instant) -> Result<UnixStream, LinkError> {
+    loop {
+        let found = open(path).and_then(|stream| Ok((greeting(&stream, until)?, stream)));
+        match found {
+            Ok((Greeting { refused: Some(why), .. }, _)) => return Err(LinkError::Refused(why)),
+            Ok((Greeting { version: VERSION, .. }, stream)) => return Ok(stream),
+            Ok((Greeting { version, .. }, _)) => return Err(LinkError::Version { guard: version }),
+            Err(error) if Instant::now() + PAUSE >= until || error.kind() == ErrorKind::PermissionDenied => {
+                return Err(LinkError::Unreachable { path: path.display().to_string(), error });
+            }
+            Err(_) => sleep(PAUSE),
+        }
+    }
+}
+
+/// Connects without waiting: a guard that does not accept connections any more would be waited for without end.
+fn open(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    match connect(&socket, &SocketAddrUnix::new(path)?) {
+        Ok(()) | Err(Errno::INPROGRESS) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+fn greeting(stream: &UnixStream, until: Instant) -> io::Result<Greeting> {
+    let text = frame::read(&mut Timed::new(stream, until), frame::REQUEST)?;
+    serde_json::from_slice(&text).map_err(io::Error::from)
+}
+
+fn exchange(
+    stream: &UnixStream,
+    sending: &Sending<'_>,
+    look: &mut dyn FnMut(&Lookup) -> Value,
+) -> io::Result<Reply> {
+    let mut stream = Timed::new(stream, Instant::now() + sending.limit);
+    let request = serde_json::to_vec(sending.request)?;
+    frame::write(&mut stream, &request)?;
+    frame::write(&mut stream, sending.payload)?;
+    loop {
+        let reply = serde_json::from_slice(&frame::read(&mut stream, frame::REPLY)?)?;
+        let Reply::Ask(lookup) = reply else { return Ok(reply) };
+        let mut found = serde_json::to_vec(&Found { found: look(&lookup) })?;
+        if found.len() > frame::REPLY {
+            found = serde_json::to_vec(&Found { found: Value::Null })?;
+        }
+        frame::write(&mut stream, &found)?;
+    }
+}
+
+/// The greeting of the guard, and how long it took.
+pub fn greet(address: &Address) -> Result<(Greeting, Duration), LinkError> {
+    let path = match address {
+        Address::Unix(path) => path,
+        Address::Invalid(value) => return Err(LinkError::Address(value.clone())),
+    };
+    let began = Instant::now();
+    let greeted = open(path).and_then(|stream| greeting(&stream, began + REACH));
+    let unreachable = |error| LinkError::Unreachable { path: path.display().to_string(), error };
+    greeted.map(|greeting| (greeting, began.elapsed())).map_err(unreachable)
+}

@@ -1,0 +1,14 @@
+//! Why a notice that was passed on cannot be delivered.
+
+use crate::ledger::LedgerError;
+
+/// Why a notice that was passed on cannot be delivered.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliverError {
+    /// The input is not a notice.
+    #[error("the input is not a notification ({0})")]
+    Input(#[from] serde_json::Error),
+    /// The ledger cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}

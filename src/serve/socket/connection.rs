@@ -1,0 +1,149 @@
+//! One connection: the greeting, a request within its limits, and the answer.
+
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::super::Guard;
+use super::peers::Peers;
+use super::workers::Workers;
+use super::{event, record, verb};
+use crate::link::message::{Call, Greeting, Reply, Request, Versioned};
+use crate::link::{VERSION, frame};
+
+/// How long a caller has to send its request: a silent one costs no more than its connection.
+const REQUEST_TIME: Duration = Duration::from_secs(5);
+
+/// How long an answer may take to be written.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// Events that wait for nothing but the ledger.
+const QUICK: [&str; 3] = ["pre-tool-use", "post-tool-use", "post-tool-use-failure"];
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct Limits {
+    /// Serves requests that wait for nothing but the ledger.
+    quick: Workers,
+    /// Requests that are served at once and may wait for hosts and services.
+    slow: Semaphore,
+    /// Memory for large requests, in KiB.
+    memory: Semaphore,
+}
+
+impl Limits {
+    /// Starts the threads that serve requests.
+    pub fn start() -> io::Result<Self> {
+        Ok(Self { quick: Workers::start()?, slow: Semaphore::new(24), memory: Semaphore::new(12 * 1024) })
+    }
+}
+
+/// Serves one connection.
+pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: UnixStream) -> io::Result<()> {
+    let refused = peers.refusal(stream.peer_cred()?.uid());
+    let is_refused = refused.is_some();
+    let greeting = Greeting { version: VERSION, opsctl: env!("CARGO_PKG_VERSION").to_owned(), refused };
+    write(&mut stream, &serde_json::to_vec(&greeting)?).await?;
+    if is_refused {
+        return Ok(());
+    }
+    let (request, payload, memory) = timeout(REQUEST_TIME, read(&mut stream, limits)).await??;
+    let request = match request {
+        Ok(request) => request,
+        Err(why) => return reply(&mut stream, &Reply::Refused(why)).await,
+    };
+    let (call, facts) = (request.call, request.session);
+    let answer = match call {
+        Call::Ping => Reply::Value(serde_json::Value::Null),
+        Call::Verb { arguments, columns } => {
+            let _turn = turn(&limits.slow).await?;
+            verb::run(&arguments, columns, &facts, payload).await
+        }
+        Call::Event { event } => {
+            let is_quick = event.as_deref().is_some_and(|event| QUICK.contains(&event));
+            let (stream, environment) = (stream.into_std()?, guard.environment.clone());
+            let serve = move || event::serve(stream, event, payload, facts, &environment);
+            if is_quick {
+                return limits.quick.run(serve).await?;
+            }
+            let _turn = turn(&limits.slow).await?;
+            return spawn_blocking(serve).await?;
+        }
+        Call::Kept => {
+            let environment = guard.environment.clone();
+            limits.quick.run(move || record::kept(&payload, &environment)).await?
+        }
+        Call::Notice => {
+            let environment = guard.environment.clone();
+            limits.quick.run(move || record::notice(&payload, &environment)).await?
+        }
+        Call::Record(call) => {
+            let environment = guard.environment.clone();
+            limits.quick.run(move || record::record(call, &environment)).await?
+        }
+    };
+    drop(memory);
+    reply(&mut stream, &answer).await
+}
+
+async fn turn(semaphore: &Semaphore) -> io::Result<SemaphorePermit<'_>> {
+    semaphore.acquire().await.map_err(io::Error::other)
+}
+
+/// Reads a request and its payload; an error text for a request that cannot be served.
+async fn read<'a>(
+    stream: &mut UnixStream,
+    limits: &'a Limits,
+) -> io::Result<(Result<Request, String>, Vec<u8>, Vec<SemaphorePermit<'a>>)> {
+    let mut memory = Vec::new();
+    let text = read_frame(stream, frame::REQUEST, limits, &mut memory).await?;
+    let version = serde_json::from_slice::<Versioned>(&text).map(|versioned| versioned.version);
+    let request = match version {
+        Err(error) => Err(format!("the request is not valid ({error})")),
+        Ok(VERSION) => {
+            serde_json::from_slice(&text).map_err(|error| format!("the request is not valid ({error})"))
+        }
+        Ok(other) => Err(format!(
+            "it uses version {other} of the messages and the guard version {VERSION}; run both from the same release"
+        )),
+    };
+    let payload = match &request {
+        Ok(_) => read_frame(stream, frame::PAYLOAD, limits, &mut memory).await?,
+        Err(_) => vec![],
+    };
+    Ok((request, payload, memory))
+}
+
+async fn read_frame<'a>(
+    stream: &mut UnixStream,
+    limit: usize,
+    limits: &'a Limits,
+    memory: &mut Vec<SemaphorePermit<'a>>,
+) -> io::Result<Vec<u8>> {
+    let mut head = [0; frame::HEAD];
+    stream.read_exact(&mut head).await?;
+    let length = frame::length(head, limit)?;
+    // Small requests are as many as there are connections.
+    if length > 16 * 1024 {
+        let kib = u32::try_from(length / 1024).unwrap_or(u32::MAX);
+        memory.push(limits.memory.acquire_many(kib).await.map_err(io::Error::other)?);
+    }
+    let mut message = Vec::with_capacity(length.min(64 * 1024));
+    let read = stream.take(length as u64).read_to_end(&mut message).await?;
+    if read < length { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(message) }
+}
+
+async fn reply(stream: &mut UnixStream, reply: &Reply) -> io::Result<()> {
+    write(stream, &serde_json::to_vec(reply)?).await
+}
+
+async fn write(stream: &mut UnixStream, message: &[u8]) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    frame::write(&mut bytes, message)?;
+    timeout(ANSWER_TIME, stream.write_all(&bytes)).await?
+}

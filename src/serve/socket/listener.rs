@@ -1,0 +1,61 @@
+//! The socket file.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use tokio::net::UnixListener;
+
+/// The mode of the socket: every user may connect, and the user id of the peer decides.
+const MODE: u32 = 0o666;
+
+/// Binds the socket. A file that a guard has left behind is replaced; the socket of a running guard is an error.
+pub fn bind(path: &Path) -> io::Result<UnixListener> {
+    let fail = |error: &io::Error, why: &str| {
+        io::Error::new(error.kind(), format!("the socket {} {why} ({error})", path.display()))
+    };
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(fail(&error, "cannot be examined")),
+        Ok(file) if !file.file_type().is_socket() => {
+            let error = io::Error::from(ErrorKind::AlreadyExists);
+            return Err(fail(&error, "cannot be created: another file has its name"));
+        }
+        Ok(_) => match UnixStream::connect(path) {
+            Ok(_) => {
+                let error = io::Error::from(ErrorKind::AddrInUse);
+                return Err(fail(&error, "belongs to a guard that is running; end it first"));
+            }
+            Err(_) => std::fs::remove_file(path).map_err(|error| fail(&error, "cannot be replaced"))?,
+        },
+    }
+    let listener = UnixListener::bind(path).map_err(|error| fail(&error, "cannot be created"))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))
+        .map_err(|error| fail(&error, "cannot be opened to other users"))?;
+    Ok(listener)
+}
+
+/// The file of a bound socket.
+#[derive(Debug)]
+pub struct File {
+    /// Its path and inode; `None` if it cannot be determined.
+    found: Option<(PathBuf, u64)>,
+}
+
+impl File {
+    /// The file of this listener.
+    pub fn of(listener: &UnixListener) -> Self {
+        let path = listener.local_addr().ok().and_then(|address| address.as_pathname().map(Path::to_owned));
+        let found = path.and_then(|path| path.symlink_metadata().ok().map(|file| (path, file.ino())));
+        Self { found }
+    }
+
+    /// Removes it, unless another guard has replaced it.
+    pub fn remove(&self) {
+        let Some((path, inode)) = &self.found else { return };
+        if path.symlink_metadata().is_ok_and(|file| file.ino() == *inode) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}

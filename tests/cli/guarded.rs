@@ -1,0 +1,317 @@
+//! Hooks and verbs with a guard that is a process of its own (`CLAUDEOPS_GUARD`).
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::guard_process::Guarded;
+use crate::sandbox::{Run, Sandbox, call, denied, passes};
+
+fn files(sandbox: &Sandbox) -> Vec<String> {
+    let entries = std::fs::read_dir(sandbox.path(".")).unwrap();
+    let mut files: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort();
+    files
+}
+
+fn restart(guarded: &Guarded, id: &str, service: &str) -> Run {
+    guarded.agent.before(id, &format!("docker restart {service}"))
+}
+
+#[test]
+fn budgets_are_those_of_the_guard_and_the_agents_side_keeps_nothing() {
+    let guarded = Guarded::new();
+    for id in ["t1", "t2"] {
+        passes(&restart(&guarded, id, "jellyfin"));
+        passes(&guarded.agent.after(id, "docker restart jellyfin"));
+    }
+    let reason = denied(&restart(&guarded, "t3", "jellyfin"));
+    assert!(reason.starts_with("Cooldown limit exceeded for jellyfin: 2/2 restarts"), "{reason}");
+    assert_eq!(guarded.guard.sql("SELECT count(*), sum(success) FROM cooldown_actions"), "2|2");
+    assert_eq!(files(&guarded.agent), [""; 0]);
+}
+
+#[test]
+fn a_command_without_an_action_does_not_need_the_guard() {
+    let mut guarded = Guarded::new();
+    guarded.kill();
+    let began = Instant::now();
+    passes(&guarded.agent.before("t1", "ls -la"));
+    passes(&guarded.agent.after("t1", "ls -la"));
+    assert!(began.elapsed() < Duration::from_secs(1));
+    assert_eq!(files(&guarded.agent), [""; 0]);
+}
+
+/// The guard judges again: with variables and scripts of the agent's machine, and with its own policy.
+#[test]
+fn the_guard_reads_the_agents_machine_and_applies_its_own_policy() {
+    let policy = Sandbox::new();
+    policy.write("hosts.yaml", "policy: {restart: {limit: 1, window: 1h}}\n");
+    let hosts = policy.path("hosts.yaml").display().to_string();
+    let guarded = Guarded::with(Sandbox::new().with("CLAUDEOPS_HOSTS", &hosts), |agent| {
+        let folder = agent.path(".").display().to_string();
+        agent.with("SCRIPTS", &folder).with("BASH_FUNC_again%%", "() { docker restart radarr; }")
+    });
+    guarded.agent.write("again.sh", "#!/bin/sh\ndocker restart jellyfin\n");
+    passes(&restart(&guarded, "t1", "sonarr"));
+    let reason = denied(&restart(&guarded, "t2", "sonarr"));
+    assert!(reason.contains("1/1 restarts in last 1h"), "{reason}");
+    passes(&guarded.agent.before("t3", "again"));
+    passes(&guarded.agent.before("t4", "sh $SCRIPTS/again.sh"));
+    assert_eq!(
+        guarded
+            .guard
+            .sql("SELECT group_concat(service, ' ') FROM (SELECT service FROM hook_actions ORDER BY id)"),
+        "sonarr radarr jellyfin"
+    );
+}
+
+#[test]
+fn a_repeated_request_is_counted_once() {
+    let guarded = Guarded::new();
+    for _ in 0..3 {
+        passes(&restart(&guarded, "t1", "jellyfin"));
+    }
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "1");
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_decisions"), "1");
+    passes(&restart(&guarded, "t2", "jellyfin"));
+    // The budget is spent, and the first call is still allowed.
+    passes(&restart(&guarded, "t1", "jellyfin"));
+    denied(&restart(&guarded, "t3", "jellyfin"));
+    // The same id with another command is another call.
+    passes(&restart(&guarded, "t1", "sonarr"));
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "3");
+}
+
+#[test]
+fn without_the_guard_on_failure_applies_and_reports_are_sent_once_later() {
+    let mut guarded = Guarded::new();
+    passes(&restart(&guarded, "t1", "jellyfin"));
+    guarded.kill();
+    let run = guarded.agent.before("t2", "docker restart sonarr");
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.stderr.contains("cannot be reached") && run.stderr.contains("on_failure is open"), "{run:?}");
+    for (id, service) in [("t1", "jellyfin"), ("t2", "sonarr")] {
+        let run = guarded.agent.after(id, &format!("docker restart {service}"));
+        assert!(run.stderr.contains("is kept and sent later"), "{run:?}");
+    }
+    let kept = guarded.agent.read("guard-undelivered.jsonl");
+    assert_eq!(kept.lines().count(), 2);
+    guarded.start();
+    for _ in 0..2 {
+        let run = guarded.agent.opsctl(&["cooldown", "show", "sonarr"], b"");
+        assert!(run.stdout.starts_with("sonarr: 1/2 restarts"), "{run:?}");
+        // A process that was killed before it removed the file sends it again.
+        guarded.agent.write("guard-undelivered.jsonl", &kept);
+    }
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM cooldown_actions"), "2");
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions WHERE state = 'done'"), "2");
+    let failures =
+        "SELECT count(*) FROM events WHERE level = 'critical' AND message LIKE 'Guard failed open%'";
+    assert_eq!(guarded.guard.sql(failures), "1");
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_decisions WHERE verdict = 'fail-open'"), "1");
+}
+
+#[test]
+fn without_the_guard_a_closed_policy_denies_and_rules_still_apply() {
+    let address = "unix:/nonexistent/guard.sock";
+    let agent = Sandbox::new().with("CLAUDEOPS_GUARD", address);
+    agent.write("hosts.yaml", "policy: {on_failure: closed}\n");
+    let reason = denied(&agent.before("t1", "docker restart jellyfin"));
+    assert!(reason.contains("the guard at /nonexistent/guard.sock cannot be reached"), "{reason}");
+    assert!(reason.contains("on_failure is closed"), "{reason}");
+    let invalid = Sandbox::new().with("CLAUDEOPS_GUARD", "tcp:127.0.0.1:1");
+    let run = invalid.before("t1", "docker restart jellyfin");
+    assert!(run.stderr.contains("CLAUDEOPS_GUARD is `tcp:127.0.0.1:1`, not unix:PATH"), "{run:?}");
+    let reason = denied(&invalid.before("t2", "rm -rf /"));
+    assert!(!reason.contains("guard"), "{reason}");
+    assert!(!invalid.path("claudeops.db").exists());
+}
+
+#[test]
+fn a_guard_that_restarts_within_a_second_is_reached() {
+    let mut guarded = Guarded::new();
+    guarded.kill();
+    let child = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| restart(&guarded, "t1", "jellyfin"));
+        std::thread::sleep(Duration::from_millis(300));
+        let child = guarded.serve().spawn().unwrap();
+        passes(&asked.join().unwrap());
+        child
+    });
+    let mut child = child;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "1");
+}
+
+#[test]
+fn verbs_run_in_the_guard_and_those_of_its_side_are_refused() {
+    let guarded = Guarded::new();
+    passes(&restart(&guarded, "t1", "jellyfin"));
+    let there = guarded.guard.opsctl(&["cooldown", "show", "--json"], b"");
+    let here = guarded.agent.opsctl(&["cooldown", "show", "--json"], b"");
+    assert_eq!((here.code, &here.stdout), (Some(0), &there.stdout));
+    let run = guarded
+        .agent
+        .opsctl(&["explain", "--json", "-"], b"docker restart jellyfin; docker restart jellyfin");
+    let explained: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(explained["decision"], "deny", "{run:?}");
+    let refused: [&[&str]; 4] = [
+        &["cooldown", "reset", "jellyfin"],
+        &["cooldown", "record", "jellyfin"],
+        &["prune", "--keep", "1d"],
+        &["events", "--follow"],
+    ];
+    for arguments in refused {
+        let run = guarded.agent.opsctl(arguments, b"");
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(run.stderr.contains("works on the guard's side only"), "{run:?}");
+    }
+    let status = guarded.agent.opsctl(&["sessions", "status", "looking"], b"");
+    assert_eq!(status.code, Some(1), "no session: {status:?}");
+    let run = guarded.agent.opsctl(&["doctor", "--only", "guard"], b"");
+    assert!(run.stdout.contains("answered in"), "{run:?}");
+    assert_eq!(files(&guarded.agent), [""; 0]);
+}
+
+#[test]
+fn a_session_gets_no_higher_tier_than_the_guard_allows() {
+    let guarded = Guarded::with(Sandbox::new().with("CLAUDEOPS_MAX_TIER", "1"), |agent| {
+        agent.with("CLAUDEOPS_TIER", "3")
+    });
+    let reason = denied(&restart(&guarded, "t1", "jellyfin"));
+    assert!(reason.starts_with("Tier 1 may not"), "{reason}");
+}
+
+/// The client applies the `env` of settings files to its hooks, which may unset the variable.
+#[test]
+fn a_hook_without_the_variable_uses_the_guard_of_the_process_that_started_the_client() {
+    let guarded = Guarded::new();
+    let opsctl = guarded.agent.command(&[]);
+    let mut command = std::process::Command::new("unshare");
+    command
+        .args(["--fork", "--", "env", "CLAUDEOPS_GUARD="])
+        .arg(opsctl.get_program())
+        .args(["hook", "pre-tool-use"])
+        .env_clear()
+        .envs(opsctl.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .stdin(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let input = call("t1", "docker restart jellyfin").to_string();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "1");
+    assert_eq!(files(&guarded.agent), [""; 0]);
+}
+
+#[test]
+fn other_events_are_served_by_the_guard_or_have_no_effect() {
+    let mut guarded = Guarded::new();
+    passes(&restart(&guarded, "t1", "jellyfin"));
+    let start = json!({"session_id": "sess-abc-123", "cwd": "/app", "source": "startup"});
+    let run = guarded.agent.hook("session-start", &start);
+    assert!(run.stdout.contains("jellyfin: 1/2 restarts"), "{run:?}");
+    let end = json!({"session_id": "sess-abc-123", "cwd": "/app", "reason": "other"});
+    passes(&guarded.agent.hook("session-end", &end));
+    assert_eq!(guarded.guard.sql("SELECT state FROM hook_actions"), "released");
+    guarded.kill();
+    let run = guarded.agent.hook("session-end", &end);
+    assert_eq!(run.code, Some(0));
+    assert!(run.stderr.contains("the hook has no effect"), "{run:?}");
+}
+
+#[test]
+fn secrets_of_the_agents_environment_reach_neither_the_ledger_nor_the_answer() {
+    let guarded =
+        Guarded::with(Sandbox::new(), |agent| agent.with("REGISTRY_PASSWORD", "hunter2-hunter2-hunter2"));
+    let run = guarded.agent.before("t1", "docker restart 'app hunter2-hunter2-hunter2'");
+    assert!(!format!("{run:?}").contains("hunter2"), "{run:?}");
+    let dump = guarded.guard.sql("SELECT actions, reason FROM hook_decisions");
+    assert!(dump.contains("docker restart") && !dump.contains("hunter2"), "{dump}");
+}
+
+#[test]
+fn a_stale_socket_is_replaced_and_that_of_a_running_guard_is_an_error() {
+    let mut guarded = Guarded::new();
+    let second =
+        guarded.serve().stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    let stderr = String::from_utf8(second.stderr).unwrap();
+    assert!(!second.status.success() && stderr.contains("belongs to a guard that is running"), "{stderr}");
+    guarded.kill();
+    assert!(guarded.socket().exists());
+    guarded.start();
+    passes(&restart(&guarded, "t1", "jellyfin"));
+    assert_eq!(guarded.end(), Some(0));
+    assert!(!guarded.socket().exists());
+    std::fs::write(guarded.socket(), "x").unwrap();
+    let other =
+        guarded.serve().stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    let stderr = String::from_utf8(other.stderr).unwrap();
+    assert!(stderr.contains("another file has its name"), "{stderr}");
+}
+
+fn frame(message: &[u8]) -> Vec<u8> {
+    [&u32::try_from(message.len()).unwrap().to_be_bytes(), message].concat()
+}
+
+fn read_frame(stream: &mut UnixStream) -> Option<Value> {
+    let mut head = [0; 4];
+    stream.read_exact(&mut head).ok()?;
+    let mut message = vec![0; u32::from_be_bytes(head) as usize];
+    stream.read_exact(&mut message).ok()?;
+    serde_json::from_slice(&message).ok()
+}
+
+#[test]
+fn versions_that_differ_are_refused_on_both_sides() {
+    let guarded = Guarded::new();
+    let mut stream = UnixStream::connect(guarded.socket()).unwrap();
+    assert_eq!(read_frame(&mut stream).unwrap()["version"], 1);
+    stream.write_all(&frame(br#"{"version":2,"anything":true}"#)).unwrap();
+    let refused = read_frame(&mut stream).unwrap();
+    assert!(refused["refused"].as_str().unwrap().contains("version 2"), "{refused}");
+
+    let other = Sandbox::new();
+    let listener = UnixListener::bind(other.path("other.sock")).unwrap();
+    let address = format!("unix:{}", other.path("other.sock").display());
+    let run = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(&frame(br#"{"version":7,"opsctl":"9.9.9"}"#)).unwrap();
+            let _ = stream.read(&mut [0; 8]);
+        });
+        Sandbox::new().with("CLAUDEOPS_GUARD", &address).before("t1", "docker restart jellyfin")
+    });
+    assert!(run.stderr.contains("version 7 of its messages and this opsctl version 1"), "{run:?}");
+}
+
+#[test]
+fn garbage_and_silence_do_not_disturb_the_guard() {
+    let guarded = Guarded::new();
+    let mut silent: Vec<UnixStream> =
+        (0..100).map(|_| UnixStream::connect(guarded.socket()).unwrap()).collect();
+    for bytes in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0xff; 64],
+        &[0; 64],
+        &frame(b"not json"),
+        &frame(br#"{"version":1}"#),
+        &frame(br#"{"version":1,"call":{"event":{}},"session":{"tier":"x"}}"#),
+        &frame(br#"{"version":1,"call":"ping","session":{}}"#)[..20],
+    ] {
+        let mut stream = UnixStream::connect(guarded.socket()).unwrap();
+        let _ = stream.write_all(bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+    }
+    for stream in &mut silent {
+        let _ = stream.write_all(&[0, 0]);
+    }
+    passes(&restart(&guarded, "t1", "jellyfin"));
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "1");
+}
