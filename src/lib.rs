@@ -4,6 +4,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod actions;
+pub mod approval;
 pub mod catalogue;
 pub mod cli;
 pub mod context;

@@ -12,6 +12,7 @@ pub mod cooldown_edit;
 mod creation;
 mod database;
 pub mod decisions;
+pub mod desk;
 mod error;
 mod events;
 mod folder_lock;

@@ -1,0 +1,4 @@
+//! Answers of people to questions.
+
+pub mod desk_key;
+pub mod link;
