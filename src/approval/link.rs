@@ -73,6 +73,7 @@ mod tests {
             asked_at: "2026-03-21T14:00:00Z".parse().unwrap(),
             expires_at: "2026-03-21T15:00:00Z".parse().unwrap(),
             state: QuestionState::Open,
+            at_terminal: false,
             answered_by: None,
             answered_at: None,
             note: None,

@@ -16,6 +16,7 @@ pub mod desk;
 mod error;
 mod events;
 mod folder_lock;
+mod grants;
 mod health;
 pub mod history;
 mod lock_timeout;
@@ -24,6 +25,7 @@ pub mod mark;
 pub mod notices;
 #[cfg(test)]
 mod plans;
+pub mod questions;
 mod reminders;
 mod resets;
 pub mod seen;

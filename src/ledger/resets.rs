@@ -207,6 +207,8 @@ impl Change<'_> {
             ("verifications", "at", ""),
             ("session_reminders", "changed_at", ""),
             ("client_runs", "started_at", ""),
+            ("questions", "asked_at", ""),
+            ("grants", "expires_at", ""),
             // The last reset of a service determines which of its rows no longer count.
             ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {
@@ -218,6 +220,8 @@ impl Change<'_> {
         for orphans in [
             "DELETE FROM recorded_actions WHERE action_id NOT IN (SELECT id FROM cooldown_actions)",
             "DELETE FROM recorded_events WHERE event_id NOT IN (SELECT id FROM events)",
+            "DELETE FROM question_answers WHERE question_id NOT IN (SELECT id FROM questions)",
+            "DELETE FROM grant_uses WHERE grant_id NOT IN (SELECT id FROM grants)",
         ] {
             self.transaction.execute(orphans, []).map_err(|e| self.error(e))?;
         }

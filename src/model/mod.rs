@@ -2,6 +2,7 @@
 //! or SQL.
 
 pub mod action;
+pub mod ask;
 pub mod checks;
 pub mod client_setting;
 pub mod container;
@@ -19,6 +20,7 @@ pub mod notice;
 pub mod percentile;
 pub mod plain_text;
 pub mod policy;
+pub mod public_key;
 pub mod question;
 pub mod reference;
 pub mod relative_time;

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use chrono::NaiveTime;
 
 use super::action::ActionKind;
+use super::ask::Ask;
 use super::checks::Verification;
 use super::effect::Effect;
 use super::message::{Contact, Modes};
+use super::public_key::PublicKey;
 use super::rules::Rules;
 pub use super::tier::Tier;
 pub use super::window::Window;
@@ -41,6 +43,10 @@ pub struct Policy {
     pub contacts: Vec<Contact>,
     /// The local time of day of the daily digest; `None`: there is none.
     pub digest: Option<NaiveTime>,
+    /// What persons are asked about instead of denying it.
+    pub ask: Vec<Ask>,
+    /// The public key of the answers of persons; without it, no answer is accepted.
+    pub approval_key: Option<PublicKey>,
 }
 
 impl Default for Policy {
@@ -60,6 +66,8 @@ impl Default for Policy {
             modes: Modes::default(),
             contacts: vec![],
             digest: None,
+            ask: vec![],
+            approval_key: None,
         }
     }
 }

@@ -40,6 +40,8 @@ pub struct Environment {
     pub apprise_config: Option<PathBuf>,
     /// `OPSCTL_NOTIFY_SOCKET`: the socket of the process that runs this session and knows where notifications go.
     pub notify_socket: Option<String>,
+    /// `CLAUDEOPS_APPROVAL_KEY`: the file of the private key that signs answers to questions.
+    pub approval_key: Option<PathBuf>,
     /// `CLAUDEOPS_DRY_RUN`: commands that are not proved to only read are denied.
     pub dry_run: bool,
     /// `CLAUDE_SESSION_ID`: the session's id, set by the program that started it.
@@ -124,6 +126,7 @@ impl Environment {
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
             apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
             notify_socket: text("OPSCTL_NOTIFY_SOCKET"),
+            approval_key: path("CLAUDEOPS_APPROVAL_KEY"),
             dry_run,
             session: text("CLAUDE_SESSION_ID"),
             role: text("CLAUDE_SESSION_ROLE"),
@@ -160,6 +163,11 @@ impl Environment {
     /// `mcp.json` in the state folder: the merged MCP servers.
     pub fn mcp_config(&self) -> PathBuf {
         self.state_dir.join("mcp.json")
+    }
+
+    /// The file of the private key that signs answers: `CLAUDEOPS_APPROVAL_KEY`, else `approval.key` in the state folder.
+    pub fn approval_key_file(&self) -> PathBuf {
+        self.approval_key.clone().unwrap_or_else(|| self.state_dir.join("approval.key"))
     }
 
     /// `cooldown.json` in the state folder.

@@ -2,6 +2,7 @@
 //!
 //! One file for each part of the file; a new top-level key is a line in [`check`] and a file here.
 
+mod ask;
 mod contacts;
 mod context;
 mod health;

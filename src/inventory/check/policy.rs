@@ -4,7 +4,7 @@ use crate::inventory::spanned::Spanned;
 use chrono::NaiveTime;
 
 use super::values::{check_duration, tier_slot};
-use super::{contacts, rules, tier};
+use super::{ask, contacts, rules, tier};
 use crate::inventory::choices::ResolveWire;
 use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::checks::VerifyWire;
@@ -25,6 +25,9 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Pol
             tier::check(slot, wire, found);
         }
     }
+    let approval_key = wire.approval_key.as_ref().and_then(|key| found.keep(ask::check_key(key)));
+    let has_key = wire.approval_key.is_some();
+    let ask = ask::check(wire.ask.unwrap_or_default(), has_key, &rules, found);
     Policy {
         restart: found.keep(check_budget(wire.restart, defaults.restart)).unwrap_or(defaults.restart),
         redeployment: found
@@ -41,6 +44,8 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Pol
         modes: contacts::check_modes(wire.modes, defaults.modes),
         contacts,
         digest: wire.digest.as_ref().and_then(|time| found.keep(check_time(time))),
+        ask,
+        approval_key,
     }
 }
 

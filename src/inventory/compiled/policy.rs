@@ -12,7 +12,9 @@ use super::mirrors::each;
 use crate::inventory::choices::{
     EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
 };
+use crate::model::ask::{Ask, Topic};
 use crate::model::policy::{Budget, Policy, Resolve, TierPolicy, Unlisted};
+use crate::model::public_key::PublicKey;
 use crate::model::rules::Rules;
 use crate::model::tier::Tier;
 
@@ -35,6 +37,10 @@ pub struct PolicyWire {
     contacts: Vec<ContactWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest_seconds: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    ask: Vec<AskWire>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval_key: Option<String>,
 }
 
 impl From<Policy> for PolicyWire {
@@ -52,6 +58,8 @@ impl From<Policy> for PolicyWire {
             modes: policy.modes.into(),
             contacts: each(policy.contacts),
             digest_seconds: policy.digest.map(|at| at.num_seconds_from_midnight()),
+            ask: each(policy.ask),
+            approval_key: policy.approval_key.map(|key| key.to_string()),
         }
     }
 }
@@ -77,6 +85,8 @@ impl PolicyWire {
             modes: self.modes.into(),
             contacts: each(self.contacts),
             digest: self.digest_seconds.map(time_of_day).transpose()?,
+            ask: self.ask.into_iter().map(AskWire::into_ask).collect::<Result<_, _>>()?,
+            approval_key: self.approval_key.map(public_key).transpose()?,
         })
     }
 }
@@ -100,6 +110,47 @@ impl From<Budget> for BudgetWire {
 impl BudgetWire {
     fn into_budget(self) -> Result<Budget, CompiledError> {
         Ok(Budget { limit: self.limit, window: window(self.window_seconds, "window_seconds")? })
+    }
+}
+
+fn public_key(text: String) -> Result<PublicKey, CompiledError> {
+    PublicKey::parse(&text).ok_or(CompiledError::Range("approval_key"))
+}
+
+#[derive(Serialize, Deserialize)]
+struct AskWire {
+    about: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    contact: Vec<String>,
+    timeout_seconds: i64,
+    limit: u32,
+    total: u32,
+    window_seconds: i64,
+}
+
+impl From<Ask> for AskWire {
+    fn from(Ask { topic, contact, timeout, limit, total, window }: Ask) -> Self {
+        Self {
+            about: topic.as_str().to_owned(),
+            contact,
+            timeout_seconds: timeout.delta().num_seconds(),
+            limit,
+            total,
+            window_seconds: window.delta().num_seconds(),
+        }
+    }
+}
+
+impl AskWire {
+    fn into_ask(self) -> Result<Ask, CompiledError> {
+        Ok(Ask {
+            topic: Topic::named(&self.about),
+            contact: self.contact,
+            timeout: window(self.timeout_seconds, "timeout_seconds")?,
+            limit: self.limit,
+            total: self.total,
+            window: window(self.window_seconds, "window_seconds")?,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::checks::VerifyWire;
 use super::contacts::ModesWire;
-use super::forms::{Entries, TextOrMap};
+use super::forms::{Entries, OneOrMore, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use crate::inventory::choices::{
     EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
@@ -49,6 +49,28 @@ pub struct PolicyWire {
     pub webhooks: Option<Vec<Spanned<String>>>,
     /// Time of day of the daily digest, from `00:00` to `23:59` in the container's local time (`TZ`); see [notifications.md](notifications.md#the-daily-digest). Default: no digest.
     pub digest: Option<Spanned<String>>,
+    /// What a person is asked about instead of denying it: `budget` (a used-up budget), `tier` (a tier that is too low), `changes` and `unknown` (effects that the tier does not allow), and names of always-denied commands; see [questions.md](questions.md). A call is asked about only if everything that it is denied for is listed. Needs `approval_key`. Default: nothing.
+    pub ask: Option<Vec<Spanned<TextOrMap<AskWire>>>>,
+    /// Public key of the answers to questions, as `opsctl key` prints it: `ed25519:` and 32 bytes in base64. Without it, no answer and no grant is accepted.
+    pub approval_key: Option<Spanned<String>>,
+}
+
+/// A kind of denial that a person is asked about. Plain text sets only `about`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskWire {
+    /// What is asked: `budget`, `tier`, `changes`, `unknown`, or the name of a rule about always-denied commands.
+    pub about: Spanned<String>,
+    /// Tags of the notification targets that get the question, in addition to `question` and the service.
+    pub contact: Option<Spanned<OneOrMore>>,
+    /// How long the question stays open. Without an answer, the call is denied then. Default: `30m`.
+    pub timeout: Option<Spanned<String>>,
+    /// Maximum number of questions of one session within `window`. Default: 4.
+    pub limit: Option<u32>,
+    /// Maximum number of questions of all sessions within `window`. Default: 12.
+    pub total: Option<u32>,
+    /// Window of `limit` and `total`. Default: `1h`.
+    pub window: Option<Spanned<String>>,
 }
 
 /// A limit on actions within a sliding window. A missing key keeps its default.

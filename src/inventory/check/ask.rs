@@ -1,0 +1,90 @@
+//! Questions to a person, and the key of their answers.
+
+use crate::inventory::spanned::Spanned;
+
+use super::values::{check_duration, is_name};
+use crate::inventory::error::{Checked, Found, Mistake, suggestion};
+use crate::inventory::yaml::forms::{OneOrMore, TextOrMap};
+use crate::inventory::yaml::policy::AskWire;
+use crate::model::ask::{Ask, Topic};
+use crate::model::public_key::PublicKey;
+use crate::model::rules::Rules;
+use crate::policy::never::packs::defaults;
+
+/// Checks what is asked. Questions need a key, because without one no answer is accepted.
+pub fn check(
+    wires: Vec<Spanned<TextOrMap<AskWire>>>,
+    has_key: bool,
+    rules: &Rules,
+    found: &mut Found,
+) -> Vec<Ask> {
+    if let Some(first) = wires.first().filter(|_| !has_key) {
+        found.add(Mistake::at(
+            first.referenced,
+            "`ask` needs `approval_key`: without it, no answer is accepted",
+            "run `opsctl key`, and add the line that it prints to `policy`",
+        ));
+    }
+    let mut asks: Vec<Ask> = Vec::new();
+    for wire in wires {
+        let (about, wire) = match wire.value {
+            TextOrMap::Text(about) => (Spanned { value: about, referenced: wire.referenced }, None),
+            TextOrMap::Map(wire) => (wire.about.clone(), Some(wire)),
+        };
+        let Some(topic) = found.keep(check_topic(&about, rules)) else { continue };
+        if asks.iter().any(|ask| ask.topic == topic) {
+            found.add(Mistake::of(&about, "is asked about twice", "remove one of the two"));
+        }
+        asks.push(
+            wire.map_or_else(|| Ask::about(topic.clone()), |wire| check_map(topic.clone(), wire, found)),
+        );
+    }
+    asks
+}
+
+/// Checks a public key.
+pub fn check_key(text: &Spanned<String>) -> Checked<PublicKey> {
+    PublicKey::parse(&text.value).ok_or_else(|| {
+        Mistake::of(text, "is not a public key of Ed25519", "copy the line that `opsctl key` prints")
+    })
+}
+
+fn check_topic(about: &Spanned<String>, rules: &Rules) -> Checked<Topic> {
+    let topic = Topic::named(&about.value);
+    let Topic::Never(name) = &topic else { return Ok(topic) };
+    let names = || {
+        let fixed = Topic::FIXED.iter().map(|(name, _)| *name);
+        let own = rules.never.iter().map(|rule| rule.name.as_str());
+        fixed.chain(own).chain(defaults().map(|rule| rule.name)).collect::<Vec<_>>()
+    };
+    if names().contains(&name.as_str()) {
+        return Ok(topic);
+    }
+    Err(Mistake::of(about, "is nothing that can be asked about", suggestion(name, names())))
+}
+
+fn check_map(topic: Topic, wire: AskWire, found: &mut Found) -> Ask {
+    let default = Ask::about(topic);
+    let duration = |text: &Option<Spanned<String>>, found: &mut Found| {
+        text.as_ref().and_then(|text| found.keep(check_duration(text)))
+    };
+    Ask {
+        timeout: duration(&wire.timeout, found).unwrap_or(default.timeout),
+        window: duration(&wire.window, found).unwrap_or(default.window),
+        limit: wire.limit.unwrap_or(default.limit),
+        total: wire.total.unwrap_or(default.total),
+        contact: wire.contact.and_then(|tags| found.keep(check_tags(tags))).unwrap_or_default(),
+        topic: default.topic,
+    }
+}
+
+fn check_tags(tags: Spanned<OneOrMore>) -> Checked<Vec<String>> {
+    match tags.value.0.iter().find(|tag| !is_name(tag)) {
+        Some(wrong) => Err(Mistake::at(
+            tags.referenced,
+            format!("`{wrong}` is not a tag of a notification target"),
+            "start with a letter or digit, and use letters, digits, `.`, `_` and `-`",
+        )),
+        None => Ok(tags.value.0),
+    }
+}
