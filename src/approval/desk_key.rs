@@ -95,7 +95,10 @@ pub fn encoded(bytes: &[u8]) -> String {
 }
 
 /// The content of a private file, which is created with `content` if it does not exist.
-pub fn private_file(path: &Path, content: impl FnOnce() -> io::Result<String>) -> Result<String, SecretFileError> {
+pub fn private_file(
+    path: &Path,
+    content: impl FnOnce() -> io::Result<String>,
+) -> Result<String, SecretFileError> {
     let fail = |error| SecretFileError::Io {
         path: path.to_owned(),
         error,

@@ -58,8 +58,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let mut warnings = Warning::of_environment(&environment.warnings);
     let compiled = installation::in_force(&environment, &mut warnings);
     let ledger = Ledger::open_existing(&environment.db_path)?;
-    let mut data =
-        ReportData::read(&environment, &compiled, ledger.as_ref(), since, now, &mut warnings)?;
+    let mut data = ReportData::read(&environment, &compiled, ledger.as_ref(), since, now, &mut warnings)?;
     if !args.no_hosts {
         let (found, warning) = hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE);
         data.hosts = Some(found);

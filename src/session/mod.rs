@@ -13,4 +13,4 @@ mod progress;
 pub mod prompt;
 pub mod record;
 pub mod run;
-mod stream;
+pub mod stream;

@@ -48,7 +48,9 @@ pub fn network_of(address: IpAddr, bits: u8) -> (bool, u128) {
         IpAddr::V4(address) => {
             (true, u128::from(address.to_bits().checked_shr(32 - u32::from(bits.min(32))).unwrap_or(0)))
         }
-        IpAddr::V6(address) => (false, address.to_bits().checked_shr(128 - u32::from(bits.min(128))).unwrap_or(0)),
+        IpAddr::V6(address) => {
+            (false, address.to_bits().checked_shr(128 - u32::from(bits.min(128))).unwrap_or(0))
+        }
     }
 }
 

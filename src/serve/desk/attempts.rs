@@ -32,7 +32,11 @@ impl Attempts {
         let own: Vec<Instant> = self.0.iter().filter(|(_, of)| *of == network).map(|(at, _)| *at).collect();
         let all: Vec<Instant> = self.0.iter().map(|(at, _)| *at).collect();
         let free = |times: &[Instant], limit: usize| {
-            times.len().checked_sub(limit).and_then(|at| times.get(at)).map(|at| WINDOW - now.duration_since(*at))
+            times
+                .len()
+                .checked_sub(limit)
+                .and_then(|at| times.get(at))
+                .map(|at| WINDOW - now.duration_since(*at))
         };
         if let Some(wait) = free(&own, OF_ONE).max(free(&all, IN_TOTAL)) {
             return Err(wait);

@@ -197,7 +197,13 @@ mod tests {
         ] {
             assert!(settings.accepts_host(host), "{host}");
         }
-        for host in ["", "evil.example", "desk.example.org.evil.example", "127.0.0.1.evil.example:80", "localhost.evil"] {
+        for host in [
+            "",
+            "evil.example",
+            "desk.example.org.evil.example",
+            "127.0.0.1.evil.example:80",
+            "localhost.evil",
+        ] {
             assert!(!settings.accepts_host(host), "{host}");
         }
     }
@@ -207,7 +213,8 @@ mod tests {
         let settings = read(&[("CLAUDEOPS_DESK_URL", "https://desk.example.org")]).unwrap();
         assert!(settings.is_own_origin("https://desk.example.org", "127.0.0.1:8080"));
         assert!(settings.is_own_origin("http://127.0.0.1:8080", "127.0.0.1:8080"));
-        for origin in ["null", "https://evil.example", "http://127.0.0.1:9090", "https://127.0.0.1:8080", ""] {
+        for origin in ["null", "https://evil.example", "http://127.0.0.1:9090", "https://127.0.0.1:8080", ""]
+        {
             assert!(!settings.is_own_origin(origin, "127.0.0.1:8080"), "{origin}");
         }
     }

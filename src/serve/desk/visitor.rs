@@ -12,7 +12,7 @@ use ring::digest::{SHA256, digest};
 
 use super::Desk;
 use super::connections::Peer;
-use super::pages::Problem;
+use super::problem::Problem;
 use crate::approval::desk_key::{DeskKey, encoded};
 use crate::ledger::desk::Login;
 use crate::runtime::environment::plain_word;
@@ -116,7 +116,8 @@ pub fn digest_of(cookie: &str) -> String {
 /// The value of a cookie.
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
-    let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut pairs =
+        cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(of, _)| *of == name).map(|(_, value)| value)
 }
 
@@ -142,7 +143,8 @@ mod tests {
     #[test]
     fn a_form_belongs_to_one_login() {
         let key = DeskKey::of_bytes(&[1; LENGTH]);
-        let visitor = |who: &str, login: Option<&str>| Visitor { who: who.into(), login: login.map(Into::into) };
+        let visitor =
+            |who: &str, login: Option<&str>| Visitor { who: who.into(), login: login.map(Into::into) };
         let token = visitor("desk", Some("a")).form_token(&key);
         assert!(visitor("desk", Some("a")).owns_form(&key, &token));
         for other in [visitor("desk", Some("b")), visitor("a", None), visitor("desk", None)] {
