@@ -1,0 +1,8 @@
+//! The guard as a process of its own, with real clients: browsers, sessions, kills and load.
+#![cfg(test)]
+
+#[path = "../report/browser.rs"]
+mod browser;
+mod desk;
+#[path = "../support/sandbox.rs"]
+mod sandbox;
