@@ -18,7 +18,7 @@ use crate::model::effect::Effect;
 use crate::model::event::{HookCall, HookEvent, ToolCall};
 use crate::model::plain_text::shortened;
 use crate::model::policy::Tier;
-use crate::model::verdict::{ResolvedAction, Verdict};
+use crate::model::verdict::{Asked, ResolvedAction, Verdict};
 use crate::policy::effect::PartEffect;
 use crate::redact::{self, Redactor};
 use crate::runtime::environment::{Environment, EnvironmentWarning};
@@ -141,6 +141,8 @@ struct ExplanationWire<'a> {
     parts: Vec<PartWire<'a>>,
     actions: Vec<ActionWire<'a>>,
     decision: &'static str,
+    /// Whether a person is asked in a session.
+    asks: bool,
     reasons: Vec<&'a str>,
 }
 
@@ -170,7 +172,9 @@ impl<'a> ExplanationWire<'a> {
     fn new(command: &'a str, explanation: &'a Explanation<'_>, verdict: &'a Verdict) -> Self {
         let (decision, reasons) = match verdict {
             Verdict::Silent => ("allow", vec![]),
-            Verdict::Deny(reasons) => ("deny", reasons.iter().map(|reason| reason.text.as_str()).collect()),
+            Verdict::Deny(reasons) | Verdict::Ask(Asked { reasons, .. }) => {
+                ("deny", reasons.iter().map(|reason| reason.text.as_str()).collect())
+            }
         };
         let actions = explanation
             .actions()
@@ -199,6 +203,7 @@ impl<'a> ExplanationWire<'a> {
             parts: explanation.effects.iter().map(part).collect(),
             actions,
             decision,
+            asks: matches!(verdict, Verdict::Ask(_)),
             reasons,
         }
     }
@@ -222,7 +227,8 @@ impl<'a> ExplanationWire<'a> {
             lines.push("not understood:".to_owned());
             lines.extend(self.complaints.iter().map(|complaint| format!("  {complaint}")));
         }
-        lines.push(format!("decision: {}", self.decision));
+        let asks = if self.asks { ", until a person approves it" } else { "" };
+        lines.push(format!("decision: {}{asks}", self.decision));
         lines.extend(self.reasons.iter().map(|reason| format!("  {reason}")));
         lines.join("\n") + "\n"
     }

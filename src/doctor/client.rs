@@ -1,14 +1,12 @@
 //! Checks of the client: whether it is installed, and recent enough.
 
-use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-use tempfile::TempDir;
+use std::path::PathBuf;
 
 use super::examined::Examined;
 use super::finding::Finding;
 use crate::model::policy::OnFailure;
+use crate::runtime::client::is_at_least;
+pub use crate::runtime::client::version;
 use crate::runtime::programs::in_path;
 
 const CHECK: &str = "client";
@@ -36,30 +34,6 @@ pub fn bare() -> Option<&'static str> {
     ["CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE"].into_iter().find(is_on)
 }
 
-/// The release of the client, such as `2.1.330`. Starts the client with a temporary home folder.
-pub fn version(client: &Path) -> io::Result<String> {
-    let home = TempDir::new()?;
-    let output = Command::new(client)
-        .arg("--version")
-        .env_clear()
-        .env("HOME", home.path())
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("DISABLE_AUTOUPDATER", "1")
-        .stdin(Stdio::null())
-        .output()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    match text.split_whitespace().next() {
-        Some(version) if output.status.success() => Ok(version.to_owned()),
-        _ => Err(io::Error::other(format!("`--version` ended with {}", output.status))),
-    }
-}
-
-/// Whether a release supports `onFailure`. An invalid version does not.
-fn knows_on_failure(version: &str) -> bool {
-    let numbers: Option<Vec<u32>> = version.split('.').map(|number| number.parse().ok()).collect();
-    numbers.is_some_and(|numbers| numbers.as_slice() >= KNOWS_ON_FAILURE.as_slice())
-}
-
 /// Checks that the client is installed and supports what the policy needs.
 pub fn client(examined: &Examined<'_>) -> Finding {
     let Some(client) = &examined.client else {
@@ -80,7 +54,7 @@ pub fn client(examined: &Examined<'_>) -> Finding {
         }
     };
     let what = format!("{version} ({})", client.display());
-    if knows_on_failure(&version) {
+    if is_at_least(&version, KNOWS_ON_FAILURE) {
         return Finding::ok(CHECK, format!("{what}, supports `onFailure`"));
     }
     let what = format!("{what} does not support `onFailure`: if the guard crashes, commands run");
@@ -88,20 +62,5 @@ pub fn client(examined: &Examined<'_>) -> Finding {
     match examined.policy.installation.policy.on_failure {
         OnFailure::Closed => Finding::failed(CHECK, what, remedy),
         OnFailure::Open => Finding::warning(CHECK, what, remedy),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn compares_releases_by_number() {
-        for (version, knows) in
-            [("2.1.290", false), ("2.1.295", true), ("2.1.1000", true), ("2.2.0", true), ("1.9.999", false)]
-        {
-            assert_eq!(knows_on_failure(version), knows, "{version}");
-        }
-        assert!(!knows_on_failure("nightly"));
     }
 }

@@ -40,6 +40,8 @@ pub struct ActingCall<'a> {
     pub changing: Vec<String>,
     /// The containers that engines have named for the IDs of the call.
     pub known: Vec<KnownContainer>,
+    /// The call as a person is shown it; `None` if the policy asks nothing.
+    pub shown: Option<String>,
     /// When the call is judged.
     pub now: DateTime<Utc>,
 }
@@ -110,6 +112,7 @@ impl<'a> ActingCall<'a> {
             objections,
             effect: (!effects.is_empty()).then(|| strongest(effects)),
             changing,
+            shown: None,
             now: engines.now(),
             known: engines.into_known(),
         }

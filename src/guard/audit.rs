@@ -3,29 +3,39 @@
 use crate::ledger::decisions::NewDecision;
 use crate::ledger::{Change, LedgerError};
 use crate::model::policy::Policy;
-use crate::model::verdict::{Reason, Verdict};
+use crate::model::verdict::{Asked, Reason, Verdict};
 use crate::policy::decide::Snapshot;
 use crate::runtime::environment::Environment;
 
 use super::acting::ActingCall;
 
-/// Records the verdict on a call. `snapshot` is the usage that it was based on; empty if it depends on no budget.
+/// Records the verdict on a call. `snapshot` is the usage that it was based on; empty if it depends on no budget. `remark`
+/// states which person has allowed it; `None` if no person was needed.
 pub fn record(
     change: &Change<'_>,
     acting: &ActingCall<'_>,
     verdict: &Verdict,
     snapshot: &Snapshot,
-    environment: &Environment,
+    (remark, environment): (Option<&str>, &Environment),
 ) -> Result<(), LedgerError> {
     // The hook after the call looks its IDs up again.
     change.keep_containers(&acting.known, acting.now)?;
-    let reasons: &[Reason] = match verdict {
-        Verdict::Silent => &[],
-        Verdict::Deny(reasons) => reasons,
+    let text = |reasons: &[Reason]| {
+        let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
+        texts.join("\n")
     };
-    let mut rules: Vec<&str> = reasons.iter().map(|reason| reason.rule).collect();
+    let (reasons, reason): (&[Reason], String) = match verdict {
+        Verdict::Silent => (&[], remark.unwrap_or_default().to_owned()),
+        Verdict::Deny(reasons) => (reasons, text(reasons)),
+        Verdict::Ask(Asked { question, reasons, .. }) => {
+            let number = question.map(|id| format!(" {id}")).unwrap_or_default();
+            (reasons, format!("Question{number} to a person. {}", text(reasons)))
+        }
+    };
+    let by_person = matches!(verdict, Verdict::Ask(_)) || remark.is_some();
+    let mut rules: Vec<&str> =
+        by_person.then_some("ask").into_iter().chain(reasons.iter().map(|reason| reason.rule)).collect();
     rules.dedup();
-    let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
     change.note_decision(
         &NewDecision {
             call: acting.id,
@@ -35,7 +45,7 @@ pub fn record(
             actions: &acting.evidence(),
             services: &services(acting),
             budgets: &budgets(snapshot, &acting.installation.policy, acting),
-            reason: &texts.join("\n"),
+            reason: &reason,
             effect: acting.effect,
             took: Some(environment.started.elapsed()),
         },

@@ -4,6 +4,7 @@
 use chrono::{DateTime, Utc};
 
 use super::acting::{ActingCall, read};
+use super::asking::subject;
 use super::{judge, screen};
 use crate::model::effect::Effect;
 use crate::model::event::{HookCall, ToolCall};
@@ -117,6 +118,9 @@ pub fn explain<'a>(
         }
         if environment.dry_run {
             acting.objections.extend(dry_run::objections(&acting.actions));
+        }
+        if !acting.installation.policy.ask.is_empty() {
+            acting.shown = Some(subject::shown(tool, &reading.script));
         }
     }
     Explanation { script: reading.script, complaints: reading.complaints, acting, effects, warnings }

@@ -5,14 +5,20 @@ use std::fmt::Display;
 use chrono::{DateTime, Utc};
 
 use super::acting::ActingCall;
+use super::asking::lifted::{Lifted, lifted, objections};
+use super::asking::{self, Outcome, Request, grants};
 use super::audit;
 use super::failures::{self, UnrecordedDecision};
 use super::lost;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
+use crate::ledger::mark::LedgerLoss;
 use crate::ledger::{Change, Ledger, LedgerError};
+use crate::model::ask::Topic;
+use crate::model::mode::Mode;
 use crate::model::policy::{OnFailure, Policy};
-use crate::model::verdict::{Reason, Verdict};
-use crate::policy::decide::{BudgetKey, Snapshot, budget_keys, decide, reservations};
+use crate::model::question::Grant;
+use crate::model::verdict::{Asked, Reason, Verdict};
+use crate::policy::decide::{BudgetKey, Decision, Snapshot, budget_keys, decide, reservations};
 use crate::policy::notices::{budget_exhausted, exhausted};
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
@@ -24,6 +30,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The part that is not recorded yet.
     pub unrecorded: Unrecorded,
+    /// Who has allowed it, for the model; `None` if no person was needed.
+    pub remark: Option<String>,
 }
 
 /// The part of a judgement that is not recorded yet.
@@ -40,7 +48,7 @@ pub enum Unrecorded {
 
 impl Judgement {
     fn of(verdict: Verdict, unrecorded: Unrecorded) -> Self {
-        Self { verdict, unrecorded }
+        Self { verdict, unrecorded, remark: None }
     }
 
     /// A verdict that is recorded, or cannot be.
@@ -57,10 +65,22 @@ impl Judgement {
 }
 
 /// Judges a call and reserves its budgets. Reading, deciding and reserving are one transaction, so that two calls cannot
-/// both take the last place of a budget. A denial is recorded by [`record`], after it has been answered.
-pub fn judge(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut Vec<Warning>) -> Judgement {
+/// both take the last place of a budget, or use one approval. A denial is recorded by [`record`], after it has been answered.
+pub fn judge(
+    acting: &ActingCall<'_>,
+    request: &Request<'_>,
+    environment: &Environment,
+    warnings: &mut Vec<Warning>,
+) -> Judgement {
     let keys = budget_keys(&acting.actions, &acting.installation.policy);
     if let Some(verdict) = without_budget(acting, &keys) {
+        if verdict != Verdict::Silent && may_ask(acting) {
+            let (file, _) = cooldown_file(acting, environment);
+            // Without a ledger, nothing is asked.
+            if let Ok(judgement) = with_ledger(acting, (&keys, &file), request, environment, warnings) {
+                return judgement;
+            }
+        }
         return Judgement::of(verdict, Unrecorded::Decision);
     }
     let (file, file_error) = cooldown_file(acting, environment);
@@ -74,7 +94,7 @@ pub fn judge(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut 
             Err(error) => Judgement::fail_closed(acting, &error),
         };
     }
-    match with_ledger(acting, &keys, &file, environment, warnings) {
+    match with_ledger(acting, (&keys, &file), request, environment, warnings) {
         Ok(judgement) => {
             warnings.extend(file_error.map(Warning::from));
             judgement
@@ -117,7 +137,9 @@ pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded
 pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut Vec<Warning>) -> Verdict {
     let policy = &acting.installation.policy;
     let keys = budget_keys(&acting.actions, policy);
-    if let Some(verdict) = without_budget(acting, &keys) {
+    if let Some(verdict) = without_budget(acting, &keys)
+        && (verdict == Verdict::Silent || !may_ask(acting))
+    {
         return verdict;
     }
     let (file, file_error) = cooldown_file(acting, environment);
@@ -127,7 +149,10 @@ pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mu
         Err(error) => (Snapshot::new(), Some(error)),
     };
     merge_cooldown_file(&mut snapshot, &keys, &file);
-    let verdict = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict;
+    let verdict = match by_rules(acting, &snapshot).verdict {
+        Verdict::Silent => Verdict::Silent,
+        denial => lifted_in_preview(acting, &snapshot, environment).unwrap_or(denial),
+    };
     // An error is that of `usage`.
     if let Some(loss) = Ledger::loss_at(&environment.db_path, &environment.state_dir).ok().flatten() {
         if policy.on_failure == OnFailure::Closed && verdict == Verdict::Silent {
@@ -161,6 +186,37 @@ pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mu
     }
 }
 
+/// What a person has granted, or would be asked; `None` if the denial stays.
+fn lifted_in_preview(
+    acting: &ActingCall<'_>,
+    snapshot: &Snapshot,
+    environment: &Environment,
+) -> Option<Verdict> {
+    let policy = &acting.installation.policy;
+    let (reasons, reservations) = objections(acting, snapshot);
+    // An error is that of `usage`.
+    let all = Ledger::open_existing(&environment.db_path).ok().flatten();
+    let all = all.and_then(|ledger| ledger.grants(acting.now).ok()).unwrap_or_default();
+    let granted = |key: &BudgetKey| -> Result<Vec<Grant>, LedgerError> {
+        Ok(all
+            .iter()
+            .filter(|grant| grant.service == key.service && grant.kind == key.kind)
+            .cloned()
+            .collect())
+    };
+    if reasons.iter().all(|reason| reason.topic == Some(Topic::Budget))
+        && grants::covering(&reservations, snapshot, policy, acting.now, granted).ok()?.is_some()
+    {
+        return Some(Verdict::Silent);
+    }
+    let at_terminal = environment.mode == Some(Mode::Interactive);
+    asking::would_ask(&reasons, policy).then_some(Verdict::Ask(Asked {
+        question: None,
+        at_terminal,
+        reasons,
+    }))
+}
+
 /// The verdict on a call that draws on no budget, or to which a rule objects anyway; otherwise `None`.
 fn without_budget(acting: &ActingCall<'_>, keys: &[BudgetKey]) -> Option<Verdict> {
     if !acting.objections.is_empty() {
@@ -171,10 +227,23 @@ fn without_budget(acting: &ActingCall<'_>, keys: &[BudgetKey]) -> Option<Verdict
     keys.is_empty().then(decide)
 }
 
+/// Whether a person may be asked about the objections that need no budget.
+fn may_ask(acting: &ActingCall<'_>) -> bool {
+    asking::would_ask(&objections(acting, &Snapshot::new()).0, &acting.installation.policy)
+}
+
+/// The verdict of the rules alone: no person has approved or granted anything.
+fn by_rules(acting: &ActingCall<'_>, snapshot: &Snapshot) -> Decision {
+    if !acting.objections.is_empty() {
+        return Decision { verdict: Verdict::Deny(acting.objections.clone()), reservations: vec![] };
+    }
+    decide(&acting.actions, snapshot, &acting.installation.policy, acting.tier, acting.now)
+}
+
 fn with_ledger(
     acting: &ActingCall<'_>,
-    keys: &[BudgetKey],
-    file: &CooldownFile,
+    (keys, file): (&[BudgetKey], &CooldownFile),
+    request: &Request<'_>,
     environment: &Environment,
     warnings: &mut Vec<Warning>,
 ) -> Result<Judgement, LedgerError> {
@@ -184,20 +253,55 @@ fn with_ledger(
     let lost = change.loss(&environment.state_dir)?;
     let mut snapshot = change.usage(keys, policy, acting.now)?;
     merge_cooldown_file(&mut snapshot, keys, file);
-    let decision = decide(&acting.actions, &snapshot, policy, acting.tier, acting.now);
-    if decision.verdict == Verdict::Silent {
-        if let Some(loss) = lost.as_ref().filter(|_| policy.on_failure == OnFailure::Closed) {
-            return Ok(Judgement::fail_closed(acting, loss));
+    let decision = by_rules(acting, &snapshot);
+    let is_closed = |lost: &Option<LedgerLoss>| lost.is_some() && policy.on_failure == OnFailure::Closed;
+    let lifted = match decision.verdict {
+        Verdict::Silent => Lifted { reservations: decision.reservations, ..Lifted::default() },
+        // What a lost row would have denied cannot be asked about.
+        _ if is_closed(&lost) => Lifted { outcome: Some(Outcome::Denied), ..Lifted::default() },
+        _ => lifted(&change, acting, &snapshot, request, environment)?,
+    };
+    let verdict = match lifted.outcome {
+        Some(Outcome::Denied) => {
+            drop(change);
+            // A denial that depends on no budget needs no usage.
+            let unrecorded = if acting.objections.is_empty() && !keys.is_empty() {
+                Unrecorded::Exhausted(snapshot, Box::new(ledger), lost.is_some())
+            } else {
+                Unrecorded::Decision
+            };
+            return Ok(Judgement::of(decision.verdict, unrecorded));
         }
-        change.reserve(acting.id, &decision.reservations, acting.now)?;
-        audit::record(&change, acting, &decision.verdict, &snapshot, environment)?;
-        let by = (policy, acting.id.session);
-        warnings.extend(lost::commit(change, lost, by, environment, acting.now)?);
-        return Ok(Judgement::settled(decision.verdict));
+        Some(Outcome::Closed(reason)) => {
+            drop(change);
+            let reasons = lifted.reasons.into_iter().chain([reason]).collect();
+            return Ok(Judgement::of(Verdict::Deny(reasons), Unrecorded::Decision));
+        }
+        Some(Outcome::Forged(reason, _)) => {
+            Verdict::Deny(lifted.reasons.into_iter().chain([reason]).collect())
+        }
+        Some(Outcome::Asked(id, _)) => asked(id, false, lifted.reasons),
+        Some(Outcome::AtTerminal(id)) => asked(id, true, lifted.reasons),
+        None | Some(Outcome::Approved(..)) => Verdict::Silent,
+    };
+    if verdict == Verdict::Silent
+        && let Some(loss) = lost.as_ref().filter(|_| policy.on_failure == OnFailure::Closed)
+    {
+        return Ok(Judgement::fail_closed(acting, loss));
     }
-    drop(change);
-    let unrecorded = Unrecorded::Exhausted(snapshot, Box::new(ledger), lost.is_some());
-    Ok(Judgement::of(decision.verdict, unrecorded))
+    change.reserve(acting.id, &lifted.reservations, acting.now)?;
+    grants::use_all(&change, acting, &lifted.uses)?;
+    audit::record(&change, acting, &verdict, &snapshot, (lifted.remark.as_deref(), environment))?;
+    let by = (policy, acting.id.session);
+    warnings.extend(lost::commit(change, lost, by, environment, acting.now)?);
+    // A notice that is not delivered now waits for the next flush.
+    warnings.extend(lifted.notice.and_then(|id| notify::hand_over(environment, id)));
+    Ok(Judgement { verdict, unrecorded: Unrecorded::Nothing, remark: lifted.remark })
+}
+
+/// A question as the verdict.
+fn asked(id: i64, at_terminal: bool, reasons: Vec<Reason>) -> Verdict {
+    Verdict::Ask(Asked { question: Some(id), at_terminal, reasons })
 }
 
 /// Records a denial and its notices to the operators, whose ids are returned. Nothing was reserved and nothing will run,
@@ -213,7 +317,7 @@ fn record_denial(
     let change = ledger.change()?;
     // Another process may have reported it since.
     let lost = if has_lost_rows { change.loss(&environment.state_dir)? } else { None };
-    audit::record(&change, acting, verdict, snapshot, environment)?;
+    audit::record(&change, acting, verdict, snapshot, (None, environment))?;
     let raised = raise_exhausted(&change, acting, snapshot, environment)?;
     if lost.is_some() {
         let by = (&acting.installation.policy, acting.id.session);
@@ -233,7 +337,7 @@ fn record_alone(
 ) -> Result<(), LedgerError> {
     let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
     let change = ledger.change()?;
-    audit::record(&change, acting, verdict, &Snapshot::new(), environment)?;
+    audit::record(&change, acting, verdict, &Snapshot::new(), (None, environment))?;
     change.commit()
 }
 
@@ -312,7 +416,7 @@ fn spoils_history(error: &CooldownFileError, acting: &ActingCall<'_>) -> bool {
 /// The denial of a call whose command is not a text.
 pub fn unreadable() -> Reason {
     let text = "Denied: the command of this call is not a text, so it cannot be checked, and policy.on_failure is closed. Write the command as one string.";
-    Reason { rule: "on_failure", text: text.to_owned() }
+    Reason { rule: "on_failure", topic: None, text: text.to_owned() }
 }
 
 /// The denial of actions that cannot be counted.
@@ -320,7 +424,7 @@ fn failed_closed(error: &dyn Display, actions: &str) -> Reason {
     let text = format!(
         "Denied: {error}, so `{actions}` cannot be counted, and policy.on_failure is closed. Report it; an operator has to check the state folder."
     );
-    Reason { rule: "on_failure", text }
+    Reason { rule: "on_failure", topic: None, text }
 }
 
 /// The usage in the ledger, read without writing to it; empty if there is no ledger yet.

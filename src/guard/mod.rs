@@ -1,6 +1,7 @@
 //! A tool call and the verdict on it, from the reading, the inventory, the ledger and the rules: for hooks and verbs.
 
 pub mod acting;
+pub mod asking;
 pub mod audit;
 pub mod budgets;
 pub mod explain;

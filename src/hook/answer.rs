@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::model::verdict::Reason;
+use crate::model::verdict::{Asked, Reason};
 use crate::runtime::warning::Warning;
 
 /// What the client reads on stdout.
@@ -81,6 +81,26 @@ impl Answer {
         Self { output: Output::of(&json), denial: Some(reason), warnings: vec![] }
     }
 
+    /// A question to a person. Without an answer, the call does not run: the client ends the session until it is resumed
+    /// (`defer`), or asks the person at the terminal (`ask`).
+    pub fn ask(asked: &Asked, warnings: Vec<Warning>) -> Self {
+        let texts: Vec<&str> = asked.reasons.iter().map(|reason| reason.text.as_str()).collect();
+        let number = asked.question.map(|id| format!("Question {id} to a person. ")).unwrap_or_default();
+        let reason = format!("{number}{}", texts.join("\n"));
+        let json = DenyWire {
+            hook_specific_output: DenyOutputWire {
+                hook_event_name: "PreToolUse",
+                permission_decision: if asked.at_terminal { "ask" } else { "defer" },
+                permission_decision_reason: &reason,
+            },
+        };
+        match Output::of(&json) {
+            // The client would run a call without an answer.
+            Output::Nothing => Self::deny(&asked.reasons),
+            output => Self { output, denial: None, warnings },
+        }
+    }
+
     /// Blocks the end of a turn. All releases of the client accept exit code 2 with the reason on stderr.
     pub fn block(reason: String, warnings: Vec<Warning>) -> Self {
         let json = BlockWire { decision: "block", reason: &reason };
@@ -150,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_denial_has_the_keys_that_the_client_accepts_and_no_others() {
-        let answer = Answer::deny(&[Reason { rule: "budget", text: "No.".into() }]);
+        let answer = Answer::deny(&[Reason { rule: "budget", topic: None, text: "No.".into() }]);
         assert_eq!(
             answer.output.to_string(),
             r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"No."}}"#

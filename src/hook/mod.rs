@@ -48,7 +48,7 @@ pub fn serve(
         deliver(answer);
     };
     match wire::read(stdin, event, environment.session.as_deref()) {
-        Ok(call) => handle(&call, environment, now, deliver),
+        Ok(call) => handle(&call, stdin, environment, now, deliver),
         Err(error) => invalid(&format!("not the client's JSON: {error}"), event, environment, now, deliver),
     }
 }
@@ -115,15 +115,21 @@ fn deny_unchecked(
     let text =
         format!("Denied: {problem}, so the call cannot be checked, and {why}. An operator has to {remedy}.");
     let message = format!("Guard failed closed: {text}");
-    deliver(Answer::deny(&[Reason { rule: "on_failure", text }]));
+    deliver(Answer::deny(&[Reason { rule: "on_failure", topic: None, text }]));
     let decision = UnrecordedDecision { verdict: "fail-closed", actions: "", services: String::new() };
     // The client shows stderr to the model with a denial, so a warning is left out.
     let _ = failures::report(environment, environment.session.as_deref(), &message, Some(decision), now);
 }
 
-fn handle(call: &HookCall, environment: &Environment, now: DateTime<Utc>, deliver: impl FnOnce(Answer)) {
+fn handle(
+    call: &HookCall,
+    stdin: &[u8],
+    environment: &Environment,
+    now: DateTime<Utc>,
+    deliver: impl FnOnce(Answer),
+) {
     match &call.event {
-        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, environment, now, deliver),
+        HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, stdin, environment, now, deliver),
         other => deliver(answer(other, call, environment, now)),
     }
 }

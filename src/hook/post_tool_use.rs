@@ -6,7 +6,7 @@ use super::answer::Answer;
 use crate::guard::acting::ActingCall;
 use crate::guard::{failures, lost};
 use crate::ledger::cooldown_edit::{self, Edit};
-use crate::ledger::{Ledger, LedgerError, Settled};
+use crate::ledger::{CallId, Ledger, LedgerError, Settled};
 use crate::model::action::ActionKind;
 use crate::model::event::{HookCall, ToolCall, ToolResult};
 use crate::policy::decide::{BudgetKey, budget_keys, reservations};
@@ -70,6 +70,9 @@ fn record(
     let actions = reservations(&acting.actions, &snapshot, policy);
     let settled = change.settle(acting.id, &acting.evidence(), &actions, result, acting.tier, acting.now)?;
     let Settled::Now(counted) = settled else { return Ok(vec![]) };
+    if let CallId { session: Some(session), tool_use: Some(id) } = acting.id {
+        change.use_terminal_question(session, id, acting.now)?;
+    }
     for action in &acting.actions {
         change.add_event(acting.id.session, &report::event(action, result), acting.now)?;
     }

@@ -2,20 +2,23 @@
 
 use chrono::{DateTime, Utc};
 
-use super::answer::Answer;
+use super::answer::{Answer, Remarks};
+use super::{transcript, wire};
+use crate::guard::asking::{Request, subject};
 use crate::guard::explain::explain;
 use crate::guard::judge::{Judgement, judge, record};
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::runtime::environment::Environment;
-use crate::runtime::started;
 use crate::runtime::warning::Warning;
+use crate::runtime::{client, started};
 
 /// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
 /// command run; a denial is recorded after it, so that a hook that is killed while it records has denied.
 pub fn handle(
     call: &HookCall,
     tool: &ToolCall,
+    stdin: &[u8],
     environment: &Environment,
     now: DateTime<Utc>,
     deliver: impl FnOnce(Answer),
@@ -32,9 +35,18 @@ pub fn handle(
     let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
     warnings.extend(explanation.warnings);
     let Some(acting) = explanation.acting else { return deliver(Answer::allow(warnings)) };
-    let Judgement { verdict, unrecorded } = judge(&acting, environment, &mut warnings);
+    let request = Request {
+        digest: &|| wire::digest::of_call(stdin, &subject::as_read(&explanation.script)),
+        words: &|| transcript::last_words(call.transcript.as_deref()?),
+        asking: &|| client::asking(environment.mode),
+    };
+    let Judgement { verdict, unrecorded, remark } = judge(&acting, &request, environment, &mut warnings);
     deliver(match &verdict {
-        Verdict::Silent => Answer::allow(warnings),
+        Verdict::Silent => {
+            let context = remark.into_iter().collect();
+            Remarks { context, warnings }.into_answer("PreToolUse")
+        }
+        Verdict::Ask(asked) => Answer::ask(asked, warnings),
         // The client shows stderr to the model with a denial, so the warnings are left out.
         Verdict::Deny(reasons) => Answer::deny(reasons),
     });

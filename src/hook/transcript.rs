@@ -4,8 +4,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::model::plain_text::shortened;
 use crate::model::session::plain_id;
 use crate::plain_file;
+use crate::redact;
 
 /// How much of the end is read, in bytes. The records after the last answer are small, and so is an error.
 const TAIL_BYTES: u64 = 256 * 1024;
@@ -55,6 +57,24 @@ pub fn last_error(path: &Path) -> Option<ApiError> {
     let content = last.message.into_iter().flat_map(|message| message.content);
     let texts: Vec<String> = content.map(|content| content.text).collect();
     Some(ApiError { error: last.error, message: texts.join(" ") })
+}
+
+/// The longest text of the agent that is quoted, in characters.
+const WORDS_CHARS: usize = 1_000;
+
+/// The last words of the session's main agent, bounded and without secrets.
+pub fn last_words(path: &Path) -> Option<String> {
+    let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
+    let records = bytes.split(|byte| *byte == b'\n').rev();
+    let records = records.filter_map(|line| serde_json::from_slice::<RecordWire>(line).ok());
+    let answers = records.filter(|record| record.r#type == "assistant" && !record.is_sidechain);
+    let mut texts = answers.filter_map(|record| {
+        let content = record.message?.content.into_iter().map(|content| content.text);
+        let text = content.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n");
+        (!text.is_empty()).then_some(text)
+    });
+    let text = redact::text(texts.next()?.trim()).into_owned();
+    Some(shortened(&text, WORDS_CHARS))
 }
 
 /// The model of the session's last answer.

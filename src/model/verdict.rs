@@ -1,5 +1,7 @@
 //! The guard's verdict on a tool call.
 
+use super::ask::Topic;
+
 /// The verdict on a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -7,10 +9,24 @@ pub enum Verdict {
     Silent,
     /// Denied, with one reason per rule, most important first.
     Deny(Vec<Reason>),
+    /// Not allowed until a person has approved it; with the objections that the person is asked about.
+    Ask(Asked),
+}
+
+/// A question about a call, as the client gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The number of the question; `None` for one that is not stored.
+    pub question: Option<i64>,
+    /// Whether the client asks the person at the terminal; otherwise it ends the session until there is an answer.
+    pub at_terminal: bool,
+    /// The objections.
+    pub reasons: Vec<Reason>,
 }
 
 /// The names of the rules.
-pub const RULES: [&str; 14] = [
+pub const RULES: [&str; 15] = [
+    "ask",
     "budget",
     "dry_run",
     "effect",
@@ -32,6 +48,8 @@ pub const RULES: [&str; 14] = [
 pub struct Reason {
     /// The rule, e.g. `budget`, `tier`, `forbidden`.
     pub rule: &'static str,
+    /// What a person may be asked about; `None` for an objection that no person can lift.
+    pub topic: Option<Topic>,
     /// One or two sentences with the cause and what to do instead.
     pub text: String,
 }

@@ -8,6 +8,7 @@ use super::budget::{Fit, Usage, fit};
 use super::tier;
 use super::unidentified::{is_unlisted, unlisted_objection, unresolved_objection};
 use crate::model::action::{ActionKind, Family, Verb};
+use crate::model::ask::Topic;
 use crate::model::plain_text::capitalised;
 use crate::model::policy::{Budget, Policy, Tier, Unlisted, Unresolved};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
@@ -95,18 +96,56 @@ pub fn static_objections(actions: &[ResolvedAction], policy: &Policy, tier: Opti
     reasons
 }
 
+/// All objections to the actions, and the reservations that they need if a person lifts these objections. [`decide`] stops
+/// at the first kind of objection, behind which others may be.
+pub fn every_objection(
+    actions: &[ResolvedAction],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    tier: Option<Tier>,
+    now: DateTime<Utc>,
+) -> (Vec<Reason>, Vec<Reservation>) {
+    let mut reasons: Vec<Reason> = Vec::new();
+    for action in actions {
+        let found = if action.action.kind == ActionKind::Forbidden {
+            vec![forbidden(action)]
+        } else {
+            let objections = [
+                tier::objection(action, policy, tier),
+                repeat_objection(action, policy),
+                unresolved_objection(action, policy),
+                unlisted_objection(action, policy),
+            ];
+            objections.into_iter().flatten().collect()
+        };
+        for reason in found {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+    }
+    let reservations = reservations(actions, snapshot, policy);
+    reasons.extend(budget_objections(&reservations, &notes(actions, policy), snapshot, policy, now));
+    (reasons, reservations)
+}
+
 fn forbidden(action: &ResolvedAction) -> Reason {
     let why = match action.action.family {
         Family::Guard => "would weaken the limits of this session. Leave it to an operator.",
         Family::Tool => "is disabled by policy. Ask an operator.",
         _ => "acts on everything at once. Name the one service that needs it.",
     };
-    Reason { rule: "forbidden", text: format!("Forbidden at every tier: `{}` {why}", action.action.evidence) }
+    Reason {
+        rule: "forbidden",
+        topic: None,
+        text: format!("Forbidden at every tier: `{}` {why}", action.action.evidence),
+    }
 }
 
 fn repeat_objection(action: &ResolvedAction, policy: &Policy) -> Option<Reason> {
     (action.action.repeats && policy.budget(action.action.kind).is_some()).then(|| Reason {
         rule: "repeats",
+        topic: None,
         text: format!(
             "{} is in a loop of unknown length, so it cannot be counted. Run it once, outside the loop.",
             capitalised(&tier::describe(action))
@@ -187,7 +226,7 @@ fn budget_objections(
             let counted = snapshot.get(key).unwrap_or(&none).counted(budget, now);
             let mut text = refusal(key, budget, plural, counted.len(), more, fit(&counted, budget, more))?;
             text.extend(notes.get(key).iter().flat_map(|note| [" ", note.as_str()]));
-            Some(Reason { rule: "budget", text })
+            Some(Reason { rule: "budget", topic: Some(Topic::Budget), text })
         })
         .collect()
 }
@@ -267,7 +306,7 @@ mod tests {
 
     fn denials(decision: &Decision) -> Vec<&str> {
         match &decision.verdict {
-            Verdict::Silent => vec![],
+            Verdict::Silent | Verdict::Ask(_) => vec![],
             Verdict::Deny(reasons) => reasons.iter().map(|reason| reason.text.as_str()).collect(),
         }
     }

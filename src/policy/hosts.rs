@@ -49,11 +49,17 @@ pub fn objections(
     if policy.hosts == HostsAllowed::Any || inventory.hosts.is_empty() {
         return vec![];
     }
-    // What the tier denies needs no second reason.
-    let changes = |part: &&PartEffect| part.effect != Effect::Reads && rights.effects.contains(&part.effect);
+    // What the tier denies needs no second reason, unless a person may lift the denial.
+    let asks = !policy.ask.is_empty();
+    let changes = |part: &&PartEffect| match part.effect {
+        Effect::Reads => false,
+        Effect::Changes | Effect::Unknown if asks => true,
+        effect => rights.effects.contains(&effect),
+    };
     let changing = parts.iter().filter(changes).flat_map(|part| &part.hosts);
     let acting = actions.iter().filter(|action| {
-        rights.allow.contains(&action.action.kind) && !action.action.via.iter().any(|via| via == "ansible")
+        (asks || rights.allow.contains(&action.action.kind))
+            && !action.action.via.iter().any(|via| via == "ansible")
     });
     let mut reasons = Vec::new();
     for host in changing.chain(acting.filter_map(|action| action.host.as_ref())) {
@@ -63,7 +69,7 @@ pub fn objections(
         let text = format!(
             "`{host}` {NOT_LISTED}, and this session may change only hosts that are listed there (policy.hosts). Use the name or address of a listed host, or report what is needed."
         );
-        let reason = Reason { rule: "hosts", text };
+        let reason = Reason { rule: "hosts", topic: None, text };
         if !reasons.contains(&reason) {
             reasons.push(reason);
         }

@@ -1,6 +1,7 @@
 //! The rules. Every function here is pure: values in, verdict out; the time is an argument.
 
 mod archive;
+pub mod ask;
 pub mod budget;
 pub mod decide;
 pub mod dry_run;

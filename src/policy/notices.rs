@@ -6,6 +6,7 @@ use super::decide::{BudgetKey, Reservation, Snapshot};
 use crate::model::event::Level;
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::{Budget, Policy, Tier};
+use crate::model::question::NewQuestion;
 use crate::policy::budget::{Fit, fit};
 
 /// The quiet period after a failed request to the model: such a failure often affects several sessions.
@@ -77,6 +78,51 @@ pub fn budget_exhausted(
         title: format!("{service}: no {kind} left"),
         body: Body::Markdown(body),
         tags: vec!["budget".to_owned(), service.clone()],
+    }
+}
+
+/// The notice of a question to a person. `url` is the address of the desk, the page on which it can be answered.
+pub fn question_asked(id: i64, question: &NewQuestion, contact: &[String], url: Option<&str>) -> Notice {
+    let NewQuestion { call, reasons, tier, words, expires_at, .. } = question;
+    let mut body = format!("A session waits for an answer until {}.\n\n", time(*expires_at));
+    body += &call.command.lines().take(40).map(|line| format!("    {line}\n")).collect::<String>();
+    body.push('\n');
+    body.extend(reasons.iter().map(|reason| format!("- {reason}\n")));
+    body.extend(call.service.iter().map(|service| format!("- service: {service}\n")));
+    body += &origin(Some(&call.session), tier.and_then(Tier::from_number));
+    if let Some(words) = words {
+        let quoted: String = words.lines().map(|line| format!("> {line}\n")).collect();
+        body += &format!("\nThe agent's last words:\n\n{quoted}");
+    }
+    body += &format!("\nAnswer with `opsctl approve {id}` or `opsctl refuse {id}`, where the guard runs");
+    body += &url.map_or_else(|| ".".to_owned(), |url| format!(", or on {url}"));
+    let what = call.service.as_deref().unwrap_or("a command");
+    let mut tags = vec!["question".to_owned()];
+    tags.extend(call.service.iter().chain(contact).cloned());
+    Notice {
+        key: format!("question/{id}"),
+        quiet_until: None,
+        level: Level::Warning,
+        title: format!("Question {id}: may the agent act on {what}?"),
+        body: Body::Markdown(body),
+        tags,
+    }
+}
+
+/// The notice of an answer that no person has given.
+pub fn forged_answer(id: i64, session: &str, now: DateTime<Utc>) -> Notice {
+    let body = format!(
+        "Question {id} has an answer in the ledger whose signature is not valid for the call. The call was denied. Another \
+         program writes to the ledger, or `policy.approval_key` has changed since the answer was given.\n\n{}",
+        origin(Some(session), None)
+    );
+    Notice {
+        key: "forged".to_owned(),
+        quiet_until: Some(now + GUARD_QUIET),
+        level: Level::Critical,
+        title: format!("The answer to question {id} is not genuine"),
+        body: Body::Markdown(body),
+        tags: vec!["guard".to_owned()],
     }
 }
 

@@ -4,6 +4,7 @@ use super::effect::{PartEffect, Why};
 use super::pattern::{self, Pattern};
 use crate::catalogue::base_name;
 use crate::model::action::ActionKind;
+use crate::model::ask::Topic;
 use crate::model::effect::Effect;
 use crate::model::policy::{Policy, Tier};
 use crate::model::verdict::{Reason, ResolvedAction};
@@ -19,6 +20,7 @@ pub fn objection(action: &ResolvedAction, policy: &Policy, tier: Option<Tier>) -
     let way_out = way_out(lowest_allowing(kind, policy, tier));
     Some(Reason {
         rule: "tier",
+        topic: Some(Topic::Tier),
         text: format!("Tier {} may not carry out {}. {way_out}", tier.number(), describe(action)),
     })
 }
@@ -34,6 +36,7 @@ pub fn denied(script: &Script, deny: &[Vec<String>; 3], tier: Tier) -> Option<Re
         .find(|tier| prefix_of(script, of(*tier)).is_none());
     Some(Reason {
         rule: "tier",
+        topic: Some(Topic::Tier),
         text: format!("Tier {} may not run `{prefix}`{location}. {}", tier.number(), way_out(higher)),
     })
 }
@@ -62,18 +65,34 @@ pub fn effect_objections(
             instead(part),
             way_out(higher)
         );
-        let reason = Reason { rule: "effect", text };
+        let reason = Reason { rule: "effect", topic: topic(part), text };
         if !reasons.contains(&reason) {
             reasons.push(reason);
         }
     }
     let more = reasons.len().saturating_sub(MOST_REASONS);
     if more > 0 {
-        reasons.truncate(MOST_REASONS);
+        let topics: Vec<Option<Topic>> = reasons.drain(MOST_REASONS..).map(|reason| reason.topic).collect();
+        // Nothing is asked about parts that differ in what is asked.
+        let topic = topics
+            .first()
+            .cloned()
+            .flatten()
+            .filter(|first| topics.iter().all(|topic| topic.as_ref() == Some(first)));
         let text = format!("{more} further parts are not allowed for reasons of the same kind.");
-        reasons.push(Reason { rule: "effect", text });
+        reasons.push(Reason { rule: "effect", topic, text });
     }
     reasons
+}
+
+/// What a person may be asked about a part whose effect the tier does not allow. A person cannot judge what cannot be read.
+fn topic(part: &PartEffect) -> Option<Topic> {
+    match part.effect {
+        _ if part.why == Why::Unread => None,
+        Effect::Changes => Some(Topic::Changes),
+        Effect::Unknown => Some(Topic::Unknown),
+        Effect::Reads | Effect::Acts => None,
+    }
 }
 
 /// The part and its effect: "`kubectl apply`, on ie01 through ssh, changes something: …". Of the command, it only

@@ -2,6 +2,7 @@
 
 use std::fs::read_to_string;
 use std::io::Read as _;
+use std::path::PathBuf;
 
 use rustix::process::getppid;
 
@@ -35,6 +36,17 @@ impl Ancestor {
         read(self.pid, "environ").unwrap_or_default()
     }
 
+    /// Whether it was started with `-p`, so that no person is at its terminal.
+    pub fn is_headless(&self) -> bool {
+        let arguments = read(self.pid, "cmdline").unwrap_or_default();
+        arguments.split(|byte| *byte == 0).any(|argument| [b"-p".as_slice(), b"--print"].contains(&argument))
+    }
+
+    /// The path of its program, which can be started whatever the program's path is.
+    pub fn program(&self) -> PathBuf {
+        format!("/proc/{}/exe", self.pid).into()
+    }
+
     /// Whether it is `opsctl rehearse`, run by this same program.
     pub fn is_rehearsal(&self) -> bool {
         if self.name != env!("CARGO_PKG_NAME") {
@@ -57,6 +69,11 @@ pub fn ancestors() -> impl Iterator<Item = Ancestor> {
         Some(Ancestor { pid, name: stat.name })
     });
     above.take(MOST_ANCESTORS).skip_while(|process| SHELLS.contains(&process.name.as_str()))
+}
+
+/// The client that called this process as a hook; `None` if another program did.
+pub fn calling_client() -> Option<Ancestor> {
+    ancestors().next().filter(|nearest| is_client(&nearest.name))
 }
 
 /// The parent of a process; `None` if there is no such process.

@@ -42,6 +42,8 @@ pub struct Environment {
     pub notify_socket: Option<String>,
     /// `CLAUDEOPS_APPROVAL_KEY`: the file of the private key that signs answers to questions.
     pub approval_key: Option<PathBuf>,
+    /// `CLAUDEOPS_DESK_URL`: the public address of the desk, the page on which persons answer questions.
+    pub desk_url: Option<String>,
     /// `CLAUDEOPS_DRY_RUN`: commands that are not proved to only read are denied.
     pub dry_run: bool,
     /// `CLAUDE_SESSION_ID`: the session's id, set by the program that started it.
@@ -126,6 +128,7 @@ impl Environment {
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
             apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
             notify_socket: text("OPSCTL_NOTIFY_SOCKET"),
+            desk_url: text("CLAUDEOPS_DESK_URL"),
             approval_key: path("CLAUDEOPS_APPROVAL_KEY"),
             dry_run,
             session: text("CLAUDE_SESSION_ID"),

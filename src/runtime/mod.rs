@@ -1,5 +1,6 @@
 //! The edge: the process environment, files that hooks look up, and child processes.
 
+pub mod client;
 pub mod client_process;
 pub mod disk;
 pub mod engines;

@@ -2,6 +2,7 @@
 //! (`client`). Another format is another file, and a choice between the two in [`read`].
 
 mod client;
+pub mod digest;
 pub mod event_name;
 mod lenient;
 mod mcp;

@@ -142,7 +142,7 @@ impl<'a> Lists<'a> {
             command.whereabouts(),
             found.glob
         );
-        Some(Reason { rule: "secret", text })
+        Some(Reason { rule: "secret", topic: None, text })
     }
 
     /// The objection to printing a variable, or with an empty name to printing all of them.
@@ -165,7 +165,7 @@ impl<'a> Lists<'a> {
                 found.glob
             )
         };
-        Some(Reason { rule: "secret", text })
+        Some(Reason { rule: "secret", topic: None, text })
     }
 
     fn objection(&self, access: &Access, command: &Command) -> Option<Reason> {
@@ -188,12 +188,13 @@ impl<'a> Lists<'a> {
                 "Denied: `{shown}`{} matches more files than opsctl can check. Name a folder, or fewer files at a time.",
                 by("touched")
             );
-            return Some(Reason { rule, text });
+            return Some(Reason { rule, topic: None, text });
         }
         if access.touch == Touch::Read {
             let found = guarding(self.secret(), access, &meant, remote)?;
             return Some(Reason {
                 rule: "secret",
+                topic: None,
                 text: format!(
                     "Secret: `{shown}`{}{} may not be read (`{}`). Its content must not enter this session. If it matters, state in the report what an operator should check.",
                     by("read"),
@@ -205,6 +206,7 @@ impl<'a> Lists<'a> {
         let found = guarding(self.protect(), access, &meant, remote)?;
         Some(Reason {
             rule: "protect",
+            topic: None,
             text: format!(
                 "Protected: `{shown}`{}{} may not be written, moved or removed (`{}`). {}",
                 by("touched"),

@@ -15,7 +15,7 @@ pub fn objection(script: &Script) -> Option<Reason> {
             && selves(children, name) >= 2
         {
             found = Some(Reason {
-                rule: "never",
+                rule: "never", topic: None,
                 text: format!(
                     "Never allowed (rule {NAME}): the function `{name}` starts itself twice on each run, until no other process can run. It has no legitimate use."
                 ),

@@ -32,7 +32,7 @@ pub fn objections(script: &Script) -> Vec<Reason> {
                 (None, None, None) => return,
             };
             reasons.push(Reason {
-                rule: "never",
+                rule: "never", topic: None,
                 text: format!(
                     "Never allowed (rule disguise): `opsctl`{}, because {how}. opsctl must know which session calls it. Call it directly, without changing its environment.",
                     command.whereabouts()

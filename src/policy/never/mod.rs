@@ -16,6 +16,7 @@ use super::{files, glob};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{Prints, Program};
 use crate::catalogue::{Catalogue, base_name};
+use crate::model::ask::Topic;
 use crate::model::policy::Tier;
 use crate::model::rules::{NeverRule, Rules};
 use crate::model::verdict::Reason;
@@ -219,6 +220,7 @@ fn objection(rule: &Rule<'_>, found: &Found, command: &Command) -> Reason {
     let Found { evidence } = found;
     Reason {
         rule: "never",
+        topic: Some(Topic::Never(rule.name.to_owned())),
         text: format!(
             "Never allowed (rule {}): `{evidence}`{}. {}",
             rule.name,

@@ -25,7 +25,7 @@ pub fn objection(script: &Script) -> Option<Reason> {
         let makes = |word: &&str| MAKERS.contains(&base_name(word));
         if let Some(maker) = unread.text.split(between).find(makes).filter(|_| unread.maker) {
             found.get_or_insert_with(|| Reason {
-                rule: "never",
+                rule: "never", topic: None,
                 text: format!(
                     "Never allowed (rule {NAME}): a shell would run what `{}` fetches or decodes, which opsctl cannot check. Save it to a file, read it, and run only the commands that are needed.",
                     base_name(maker)

@@ -1,0 +1,87 @@
+//! Budgets that a person has given in advance.
+
+use super::super::acting::ActingCall;
+use crate::approval::statement::is_given;
+use crate::ledger::{Change, LedgerError};
+use crate::model::policy::Policy;
+use crate::model::question::Grant;
+use crate::policy::budget::Usage;
+use crate::policy::decide::{BudgetKey, Reservation, Snapshot};
+
+/// The grants that a call uses, by budget: each with how many actions.
+pub type Uses = Vec<(BudgetKey, Vec<(Grant, u32)>)>;
+
+/// The grants that cover what these reservations take beyond their budgets; `None` if they do not cover all of it.
+/// `grants` returns the unexpired grants of a budget; only genuine ones count.
+pub fn covering<E>(
+    reservations: &[Reservation],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: chrono::DateTime<chrono::Utc>,
+    mut grants: impl FnMut(&BudgetKey) -> Result<Vec<Grant>, E>,
+) -> Result<Option<Uses>, E> {
+    let Some(key) = policy.approval_key else { return Ok(None) };
+    let mut uses: Uses = Vec::new();
+    for (budget, missing) in missing(reservations, snapshot, policy, now) {
+        let mut left = missing;
+        let mut taken = Vec::new();
+        for grant in grants(&budget)?.into_iter().filter(|grant| is_given(grant, key)) {
+            let count = grant.left().min(left);
+            if count > 0 {
+                left -= count;
+                taken.push((grant, count));
+            }
+        }
+        if left > 0 {
+            return Ok(None);
+        }
+        uses.push((budget, taken));
+    }
+    Ok(Some(uses).filter(|uses| !uses.is_empty()))
+}
+
+/// How many of the reservations are beyond each budget; only budgets that are exceeded.
+fn missing(
+    reservations: &[Reservation],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: chrono::DateTime<chrono::Utc>,
+) -> Vec<(BudgetKey, u32)> {
+    let mut wanted: Vec<(&BudgetKey, u32)> = Vec::new();
+    for reservation in reservations.iter().filter(|reservation| reservation.counts) {
+        match wanted.iter_mut().find(|(key, _)| *key == &reservation.key) {
+            Some((_, count)) => *count += 1,
+            None => wanted.push((&reservation.key, 1)),
+        }
+    }
+    let none = Usage::default();
+    let missing = wanted.into_iter().filter_map(|(key, more)| {
+        let budget = if key.kind == "redeployment" { &policy.redeployment } else { &policy.restart };
+        let used = snapshot.get(key).unwrap_or(&none).counted(budget, now).len();
+        let free = budget.limit.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX));
+        let missing = more.saturating_sub(free);
+        (missing > 0).then(|| (key.clone(), missing))
+    });
+    missing.collect()
+}
+
+/// Records the uses, after the reservations of the call.
+pub fn use_all(change: &Change<'_>, acting: &ActingCall<'_>, uses: &Uses) -> Result<(), LedgerError> {
+    for (key, grants) in uses {
+        let counts: Vec<(i64, u32)> = grants.iter().map(|(grant, count)| (grant.id, *count)).collect();
+        change.use_grants(acting.id, key, &counts, acting.now)?;
+    }
+    Ok(())
+}
+
+/// Who gave the budgets: for the audit and for the model.
+pub fn in_words(uses: &Uses) -> String {
+    let texts = uses.iter().flat_map(|(_, grants)| grants).map(|(grant, count)| {
+        let note = grant.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+        format!(
+            "{count} {} of {} granted by {} (grant {}){note}",
+            grant.kind, grant.service, grant.by, grant.id
+        )
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,201 @@
+//! Questions to a person: whether a denied call is asked about, and what the answer of a person allows.
+
+pub mod grants;
+pub mod lifted;
+pub mod subject;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use super::acting::ActingCall;
+use crate::approval::statement;
+use crate::ledger::{Change, LedgerError};
+use crate::model::ask::Ask;
+use crate::model::event::{Level, NewEvent};
+use crate::model::notice::Notice;
+use crate::model::policy::Policy;
+use crate::model::question::{AskedCall, NewQuestion, SignedAnswer};
+use crate::model::verdict::Reason;
+use crate::policy::ask::{self, Asked, Known, OfCall, Step, asks, step};
+use crate::policy::notices::{forged_answer, question_asked};
+use crate::policy::tier;
+use crate::runtime::client::Asking;
+use crate::runtime::environment::Environment;
+
+/// What only the hook knows of a call; each is asked for when it is needed.
+pub struct Request<'a> {
+    /// SHA-256 of the exact call in hexadecimal; `None` if it cannot be determined.
+    pub digest: &'a dyn Fn() -> Option<String>,
+    /// The last words of the agent before the call.
+    pub words: &'a dyn Fn() -> Option<String>,
+    /// How the client lets a person be asked.
+    pub asking: &'a dyn Fn() -> Asking,
+}
+
+/// What becomes of a denied call.
+pub enum Outcome {
+    /// It stays denied: nothing is asked about it.
+    Denied,
+    /// It stays denied, and this is another reason.
+    Closed(Reason),
+    /// It stays denied: an answer is not genuine. An event and a notice are written.
+    Forged(Reason, Option<i64>),
+    /// A person is asked: the number of the question, and the notice to deliver.
+    Asked(i64, Option<i64>),
+    /// The client asks the person at the terminal.
+    AtTerminal(i64),
+    /// A person has approved it: the question and the answer.
+    Approved(i64, SignedAnswer),
+}
+
+/// What becomes of a call with these objections. Writes within the transaction, which the caller commits.
+pub fn outcome(
+    change: &Change<'_>,
+    acting: &ActingCall<'_>,
+    reasons: &[Reason],
+    request: &Request<'_>,
+    (environment, has_target): (&Environment, bool),
+) -> Result<Outcome, LedgerError> {
+    let policy = &acting.installation.policy;
+    let Some(asks) = asks(reasons, policy) else { return Ok(Outcome::Denied) };
+    let Some(call) = asked_call(acting, request) else { return Ok(Outcome::Denied) };
+    let asking = (request.asking)();
+    if asking == Asking::Cannot {
+        return Ok(Outcome::Denied);
+    }
+    let now = acting.now;
+    let known = known(change, &call, &asks, policy, now)?;
+    let at_terminal = asking == Asking::AtTerminal;
+    let step = match step(&known, &call.command) {
+        // The person at the terminal answers at once, so no question stays open.
+        Step::Deny(_) if at_terminal && known.of_call.is_none() => Step::Ask,
+        step => step,
+    };
+    match step {
+        Step::Deny(reason) => Ok(Outcome::Closed(reason)),
+        Step::Forged(id, reason) => {
+            let notice = report_forged(change, id, &call, has_target, now)?;
+            Ok(Outcome::Forged(reason, notice))
+        }
+        Step::Wait(id) if at_terminal => Ok(Outcome::AtTerminal(id)),
+        Step::Wait(id) => Ok(Outcome::Asked(id, None)),
+        Step::Use(id) => {
+            let answer = change.answer_of(id)?;
+            match answer {
+                Some(answer) if change.use_question(id, now)? => Ok(Outcome::Approved(id, answer)),
+                Some(_) | None => Ok(Outcome::Denied),
+            }
+        }
+        Step::Ask => {
+            let question = NewQuestion {
+                call,
+                reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
+                tier: acting.tier.map(crate::model::tier::Tier::number),
+                words: (request.words)(),
+                asked_at: now,
+                expires_at: now + ask::timeout(&asks).delta(),
+                at_terminal,
+            };
+            let id = change.ask(&question)?;
+            if at_terminal {
+                return Ok(Outcome::AtTerminal(id));
+            }
+            let contact: Vec<String> = asks.iter().flat_map(|ask| ask.contact.clone()).collect();
+            let notice = question_asked(id, &question, &contact, environment.desk_url.as_deref());
+            change.add_event(Some(&question.call.session), &event(id, &question), now)?;
+            let notice = change.raise(Some(&question.call.session), &notice, has_target, now)?;
+            Ok(Outcome::Asked(id, notice))
+        }
+    }
+}
+
+/// Who has approved a call: for the audit and for the model.
+pub fn approved(id: i64, answer: &SignedAnswer) -> String {
+    let note = answer.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    format!(
+        "Question {id} was approved by {} at {}{note}",
+        answer.by,
+        answer.at.to_rfc3339_opts(SecondsFormat::Secs, true)
+    )
+}
+
+/// Whether these objections would be asked about in a session whose client can ask.
+pub fn would_ask(reasons: &[Reason], policy: &Policy) -> bool {
+    asks(reasons, policy).is_some()
+}
+
+/// The call as a person is asked about it; `None` without a session, an id of the call or a digest.
+fn asked_call(acting: &ActingCall<'_>, request: &Request<'_>) -> Option<AskedCall> {
+    let service = acting.actions.iter().find_map(|action| action.service.clone());
+    let mut actions: Vec<String> = acting.actions.iter().map(tier::describe).collect();
+    actions.dedup();
+    Some(AskedCall {
+        session: acting.id.session?.to_owned(),
+        call: acting.id.tool_use?.to_owned(),
+        digest: (request.digest)()?,
+        command: acting.shown.clone()?,
+        actions,
+        service,
+    })
+}
+
+fn known<'a>(
+    change: &Change<'_>,
+    call: &AskedCall,
+    asks: &[&'a Ask],
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Result<Known<'a>, LedgerError> {
+    let of_call = match change.question_of_call(&call.session, &call.call, now)? {
+        None => None,
+        Some(question) => {
+            let answer = change.answer_of(question.id)?;
+            // An answer about the call as it was asked about says nothing of a call that has changed.
+            let is_exact = question.asked_call() == *call;
+            let asked = if is_exact { call } else { &question.asked_call() };
+            let is_genuine = answer.map(|answer| is_genuine(asked, &answer, policy));
+            Some(OfCall { question, is_exact, is_genuine })
+        }
+    };
+    let mut asked = Vec::new();
+    for ask in asks {
+        let (in_session, in_total) = change.questions_since(&call.session, now - ask.window.delta())?;
+        asked.push(Asked { ask: *ask, in_session, in_total });
+    }
+    let mut of_session = change.questions_of_session(&call.session, now)?;
+    of_session.retain(|question| !question.at_terminal);
+    Ok(Known { of_call, of_session, asked })
+}
+
+/// Whether a person has given this answer about this call.
+fn is_genuine(call: &AskedCall, answer: &SignedAnswer, policy: &Policy) -> bool {
+    policy.approval_key.is_some_and(|key| statement::is_answer_to(call, answer, key))
+}
+
+/// Writes a critical event and a notice about an answer that no person has given. Returns the notice to deliver.
+fn report_forged(
+    change: &Change<'_>,
+    id: i64,
+    call: &AskedCall,
+    has_target: bool,
+    now: DateTime<Utc>,
+) -> Result<Option<i64>, LedgerError> {
+    let notice: Notice = forged_answer(id, &call.session, now);
+    let message = format!("Answer to question {id} rejected: its signature is not valid for the call");
+    let event = NewEvent { level: Level::Critical, service: call.service.clone(), message };
+    change.add_event_once(Some(&call.session), &event, now)?;
+    change.raise(Some(&call.session), &notice, has_target, now)
+}
+
+fn event(id: i64, question: &NewQuestion) -> NewEvent {
+    let what = if question.call.actions.is_empty() {
+        &question.call.command
+    } else {
+        &question.call.actions.join("; ")
+    };
+    let what: String = what.lines().next().unwrap_or_default().chars().take(200).collect();
+    NewEvent {
+        level: Level::Warning,
+        service: question.call.service.clone(),
+        message: format!("Question {id} to a person: {what}"),
+    }
+}

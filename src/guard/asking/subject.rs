@@ -1,0 +1,43 @@
+//! A call as a person is shown it.
+
+use crate::model::event::ToolCall;
+use crate::redact::{self, Redactor};
+use crate::shell::Script;
+
+/// The longest text, in characters.
+const CHARS: usize = 4_000;
+
+/// The command as the agent wrote it, and what it runs where files of this machine decide that; for another tool, what it
+/// opens or its arguments. Without secrets.
+pub fn shown(tool: &ToolCall, script: &Script) -> String {
+    let text = match tool {
+        ToolCall { command: Some(command), .. } if script.files.is_empty() => command.clone(),
+        ToolCall { command: Some(command), .. } => {
+            format!("{command}\n\nruns:\n{}", script.lines().join("\n"))
+        }
+        ToolCall { file: Some(file), .. } => {
+            format!("{} {}", if file.writes { "write" } else { "read" }, file.path)
+        }
+        ToolCall { mcp: Some(mcp), .. } => {
+            let arguments = mcp.arguments.iter().map(|(name, value)| format!(" {name}={value}"));
+            std::iter::once(mcp.tool.clone()).chain(arguments).collect()
+        }
+        ToolCall { .. } => String::new(),
+    };
+    let text = Redactor::of_text(&text).text(&redact::text(&text)).into_owned();
+    bounded(&text)
+}
+
+/// What a call runs as it was read, whole: with it, a script that has changed is another call.
+pub fn as_read(script: &Script) -> String {
+    script.lines().join("\n")
+}
+
+fn bounded(text: &str) -> String {
+    let all = text.chars().count();
+    if all <= CHARS {
+        return text.to_owned();
+    }
+    let shown: String = text.chars().take(CHARS).collect();
+    format!("{shown}\n… ({} more characters)", all - CHARS)
+}
