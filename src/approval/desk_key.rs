@@ -53,6 +53,12 @@ impl DeskKey {
         }
     }
 
+    /// Reads the key in this folder; `None` if it does not exist or cannot be used.
+    pub fn existing(state_dir: &Path) -> Option<Self> {
+        state_dir.join(FILE).symlink_metadata().ok()?;
+        Self::open(state_dir).ok()
+    }
+
     /// A key of these bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))

@@ -4,7 +4,7 @@
 //! nothing, because chat programs and mail filters open the links of messages.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use data_encoding::BASE64URL_NOPAD;
+use data_encoding::HEXLOWER;
 
 use super::desk_key::{DeskKey, LENGTH};
 use crate::model::question::Question;
@@ -15,12 +15,13 @@ const PURPOSE: &str = "opsctl question link 1";
 /// A link shows the outcome for this time after its question has expired.
 const SHOWS_OUTCOME: TimeDelta = TimeDelta::days(1);
 
-/// The token of the links to a question.
+/// The token of the links to a question, in hexadecimal: some targets render Markdown, to which other characters may mean
+/// emphasis.
 pub fn token(key: &DeskKey, question: &Question) -> String {
     let until = until(question);
     let mut token = until.to_vec();
     token.extend_from_slice(&signature(key, question, &until));
-    BASE64URL_NOPAD.encode(&token)
+    HEXLOWER.encode(&token)
 }
 
 /// The address of a question at the desk with this URL.
@@ -30,7 +31,7 @@ pub fn address(desk: &str, key: &DeskKey, question: &Question) -> String {
 
 /// Whether a token belongs to this question and has not expired.
 pub fn is_valid(key: &DeskKey, question: &Question, token: &str, now: DateTime<Utc>) -> bool {
-    let Ok(bytes) = BASE64URL_NOPAD.decode(token.as_bytes()) else { return false };
+    let Ok(bytes) = HEXLOWER.decode(token.as_bytes()) else { return false };
     let Some((until, signature)) = bytes.split_first_chunk::<8>() else { return false };
     verifies(key, question, until, signature) && i64::from_be_bytes(*until) > now.timestamp()
 }
@@ -108,11 +109,11 @@ mod tests {
             assert!(!is_valid(&key, &other, &token, now), "{other:?}");
         }
         assert!(!is_valid(&DeskKey::of_bytes(&[2; LENGTH]), &question(), &token, now));
-        let bytes = BASE64URL_NOPAD.decode(token.as_bytes()).unwrap();
+        let bytes = HEXLOWER.decode(token.as_bytes()).unwrap();
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            assert!(!is_valid(&key, &question(), &BASE64URL_NOPAD.encode(&changed), now), "byte {at}");
+            assert!(!is_valid(&key, &question(), &HEXLOWER.encode(&changed), now), "byte {at}");
         }
         for broken in ["", "a", "===", &token[1..], &token[..token.len() - 4], &format!("{token}AA")] {
             assert!(!is_valid(&key, &question(), broken, now), "{broken}");

@@ -3,6 +3,7 @@
 
 pub mod apprise;
 pub mod deliver;
+mod question_link;
 pub mod session_socket;
 mod wire;
 

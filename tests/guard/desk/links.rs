@@ -38,7 +38,7 @@ fn a_link_answers_its_question_once() {
         desk.post("/answer/link", headers, &fields)
     };
     let mut altered = token.clone();
-    altered.replace_range(20..21, if &token[20..21] == "A" { "B" } else { "A" });
+    altered.replace_range(20..21, if &token[20..21] == "a" { "b" } else { "a" });
     for (id, token) in [("2", token.as_str()), ("1", altered.as_str()), ("1", ""), ("3", token.as_str())] {
         assert_eq!(answer(id, token, "approve", &[]).status, 403, "{id} {token}");
     }
