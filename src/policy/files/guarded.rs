@@ -200,6 +200,9 @@ pub const SECRET: &[(&str, Where)] = &[
     ("!$*_FILE", Where::Local),
 ];
 
+/// Keys and tokens of the guard in the state folder, with which questions are answered.
+const GUARD_KEYS: [&str; 3] = ["approval.key", "desk.key", "desk-token"];
+
 /// Whether a file on this machine holds secrets by default. `path` is absolute.
 pub fn is_secret_by_default(path: &str, home: Option<&str>) -> bool {
     let is_meant = |text: &str| match (text.strip_prefix('~'), home) {
@@ -238,6 +241,9 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
     ] {
         file(&format!("{}/{name}", locations.state), STATE);
     }
+    for name in GUARD_KEYS {
+        file(&format!("{}/{name}", locations.state), PERSON);
+    }
     // The client's state, where it is not in the home.
     if let Some(folder) = machine.variable("CLAUDE_CONFIG_DIR").filter(|folder| folder.starts_with('/')) {
         file(&format!("{folder}/**"), CLIENT);
@@ -259,7 +265,10 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
 pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
     let defaults = SECRET.iter().flat_map(|(glob, scope)| guarded(glob, *scope, "", locations, roots));
+    let keys = GUARD_KEYS.iter().map(|name| format!("{}/{name}", locations.state));
+    let keys = keys.flat_map(|path| guarded(&path, Where::Local, "", locations, roots));
     defaults
+        .chain(keys)
         .chain(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, "", locations, roots)))
         .collect()
 }

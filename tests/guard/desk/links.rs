@@ -1,7 +1,12 @@
 //! Signed links of notifications.
 
+use std::fs::Permissions;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::http::send;
 use super::server::State;
+use crate::sandbox::Sandbox;
 
 #[test]
 fn opening_a_link_shows_the_question_and_answers_nothing() {
@@ -83,4 +88,50 @@ fn links_expire_and_belong_to_one_ledger() {
     assert_eq!(refused(&state), (403, 403));
     state.sandbox.sql("DELETE FROM questions");
     assert_eq!(refused(&state), (403, 403));
+}
+
+#[test]
+fn a_notification_carries_a_link_and_buttons_that_the_ledger_does_not_contain() {
+    let sandbox = Sandbox::new();
+    // Stands in for apprise: keeps its targets and the text.
+    let apprise =
+        sandbox.write("bin/apprise", "#!/bin/sh\ncat \"${1#--config=}\" > sent-targets\ncat > sent-text\n");
+    std::fs::set_permissions(&apprise, Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", sandbox.path("bin").display(), std::env::var("PATH").unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let desk = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let sandbox =
+        sandbox.with("PATH", &path).with("CLAUDEOPS_DESK_URL", &desk).with("CLAUDEOPS_NTFY_ACTIONS", "true");
+    let state = State::of(sandbox);
+    let question = state.ask("docker restart jellyfin");
+    let server = state.start_at(desk.strip_prefix("http://").unwrap());
+    state.sandbox.sql(&format!(
+        "INSERT INTO notices (key, created_at, level, title, body, format, tags, state) VALUES
+             ('question/{question}', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'warning', 'Question', 'Answer it.', 'markdown', '', 'pending')"
+    ));
+    let run = state.sandbox.opsctl(&["notify", "--deliver", "1"], b"ntfys://ntfy.example/ops json://other\n");
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(state.sandbox.sql("SELECT state FROM notices"), "delivered");
+    let link = format!("{desk}{}", state.link(question));
+    assert_eq!(
+        state.sandbox.read("sent-text"),
+        format!("Answer it.\n\nThis link answers the question, once: {link}\n")
+    );
+    let token = link.split("t=").nth(1).unwrap();
+    assert!(!state.sandbox.sql("SELECT * FROM notices").contains(token), "the link is stored");
+    let listed = state.sandbox.opsctl(&["notify", "--json"], b"").stdout;
+    assert!(listed.contains("Answer it.") && !listed.contains(token), "{listed}");
+    // A person taps a button.
+    let targets = state.sandbox.read("sent-targets");
+    let (ntfy, other) = targets.trim().split_once('\n').unwrap();
+    assert_eq!(other, "json://other");
+    let target = url::Url::parse(ntfy).unwrap();
+    let (_, actions) = target.query_pairs().find(|(name, _)| name == "actions").unwrap();
+    let button = actions.split("; ").next().unwrap();
+    let part = |name: &str| button.split(", ").find_map(|part| part.strip_prefix(name)).unwrap().to_owned();
+    assert!(button.contains(&format!(", {desk}/answer/link, method=POST")), "{button}");
+    let answer = send(server.address, "POST", "/answer/link", &[], &part("body="));
+    assert_eq!((answer.status, answer.body.as_str()), (200, "approved\n"), "{answer:?}");
+    assert_eq!(state.answers(), "1|approve|link|");
 }

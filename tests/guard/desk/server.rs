@@ -46,7 +46,12 @@ impl State {
 
     /// Starts the desk on a free port of this machine.
     pub fn start(&self) -> Server {
-        Server::of(self.sandbox.command(&["serve", "--listen", "127.0.0.1:0"]))
+        self.start_at("127.0.0.1:0")
+    }
+
+    /// Starts the desk at this address.
+    pub fn start_at(&self, address: &str) -> Server {
+        Server::of(self.sandbox.command(&["serve", "--listen", address]))
     }
 
     /// Starts the desk in the network of another process.
