@@ -7,6 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use super::approvals::{GrantWire, granted};
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print, print_json};
@@ -185,9 +186,16 @@ impl Budgets {
                 budgets.push(ServiceBudget::unused(&service, &self.installation.policy));
             }
         }
+        let mut grants = match Ledger::open_existing(&self.environment.db_path) {
+            Ok(Some(ledger)) => ledger.grants(self.now).unwrap_or_default(),
+            // What cannot be read is reported with the budgets.
+            Ok(None) | Err(_) => vec![],
+        };
+        grants.retain(|grant| budgets.iter().any(|budget| budget.service == grant.service));
         if json {
             let services = budgets.iter().map(BudgetWire::new).collect();
-            return print_json(&BudgetsWire { services });
+            let grants = grants.iter().map(GrantWire::new).collect();
+            return print_json(&BudgetsWire { services, grants });
         }
         let (listed, others): (Vec<_>, Vec<_>) = budgets.iter().partition(|budget| budget.listed);
         let lines = |budgets: Vec<&ServiceBudget>, indentation: &str| -> String {
@@ -196,6 +204,9 @@ impl Budgets {
         print(&lines(listed, ""));
         if !others.is_empty() {
             print(&format!("\nnot in hosts.yaml:\n{}", lines(others, "  ")));
+        }
+        for grant in &grants {
+            print(&format!("{}\n", granted(grant, self.now)));
         }
         Ok(OK)
     }
@@ -348,6 +359,7 @@ impl Budgets {
 #[derive(Serialize)]
 struct BudgetsWire<'a> {
     services: Vec<BudgetWire<'a>>,
+    grants: Vec<GrantWire<'a>>,
 }
 
 /// The budgets of a service in JSON.

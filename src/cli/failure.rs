@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::approval::ApprovalError;
 use crate::import::ImportError;
 use crate::inventory::error::HostsError;
 use crate::ledger::LedgerError;
@@ -39,6 +40,12 @@ pub enum Failure {
     Report(#[from] file::FileError),
     #[error(transparent)]
     Rehearsal(#[from] RehearsalError),
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
+    #[error("this is an agent's shell, and only persons answer: run it where the guard runs")]
+    NotAPerson,
+    #[error("a grant lasts at most 7d; give a shorter `--for`, and repeat it when it is needed again")]
+    GrantTooLong,
     #[error(transparent)]
     Handoff(#[from] HandoffError),
     #[error(transparent)]

@@ -1,5 +1,6 @@
 //! The command line, with one file per verb. Only this layer uses arguments, the terminal and exit codes.
 
+mod approvals;
 mod audit;
 mod context;
 mod cooldown;
@@ -11,17 +12,20 @@ mod exit_code;
 mod explain;
 mod failure;
 mod follow;
+mod grant;
 mod handoff;
 mod hook;
 mod hosts;
 mod init;
 mod input;
+mod key;
 mod launch;
 mod manual;
 mod mcp;
 mod mistakes;
 mod notify;
 mod output;
+mod person;
 mod progress;
 mod project;
 mod prune;
@@ -103,6 +107,11 @@ enum Verb {
     Sessions(sessions::SessionsArgs),
     Handoff(handoff::HandoffArgs),
     Mcp(mcp::McpArgs),
+    Approvals(approvals::ApprovalsArgs),
+    Approve(approvals::ApproveArgs),
+    Refuse(approvals::RefuseArgs),
+    Grant(grant::GrantArgs),
+    Key(key::KeyArgs),
     Audit(audit::AuditArgs),
     Stats(stats::StatsArgs),
     Suggest(suggest::SuggestArgs),
@@ -153,11 +162,13 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 
 /// Whether a verb may write to the state folder, directly or through hooks that it configures.
 const fn keeps_state(verb: &Verb) -> bool {
-    use Verb::{Cooldown, Handoff, Mcp, Notify, Prune, Render, Serve, Session, Sessions};
+    use Verb::{Cooldown, Grant, Handoff, Key, Mcp, Notify, Prune, Render, Serve, Session, Sessions};
     matches!(
         verb,
         Cooldown(_)
+            | Grant(_)
             | Handoff(_)
+            | Key(_)
             | Mcp(_)
             | Notify(_)
             | Prune(_)
@@ -200,6 +211,11 @@ fn run_verb(verb: Verb) -> Result<u8, Failure> {
         Verb::Sessions(args) => sessions::run(&args),
         Verb::Handoff(args) => handoff::run(&args),
         Verb::Mcp(args) => mcp::run(&args),
+        Verb::Approvals(args) => approvals::list(&args),
+        Verb::Approve(args) => approvals::approve(&args),
+        Verb::Refuse(args) => approvals::refuse(&args),
+        Verb::Grant(args) => grant::run(&args),
+        Verb::Key(args) => key::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Stats(args) => stats::run(&args),
         Verb::Suggest(args) => suggest::run(&args),

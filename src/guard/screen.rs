@@ -128,6 +128,7 @@ fn locations(environment: &Environment) -> Locations {
         ledger: absolute(&environment.db_path),
         state: absolute(&environment.state_dir),
         hosts: installation::hosts_file(environment.hosts.as_deref()).map(|path| absolute(&path)),
+        approval_key: environment.approval_key.as_deref().map(&absolute),
         opsctl: std::env::current_exe().ok().map(|path| absolute(&path)),
     }
 }

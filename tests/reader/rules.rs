@@ -237,6 +237,7 @@ fn locations() -> Locations {
         home: Some("/home/agent".into()),
         ledger: "/state/claudeops.db".into(),
         state: "/state".into(),
+        approval_key: None,
         hosts: Some("/app/hosts.yaml".into()),
         opsctl: Some("/usr/local/bin/opsctl".into()),
     }

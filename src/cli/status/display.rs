@@ -3,6 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::overview::{Known, Status};
+use crate::cli::approvals::granted;
 use crate::cli::terminal::{cut, wrap};
 use crate::cli::text::{self, Text};
 use crate::cli::{events, time};
@@ -10,6 +11,7 @@ use crate::guard::budgets::{KindBudget, ServiceBudget};
 use crate::ledger::client_runs::Run;
 use crate::ledger::notices::Problem;
 use crate::model::inventory::Host;
+use crate::model::question::Question;
 use crate::probe::icmp::Reachability;
 
 /// The maximum number of listed services without usage, and of listed reachable hosts; beyond it they are counted.
@@ -28,6 +30,12 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
         Some(tier) => Text::from_iter([Text::styled(TITLE, "tier:"), (&format!(" {tier}\n")).into()]),
         None => "no tier set; budgets are enforced\n".into(),
     };
+    if !status.known.questions.is_empty() {
+        text += page.title("questions that wait for an answer:");
+        text.extend(
+            status.known.questions.iter().map(|question| page.whole(CRITICAL, &asked(question, status))),
+        );
+    }
     let attention = attention(status);
     if !attention.is_empty() {
         text += page.title("needs attention:");
@@ -40,6 +48,9 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
     if !others.is_empty() {
         text += page.title("budgets of services that hosts.yaml does not list:");
         text += page.budgets(&others, status);
+    }
+    for grant in &status.known.grants {
+        text += page.whole(WARNING, &granted(grant, status.now));
     }
     if let Some(hosts) = status.hosts.as_deref().filter(|hosts| !hosts.is_empty()) {
         text += page.title("hosts:");
@@ -66,6 +77,14 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
         text += page.line(style, &events::line(event, false, status.now));
     }
     text
+}
+
+/// `3 | docker restart jellyfin | open for 29m more | opsctl approve 3`.
+fn asked(question: &Question, status: &Status) -> String {
+    let Question { id, command, expires_at, .. } = question;
+    let command = text::line(command.lines().next().unwrap_or_default());
+    let until = time::relative_time(*expires_at - status.now);
+    format!("{id} | {command} | expires {until} | `opsctl approve {id}` or `opsctl refuse {id}`")
 }
 
 /// What needs attention, one line each.

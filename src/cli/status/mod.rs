@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Serialize;
 
+use super::approvals::{GrantWire, QuestionWire};
 use super::cooldown::BudgetWire;
 use super::events::EventWire;
 use super::exit_code::OK;
@@ -43,6 +44,8 @@ pub struct StatusArgs {
 #[derive(Serialize)]
 struct StatusWire<'a> {
     tier: Option<u8>,
+    questions: Vec<QuestionWire<'a>>,
+    grants: Vec<GrantWire<'a>>,
     problems: Vec<ProblemWire<'a>>,
     guard_failures: usize,
     guard_failures_last_day: usize,
@@ -109,10 +112,20 @@ pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
 
 impl Status {
     fn print_json(&self) -> Result<u8, Failure> {
-        let Known { problems, undelivered, unchecked, sessions, sessions_of_the_day, cost_of_the_day } =
-            &self.known;
+        let Known {
+            questions,
+            grants,
+            problems,
+            undelivered,
+            unchecked,
+            sessions,
+            sessions_of_the_day,
+            cost_of_the_day,
+        } = &self.known;
         print_json(&StatusWire {
             tier: self.tier,
+            questions: questions.iter().map(QuestionWire::new).collect(),
+            grants: grants.iter().map(GrantWire::new).collect(),
             problems: problems.iter().map(|it| ProblemWire { title: &it.title, at: time(it.at) }).collect(),
             guard_failures: self.guard_failures,
             guard_failures_last_day: *unchecked,

@@ -14,9 +14,11 @@ use crate::guard::failures;
 use crate::ledger::client_runs::Run;
 use crate::ledger::decisions::Which;
 use crate::ledger::notices::Problem;
+use crate::ledger::questions::WhichQuestions;
 use crate::ledger::{Event, Ledger, LedgerError};
 use crate::model::inventory::Host;
 use crate::model::policy::{Policy, Tier};
+use crate::model::question::{Grant, Question};
 use crate::probe::hosts::{self, Found};
 use crate::probe::icmp::Reachability;
 use crate::runtime::installation;
@@ -27,6 +29,9 @@ const EVENTS: u32 = 10;
 
 /// The number of sessions that are shown.
 const SESSIONS: usize = 5;
+
+/// The maximum number of open questions that are shown.
+const QUESTIONS: u32 = 100;
 
 /// The maximum number of sessions or decisions that are read for a day.
 const SESSIONS_OF_A_DAY: u32 = 10_000;
@@ -51,6 +56,9 @@ pub struct Status {
 /// The part of the data from the ledger.
 #[derive(Default)]
 pub struct Known {
+    /// The open questions to a person, oldest first.
+    pub questions: Vec<Question>,
+    pub grants: Vec<Grant>,
     pub problems: Vec<Problem>,
     pub undelivered: u32,
     /// The number of commands of the last day that could not be checked.
@@ -103,6 +111,8 @@ impl Known {
             ledger.decisions(which, SESSIONS_OF_A_DAY).map(|found| found.len())
         };
         Ok(Self {
+            questions: ledger.questions(WhichQuestions::Open, QUESTIONS, now)?,
+            grants: ledger.grants(now)?,
             problems: ledger.problems(now)?,
             undelivered: ledger.undelivered_notices(now)?,
             unchecked: failed("fail-open")? + failed("fail-closed")?,

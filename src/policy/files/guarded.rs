@@ -17,6 +17,8 @@ pub struct Locations {
     pub state: String,
     /// The inventory.
     pub hosts: Option<String>,
+    /// The private key of answers to questions.
+    pub approval_key: Option<String>,
     /// This program.
     pub opsctl: Option<String>,
 }
@@ -255,6 +257,8 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
             file(&path, PERSON);
         }
     }
+    file(&format!("{}/approval.key", locations.state), PERSON);
+    locations.approval_key.iter().for_each(|path| file(path, PERSON));
     locations.hosts.iter().for_each(|path| file(path, POLICY));
     locations.opsctl.iter().for_each(|path| file(path, POLICY));
     list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, PERSON, locations, roots)));
@@ -265,8 +269,11 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
 pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
     let defaults = SECRET.iter().flat_map(|(glob, scope)| guarded(glob, *scope, "", locations, roots));
-    let keys = GUARD_KEYS.iter().map(|name| format!("{}/{name}", locations.state));
-    let keys = keys.flat_map(|path| guarded(&path, Where::Local, "", locations, roots));
+    let own_keys = GUARD_KEYS.iter().map(|name| format!("{}/{name}", locations.state));
+    let keys: Vec<Guarded> = own_keys
+        .chain(locations.approval_key.clone())
+        .flat_map(|path| guarded(&path, Where::Local, "", locations, roots))
+        .collect();
     defaults
         .chain(keys)
         .chain(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, "", locations, roots)))

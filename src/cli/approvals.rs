@@ -1,0 +1,256 @@
+//! `opsctl approvals`, `opsctl approve` and `opsctl refuse`: the questions to a person, and their answers.
+
+use chrono::{DateTime, Utc};
+use clap::Args;
+use serde::Serialize;
+
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::{print, print_json};
+use super::person;
+use super::project::environment_in_force;
+use super::table::print_table;
+use super::text;
+use super::time::{relative_time, timestamp};
+use crate::approval;
+use crate::ledger::Ledger;
+use crate::ledger::questions::WhichQuestions;
+use crate::model::question::{Answer, Grant, Question};
+
+/// The maximum number of questions that are listed.
+const MOST: u32 = 1_000;
+
+/// List the questions that wait for an answer, and budgets that were given in advance
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl approvals
+  opsctl approvals --all        # answered and expired ones, too, newest first
+  opsctl approvals --json
+
+States:
+  open      waits for an answer
+  approved  approved; the session has not made the call again yet
+  refused   refused; the model reads the note
+  expired   not answered in time, or approved and not used in time
+  used      approved, and the call was allowed, once")]
+pub struct ApprovalsArgs {
+    /// All questions, newest first
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Approve a question: the call may run, once
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl approve 3
+  opsctl approve 3 --note \"the new disk is in place\"
+
+The answer is signed with the key of CLAUDEOPS_APPROVAL_KEY, else approval.key in the state folder. The call runs when its
+session continues, within one hour.")]
+pub struct ApproveArgs {
+    /// The number of the question
+    #[arg(value_name = "ID")]
+    id: i64,
+    /// A note, which the model reads
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+/// Refuse a question: the call stays denied, and the model reads the note
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl refuse 3 --note \"wait for the backup to finish\"")]
+pub struct RefuseArgs {
+    /// The number of the question
+    #[arg(value_name = "ID")]
+    id: i64,
+    /// A note, which the model reads
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+/// Runs `approvals`.
+pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {
+    let environment = environment_in_force();
+    let now = Utc::now();
+    let which = if args.all { WhichQuestions::All } else { WhichQuestions::Open };
+    let (questions, grants) = match Ledger::open_existing(&environment.db_path)? {
+        None => (vec![], vec![]),
+        Some(ledger) => (ledger.questions(which, MOST, now)?, ledger.grants(now)?),
+    };
+    if args.json {
+        return print_json(&ApprovalsWire {
+            approvals: questions.iter().map(QuestionWire::new).collect(),
+            grants: grants.iter().map(GrantWire::new).collect(),
+        });
+    }
+    if args.all {
+        print_table(TITLES, questions.iter().map(cells), "no questions");
+    } else if questions.is_empty() {
+        print("no open questions\n");
+    } else {
+        questions.iter().for_each(|question| print(&in_words(question, now)));
+    }
+    for grant in &grants {
+        print(&format!("{}\n", granted(grant, now)));
+    }
+    Ok(OK)
+}
+
+/// Runs `approve`.
+pub fn approve(args: &ApproveArgs) -> Result<u8, Failure> {
+    answer(args.id, Answer::Approve, args.note.as_deref())
+}
+
+/// Runs `refuse`.
+pub fn refuse(args: &RefuseArgs) -> Result<u8, Failure> {
+    answer(args.id, Answer::Refuse, args.note.as_deref())
+}
+
+fn answer(id: i64, answer: Answer, note: Option<&str>) -> Result<u8, Failure> {
+    let environment = environment_in_force();
+    let who = person::at_terminal(&environment)?;
+    let question = approval::answer(&environment, id, answer, note, &who, Utc::now())?;
+    let done = match answer {
+        Answer::Approve => "approved: it runs when its session continues",
+        Answer::Refuse => "refused: the model reads it when its session continues",
+    };
+    print(&format!("question {id} of session {} is {done}\n", question.session));
+    Ok(OK)
+}
+
+const TITLES: [&str; 6] = ["ID", "ASKED", "STATE", "BY", "SESSION", "COMMAND"];
+
+fn cells(question: &Question) -> [String; 6] {
+    let Question { id, asked_at, state, answered_by, session, command, .. } = question;
+    let first = command.lines().next().unwrap_or_default();
+    [
+        id.to_string(),
+        timestamp(*asked_at),
+        state.as_str().to_owned(),
+        answered_by.clone().unwrap_or_default(),
+        session.clone(),
+        first.to_owned(),
+    ]
+}
+
+/// An open question, for a person who answers it.
+fn in_words(question: &Question, now: DateTime<Utc>) -> String {
+    let Question { id, session, tier, command, reasons, words, expires_at, .. } = question;
+    let tier = tier.map(|tier| format!(", tier {tier}")).unwrap_or_default();
+    let mut page = format!(
+        "question {id}, session {}{tier}: open until {} ({})\n",
+        text::line(session),
+        timestamp(*expires_at),
+        relative_time(*expires_at - now)
+    );
+    for line in command.lines() {
+        page += &format!("    {}\n", text::line(line));
+    }
+    for reason in reasons {
+        page += &format!("  why: {}\n", text::line(reason));
+    }
+    if let Some(words) = words {
+        page += &format!("  the agent: {}\n", text::line(words));
+    }
+    page += &format!("  opsctl approve {id}, or opsctl refuse {id} --note TEXT\n\n");
+    page
+}
+
+/// A grant in one line.
+pub fn granted(grant: &Grant, now: DateTime<Utc>) -> String {
+    let Grant { id, service, kind, count, used, by, expires_at, note, .. } = grant;
+    let note = note.as_ref().map(|note| format!(": {}", text::line(note))).unwrap_or_default();
+    format!(
+        "grant {id}: {used} of {count} {kind}s of {} used, until {} ({}), by {}{note}",
+        text::line(service),
+        timestamp(*expires_at),
+        relative_time(*expires_at - now),
+        text::line(by)
+    )
+}
+
+#[derive(Serialize)]
+struct ApprovalsWire<'a> {
+    approvals: Vec<QuestionWire<'a>>,
+    grants: Vec<GrantWire<'a>>,
+}
+
+/// A question in JSON.
+#[derive(Serialize)]
+pub struct QuestionWire<'a> {
+    id: i64,
+    session: &'a str,
+    call: &'a str,
+    command: &'a str,
+    actions: &'a [String],
+    service: Option<&'a str>,
+    reasons: &'a [String],
+    tier: Option<u8>,
+    words: Option<&'a str>,
+    asked_at: String,
+    expires_at: String,
+    state: &'static str,
+    at_terminal: bool,
+    answered_by: Option<&'a str>,
+    answered_at: Option<String>,
+    note: Option<&'a str>,
+}
+
+impl<'a> QuestionWire<'a> {
+    /// Converts a question.
+    pub fn new(question: &'a Question) -> Self {
+        Self {
+            id: question.id,
+            session: &question.session,
+            call: &question.call,
+            command: &question.command,
+            actions: &question.actions,
+            service: question.service.as_deref(),
+            reasons: &question.reasons,
+            tier: question.tier,
+            words: question.words.as_deref(),
+            asked_at: timestamp(question.asked_at),
+            expires_at: timestamp(question.expires_at),
+            state: question.state.as_str(),
+            at_terminal: question.at_terminal,
+            answered_by: question.answered_by.as_deref(),
+            answered_at: question.answered_at.map(timestamp),
+            note: question.note.as_deref(),
+        }
+    }
+}
+
+/// A grant in JSON.
+#[derive(Serialize)]
+pub struct GrantWire<'a> {
+    id: i64,
+    service: &'a str,
+    kind: &'a str,
+    count: u32,
+    used: u32,
+    by: &'a str,
+    granted_at: String,
+    expires_at: String,
+    note: Option<&'a str>,
+}
+
+impl<'a> GrantWire<'a> {
+    /// Converts a grant.
+    pub fn new(grant: &'a Grant) -> Self {
+        Self {
+            id: grant.id,
+            service: &grant.service,
+            kind: &grant.kind,
+            count: grant.count,
+            used: grant.used,
+            by: &grant.by,
+            granted_at: timestamp(grant.at),
+            expires_at: timestamp(grant.expires_at),
+            note: grant.note.as_deref(),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! `opsctl grant`: gives budget in advance.
+
+use chrono::Utc;
+use clap::{Args, ValueEnum};
+
+use super::approvals::granted;
+use super::exit_code::OK;
+use super::failure::Failure;
+use super::output::print;
+use super::person;
+use super::project::environment_in_force;
+use super::{services, time};
+use crate::approval;
+use crate::model::policy::Window;
+use crate::runtime::installation;
+
+/// Give a service budget in advance: actions beyond its limit, until a time
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  opsctl grant jellyfin restart 1 --for 1h
+  opsctl grant adguard redeployment 2 --for 8h --note \"migration tonight\"
+
+The grant is signed with the key of CLAUDEOPS_APPROVAL_KEY, else approval.key in the state folder. It is used only for
+actions beyond the budget; `opsctl approvals` lists it.")]
+pub struct GrantArgs {
+    /// The service, by any of its names in hosts.yaml
+    #[arg(value_name = "SERVICE")]
+    service: String,
+    /// The kind of action
+    #[arg(value_enum, value_name = "KIND")]
+    kind: Kind,
+    /// The number of actions
+    #[arg(value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    count: u32,
+    /// How long it can be used: 1h, 30m, at most 7d
+    #[arg(long = "for", value_name = "DURATION", value_parser = time::duration)]
+    duration: Window,
+    /// A note, which the model reads when the grant is used
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Kind {
+    Restart,
+    Redeployment,
+}
+
+/// Runs the verb.
+pub fn run(args: &GrantArgs) -> Result<u8, Failure> {
+    let environment = environment_in_force();
+    let who = person::at_terminal(&environment)?;
+    let longest = Window::hours(7 * 24);
+    if args.duration.delta() > longest.delta() {
+        return Err(Failure::GrantTooLong);
+    }
+    let inventory = installation::in_force(&environment, &mut vec![]).installation.inventory;
+    let service =
+        services::known(&environment, &inventory, &args.service, "see `opsctl cooldown` for all names")?;
+    let kind = match args.kind {
+        Kind::Restart => "restart",
+        Kind::Redeployment => "redeployment",
+    };
+    let now = Utc::now();
+    let until = now + args.duration.delta();
+    let grant =
+        approval::grant(&environment, &service, kind, args.count, until, args.note.as_deref(), &who, now)?;
+    print(&format!("{}\n", granted(&grant, now)));
+    Ok(OK)
+}
