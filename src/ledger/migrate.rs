@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 18] = [
+const MIGRATIONS: [(u32, &str); 19] = [
     (1, include_str!("migrations/0001_shared_tables.sql")),
     (2, include_str!("migrations/0002_hook_actions.sql")),
     (3, include_str!("migrations/0003_resets_and_streaks.sql")),
@@ -25,6 +25,7 @@ const MIGRATIONS: [(u32, &str); 18] = [
     (MANAGER_TABLES, include_str!("migrations/0016_session_manager.sql")),
     (17, include_str!("migrations/0017_chains.sql")),
     (18, include_str!("migrations/0018_tmux_pane.sql")),
+    (21, include_str!("migrations/0021_spend.sql")),
 ];
 
 /// The migration that prepares a ledger of opsctl for the session manager. A database of the session manager needs it not.

@@ -8,6 +8,7 @@ pub mod time;
 mod actions;
 pub mod client_runs;
 mod containers;
+pub mod counters;
 pub mod cooldown_edit;
 mod creation;
 mod database;
@@ -27,6 +28,7 @@ mod reminders;
 mod resets;
 pub mod seen;
 pub mod sessions;
+pub mod spend;
 mod usage;
 mod verifications;
 

@@ -9,6 +9,7 @@ use super::checks::Verification;
 use super::effect::Effect;
 use super::message::{Contact, Modes};
 use super::rules::Rules;
+use super::spend::SpendPolicy;
 pub use super::tier::Tier;
 pub use super::window::Window;
 
@@ -41,6 +42,8 @@ pub struct Policy {
     pub contacts: Vec<Contact>,
     /// The local time of day of the daily digest; `None`: there is none.
     pub digest: Option<NaiveTime>,
+    /// The spending limits.
+    pub spend: SpendPolicy,
 }
 
 impl Default for Policy {
@@ -60,6 +63,7 @@ impl Default for Policy {
             modes: Modes::default(),
             contacts: vec![],
             digest: None,
+            spend: SpendPolicy::default(),
         }
     }
 }

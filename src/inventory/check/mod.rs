@@ -12,6 +12,7 @@ mod repositories;
 mod rules;
 mod service;
 mod settings;
+mod spend;
 mod tier;
 mod values;
 

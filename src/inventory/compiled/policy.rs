@@ -9,6 +9,7 @@ use super::checks::VerifyWire;
 use super::contacts::{ContactWire, ModesWire};
 use super::error::{CompiledError, window};
 use super::mirrors::each;
+use super::spend::SpendWire;
 use crate::inventory::choices::{
     EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
 };
@@ -35,6 +36,8 @@ pub struct PolicyWire {
     contacts: Vec<ContactWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest_seconds: Option<u32>,
+    #[serde(default, skip_serializing_if = "SpendWire::is_default")]
+    spend: SpendWire,
 }
 
 impl From<Policy> for PolicyWire {
@@ -52,6 +55,7 @@ impl From<Policy> for PolicyWire {
             modes: policy.modes.into(),
             contacts: each(policy.contacts),
             digest_seconds: policy.digest.map(|at| at.num_seconds_from_midnight()),
+            spend: policy.spend.into(),
         }
     }
 }
@@ -77,6 +81,7 @@ impl PolicyWire {
             modes: self.modes.into(),
             contacts: each(self.contacts),
             digest: self.digest_seconds.map(time_of_day).transpose()?,
+            spend: self.spend.into(),
         })
     }
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::checks::VerifyWire;
 use super::contacts::ModesWire;
 use super::forms::{Entries, TextOrMap};
+use super::spend::SpendWire;
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use crate::inventory::choices::{
     EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
@@ -49,6 +50,8 @@ pub struct PolicyWire {
     pub webhooks: Option<Vec<Spanned<String>>>,
     /// Time of day of the daily digest, from `00:00` to `23:59` in the container's local time (`TZ`); see [notifications.md](notifications.md#the-daily-digest). Default: no digest.
     pub digest: Option<Spanned<String>>,
+    /// Limits on spending for requests to the model: a map, or the maximum within any 24 hours, in US dollars. Default: no limit.
+    pub spend: Option<Spanned<TextOrMap<SpendWire>>>,
 }
 
 /// A limit on actions within a sliding window. A missing key keeps its default.
