@@ -9,8 +9,9 @@ use super::error::LedgerError;
 use super::migrate;
 
 /// The upper bounds of the buckets of hook durations, in microseconds. There is one more bucket, without a bound.
-pub const BUCKETS: [i64; 12] =
-    [1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 10_000_000];
+pub const BUCKETS: [i64; 12] = [
+    1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 10_000_000,
+];
 
 /// Counts by labels.
 pub type Counts = BTreeMap<Vec<String>, u64>;

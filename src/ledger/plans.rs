@@ -32,8 +32,15 @@ const HOT: [&str; 18] = [
 const SORTED: [&str; 3] = [actions::RESERVED_FOR_ACTION, events::LATEST, notices::PROBLEMS];
 
 /// The tables that grow without bound.
-const BIG: [&str; 7] =
-    ["api_requests", "events", "cooldown_actions", "hook_actions", "hook_settled", "budget_resets", "notices"];
+const BIG: [&str; 7] = [
+    "api_requests",
+    "events",
+    "cooldown_actions",
+    "hook_actions",
+    "hook_settled",
+    "budget_resets",
+    "notices",
+];
 
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();

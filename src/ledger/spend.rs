@@ -37,7 +37,8 @@ pub struct SessionSpend {
 
 pub(super) const OF_DAY: &str = "SELECT coalesce(sum(cost_micros), 0) FROM api_requests WHERE at > ?1";
 
-pub(super) const OF_SESSION: &str = "SELECT coalesce(sum(cost_micros), 0) FROM api_requests WHERE session_id = ?1";
+pub(super) const OF_SESSION: &str =
+    "SELECT coalesce(sum(cost_micros), 0) FROM api_requests WHERE session_id = ?1";
 
 const COSTS: &str = "SELECT at, cost_micros FROM api_requests WHERE at > ?1 ORDER BY at DESC";
 
@@ -76,7 +77,11 @@ impl Ledger {
     }
 
     /// The sessions that have spent most since then, at most `most`.
-    pub fn spend_by_session(&self, since: DateTime<Utc>, most: u32) -> Result<Vec<SessionSpend>, LedgerError> {
+    pub fn spend_by_session(
+        &self,
+        since: DateTime<Utc>,
+        most: u32,
+    ) -> Result<Vec<SessionSpend>, LedgerError> {
         let look = || {
             if !migrate::has_table(&self.connection, "api_requests")? {
                 return Ok(vec![]);

@@ -136,19 +136,38 @@ mod tests {
 
     #[test]
     fn amounts_are_parsed_exactly() {
-        for (text, micros) in [("20", 20_000_000), ("0.125", 125_000), ("0", 0), ("5.50", 5_500_000), ("0.000001", 1)] {
+        for (text, micros) in
+            [("20", 20_000_000), ("0.125", 125_000), ("0", 0), ("5.50", 5_500_000), ("0.000001", 1)]
+        {
             assert_eq!(Usd::parse(text), Some(Usd(micros)), "{text}");
         }
-        for text in ["", ".5", "5.", "-1", "1e3", "1,5", "$5", "0.0000001", "1000001", "five", "+5", "99999999999999999999"] {
+        for text in [
+            "",
+            ".5",
+            "5.",
+            "-1",
+            "1e3",
+            "1,5",
+            "$5",
+            "0.0000001",
+            "1000001",
+            "five",
+            "+5",
+            "99999999999999999999",
+        ] {
             assert_eq!(Usd::parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn amounts_are_shown_in_cents_and_never_rounded_up() {
-        for (micros, shown) in
-            [(0, "$0.00"), (3_100, "$0.0031"), (4_999_999, "$4.99"), (20_000_000, "$20.00"), (9_999, "$0.0099")]
-        {
+        for (micros, shown) in [
+            (0, "$0.00"),
+            (3_100, "$0.0031"),
+            (4_999_999, "$4.99"),
+            (20_000_000, "$20.00"),
+            (9_999, "$0.0099"),
+        ] {
             assert_eq!(Usd(micros).to_string(), shown);
         }
     }
@@ -162,7 +181,8 @@ mod tests {
             cache_write_1h: Usd(6_000_000),
             cache_read: Usd(300_000),
         };
-        let tokens = Tokens { input: 1000, output: 100, cache_write: 10, cache_write_1h: 20, cache_read: 2000 };
+        let tokens =
+            Tokens { input: 1000, output: 100, cache_write: 10, cache_write_1h: 20, cache_read: 2000 };
         // 3000 + 1500 + 37.5 + 120 + 600
         assert_eq!(price.cost(&tokens), Usd(5258));
         assert_eq!(price.cost(&Tokens::default()), Usd(0));

@@ -157,7 +157,10 @@ pub fn standings(policy: &SpendPolicy, spent: Spent) -> Vec<Standing> {
 
 /// When a request is allowed again: when enough of the costs, newest first, have left the window. `None`: never, the limit
 /// is 0.
-pub fn next_allowed(costs: impl IntoIterator<Item = (DateTime<Utc>, Usd)>, most: Usd) -> Option<DateTime<Utc>> {
+pub fn next_allowed(
+    costs: impl IntoIterator<Item = (DateTime<Utc>, Usd)>,
+    most: Usd,
+) -> Option<DateTime<Utc>> {
     let mut sum = Usd(0);
     for (at, cost) in costs {
         sum = sum.plus(cost);
@@ -170,7 +173,8 @@ pub fn next_allowed(costs: impl IntoIterator<Item = (DateTime<Utc>, Usd)>, most:
 
 /// The error that the client shows when a limit is reached.
 pub fn refusal(standing: &Standing, next: Option<DateTime<Utc>>) -> String {
-    let what = format!("opsctl: the spending limit is reached: {} ({}).", standing.in_words(), standing.key());
+    let what =
+        format!("opsctl: the spending limit is reached: {} ({}).", standing.in_words(), standing.key());
     match (standing.limit, next) {
         (Limit::Day, Some(next)) => format!("{what} Requests are allowed again from {}.", time(next)),
         (Limit::Day, None) => format!("{what} No request is allowed until an operator raises the limit."),
@@ -189,8 +193,11 @@ pub fn notice(standing: &Standing, session: Option<&str>, now: DateTime<Utc>) ->
         Limit::Session => "spending limit of a session",
     };
     let words = standing.in_words();
-    let consequence =
-        if reached { "Further requests to the model are refused." } else { "At the limit, requests to the model are refused." };
+    let consequence = if reached {
+        "Further requests to the model are refused."
+    } else {
+        "At the limit, requests to the model are refused."
+    };
     let subject = match standing.limit {
         Limit::Day => "day".to_owned(),
         Limit::Session => format!("session/{}", session.unwrap_or_default()),
@@ -203,7 +210,7 @@ pub fn notice(standing: &Standing, session: Option<&str>, now: DateTime<Utc>) ->
     };
     let event = NewEvent { level, service: None, message: format!("The {of} is {state}: {words}") };
     let notice = Notice {
-        key: format!("spend/{state}/{subject}"),
+        key: format!("spend/{}/{subject}", if reached { "reached" } else { "near" }),
         quiet_until: Some(now + quiet),
         level,
         title: format!("The {of} is {state}"),
@@ -215,7 +222,8 @@ pub fn notice(standing: &Standing, session: Option<&str>, now: DateTime<Utc>) ->
 
 /// The event and the notice of a model without a price.
 pub fn unknown_price(model: &str, now: DateTime<Utc>) -> (NewEvent, Notice) {
-    let message = format!("No price is known for the model {model}: its requests are counted at the dearest price");
+    let message =
+        format!("No price is known for the model {model}: its requests are counted at the dearest price");
     let remedy = "State its price in `policy.spend.prices` of hosts.yaml.";
     let notice = Notice {
         key: format!("spend/price/{model}"),
@@ -238,7 +246,8 @@ mod tests {
     use crate::model::spend::Tokens;
 
     fn price(input: u64) -> Price {
-        let [input, output, cache_write] = [input, input * 5, input * 2].map(|dollars| Usd(dollars * 1_000_000));
+        let [input, output, cache_write] =
+            [input, input * 5, input * 2].map(|dollars| Usd(dollars * 1_000_000));
         Price { input, output, cache_write, cache_write_1h: cache_write, cache_read: input }
     }
 
@@ -305,9 +314,14 @@ mod tests {
     #[test]
     fn warns_at_80_per_cent_and_refuses_at_100() {
         let policy = SpendPolicy { day: Some(Usd(1000)), session: None, prices: vec![] };
-        for (spent, near, reached) in
-            [(0, false, false), (799, false, false), (800, true, false), (999, true, false), (1000, true, true), (5000, true, true)]
-        {
+        for (spent, near, reached) in [
+            (0, false, false),
+            (799, false, false),
+            (800, true, false),
+            (999, true, false),
+            (1000, true, true),
+            (5000, true, true),
+        ] {
             let found = standings(&policy, Spent { day: Usd(spent), session: Usd(9999) });
             let [standing] = found.as_slice() else { panic!("{found:?}") };
             assert_eq!((standing.is_near(), standing.is_reached()), (near, reached), "{spent}");
@@ -337,7 +351,10 @@ mod tests {
              allowed again from 2026-03-22T08:00:00Z."
         );
         let session = Standing { limit: Limit::Session, ..day };
-        assert!(refusal(&session, None).ends_with("(policy.spend.session). End this session; an operator can raise the limit."));
+        assert!(
+            refusal(&session, None)
+                .ends_with("(policy.spend.session). End this session; an operator can raise the limit.")
+        );
     }
 
     #[test]
@@ -350,7 +367,7 @@ mod tests {
             notice(&reached, Some("a"), now).1.key,
             notice(&near, Some("b"), now).1.key,
         ];
-        assert_eq!(keys, ["spend/nearly reached/session/a", "spend/reached/session/a", "spend/nearly reached/session/b"]);
+        assert_eq!(keys, ["spend/near/session/a", "spend/reached/session/a", "spend/near/session/b"]);
         assert_eq!(notice(&reached, Some("a"), now).0.level, Level::Critical);
     }
 }

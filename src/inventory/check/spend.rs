@@ -18,7 +18,8 @@ pub fn check(wire: Option<Spanned<TextOrMap<SpendWire>>>, found: &mut Found) -> 
         }
         TextOrMap::Map(wire) => wire,
     };
-    let mut limit = |amount: Option<Spanned<String>>| amount.and_then(|amount| found.keep(check_amount(&amount)));
+    let mut limit =
+        |amount: Option<Spanned<String>>| amount.and_then(|amount| found.keep(check_amount(&amount)));
     let (day, session) = (limit(wire.day), limit(wire.session));
     let prices = found.keep_all(entries(wire.prices).map(|(model, price)| check_price(&model, &price)));
     SpendPolicy { day, session, prices }
@@ -26,7 +27,11 @@ pub fn check(wire: Option<Spanned<TextOrMap<SpendWire>>>, found: &mut Found) -> 
 
 fn check_amount(amount: &Spanned<String>) -> Checked<Usd> {
     Usd::parse(&amount.value).ok_or_else(|| {
-        Mistake::of(amount, "is not an amount in US dollars", "write one such as `20` or `0.50`, at most `1000000`")
+        Mistake::of(
+            amount,
+            "is not an amount in US dollars",
+            "write one such as `20` or `0.50`, at most `1000000`",
+        )
     })
 }
 

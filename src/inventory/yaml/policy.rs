@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::checks::VerifyWire;
 use super::contacts::ModesWire;
 use super::forms::{Entries, TextOrMap};
-use super::spend::SpendWire;
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
+use super::spend::SpendWire;
 use crate::inventory::choices::{
     EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
 };
