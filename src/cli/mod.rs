@@ -19,6 +19,7 @@ mod input;
 mod launch;
 mod manual;
 mod mcp;
+mod metrics;
 mod mistakes;
 mod notify;
 mod output;
@@ -103,6 +104,7 @@ enum Verb {
     Sessions(sessions::SessionsArgs),
     Handoff(handoff::HandoffArgs),
     Mcp(mcp::McpArgs),
+    Metrics(metrics::MetricsArgs),
     Audit(audit::AuditArgs),
     Stats(stats::StatsArgs),
     Suggest(suggest::SuggestArgs),
@@ -200,6 +202,7 @@ fn run_verb(verb: Verb) -> Result<u8, Failure> {
         Verb::Sessions(args) => sessions::run(&args),
         Verb::Handoff(args) => handoff::run(&args),
         Verb::Mcp(args) => mcp::run(&args),
+        Verb::Metrics(args) => metrics::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Stats(args) => stats::run(&args),
         Verb::Suggest(args) => suggest::run(&args),

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use rusqlite::params;
 
 use super::database::{Change, Ledger};
 use super::error::LedgerError;
-use super::migrate;
+use super::{migrate, time};
 
 /// The upper bounds of the buckets of hook durations, in microseconds. There is one more bucket, without a bound.
 pub const BUCKETS: [i64; 12] = [
@@ -154,21 +155,24 @@ impl Ledger {
 
     /// The number of sessions that are recorded as running.
     pub fn running_sessions(&self) -> Result<u64, LedgerError> {
-        self.count("client_runs", "SELECT count(*) FROM client_runs WHERE outcome = 'running'")
+        let sql = "SELECT count(*) FROM client_runs WHERE outcome = ?1";
+        self.count("client_runs", sql, "running")
     }
 
-    /// The number of questions that nobody has answered.
-    pub fn open_questions(&self) -> Result<u64, LedgerError> {
-        self.count("questions", "SELECT count(*) FROM questions WHERE state = 'open'")
+    /// The number of questions to a person that are neither answered nor expired.
+    pub fn open_questions(&self, now: DateTime<Utc>) -> Result<u64, LedgerError> {
+        let sql = "SELECT count(*) FROM questions WHERE expires_at > ?1 AND used_at IS NULL
+             AND id NOT IN (SELECT question_id FROM question_answers)";
+        self.count("questions", sql, &time::write(now))
     }
 
     /// The result of a query, or 0 without the table.
-    fn count(&self, table: &str, sql: &str) -> Result<u64, LedgerError> {
+    fn count(&self, table: &str, sql: &str, value: &str) -> Result<u64, LedgerError> {
         let look = || {
             if !migrate::has_table(&self.connection, table)? {
                 return Ok(0);
             }
-            self.connection.query_row(sql, [], |row| row.get::<_, i64>(0))
+            self.connection.query_row(sql, [value], |row| row.get::<_, i64>(0))
         };
         look().map(|count| u64::try_from(count).unwrap_or(0)).map_err(|cause| self.error(cause))
     }

@@ -37,12 +37,12 @@ impl Usd {
 }
 
 impl fmt::Display for Usd {
-    /// `$5.00`; amounts below a cent with four decimals: `$0.0031`. Rounds down, so that a limit is not shown as reached before
+    /// `$5.00`; amounts below a cent with all decimals: `$0.003100`. Rounds down, so that a limit is not shown as reached before
     /// it is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, micros) = (self.0 / MILLION, self.0 % MILLION);
         if self.0 > 0 && self.0 < 10_000 {
-            write!(f, "$0.{:04}", micros / 100)
+            write!(f, "$0.{micros:06}")
         } else {
             write!(f, "${whole}.{:02}", micros / 10_000)
         }
@@ -163,10 +163,10 @@ mod tests {
     fn amounts_are_shown_in_cents_and_never_rounded_up() {
         for (micros, shown) in [
             (0, "$0.00"),
-            (3_100, "$0.0031"),
+            (3_100, "$0.003100"),
             (4_999_999, "$4.99"),
             (20_000_000, "$20.00"),
-            (9_999, "$0.0099"),
+            (9_999, "$0.009999"),
         ] {
             assert_eq!(Usd(micros).to_string(), shown);
         }

@@ -16,7 +16,7 @@ const LARGEST_JSON: usize = 4 * 1024 * 1024;
 const BYTES_PER_TOKEN: u64 = 3;
 
 /// The part of a line with content that is not content.
-const FRAME: usize = 90;
+const FRAME: usize = 80;
 
 /// The number of estimated tokens after which a running response is reported again.
 const STEP: u64 = 500;
