@@ -17,6 +17,7 @@ pub mod inventory;
 pub mod launch;
 pub mod ledger;
 pub mod manifest;
+pub mod metrics;
 pub mod model;
 pub mod path;
 pub mod plain_file;

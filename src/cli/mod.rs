@@ -22,6 +22,7 @@ mod key;
 mod launch;
 mod manual;
 mod mcp;
+mod metrics;
 mod mistakes;
 mod notify;
 mod output;
@@ -112,6 +113,7 @@ enum Verb {
     Refuse(approvals::RefuseArgs),
     Grant(grant::GrantArgs),
     Key(key::KeyArgs),
+    Metrics(metrics::MetricsArgs),
     Audit(audit::AuditArgs),
     Stats(stats::StatsArgs),
     Suggest(suggest::SuggestArgs),
@@ -216,6 +218,7 @@ fn run_verb(verb: Verb) -> Result<u8, Failure> {
         Verb::Refuse(args) => approvals::refuse(&args),
         Verb::Grant(args) => grant::run(&args),
         Verb::Key(args) => key::run(&args),
+        Verb::Metrics(args) => metrics::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Stats(args) => stats::run(&args),
         Verb::Suggest(args) => suggest::run(&args),

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 20] = [
+const MIGRATIONS: [(u32, &str); 21] = [
     (1, include_str!("migrations/0001_shared_tables.sql")),
     (2, include_str!("migrations/0002_hook_actions.sql")),
     (3, include_str!("migrations/0003_resets_and_streaks.sql")),
@@ -26,6 +26,7 @@ const MIGRATIONS: [(u32, &str); 20] = [
     (17, include_str!("migrations/0017_chains.sql")),
     (18, include_str!("migrations/0018_tmux_pane.sql")),
     (20, include_str!("migrations/0020_questions.sql")),
+    (21, include_str!("migrations/0021_spend.sql")),
     (22, include_str!("migrations/0022_desk.sql")),
 ];
 

@@ -9,6 +9,7 @@ mod actions;
 pub mod client_runs;
 mod containers;
 pub mod cooldown_edit;
+pub mod counters;
 mod creation;
 mod database;
 pub mod decisions;
@@ -30,6 +31,7 @@ mod reminders;
 mod resets;
 pub mod seen;
 pub mod sessions;
+pub mod spend;
 mod usage;
 mod verifications;
 

@@ -257,7 +257,6 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
             file(&path, PERSON);
         }
     }
-    file(&format!("{}/approval.key", locations.state), PERSON);
     locations.approval_key.iter().for_each(|path| file(path, PERSON));
     locations.hosts.iter().for_each(|path| file(path, POLICY));
     locations.opsctl.iter().for_each(|path| file(path, POLICY));
