@@ -107,7 +107,8 @@ mod tests {
         assert!(lines[2].starts_with("ntfy://b/c?priority=high&click="));
         assert_eq!(lines[3], "ntfy://d/e?click=x");
         let actions = lines[0].split("actions=").nth(1).unwrap();
-        let (_, decoded) = url::form_urlencoded::parse(format!("a={actions}").as_bytes()).next().unwrap();
+        let query = format!("a={actions}");
+        let (_, decoded) = url::form_urlencoded::parse(query.as_bytes()).next().unwrap();
         assert_eq!(decoded, buttons);
         assert_eq!(
             buttons.split("; ").next().unwrap(),

@@ -7,12 +7,12 @@ mod addresses;
 mod answers;
 mod attempts;
 mod connections;
-mod health;
 mod live;
 mod logins;
 mod logs;
 mod pages;
 mod problem;
+mod programs;
 mod protection;
 mod settings;
 mod templates;
@@ -51,7 +51,7 @@ pub struct Desk {
     tokens: Tokens,
     templates: Templates,
     attempts: Mutex<Attempts>,
-    health: health::Latest,
+    health: programs::Latest,
     live: live::Live,
 }
 
@@ -73,7 +73,7 @@ pub fn prepare(guard: &Arc<Guard>, listen: SocketAddr, tell: &dyn Fn(&str)) -> i
         tokens,
         templates: Templates::new().map_err(io::Error::other)?,
         attempts: Mutex::default(),
-        health: health::Latest::default(),
+        health: programs::Latest::default(),
         live: live::Live::new(),
     }))
 }
@@ -97,7 +97,8 @@ fn router(desk: Arc<Desk>) -> Router {
         .route("/events", get(live::events))
         .route("/sessions", get(pages::sessions))
         .route("/sessions/{id}/log", get(pages::log))
-        .route("/healthz", get(health::check))
+        .route("/healthz", get(programs::health))
+        .route("/metrics", get(programs::metrics))
         .route("/static/{name}", get(pages::asset))
         .fallback(pages::not_found)
         .method_not_allowed_fallback(pages::wrong_method)

@@ -119,14 +119,20 @@ fn behind_https_the_cookie_is_for_https_only() {
 }
 
 #[test]
-fn health_is_for_this_machine_or_a_bearer_token() {
+fn health_and_metrics_are_for_this_machine_or_a_bearer_token() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("metrics-token", "a-token-for-metrics\n");
     let state = State::of(sandbox.with("CLAUDEOPS_METRICS_TOKEN_FILE", file.to_str().unwrap()));
     let desk = state.start();
     let answer = desk.get("/healthz", &[]);
     assert_eq!((answer.status, answer.body.as_str()), (200, "ok\n"));
+    let metrics = desk.get("/metrics", &[]);
+    assert_eq!((metrics.status, metrics.body.ends_with("# EOF\n")), (200, true), "{metrics:?}");
+    assert!(
+        metrics.header("content-type").unwrap().starts_with("application/openmetrics-text; version=1.0.0")
+    );
     let forwarded = ("X-Forwarded-For", "198.51.100.7");
+    assert_eq!(desk.get("/metrics", &[forwarded]).status, 401);
     assert_eq!(desk.get("/healthz", &[forwarded]).status, 401);
     assert_eq!(desk.get("/healthz", &[forwarded, ("Authorization", "Bearer wrong")]).status, 401);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `/healthz`: whether the ledger can be read and written.
+//! What programs read: `/healthz`, whether the ledger can be read and written, and `/metrics`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use super::Desk;
 use super::connections::Peer;
 use super::problem::Problem;
 use crate::ledger::{Ledger, LedgerError};
+use crate::metrics;
 use crate::runtime::environment::Environment;
 
 /// A result is used for this time: requests need no login, and each check writes to the disk.
@@ -21,7 +22,7 @@ const FRESH: Duration = Duration::from_secs(2);
 pub type Latest = Mutex<Option<(Instant, Option<String>)>>;
 
 /// Answers 200 if the ledger can be read and written, else 503 with the reason.
-pub async fn check(
+pub async fn health(
     State(desk): State<Arc<Desk>>,
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
@@ -45,9 +46,24 @@ pub async fn check(
     }
 }
 
+/// The metrics in the OpenMetrics format.
+pub async fn metrics(
+    State(desk): State<Arc<Desk>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+) -> Response {
+    if !is_program(&desk, &peer, &headers) {
+        return desk.problem(&Problem::NOT_LOGGED_IN);
+    }
+    match desk.blocking(|desk| Ok(metrics::text(desk.environment(), Utc::now(), true))).await {
+        Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
+        Err(problem) => problem,
+    }
+}
+
 /// Whether a request comes from this machine, or has the token of `CLAUDEOPS_METRICS_TOKEN_FILE`. A request that a proxy
 /// has forwarded does not come from this machine.
-pub fn is_program(desk: &Desk, peer: &Peer, headers: &HeaderMap) -> bool {
+fn is_program(desk: &Desk, peer: &Peer, headers: &HeaderMap) -> bool {
     let bearer =
         headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
     let is_forwarded = ["forwarded", "x-forwarded-for", "via"].iter().any(|name| headers.contains_key(*name));
