@@ -6,7 +6,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use data_encoding::HEXLOWER;
 
-use super::desk_key::{DeskKey, LENGTH};
+use super::desk_key::DeskKey;
 use crate::model::question::Question;
 
 /// The purpose of the signature.
@@ -18,10 +18,9 @@ const SHOWS_OUTCOME: TimeDelta = TimeDelta::days(1);
 /// The token of the links to a question, in hexadecimal: some targets render Markdown, to which other characters may mean
 /// emphasis.
 pub fn token(key: &DeskKey, question: &Question) -> String {
-    let until = until(question);
-    let mut token = until.to_vec();
-    token.extend_from_slice(&signature(key, question, &until));
-    HEXLOWER.encode(&token)
+    let until = (question.expires_at + SHOWS_OUTCOME).timestamp();
+    let signature = key.sign(PURPOSE, &Fields::of(question, until).all());
+    HEXLOWER.encode(&[&until.to_be_bytes()[..], &signature].concat())
 }
 
 /// The address of a question at the desk with this URL.
@@ -32,31 +31,34 @@ pub fn address(desk: &str, key: &DeskKey, question: &Question) -> String {
 /// Whether a token belongs to this question and has not expired.
 pub fn is_valid(key: &DeskKey, question: &Question, token: &str, now: DateTime<Utc>) -> bool {
     let Ok(bytes) = HEXLOWER.decode(token.as_bytes()) else { return false };
-    let Some((until, signature)) = bytes.split_first_chunk::<8>() else { return false };
-    verifies(key, question, until, signature) && i64::from_be_bytes(*until) > now.timestamp()
-}
-
-/// The last second of the link, in seconds since 1970.
-fn until(question: &Question) -> [u8; 8] {
-    (question.expires_at + SHOWS_OUTCOME).timestamp().to_be_bytes()
-}
-
-fn signature(key: &DeskKey, question: &Question, until: &[u8; 8]) -> [u8; LENGTH] {
-    key.sign(PURPOSE, &fields(question, &question.id.to_be_bytes(), until))
-}
-
-fn verifies(key: &DeskKey, question: &Question, until: &[u8; 8], signature: &[u8]) -> bool {
-    key.verifies(PURPOSE, &fields(question, &question.id.to_be_bytes(), until), signature)
+    let Some((until, signature)) = bytes.split_first_chunk() else { return false };
+    let until = i64::from_be_bytes(*until);
+    key.verifies(PURPOSE, &Fields::of(question, until).all(), signature) && until > now.timestamp()
 }
 
 /// What the signature covers: the number alone may return in another ledger.
-fn fields<'a>(question: &'a Question, id: &'a [u8; 8], until: &'a [u8; 8]) -> [&'a [u8]; 5] {
-    [id, question.session.as_bytes(), question.call.as_bytes(), question.digest.as_bytes(), until]
+struct Fields<'a> {
+    id: [u8; 8],
+    question: &'a Question,
+    until: [u8; 8],
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of a link that ends at `until`, in seconds since 1970.
+    fn of(question: &'a Question, until: i64) -> Self {
+        Self { id: question.id.to_be_bytes(), question, until: until.to_be_bytes() }
+    }
+
+    fn all(&self) -> [&[u8]; 5] {
+        let Question { session, call, digest, .. } = self.question;
+        [&self.id, session.as_bytes(), call.as_bytes(), digest.as_bytes(), &self.until]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approval::desk_key::LENGTH;
     use crate::model::question::QuestionState;
 
     fn question() -> Question {

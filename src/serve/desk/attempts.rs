@@ -36,7 +36,7 @@ impl Attempts {
                 .len()
                 .checked_sub(limit)
                 .and_then(|at| times.get(at))
-                .map(|at| WINDOW - now.duration_since(*at))
+                .map(|at| WINDOW.saturating_sub(now.duration_since(*at)))
         };
         if let Some(wait) = free(&own, OF_ONE).max(free(&all, IN_TOTAL)) {
             return Err(wait);

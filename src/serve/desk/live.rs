@@ -129,13 +129,11 @@ impl Watched {
                 self.ledger.as_ref().and_then(|ledger| ledger.data_version().ok()).unwrap_or_default();
             return self.ledger.is_some();
         }
-        match self.ledger.as_ref().map(Ledger::data_version) {
-            Some(Ok(version)) => std::mem::replace(&mut self.version, version) != version,
-            _ => {
-                self.ledger = None;
-                true
-            }
+        if let Some(Ok(version)) = self.ledger.as_ref().map(Ledger::data_version) {
+            return std::mem::replace(&mut self.version, version) != version;
         }
+        self.ledger = None;
+        true
     }
 }
 

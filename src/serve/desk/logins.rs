@@ -43,12 +43,12 @@ pub async fn page(State(desk): State<Arc<Desk>>, visitor: Option<Visitor>) -> Re
     login_page(&desk, None, StatusCode::OK)
 }
 
-fn login_page(desk: &Desk, failure: Option<String>, status: StatusCode) -> Response {
+fn login_page(desk: &Desk, failure: Option<&str>, status: StatusCode) -> Response {
     let place = desk.tokens.login_file().map(|path| match &desk.settings.token_file {
         Some(_) => "The token is in the file that CLAUDEOPS_DESK_TOKEN_FILE names.".to_owned(),
         None => format!("The token is in {} of the machine on which `opsctl serve` runs.", path.display()),
     });
-    desk.templates.login(failure.as_deref(), place.as_deref(), status)
+    desk.templates.login(failure, place.as_deref(), status)
 }
 
 /// Logs in with the token: sets a cookie.
@@ -62,12 +62,12 @@ pub async fn log_in(
     if let Err(wait) = desk.attempts().begin(address, Instant::now()) {
         let seconds = wait.as_secs() + 1;
         let failure = format!("Too many failed logins. Try again in {} minutes.", seconds.div_ceil(60));
-        let mut answer = login_page(&desk, Some(failure), StatusCode::TOO_MANY_REQUESTS);
+        let mut answer = login_page(&desk, Some(&failure), StatusCode::TOO_MANY_REQUESTS);
         answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         return answer;
     }
     if !desk.tokens.logs_in(&form.token) {
-        return login_page(&desk, Some("This is not the token.".to_owned()), StatusCode::UNAUTHORIZED);
+        return login_page(&desk, Some("This is not the token."), StatusCode::UNAUTHORIZED);
     }
     desk.attempts().succeeded(address);
     match start(&desk).await {

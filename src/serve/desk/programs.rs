@@ -46,7 +46,7 @@ pub async fn health(
     }
 }
 
-/// The metrics in the OpenMetrics format.
+/// The metrics in the format of `metrics::CONTENT_TYPE`.
 pub async fn metrics(
     State(desk): State<Arc<Desk>>,
     Extension(peer): Extension<Peer>,

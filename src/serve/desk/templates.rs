@@ -70,7 +70,7 @@ impl Templates {
         raw: Json,
     ) -> Result<Response, Problem> {
         let form = head.visitor.map(|visitor| visitor.form_token(key));
-        self.render(template, head, view, raw, form).map(|page| Html(page).into_response())
+        self.render(template, head, view, raw, form.as_deref()).map(|page| Html(page).into_response())
     }
 
     fn render(
@@ -79,7 +79,7 @@ impl Templates {
         head: &Head<'_>,
         mut view: Json,
         raw: Json,
-        form: Option<String>,
+        form: Option<&str>,
     ) -> Result<String, Problem> {
         redact::json(&mut view);
         let page = match head.page {
