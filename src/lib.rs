@@ -18,6 +18,7 @@ pub mod launch;
 pub mod ledger;
 pub mod link;
 pub mod manifest;
+pub mod metrics;
 pub mod model;
 pub mod path;
 pub mod plain_file;

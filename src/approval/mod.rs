@@ -2,7 +2,9 @@
 //!
 //! Only a process that can read the private key answers. Hooks verify the signature with `policy.approval_key`.
 
+pub mod desk_key;
 pub mod key;
+pub mod link;
 pub mod statement;
 
 use chrono::{DateTime, TimeDelta, Utc};

@@ -23,6 +23,7 @@ mod key;
 mod launch;
 mod manual;
 mod mcp;
+mod metrics;
 mod mistakes;
 mod notify;
 mod output;
@@ -113,6 +114,7 @@ enum Verb {
     Refuse(approvals::RefuseArgs),
     Grant(grant::GrantArgs),
     Key(key::KeyArgs),
+    Metrics(metrics::MetricsArgs),
     Audit(audit::AuditArgs),
     Stats(stats::StatsArgs),
     Suggest(suggest::SuggestArgs),
@@ -218,6 +220,7 @@ fn run_verb(verb: Verb) -> Result<u8, Failure> {
         Verb::Refuse(args) => approvals::refuse(&args),
         Verb::Grant(args) => grant::run(&args),
         Verb::Key(args) => key::run(&args),
+        Verb::Metrics(args) => metrics::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Stats(args) => stats::run(&args),
         Verb::Suggest(args) => suggest::run(&args),

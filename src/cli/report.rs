@@ -11,12 +11,9 @@ use super::failure::Failure;
 use super::output::{complain, complain_all, print};
 use super::project::environment_in_force;
 use super::time;
-use crate::guard::{budgets, failures};
 use crate::ledger::Ledger;
-use crate::ledger::decisions::{Statistics, Which};
-use crate::ledger::history::Period;
 use crate::probe::hosts;
-use crate::report::{MOST_ROWS, ReportData, file, page};
+use crate::report::{ReportData, file, page};
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 
@@ -60,35 +57,18 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let mut warnings = Warning::of_environment(&environment.warnings);
     let compiled = installation::in_force(&environment, &mut warnings);
-    let installation = &compiled.installation;
     let ledger = Ledger::open_existing(&environment.db_path)?;
-    let mut data = ReportData {
-        now,
-        since,
-        tier: environment.tier.or(compiled.tier),
-        installation,
-        budgets: budgets::of_all(&environment, installation, now, &mut warnings),
-        hosts: None,
-        problems: vec![],
-        undelivered: 0,
-        guard_failures: failures::kept(&environment),
-        actions: Period::default(),
-        decisions: Period::default(),
-        events: Period::default(),
-        runs: Period::default(),
-        statistics: Statistics::default(),
-    };
+    let mut data = ReportData::read(&environment, &compiled, ledger.as_ref(), since, now, &mut warnings)?;
     if !args.no_hosts {
-        let (found, warning) = hosts::look(&installation.inventory.hosts, HOSTS_DEADLINE);
+        let (found, warning) = hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE);
         data.hosts = Some(found);
         warnings.extend(warning.map(Warning::from));
     }
-    match &ledger {
-        Some(ledger) => read(ledger, &mut data)?,
-        None => complain(format_args!(
+    if ledger.is_none() {
+        complain(format_args!(
             "no ledger at {} yet; the page shows no history",
             environment.db_path.display()
-        )),
+        ));
     }
     complain_all(warnings);
     let page = page(&data)?;
@@ -99,17 +79,4 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
         print(&format!("{}\n", args.html.display()));
     }
     Ok(OK)
-}
-
-fn read(ledger: &Ledger, data: &mut ReportData<'_>) -> Result<(), Failure> {
-    let ReportData { now, since, .. } = *data;
-    data.problems = ledger.problems(now)?;
-    data.undelivered = ledger.undelivered_notices(now)?;
-    data.actions = ledger.actions_since(since, MOST_ROWS)?;
-    let which = Which { since: Some(since), ..Which::default() };
-    data.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
-    data.events = ledger.events_since(since, MOST_ROWS)?;
-    data.runs = ledger.runs(Some(since), MOST_ROWS)?;
-    data.statistics = ledger.statistics(Some(since))?;
-    Ok(())
 }

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 20] = [
+const MIGRATIONS: [(u32, &str); 22] = [
     (1, include_str!("migrations/0001_shared_tables.sql")),
     (2, include_str!("migrations/0002_hook_actions.sql")),
     (3, include_str!("migrations/0003_resets_and_streaks.sql")),
@@ -27,6 +27,8 @@ const MIGRATIONS: [(u32, &str); 20] = [
     (18, include_str!("migrations/0018_tmux_pane.sql")),
     (19, include_str!("migrations/0019_waiting_sessions.sql")),
     (20, include_str!("migrations/0020_questions.sql")),
+    (21, include_str!("migrations/0021_spend.sql")),
+    (22, include_str!("migrations/0022_desk.sql")),
 ];
 
 /// The migration that prepares a ledger of opsctl for the session manager. A database of the session manager needs it not.

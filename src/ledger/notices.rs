@@ -40,11 +40,11 @@ const CLAIM: &str = "UPDATE notices SET state = 'sending', attempts = attempts +
      WHERE id = ?1 AND (state IN ('pending', 'failed') OR (state = 'sending' AND claimed_until <= ?2))";
 
 const LIST: &str =
-    "SELECT id, created_at, level, title, body, format, tags, state, attempts, delivered_at, last_error
+    "SELECT id, created_at, level, title, body, format, tags, state, attempts, delivered_at, last_error, key
      FROM notices ORDER BY id DESC LIMIT ?1";
 
 const ONE: &str =
-    "SELECT id, created_at, level, title, body, format, tags, state, attempts, delivered_at, last_error
+    "SELECT id, created_at, level, title, body, format, tags, state, attempts, delivered_at, last_error, key
      FROM notices WHERE id = ?1";
 
 /// The delivery state of a notice.
@@ -100,6 +100,8 @@ pub struct StoredNotice {
     pub delivered_at: Option<DateTime<Utc>>,
     /// Why the last attempt failed, or which part of it. Contains no URL.
     pub last_error: Option<String>,
+    /// Its subject, such as `budget/restart/jellyfin`.
+    pub key: String,
 }
 
 /// A critical notice.
@@ -281,5 +283,6 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredNotice> {
         attempts: row.get(8)?,
         delivered_at: time_of(9)?,
         last_error: row.get(10)?,
+        key: row.get(11)?,
     })
 }

@@ -2,12 +2,12 @@
 
 use rusqlite::Connection;
 
-use super::{actions, events, migrate, notices, usage};
+use super::{actions, events, migrate, notices, spend, usage};
 
 const FOUND: &str = include_str!("../../tests/fixtures/session-manager.sql");
 
-/// The queries of PreToolUse, PostToolUse, SessionStart and SessionEnd.
-const HOT: [&str; 16] = [
+/// The queries of PreToolUse, PostToolUse, SessionStart and SessionEnd, and of forwarded requests.
+const HOT: [&str; 18] = [
     usage::ACTIONS,
     usage::ACTIONS_BY_WRITER,
     usage::UNCOUNTED,
@@ -24,14 +24,23 @@ const HOT: [&str; 16] = [
     notices::SUPPRESSED,
     notices::UNDELIVERED,
     notices::PROBLEMS,
+    spend::OF_DAY,
+    spend::OF_SESSION,
 ];
 
 /// The queries that may sort, because they sort few rows.
 const SORTED: [&str; 3] = [actions::RESERVED_FOR_ACTION, events::LATEST, notices::PROBLEMS];
 
 /// The tables that grow without bound.
-const BIG: [&str; 6] =
-    ["events", "cooldown_actions", "hook_actions", "hook_settled", "budget_resets", "notices"];
+const BIG: [&str; 7] = [
+    "api_requests",
+    "events",
+    "cooldown_actions",
+    "hook_actions",
+    "hook_settled",
+    "budget_resets",
+    "notices",
+];
 
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();

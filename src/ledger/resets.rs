@@ -195,6 +195,7 @@ impl Change<'_> {
     pub fn prune(&self, cutoff: DateTime<Utc>) -> Result<usize, LedgerError> {
         let cutoff = time::floor(cutoff);
         let mut deleted = 0;
+        self.keep_counts(&cutoff).map_err(|e| self.error(e))?;
         for (table, column, which) in [
             ("events", "created_at", ""),
             ("cooldown_actions", "timestamp", ""),
@@ -209,6 +210,7 @@ impl Change<'_> {
             ("client_runs", "started_at", ""),
             ("questions", "asked_at", ""),
             ("grants", "expires_at", ""),
+            ("api_requests", "at", ""),
             // The last reset of a service determines which of its rows no longer count.
             ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {

@@ -27,6 +27,7 @@ pub mod relative_time;
 pub mod repository_server;
 pub mod rules;
 pub mod session;
+pub mod spend;
 pub mod thousands;
 pub mod tier;
 pub mod tool_limits;

@@ -11,6 +11,7 @@ use super::effect::Effect;
 use super::message::{Contact, Modes};
 use super::public_key::PublicKey;
 use super::rules::Rules;
+use super::spend::SpendPolicy;
 pub use super::tier::Tier;
 pub use super::window::Window;
 
@@ -47,6 +48,8 @@ pub struct Policy {
     pub ask: Vec<Ask>,
     /// The public key of the answers of persons; without it, no answer is accepted.
     pub approval_key: Option<PublicKey>,
+    /// The spending limits.
+    pub spend: SpendPolicy,
 }
 
 impl Default for Policy {
@@ -68,6 +71,7 @@ impl Default for Policy {
             digest: None,
             ask: vec![],
             approval_key: None,
+            spend: SpendPolicy::default(),
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod pattern;
 pub mod prefixes;
 pub mod report;
 pub mod session;
+pub mod spend;
 pub mod sql;
 pub mod tier;
 mod unidentified;

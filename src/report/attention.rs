@@ -14,8 +14,8 @@ const MOST: usize = 12;
 
 #[derive(Serialize)]
 pub struct AttentionView {
-    headline: String,
-    calm: bool,
+    pub headline: String,
+    pub calm: bool,
     items: Vec<Item>,
     more: usize,
 }

@@ -2,15 +2,22 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::guard::budgets::ServiceBudget;
+use crate::guard::budgets::{self, ServiceBudget};
+use crate::guard::failures;
 use crate::inventory::Installation;
-use crate::ledger::Event;
+use crate::inventory::compiled::Compiled;
 use crate::ledger::client_runs::Run;
-use crate::ledger::decisions::{Decision, Statistics};
+use crate::ledger::decisions::{Decision, Statistics, Which};
 use crate::ledger::history::{ActionRecord, Period};
 use crate::ledger::notices::Problem;
+use crate::ledger::{Event, Ledger, LedgerError};
 use crate::model::policy::Tier;
 use crate::probe::hosts::Found;
+use crate::runtime::environment::Environment;
+use crate::runtime::warning::Warning;
+
+/// The maximum number of rows of one kind that are read for a report.
+pub const MOST_ROWS: u32 = 20_000;
 
 /// The data of a report.
 #[derive(Debug)]
@@ -43,4 +50,51 @@ pub struct ReportData<'a> {
     pub runs: Period<Run>,
     /// Hook durations, and denials per rule.
     pub statistics: Statistics,
+}
+
+impl<'a> ReportData<'a> {
+    /// The data of the time from `since` to `now`, without the reachability of hosts. Without a ledger, it has no history.
+    pub fn read(
+        environment: &Environment,
+        compiled: &'a Compiled,
+        ledger: Option<&Ledger>,
+        since: DateTime<Utc>,
+        now: DateTime<Utc>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Self, LedgerError> {
+        let installation = &compiled.installation;
+        let mut data = Self {
+            now,
+            since,
+            tier: environment.tier.or(compiled.tier),
+            installation,
+            budgets: budgets::of_all(environment, installation, now, warnings),
+            hosts: None,
+            problems: vec![],
+            undelivered: 0,
+            guard_failures: failures::kept(environment),
+            actions: Period::default(),
+            decisions: Period::default(),
+            events: Period::default(),
+            runs: Period::default(),
+            statistics: Statistics::default(),
+        };
+        if let Some(ledger) = ledger {
+            data.read_history(ledger)?;
+        }
+        Ok(data)
+    }
+
+    fn read_history(&mut self, ledger: &Ledger) -> Result<(), LedgerError> {
+        let Self { now, since, .. } = *self;
+        self.problems = ledger.problems(now)?;
+        self.undelivered = ledger.undelivered_notices(now)?;
+        self.actions = ledger.actions_since(since, MOST_ROWS)?;
+        let which = Which { since: Some(since), ..Which::default() };
+        self.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
+        self.events = ledger.events_since(since, MOST_ROWS)?;
+        self.runs = ledger.runs(Some(since), MOST_ROWS)?;
+        self.statistics = ledger.statistics(Some(since))?;
+        Ok(())
+    }
 }

@@ -1,4 +1,4 @@
-//! The report: one HTML page from [`ReportData`]. The caller reads the data and writes the file.
+//! The report: one HTML page from [`ReportData`], or its sections for another page. The caller writes the file.
 
 mod attention;
 mod budgets;
@@ -7,7 +7,7 @@ mod decisions;
 pub mod digest;
 mod events;
 pub mod file;
-mod format;
+pub mod format;
 mod hosts;
 mod sessions;
 mod timeline;
@@ -20,14 +20,25 @@ use serde::Serialize;
 use crate::model::plain_text::plain_lines;
 use crate::model::policy::Tier;
 use crate::redact;
-pub use data::ReportData;
+pub use data::{MOST_ROWS, ReportData};
 use format::{Moment, count, grouped};
 
 /// The beginning of every report, by which an earlier one is recognised before it is replaced.
 pub const MARK: &str = "<!doctype html>\n<!-- opsctl report -->\n";
 
-/// The maximum number of rows of one kind that are read for a report.
-pub const MOST_ROWS: u32 = 20_000;
+/// The style sheet of the page.
+pub const STYLE: &str = include_str!("../../templates/report/style.css");
+
+/// The sections of the report, for a page that has a head of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sections {
+    /// How much needs attention, as a heading.
+    pub headline: String,
+    /// Whether nothing needs attention.
+    pub is_calm: bool,
+    /// The sections as HTML, in which all values are escaped.
+    pub html: String,
+}
 
 /// The data for the templates.
 #[derive(Serialize)]
@@ -60,11 +71,23 @@ struct Figure {
 
 /// Renders the page. An error is a bug in a template.
 pub fn page(data: &ReportData<'_>) -> Result<String, minijinja::Error> {
-    let mut view = serde_json::to_value(Page::of(data))
+    let body = render("page.html", &Page::of(data))?;
+    Ok(plain_lines(&format!("{MARK}{body}")))
+}
+
+/// Renders the sections of the page. An error is a bug in a template.
+pub fn sections(data: &ReportData<'_>) -> Result<Sections, minijinja::Error> {
+    let page = Page::of(data);
+    let html = plain_lines(&render("sections.html", &page)?);
+    Ok(Sections { headline: page.attention.headline, is_calm: page.attention.calm, html })
+}
+
+/// Renders a template with a view, without secrets. An error is a bug in the template.
+fn render(template: &str, view: &impl Serialize) -> Result<String, minijinja::Error> {
+    let mut view = serde_json::to_value(view)
         .map_err(|error| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string()))?;
     redact::json(&mut view);
-    let body = templates()?.get_template("page.html")?.render(Value::from(Serde(&view)))?;
-    Ok(plain_lines(&format!("{MARK}{body}")))
+    templates()?.get_template(template)?.render(Value::from(Serde(&view)))
 }
 
 impl Page<'_> {
@@ -126,8 +149,8 @@ fn left_out(data: &ReportData<'_>) -> Vec<String> {
         .collect()
 }
 
-/// The template engine: escapes all values, and fails on undefined ones.
-fn templates() -> Result<Environment<'static>, minijinja::Error> {
+/// The template engine with the templates of the report: escapes all values, and fails on undefined ones.
+pub fn templates() -> Result<Environment<'static>, minijinja::Error> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     templates.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -136,11 +159,12 @@ fn templates() -> Result<Environment<'static>, minijinja::Error> {
     );
     for (name, text) in [
         ("page.html", include_str!("../../templates/report/page.html.j2")),
+        ("sections.html", include_str!("../../templates/report/sections.html.j2")),
         ("parts.html", include_str!("../../templates/report/parts.html.j2")),
         ("timeline.html", include_str!("../../templates/report/timeline.html.j2")),
         ("budgets.html", include_str!("../../templates/report/budgets.html.j2")),
         ("sessions.html", include_str!("../../templates/report/sessions.html.j2")),
-        ("style.css", include_str!("../../templates/report/style.css")),
+        ("style.css", STYLE),
     ] {
         templates.add_template(name, text)?;
     }

@@ -49,6 +49,8 @@ pub struct Environment {
     pub approval_key: Option<PathBuf>,
     /// `CLAUDEOPS_DESK_URL`: the public address of the desk, the page on which persons answer questions.
     pub desk_url: Option<String>,
+    /// `CLAUDEOPS_NTFY_ACTIONS`: notifications of questions through ntfy have buttons that answer them.
+    pub ntfy_actions: bool,
     /// `CLAUDEOPS_DRY_RUN`: commands that are not proved to only read are denied.
     pub dry_run: bool,
     /// `CLAUDE_SESSION_ID`: the session's id, set by the program that started it.
@@ -145,6 +147,7 @@ impl Environment {
             served: None,
             notify_socket: text("OPSCTL_NOTIFY_SOCKET"),
             desk_url: text("CLAUDEOPS_DESK_URL"),
+            ntfy_actions: text("CLAUDEOPS_NTFY_ACTIONS").is_some_and(|value| value.trim() == "true"),
             approval_key: path("CLAUDEOPS_APPROVAL_KEY"),
             dry_run,
             session: text("CLAUDE_SESSION_ID"),

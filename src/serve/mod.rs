@@ -56,9 +56,10 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
         tasks.spawn(socket::serve(Arc::clone(&guard), listener, stop.clone()));
     }
     if let Some(address) = listeners.desk {
+        let desk = desk::prepare(&guard, address, tell)?;
         let listener = tokio::net::TcpListener::bind(address).await?;
         tell(&format!("desk: http://{}", listener.local_addr()?));
-        tasks.spawn(desk::serve(Arc::clone(&guard), listener, stop.clone()));
+        tasks.spawn(desk::serve(desk, listener, stop.clone()));
     }
     if let Some(address) = listeners.api {
         let listener = tokio::net::TcpListener::bind(address).await?;

@@ -13,5 +13,5 @@ mod progress;
 pub mod prompt;
 pub mod record;
 pub mod run;
-mod stream;
+pub mod stream;
 pub mod transcript;

@@ -2,6 +2,8 @@
 //! Slow: `.ci/run` calls them, `tests/run` does not.
 #![cfg(test)]
 
+#[path = "../report/browser.rs"]
+mod browser;
 #[path = "../support/guard_process.rs"]
 mod guard_process;
 #[path = "../ledger/random.rs"]
@@ -12,6 +14,7 @@ mod sandbox;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod desk;
 mod questions;
 mod socket;
 mod waiting;

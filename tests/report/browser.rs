@@ -1,4 +1,5 @@
 //! A real browser without a window and without a network, led through its debugging pipe.
+#![allow(dead_code, reason = "each test crate uses its own part of it")]
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -27,6 +28,33 @@ pub const LOOKS: [Look; 4] = [
     Look { name: "phone-light", scheme: "light", width: 390 },
     Look { name: "phone-dark", scheme: "dark", width: 390 },
 ];
+
+/// Every text that can be seen with less contrast than WCAG 2 asks for (AA: 4.5, large text 3), and every mark with less
+/// than 3; and the number of checked elements.
+pub const CONTRAST: &str = r"(() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const over = ([r, g, b, a], [x, y, z]) => [[r, x], [g, y], [b, z]].map(([up, down]) => up * a / 255 + down * (1 - a / 255)).concat(255);
+  const light = ([r, g, b]) => [r, g, b].map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ratio = (a, b) => { const [hi, lo] = [light(a), light(b)].sort((x, y) => y - x); return (hi + 0.05) / (lo + 0.05); };
+  const ground = element => { const layers = []; for (let at = element; at; at = at.parentElement) layers.push(rgba(getComputedStyle(at).backgroundColor)); return layers.reverse().reduce((down, up) => over(up, down), rgba(getComputedStyle(document.body).backgroundColor)); };
+  const low = []; let seen = 0;
+  const judge = (element, colour, least, what) => { seen++; const on = ground(element.matches('.dot') ? element.parentElement : element); const found = ratio(over(rgba(colour), on), on); if (found < least) low.push(`${what}: ${found.toFixed(2)}`); };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement, text = walker.currentNode.textContent.trim();
+    if (!text || element.closest('title') || !element.checkVisibility() || element.closest('.unseen')) continue;
+    const style = getComputedStyle(element), size = parseFloat(style.fontSize);
+    judge(element, element.closest('svg') ? style.fill : style.color, size >= 24 || size >= 18.66 && style.fontWeight >= 700 ? 3 : 4.5, text);
+  }
+  for (const mark of document.querySelectorAll('.mark, .sign, .dot, .bar .filled, .column'))
+    if (mark.checkVisibility()) judge(mark, mark.matches('.dot') ? getComputedStyle(mark).backgroundColor : mark.matches('rect') ? getComputedStyle(mark).fill : getComputedStyle(mark).color, 3, mark.outerHTML.slice(0, 80));
+  return {low, seen};
+})()";
+
+/// Elements outside the width of the page that cannot be scrolled into view.
+pub const OUTSIDE: &str = "[...document.querySelectorAll('body *')].filter(it => it.checkVisibility() && !it.closest('.scroll, .unseen, .skip, svg') \
+     && (it.getBoundingClientRect().right > innerWidth + 1 || it.getBoundingClientRect().left < -1)).map(it => it.outerHTML.slice(0, 100))";
 
 /// The browser with one page.
 pub struct Browser {
@@ -110,18 +138,54 @@ impl Browser {
         }
     }
 
-    /// Opens a page with these display settings, and waits until it is loaded.
+    /// Opens a file with these display settings, and waits until it is loaded.
     pub fn open(&mut self, page: &Path, look: Look) {
+        self.visit(&format!("file://{}", page.display()), look);
+    }
+
+    /// Opens an address with these display settings, and waits until it is loaded.
+    pub fn visit(&mut self, address: &str, look: Look) {
         self.media("", look.scheme);
         let phone = look.width < 600;
         let metrics = json!({"width": look.width, "height": 800, "deviceScaleFactor": 1, "mobile": phone});
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
         self.events.clear();
-        self.call("Page.navigate", &json!({"url": format!("file://{}", page.display())}));
+        self.call("Page.navigate", &json!({"url": address}));
+        self.wait_for_page();
+    }
+
+    /// Evaluates an expression that leads to another page, and waits until that is loaded.
+    pub fn follow(&mut self, expression: &str) {
+        self.events.retain(|event| event["method"] != "Page.loadEventFired");
+        self.evaluate(&format!("void ({expression})"));
+        self.wait_for_page();
+    }
+
+    fn wait_for_page(&mut self) {
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.next();
             self.events.push(event);
         }
+    }
+
+    /// Waits until an expression is true.
+    pub fn wait_until(&mut self, expression: &str) {
+        let started = std::time::Instant::now();
+        while self.evaluate(expression) != true {
+            assert!(started.elapsed() < PATIENCE, "never: {expression}, in {}", self.text());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The process whose network the browser has.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// All addresses that were asked for since the page was opened.
+    pub fn asked_for(&self) -> Vec<String> {
+        let asked = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        asked.map(|event| event["params"]["request"]["url"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Whether it is shown on a screen (the empty word) or printed, and in which scheme of colours.
@@ -175,9 +239,9 @@ impl Browser {
         use std::io::Read as _;
         let asked = json!({"format": "png", "captureBeyondViewport": true});
         let picture = self.call("Page.captureScreenshot", &asked);
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join(format!("{name}.png"));
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME")).join(format!("{name}.png"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut decode = Command::new("base64")
             .arg("--decode")
             .stdin(Stdio::piped())

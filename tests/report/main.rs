@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use browser::{Browser, LOOKS};
+use browser::{Browser, CONTRAST, LOOKS, OUTSIDE};
 use sandbox::{Sandbox, denied, passes};
 
 /// The page of a sandbox, written in an isolated network.
@@ -67,33 +67,6 @@ const WEEK: &str = "
          'the ledger cannot be used: database or disk is full', 9000);
     INSERT INTO notices (key, created_at, level, title, body, format, tags, state) VALUES
         ('verify/x', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-20 minutes'), 'critical', 'nginx is still unhealthy after 3 attempts', '', 'text', '', 'failed')";
-
-/// Every text that can be seen with less contrast than WCAG 2 asks for (AA: 4.5, large text 3), and every mark with less
-/// than 3; and the number of checked elements.
-const CONTRAST: &str = r"(() => {
-  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-  const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
-  const over = ([r, g, b, a], [x, y, z]) => [[r, x], [g, y], [b, z]].map(([up, down]) => up * a / 255 + down * (1 - a / 255)).concat(255);
-  const light = ([r, g, b]) => [r, g, b].map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ratio = (a, b) => { const [hi, lo] = [light(a), light(b)].sort((x, y) => y - x); return (hi + 0.05) / (lo + 0.05); };
-  const ground = element => { const layers = []; for (let at = element; at; at = at.parentElement) layers.push(rgba(getComputedStyle(at).backgroundColor)); return layers.reverse().reduce((down, up) => over(up, down), rgba(getComputedStyle(document.body).backgroundColor)); };
-  const low = []; let seen = 0;
-  const judge = (element, colour, least, what) => { seen++; const on = ground(element.matches('.dot') ? element.parentElement : element); const found = ratio(over(rgba(colour), on), on); if (found < least) low.push(`${what}: ${found.toFixed(2)}`); };
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement, text = walker.currentNode.textContent.trim();
-    if (!text || element.closest('title') || !element.checkVisibility() || element.closest('.unseen')) continue;
-    const style = getComputedStyle(element), size = parseFloat(style.fontSize);
-    judge(element, element.closest('svg') ? style.fill : style.color, size >= 24 || size >= 18.66 && style.fontWeight >= 700 ? 3 : 4.5, text);
-  }
-  for (const mark of document.querySelectorAll('.mark, .sign, .dot, .bar .filled, .column'))
-    if (mark.checkVisibility()) judge(mark, mark.matches('.dot') ? getComputedStyle(mark).backgroundColor : mark.matches('rect') ? getComputedStyle(mark).fill : getComputedStyle(mark).color, 3, mark.outerHTML.slice(0, 80));
-  return {low, seen};
-})()";
-
-/// Elements outside the width of the page that cannot be scrolled into view.
-const OUTSIDE: &str = "[...document.querySelectorAll('body *')].filter(it => it.checkVisibility() && !it.closest('.scroll, .unseen, .skip, svg') \
-     && (it.getBoundingClientRect().right > innerWidth + 1 || it.getBoundingClientRect().left < -1)).map(it => it.outerHTML.slice(0, 100))";
 
 #[test]
 fn the_page_is_readable_in_light_and_dark_mode_on_screens_and_phones() {

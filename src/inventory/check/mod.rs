@@ -13,6 +13,7 @@ mod repositories;
 mod rules;
 mod service;
 mod settings;
+mod spend;
 mod tier;
 mod values;
 

@@ -4,7 +4,7 @@ use crate::inventory::spanned::Spanned;
 use chrono::NaiveTime;
 
 use super::values::{check_duration, tier_slot};
-use super::{ask, contacts, rules, tier};
+use super::{ask, contacts, rules, spend, tier};
 use crate::inventory::choices::ResolveWire;
 use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::checks::VerifyWire;
@@ -46,6 +46,7 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Pol
         digest: wire.digest.as_ref().and_then(|time| found.keep(check_time(time))),
         ask,
         approval_key,
+        spend: spend::check(wire.spend, found),
     }
 }
 

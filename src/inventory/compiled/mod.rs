@@ -13,6 +13,7 @@ mod inventory;
 mod mirrors;
 mod policy;
 mod rules;
+mod spend;
 
 pub use error::CompiledError;
 pub use file::Compiled;

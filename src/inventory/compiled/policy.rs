@@ -9,6 +9,7 @@ use super::checks::VerifyWire;
 use super::contacts::{ContactWire, ModesWire};
 use super::error::{CompiledError, window};
 use super::mirrors::each;
+use super::spend::SpendWire;
 use crate::inventory::choices::{
     EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
 };
@@ -41,6 +42,8 @@ pub struct PolicyWire {
     ask: Vec<AskWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     approval_key: Option<String>,
+    #[serde(default, skip_serializing_if = "SpendWire::is_default")]
+    spend: SpendWire,
 }
 
 impl From<Policy> for PolicyWire {
@@ -60,6 +63,7 @@ impl From<Policy> for PolicyWire {
             digest_seconds: policy.digest.map(|at| at.num_seconds_from_midnight()),
             ask: each(policy.ask),
             approval_key: policy.approval_key.map(|key| key.to_string()),
+            spend: policy.spend.into(),
         }
     }
 }
@@ -87,6 +91,7 @@ impl PolicyWire {
             digest: self.digest_seconds.map(time_of_day).transpose()?,
             ask: self.ask.into_iter().map(AskWire::into_ask).collect::<Result<_, _>>()?,
             approval_key: self.approval_key.map(public_key).transpose()?,
+            spend: self.spend.into(),
         })
     }
 }

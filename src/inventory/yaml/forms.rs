@@ -99,6 +99,14 @@ impl<'de, M: Deserialize<'de>> Deserialize<'de> for TextOrMap<M> {
                 Ok(TextOrMap::Text(text.to_owned()))
             }
 
+            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+                Ok(TextOrMap::Text(number.to_string()))
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+                Ok(TextOrMap::Text(number.to_string()))
+            }
+
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 M::deserialize(MapAccessDeserializer::new(map)).map(TextOrMap::Map)
             }

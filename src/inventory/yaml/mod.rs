@@ -12,3 +12,4 @@ pub mod hooks;
 pub mod policy;
 pub mod repositories;
 pub mod rules;
+pub mod spend;

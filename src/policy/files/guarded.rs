@@ -202,6 +202,9 @@ pub const SECRET: &[(&str, Where)] = &[
     ("!$*_FILE", Where::Local),
 ];
 
+/// Keys and tokens of the guard in the state folder, with which questions are answered.
+const GUARD_KEYS: [&str; 3] = ["approval.key", "desk.key", "desk-token"];
+
 /// Whether a file on this machine holds secrets by default. `path` is absolute.
 pub fn is_secret_by_default(path: &str, home: Option<&str>) -> bool {
     let is_meant = |text: &str| match (text.strip_prefix('~'), home) {
@@ -240,6 +243,9 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
     ] {
         file(&format!("{}/{name}", locations.state), STATE);
     }
+    for name in GUARD_KEYS {
+        file(&format!("{}/{name}", locations.state), PERSON);
+    }
     // The client's state, where it is not in the home.
     if let Some(folder) = machine.variable("CLAUDE_CONFIG_DIR").filter(|folder| folder.starts_with('/')) {
         file(&format!("{folder}/**"), CLIENT);
@@ -251,7 +257,6 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
             file(&path, PERSON);
         }
     }
-    file(&format!("{}/approval.key", locations.state), PERSON);
     locations.approval_key.iter().for_each(|path| file(path, PERSON));
     locations.hosts.iter().for_each(|path| file(path, POLICY));
     locations.opsctl.iter().for_each(|path| file(path, POLICY));
@@ -263,10 +268,10 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
 pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
     let defaults = SECRET.iter().flat_map(|(glob, scope)| guarded(glob, *scope, "", locations, roots));
-    let state = format!("{}/approval.key", locations.state);
-    let keys: Vec<Guarded> = std::iter::once(&state)
-        .chain(&locations.approval_key)
-        .flat_map(|path| guarded(path, Where::Local, "", locations, roots))
+    let own_keys = GUARD_KEYS.iter().map(|name| format!("{}/{name}", locations.state));
+    let keys: Vec<Guarded> = own_keys
+        .chain(locations.approval_key.clone())
+        .flat_map(|path| guarded(&path, Where::Local, "", locations, roots))
         .collect();
     defaults
         .chain(keys)

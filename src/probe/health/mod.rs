@@ -9,7 +9,7 @@ mod http;
 mod own;
 mod plan;
 mod tcp;
-mod tls;
+pub mod tls;
 mod unit;
 mod workload;
 

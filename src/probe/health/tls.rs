@@ -33,7 +33,7 @@ pub async fn over(
 }
 
 /// The configuration with trusted certificates, loaded once.
-fn trusted_here() -> Result<Arc<ClientConfig>, Error> {
+pub fn trusted_here() -> Result<Arc<ClientConfig>, Error> {
     static TRUSTED: OnceLock<Result<Arc<ClientConfig>, Error>> = OnceLock::new();
     TRUSTED
         .get_or_init(|| {

@@ -123,7 +123,7 @@ pub fn send(target: &Target, message: Message<'_>, deadline: Duration) -> Result
 }
 
 /// URLs that spaces or commas separate, one per line. As in `apprise`, a comma within a URL does not separate.
-fn lines(urls: &str) -> String {
+pub fn lines(urls: &str) -> String {
     let mut lines = String::new();
     for part in urls.split_inclusive([',', ' ', '\t', '\r', '\n']) {
         let scheme = part.split_once("://").map_or("", |(scheme, _)| scheme);

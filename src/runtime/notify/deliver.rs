@@ -7,6 +7,7 @@ use chrono::Utc;
 
 use super::apprise::{self, DEADLINE, Message, NotifyError, Sent, Target};
 pub use super::error::DeliverError;
+use super::question_link;
 use super::wire::Raised;
 use crate::ledger::notices::{NoticeState, StoredNotice};
 use crate::ledger::{Ledger, LedgerError};
@@ -34,7 +35,7 @@ pub fn one(environment: &Environment, id: i64) -> Result<(), LedgerError> {
     let mut pauses = PAUSES.into_iter();
     loop {
         let Some(notice) = claim(environment, id)? else { return Ok(()) };
-        let result = send(&target, &notice, DEADLINE);
+        let result = send(environment, &target, notice, DEADLINE);
         let pause = match &result {
             Err(error) if error.may_pass() => pauses.next(),
             _ => None,
@@ -92,7 +93,7 @@ pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Re
         };
         tried.push(id);
         let Some(notice) = claim(environment, id)? else { continue };
-        let result = send(target, &notice, left().min(DEADLINE));
+        let result = send(environment, target, notice, left().min(DEADLINE));
         settle(environment, id, &result, true)?;
         flushed.delivered += u32::from(result.is_ok());
     }
@@ -108,9 +109,15 @@ fn claim(environment: &Environment, id: i64) -> Result<Option<StoredNotice>, Led
     Ok(notice)
 }
 
-fn send(target: &Target, notice: &StoredNotice, deadline: Duration) -> Result<Sent, NotifyError> {
-    let StoredNotice { level, title, body, tags, .. } = notice;
-    apprise::send(target, Message { level: *level, title, body, tags }, deadline)
+fn send(
+    environment: &Environment,
+    target: &Target,
+    notice: StoredNotice,
+    deadline: Duration,
+) -> Result<Sent, NotifyError> {
+    let (notice, target) = question_link::add(environment, notice, target.clone(), Utc::now());
+    let StoredNotice { level, title, body, tags, .. } = &notice;
+    apprise::send(&target, Message { level: *level, title, body, tags }, deadline)
 }
 
 fn settle(

@@ -4,6 +4,7 @@
 pub mod apprise;
 pub mod deliver;
 mod error;
+mod question_link;
 pub mod session_socket;
 mod wire;
 

@@ -1,0 +1,34 @@
+//! The shape of `policy.spend`.
+
+use crate::inventory::spanned::Spanned;
+use serde::Deserialize;
+
+use super::forms::Entries;
+
+/// Limits on spending in US dollars, which `opsctl serve --api` enforces; see [api.md](api.md). An amount has at most six decimals.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SpendWire {
+    /// Maximum within any 24 hours, of all sessions together. Default: no limit.
+    pub day: Option<Spanned<String>>,
+    /// Maximum of one session. Default: no limit.
+    pub session: Option<Spanned<String>>,
+    /// Prices by model name or its beginning, in addition to the built-in ones. The longest name applies.
+    pub prices: Option<Entries<PriceWire>>,
+}
+
+/// Prices in US dollars per million tokens.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceWire {
+    /// Input.
+    pub input: Spanned<String>,
+    /// Output.
+    pub output: Spanned<String>,
+    /// Input written to the cache of five minutes. Default: 1.25 times `input`.
+    pub cache_write: Option<Spanned<String>>,
+    /// Input written to the cache of an hour. Default: 2 times `input`.
+    pub cache_write_1h: Option<Spanned<String>>,
+    /// Input read from a cache. Default: a tenth of `input`.
+    pub cache_read: Option<Spanned<String>>,
+}

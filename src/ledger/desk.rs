@@ -1,0 +1,92 @@
+//! The `desk_logins` table: logins at the desk. And what else the desk asks: whether the ledger can be written, whether it
+//! has changed.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{OptionalExtension as _, params};
+
+use super::database::{Change, Ledger};
+use super::error::LedgerError;
+use super::{migrate, time};
+
+/// A login at the desk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// SHA-256 of the cookie, in hexadecimal.
+    pub digest: String,
+    /// Who logged in, as recorded with answers.
+    pub who: String,
+    /// When it expires.
+    pub expires_at: DateTime<Utc>,
+}
+
+impl Change<'_> {
+    /// Records a login, and removes those that have expired.
+    pub fn add_login(&self, login: &Login, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        let add = || {
+            self.transaction.execute("DELETE FROM desk_logins WHERE expires_at <= ?1", [time::write(now)])?;
+            self.transaction.execute(
+                "INSERT INTO desk_logins (digest, who, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)",
+                params![login.digest, login.who, time::write(now), time::write(login.expires_at)],
+            )
+        };
+        add().map(|_| ()).map_err(|cause| self.error(cause))
+    }
+
+    /// Removes a login.
+    pub fn remove_login(&self, digest: &str) -> Result<(), LedgerError> {
+        self.transaction
+            .execute("DELETE FROM desk_logins WHERE digest = ?1", [digest])
+            .map(|_| ())
+            .map_err(|cause| self.error(cause))
+    }
+
+    /// Writes the time of this check, so that a commit shows whether the ledger can be written.
+    pub fn check_writing(&self, now: DateTime<Utc>) -> Result<(), LedgerError> {
+        self.transaction
+            .execute("INSERT OR REPLACE INTO desk_check (id, checked_at) VALUES (1, ?1)", [time::write(now)])
+            .map(|_| ())
+            .map_err(|cause| self.error(cause))
+    }
+}
+
+impl Ledger {
+    /// The login of this digest, unless it has expired.
+    pub fn login(&self, digest: &str, now: DateTime<Utc>) -> Result<Option<Login>, LedgerError> {
+        let look = || {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(None);
+            }
+            self.connection
+                .query_row(
+                    "SELECT who, expires_at FROM desk_logins WHERE digest = ?1 AND expires_at > ?2",
+                    [digest, &time::write(now)],
+                    |row| {
+                        let expires_at = time::read(&row.get::<_, String>(1)?).unwrap_or(now);
+                        Ok(Login { digest: digest.to_owned(), who: row.get(0)?, expires_at })
+                    },
+                )
+                .optional()
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
+    /// The path of the log of a session that `opsctl session` ran.
+    pub fn log_of(&self, session: &str) -> Result<Option<String>, LedgerError> {
+        let look = || {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(None);
+            }
+            let log = "SELECT log_path FROM client_runs WHERE session_id = ?1 AND log_path IS NOT NULL
+                 ORDER BY id DESC LIMIT 1";
+            self.connection.query_row(log, [session], |row| row.get(0)).optional()
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
+    /// A number that differs after another connection has changed the ledger.
+    pub fn data_version(&self) -> Result<i64, LedgerError> {
+        self.connection
+            .query_row("PRAGMA data_version", [], |row| row.get(0))
+            .map_err(|cause| self.error(cause))
+    }
+}

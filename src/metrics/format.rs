@@ -1,0 +1,162 @@
+//! Metrics as text: the OpenMetrics format, and the older format of Prometheus, which the textfile collector of `node_exporter`
+//! reads.
+
+/// The format of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+    /// The text format 0.0.4 of Prometheus.
+    Prometheus,
+}
+
+/// The kind of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It only increases.
+    Counter,
+    /// It may decrease.
+    Gauge,
+    /// Counts of durations by upper bound.
+    Histogram,
+}
+
+/// A metric with all of its samples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Family {
+    /// Its name, which ends with the unit; without `_total`.
+    pub name: &'static str,
+    /// The kind.
+    pub kind: Kind,
+    /// The unit; empty for a number without one.
+    pub unit: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// The samples.
+    pub samples: Vec<Sample>,
+}
+
+/// One value of a metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// `_bucket`, `_sum` or `_count` of a histogram; otherwise empty.
+    pub suffix: &'static str,
+    /// The labels.
+    pub labels: Vec<(&'static str, String)>,
+    /// The value.
+    pub value: f64,
+}
+
+impl Sample {
+    /// A sample without a suffix.
+    pub fn new(labels: Vec<(&'static str, String)>, value: f64) -> Self {
+        Self { suffix: "", labels, value }
+    }
+}
+
+/// The text of metrics. Those without samples are left out.
+pub fn text(families: &[Family], format: Format) -> String {
+    let mut text = String::new();
+    for Family { name, kind, unit, help, samples } in
+        families.iter().filter(|family| !family.samples.is_empty())
+    {
+        let total = if *kind == Kind::Counter { "_total" } else { "" };
+        // In the older format, the name of a counter ends with `_total` everywhere.
+        let declared = match format {
+            Format::OpenMetrics => (*name).to_owned(),
+            Format::Prometheus => format!("{name}{total}"),
+        };
+        let kind = match kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        };
+        text += &format!("# TYPE {declared} {kind}\n");
+        if format == Format::OpenMetrics && !unit.is_empty() {
+            text += &format!("# UNIT {declared} {unit}\n");
+        }
+        text += &format!("# HELP {declared} {}\n", escaped(help, format == Format::OpenMetrics));
+        for Sample { suffix, labels, value } in samples {
+            text += &format!("{name}{total}{suffix}{} {value}\n", in_braces(labels));
+        }
+    }
+    if format == Format::OpenMetrics {
+        text += "# EOF\n";
+    }
+    text
+}
+
+fn in_braces(labels: &[(&'static str, String)]) -> String {
+    if labels.is_empty() {
+        return String::new();
+    }
+    let labels: Vec<String> =
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value, true))).collect();
+    format!("{{{}}}", labels.join(","))
+}
+
+fn escaped(text: &str, quotes: bool) -> String {
+    let text = text.replace('\\', "\\\\").replace('\n', "\\n");
+    if quotes { text.replace('"', "\\\"") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn families() -> [Family; 4] {
+        let sample = |suffix, labels: &[(&'static str, &str)], value| Sample {
+            suffix,
+            labels: labels.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
+            value,
+        };
+        [
+            Family {
+                name: "a_cost_usd",
+                kind: Kind::Counter,
+                unit: "usd",
+                help: "Says \"x\\y\".",
+                samples: vec![sample("", &[("model", "a\"b\\c\nd"), ("tier", "1")], 0.5)],
+            },
+            Family {
+                name: "b",
+                kind: Kind::Gauge,
+                unit: "",
+                help: "B.",
+                samples: vec![sample("", &[], 3.0)],
+            },
+            Family { name: "c", kind: Kind::Gauge, unit: "", help: "No samples.", samples: vec![] },
+            Family {
+                name: "d_seconds",
+                kind: Kind::Histogram,
+                unit: "seconds",
+                help: "D.",
+                samples: vec![
+                    sample("_bucket", &[("le", "0.1")], 1.0),
+                    sample("_bucket", &[("le", "+Inf")], 2.0),
+                    sample("_sum", &[], 1.25),
+                    sample("_count", &[], 2.0),
+                ],
+            },
+        ]
+    }
+
+    #[test]
+    fn writes_openmetrics() {
+        let expected = "# TYPE a_cost_usd counter\n# UNIT a_cost_usd usd\n# HELP a_cost_usd Says \\\"x\\\\y\\\".\n\
+             a_cost_usd_total{model=\"a\\\"b\\\\c\\nd\",tier=\"1\"} 0.5\n\
+             # TYPE b gauge\n# HELP b B.\nb 3\n\
+             # TYPE d_seconds histogram\n# UNIT d_seconds seconds\n# HELP d_seconds D.\n\
+             d_seconds_bucket{le=\"0.1\"} 1\nd_seconds_bucket{le=\"+Inf\"} 2\nd_seconds_sum 1.25\nd_seconds_count 2\n# EOF\n";
+        assert_eq!(text(&families(), Format::OpenMetrics), expected);
+    }
+
+    #[test]
+    fn writes_the_older_format() {
+        let text = text(&families(), Format::Prometheus);
+        assert!(text.contains(
+            "# TYPE a_cost_usd_total counter\n# HELP a_cost_usd_total Says \"x\\\\y\".\na_cost_usd_total{"
+        ));
+        assert!(!text.contains("UNIT") && !text.contains("EOF"), "{text}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Metrics for Prometheus, from the ledger, the policy in force and a ping of the hosts.
+
+pub mod families;
+pub mod format;
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::guard::budgets::{self, ServiceBudget};
+use crate::guard::failures;
+use crate::ledger::{Ledger, LedgerError};
+use crate::model::spend::Usd;
+use crate::probe::hosts;
+use crate::probe::icmp::Reachability;
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+use families::{BudgetValue, Values};
+use format::Format;
+
+/// The content type of [`text`].
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The timeout for pinging all hosts.
+const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
+
+/// All metrics in the OpenMetrics format, for a scrape. Blocks while it reads the ledger, and does not ping hosts if
+/// `ping_hosts` is false.
+pub fn text(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> String {
+    text_as(Format::OpenMetrics, environment, now, ping_hosts)
+}
+
+/// All metrics in this format. A ledger that cannot be read is a metric, too.
+pub fn text_as(format: Format, environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> String {
+    format::text(&families::of(&values(environment, now, ping_hosts)), format)
+}
+
+fn values(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> Values {
+    // `opsctl status` shows the warnings.
+    let mut warnings = Vec::new();
+    let installation = installation::in_force(environment, &mut warnings).installation;
+    let found =
+        if ping_hosts { hosts::look(&installation.inventory.hosts, HOSTS_DEADLINE).0 } else { vec![] };
+    let hosts = found.into_iter().filter_map(|found| {
+        let is_up = match found.reachability {
+            Reachability::Reachable(_) => true,
+            Reachability::Unreachable | Reachability::Unresolved => false,
+            Reachability::Unknown => return None,
+        };
+        Some((found.host.name.clone(), is_up))
+    });
+    let spend = &installation.policy.spend;
+    let limits = [("day", spend.day), ("session", spend.session)];
+    let mut values = Values {
+        version: env!("CARGO_PKG_VERSION"),
+        unrecorded_failures: failures::kept(environment) as u64,
+        hosts: hosts.collect(),
+        spend_limits: limits.into_iter().filter_map(|(name, limit)| Some((name, limit?))).collect(),
+        budgets: budgets::of_all(environment, &installation, now, &mut warnings)
+            .iter()
+            .flat_map(of_service)
+            .collect(),
+        ..Values::default()
+    };
+    values.ledger_readable = add_ledger(&mut values, environment, now).is_ok();
+    values
+}
+
+fn add_ledger(values: &mut Values, environment: &Environment, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(()) };
+    values.counters = ledger.counters()?;
+    values.running_sessions = ledger.running_sessions()?;
+    values.open_questions = ledger.open_questions(now)?;
+    values.undelivered = ledger.undelivered_notices(now)?.into();
+    values.spent = ledger.costs_of_the_day(now)?.into_iter().fold(Usd(0), |sum, (_, cost)| sum.plus(cost));
+    Ok(())
+}
+
+fn of_service(budget: &ServiceBudget) -> [BudgetValue; 2] {
+    [("restart", &budget.restart), ("redeployment", &budget.redeployment)].map(|(kind, found)| BudgetValue {
+        service: budget.service.clone(),
+        kind,
+        used: found.counted.len(),
+        limit: found.budget.limit,
+    })
+}

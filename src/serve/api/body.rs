@@ -1,0 +1,175 @@
+//! Bodies of requests and responses on their way: limits, timeouts, and the meter.
+
+use std::error::Error;
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use hyper::body::{Frame, Incoming, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::accounts::Account;
+use super::meter::Meter;
+use super::upstream::{Connections, Sender};
+
+/// How long the next part of a body may take. The API sends a ping at least once a minute.
+const IDLE: Duration = Duration::from_secs(300);
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Why a body ends early.
+#[derive(Debug, thiserror::Error)]
+pub enum BodyError {
+    /// It is larger than the limit.
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(u64),
+    /// Nothing came in time.
+    #[error("nothing was received for {} s", IDLE.as_secs())]
+    Idle,
+}
+
+/// The body of a request, counted and limited.
+#[derive(Debug)]
+pub struct Upload {
+    inner: Body,
+    most: u64,
+    sent: Arc<AtomicU64>,
+    idle: Pin<Box<Sleep>>,
+}
+
+impl Upload {
+    /// At most `most` bytes, which are added to `sent`.
+    pub fn new(inner: Body, most: u64, sent: Arc<AtomicU64>) -> Self {
+        Self { inner, most, sent, idle: Box::pin(sleep(IDLE)) }
+    }
+}
+
+impl hyper::body::Body for Upload {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
+            ready!(self.idle.as_mut().poll(cx));
+            return Poll::Ready(Some(Err(BodyError::Idle.into())));
+        };
+        self.idle.as_mut().reset(Instant::now() + IDLE);
+        Poll::Ready(match frame {
+            Some(Ok(frame)) => {
+                let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+                let sent = self.sent.fetch_add(length, Ordering::Relaxed).saturating_add(length);
+                if sent > self.most {
+                    Some(Err(BodyError::TooLarge(self.most).into()))
+                } else {
+                    Some(Ok(frame))
+                }
+            }
+            Some(Err(error)) => Some(Err(error.into())),
+            None => None,
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// The body of a response, unchanged, with what is released when it ends.
+pub struct Download {
+    /// The body.
+    pub inner: Incoming,
+    /// Reads the usage; `None`: the request costs nothing.
+    pub metered: Option<(Meter, Account)>,
+    /// The length of the request.
+    pub sent: Arc<AtomicU64>,
+    /// The connection, which is kept at the end of the body.
+    pub connection: Option<(Arc<Connections>, Sender)>,
+    /// The place among the requests under way.
+    pub permit: Option<OwnedSemaphorePermit>,
+    /// The timeout of the next part.
+    pub idle: Pin<Box<Sleep>>,
+}
+
+impl Download {
+    /// The timeout of the next part.
+    pub fn timeout() -> Pin<Box<Sleep>> {
+        Box::pin(sleep(IDLE))
+    }
+
+    fn ended(&mut self, is_whole: bool) {
+        if let Some((mut meter, account)) = self.metered.take()
+            && let Some((model, usage)) = meter.end(self.sent.load(Ordering::Relaxed))
+        {
+            account.used(model, usage);
+        }
+        if let Some((connections, sender)) = self.connection.take()
+            && is_whole
+        {
+            connections.keep(sender);
+        }
+        self.permit = None;
+    }
+}
+
+impl hyper::body::Body for Download {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) else {
+            ready!(this.idle.as_mut().poll(cx));
+            this.ended(false);
+            return Poll::Ready(Some(Err(BodyError::Idle.into())));
+        };
+        this.idle.as_mut().reset(Instant::now() + IDLE);
+        match &frame {
+            Some(Ok(frame)) => {
+                if let (Some(data), Some((meter, account))) = (frame.data_ref(), &mut this.metered) {
+                    meter.feed(data);
+                    // Before the client sees the end of the message, so that its next request is judged with it.
+                    if let Some((model, usage)) = meter.news() {
+                        account.used(model, usage);
+                    }
+                }
+                // A body of a stated length is not asked for its end.
+                if this.inner.is_end_stream() {
+                    this.ended(true);
+                }
+            }
+            Some(Err(_)) => this.ended(false),
+            None => this.ended(true),
+        }
+        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Drop for Download {
+    fn drop(&mut self) {
+        // The client has gone.
+        self.ended(false);
+    }
+}

@@ -1,0 +1,214 @@
+//! The pages: views from the ledger, rendered with the templates.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Desk;
+use super::logs;
+use super::problem::Problem;
+use super::templates::{Head, PageName};
+use super::views::{QuestionView, path_part};
+use super::visitor::Visitor;
+use crate::approval::link;
+use crate::ledger::Ledger;
+use crate::ledger::questions::WhichQuestions;
+use crate::model::question::{Question, QuestionState};
+use crate::probe::hosts::Found;
+use crate::report::format::{Moment, count, dollars, plain};
+use crate::report::{self, ReportData};
+use crate::runtime::installation;
+
+/// The period of the page.
+const SPAN: TimeDelta = TimeDelta::days(7);
+
+/// The maximum number of open questions on the page, of answered ones, and of sessions.
+const MOST_OPEN: u32 = 100;
+const MOST_ANSWERED: usize = 20;
+const MOST_SESSIONS: u32 = 200;
+
+/// The files of the desk: name, content type, content.
+const FILES: [(&str, &str, &str); 3] = [
+    ("desk.js", "text/javascript; charset=utf-8", include_str!("../../../templates/desk/desk.js")),
+    ("desk.css", "text/css; charset=utf-8", include_str!("../../../templates/desk/desk.css")),
+    ("icon.svg", "image/svg+xml", include_str!("../../../templates/desk/icon.svg")),
+];
+
+/// The query of the page.
+#[derive(Debug, Deserialize)]
+pub struct DeskQuery {
+    /// The question that was just answered.
+    answered: Option<i64>,
+}
+
+/// The query of a link.
+#[derive(Debug, Deserialize)]
+pub struct LinkQuery {
+    /// The token.
+    t: Option<String>,
+}
+
+/// The page with open questions and the report.
+pub async fn desk(
+    State(desk): State<Arc<Desk>>,
+    visitor: Visitor,
+    Query(query): Query<DeskQuery>,
+) -> Response {
+    // Before the ledger is read: a change in between shows as a newer version.
+    let version = desk.live.version();
+    let page = desk.blocking(move |desk| desk_page(desk, &visitor, &version, query.answered));
+    page.await.unwrap_or_else(|problem| problem)
+}
+
+fn desk_page(
+    desk: &Desk,
+    visitor: &Visitor,
+    version: &str,
+    answered: Option<i64>,
+) -> Result<Response, Problem> {
+    let environment = desk.environment();
+    let now = Utc::now();
+    let mut warnings = Vec::new();
+    let compiled = installation::in_force(environment, &mut warnings);
+    let ledger = Ledger::open(&environment.db_path)?;
+    let mut data = ReportData::read(environment, &compiled, Some(&ledger), now - SPAN, now, &mut warnings)?;
+    let hosts = compiled.installation.inventory.hosts.iter().map(|host| {
+        let reachability = desk.live.reachability(&host.name, &host.address)?;
+        Some(Found { host, reachability })
+    });
+    data.hosts = hosts.collect();
+    let report = report::sections(&data)?;
+    let view = |question: &Question| QuestionView::of(question, now);
+    let open = ledger.questions(WhichQuestions::Open, MOST_OPEN, now)?;
+    let all = ledger.questions(WhichQuestions::All, MOST_OPEN, now)?;
+    let recent = all.iter().filter(|question| question.state != QuestionState::Open || question.at_terminal);
+    let answered = answered.map_or(Ok(None), |id| ledger.question(id, now))?;
+    let title = match open.len() {
+        0 => "No open questions".to_owned(),
+        1 => "One question is open".to_owned(),
+        number => format!("{number} questions are open"),
+    };
+    let warnings: Vec<String> = warnings.iter().map(|warning| plain(&warning.to_string())).collect();
+    let page = json!({
+        "open": open.iter().map(view).collect::<Vec<_>>(),
+        "recent": recent.take(MOST_ANSWERED).map(view).collect::<Vec<_>>(),
+        "answered": answered.as_ref().filter(|question| question.state != QuestionState::Open).map(view),
+        "warnings": warnings,
+        "headline": report.headline,
+        "calm": report.is_calm,
+    });
+    let raw = json!({ "version": version, "sections": report.html });
+    let domain = compiled.installation.inventory.domain.as_deref();
+    let head = Head { title: &title, domain, page: PageName::Desk, visitor: Some(visitor) };
+    desk.templates.page("desk/desk.html", &desk.key, &head, page, raw)
+}
+
+/// The page of one question, for a visitor or for the reader of a link.
+pub async fn question(
+    State(desk): State<Arc<Desk>>,
+    visitor: Option<Visitor>,
+    Path(id): Path<i64>,
+    Query(query): Query<LinkQuery>,
+) -> Response {
+    let page = desk.blocking(move |desk| question_page(desk, visitor.as_ref(), id, query.t));
+    page.await.unwrap_or_else(|problem| problem)
+}
+
+fn question_page(
+    desk: &Desk,
+    visitor: Option<&Visitor>,
+    id: i64,
+    token: Option<String>,
+) -> Result<Response, Problem> {
+    let now = Utc::now();
+    let question = Ledger::open(&desk.environment().db_path)?.question(id, now)?;
+    let is_valid = |question: &Question| {
+        token.as_ref().is_some_and(|token| link::is_valid(&desk.key, question, token, now))
+    };
+    let question = match (question, visitor) {
+        (Some(question), Some(_)) => question,
+        (Some(question), None) if is_valid(&question) => question,
+        (None, Some(_)) => return Err(Problem::NO_QUESTION),
+        // A number that does not exist answers as a wrong token does.
+        (_, None) if token.is_some() => return Err(Problem::LINK),
+        (_, None) => return Err(Problem::LOG_IN),
+    };
+    let view = QuestionView::of(&question, now);
+    let title = format!("Question {id}");
+    let head = Head { title: &title, domain: None, page: PageName::Other, visitor };
+    // A visitor answers as such, also through a link.
+    let raw = json!({ "token": token.filter(|_| visitor.is_none()) });
+    desk.templates.page("desk/one.html", &desk.key, &head, json!({ "question": view }), raw)
+}
+
+/// The page with the sessions of the period.
+pub async fn sessions(State(desk): State<Arc<Desk>>, visitor: Visitor) -> Response {
+    let page = desk.blocking(move |desk| sessions_page(desk, &visitor));
+    page.await.unwrap_or_else(|problem| problem)
+}
+
+fn sessions_page(desk: &Desk, visitor: &Visitor) -> Result<Response, Problem> {
+    let now = Utc::now();
+    let runs = Ledger::open(&desk.environment().db_path)?.runs(Some(now - SPAN), MOST_SESSIONS)?;
+    let rows: Vec<_> = runs
+        .rows
+        .iter()
+        .map(|run| {
+            json!({
+                "at": run.started_at.map(|at: DateTime<Utc>| Moment::of(at, now)),
+                "session": plain(&run.session),
+                "path": path_part(&run.session),
+                "tier": run.tier,
+                "model": plain(&run.model),
+                "outcome": plain(&run.outcome.replace('_', " ")),
+                "cost": run.cost_usd.map(dollars),
+            })
+        })
+        .collect();
+    let lead = count(rows.len(), "session", "sessions");
+    let page = json!({ "rows": rows, "lead": lead, "is_cut": runs.cut });
+    let head = Head { title: "Sessions", domain: None, page: PageName::Sessions, visitor: Some(visitor) };
+    desk.templates.page("desk/sessions.html", &desk.key, &head, page, json!({}))
+}
+
+/// The log of a session.
+pub async fn log(State(desk): State<Arc<Desk>>, visitor: Visitor, Path(id): Path<String>) -> Response {
+    let page = desk.blocking(move |desk| log_page(desk, &visitor, &id));
+    page.await.unwrap_or_else(|problem| problem)
+}
+
+fn log_page(desk: &Desk, visitor: &Visitor, session: &str) -> Result<Response, Problem> {
+    let environment = desk.environment();
+    let path = Ledger::open(&environment.db_path)?.log_of(session)?.ok_or(Problem::NO_LOG)?;
+    let log = logs::read(&environment.results_dir(), &path).ok_or(Problem::NO_LOG)?;
+    let page = json!({ "session": plain(session), "lines": log.lines, "is_cut": log.is_cut });
+    let head = Head { title: "Log", domain: None, page: PageName::Sessions, visitor: Some(visitor) };
+    desk.templates.page("desk/log.html", &desk.key, &head, page, json!({}))
+}
+
+/// A file that pages load.
+pub async fn asset(State(desk): State<Arc<Desk>>, Path(name): Path<String>) -> Response {
+    match FILES.iter().find(|(file, ..)| *file == name) {
+        Some((_, kind, content)) => {
+            // The style sheet of the report comes first.
+            let before = if name == "desk.css" { report::STYLE } else { "" };
+            ([(header::CONTENT_TYPE, *kind)], format!("{before}{content}")).into_response()
+        }
+        None => desk.problem(&Problem::NOT_FOUND),
+    }
+}
+
+/// The answer to an unknown address.
+pub async fn not_found(State(desk): State<Arc<Desk>>) -> Response {
+    desk.problem(&Problem::NOT_FOUND)
+}
+
+/// The answer to a method that an address does not have.
+pub async fn wrong_method(State(desk): State<Arc<Desk>>) -> Response {
+    desk.problem(&Problem::METHOD)
+}

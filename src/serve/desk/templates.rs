@@ -1,0 +1,127 @@
+//! The templates of the desk, beside those of the report.
+
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse as _, Response};
+use minijinja::value::{Serde, Value};
+use serde_json::{Value as Json, json};
+
+use super::problem::Problem;
+use super::visitor::Visitor;
+use crate::approval::desk_key::DeskKey;
+use crate::redact;
+use crate::report;
+
+const TEMPLATES: [(&str, &str); 8] = [
+    ("desk/base.html", include_str!("../../../templates/desk/base.html.j2")),
+    ("desk/desk.html", include_str!("../../../templates/desk/desk.html.j2")),
+    ("desk/question.html", include_str!("../../../templates/desk/question.html.j2")),
+    ("desk/one.html", include_str!("../../../templates/desk/one.html.j2")),
+    ("desk/login.html", include_str!("../../../templates/desk/login.html.j2")),
+    ("desk/problem.html", include_str!("../../../templates/desk/problem.html.j2")),
+    ("desk/sessions.html", include_str!("../../../templates/desk/sessions.html.j2")),
+    ("desk/log.html", include_str!("../../../templates/desk/log.html.j2")),
+];
+
+/// The template engine: escapes all values, and fails on undefined ones.
+#[derive(Debug)]
+pub struct Templates(minijinja::Environment<'static>);
+
+/// The page on which a visitor is, as the navigation shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageName {
+    /// The open questions and the report.
+    Desk,
+    /// The sessions.
+    Sessions,
+    /// Any other page.
+    Other,
+}
+
+/// What the head of a page shows.
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// The title.
+    pub title: &'a str,
+    /// The domain of the services.
+    pub domain: Option<&'a str>,
+    /// The page.
+    pub page: PageName,
+    /// Who is logged in.
+    pub visitor: Option<&'a Visitor>,
+}
+
+impl Templates {
+    /// Reads the templates. An error is a bug in one.
+    pub fn new() -> Result<Self, minijinja::Error> {
+        let mut templates = report::templates()?;
+        for (name, text) in TEMPLATES {
+            templates.add_template(name, text)?;
+        }
+        Ok(Self(templates))
+    }
+
+    /// Renders a page. Secrets are removed from `view`; `raw` is what only opsctl writes, such as tokens of forms.
+    pub fn page(
+        &self,
+        template: &str,
+        key: &DeskKey,
+        head: &Head<'_>,
+        view: Json,
+        raw: Json,
+    ) -> Result<Response, Problem> {
+        let form = head.visitor.map(|visitor| visitor.form_token(key));
+        self.render(template, head, view, raw, form.as_deref()).map(|page| Html(page).into_response())
+    }
+
+    fn render(
+        &self,
+        template: &str,
+        head: &Head<'_>,
+        mut view: Json,
+        raw: Json,
+        form: Option<&str>,
+    ) -> Result<String, Problem> {
+        redact::json(&mut view);
+        let page = match head.page {
+            PageName::Desk => "desk",
+            PageName::Sessions => "sessions",
+            PageName::Other => "other",
+        };
+        let mut all = json!({
+            "title": head.title,
+            "domain": head.domain,
+            "page": page,
+            "who": head.visitor.map(|visitor| visitor.who.as_str()),
+            "can_log_out": head.visitor.is_some_and(|visitor| visitor.login.is_some()),
+            "form": form,
+            "token": null,
+        });
+        if let Json::Object(all) = &mut all {
+            for part in [view, raw] {
+                if let Json::Object(part) = part {
+                    all.extend(part);
+                }
+            }
+        }
+        Ok(self.0.get_template(template)?.render(Value::from(Serde(&all)))?)
+    }
+
+    /// The page for logging in, with the failure of the last attempt and where the token is.
+    pub fn login(&self, failure: Option<&str>, place: Option<&str>, status: StatusCode) -> Response {
+        let head = Head { title: "Log in", domain: None, page: PageName::Other, visitor: None };
+        let raw = json!({ "failure": failure, "has_token": place.is_some(), "place": place });
+        match self.render("desk/login.html", &head, json!({}), raw, None) {
+            Ok(page) => (status, Html(page)).into_response(),
+            Err(problem) => self.problem(&problem),
+        }
+    }
+
+    /// The page that reports a problem.
+    pub fn problem(&self, problem: &Problem) -> Response {
+        let head = Head { title: problem.title, domain: None, page: PageName::Other, visitor: None };
+        match self.render("desk/problem.html", &head, json!({ "text": problem.text }), json!({}), None) {
+            Ok(page) => (problem.status, Html(page)).into_response(),
+            Err(_) => (problem.status, problem.title).into_response(),
+        }
+    }
+}

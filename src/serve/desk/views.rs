@@ -1,0 +1,177 @@
+//! What the templates show of a question.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use ring::digest::{Context, SHA256};
+use serde::Serialize;
+
+use crate::approval::desk_key::encoded;
+use crate::model::plain_text::{capitalised, is_hidden};
+use crate::model::question::{Question, QuestionState};
+use crate::report::format::{Moment, plain};
+
+/// A question that expires within this time is shown as urgent.
+const URGENT: TimeDelta = TimeDelta::minutes(5);
+
+/// What a page shows of a question.
+#[derive(Debug, Serialize)]
+pub struct QuestionView {
+    id: i64,
+    title: String,
+    /// The whole command, in which hidden characters can be seen.
+    command: String,
+    actions: Vec<String>,
+    service: Option<String>,
+    reasons: Vec<String>,
+    tier: Option<u8>,
+    words: Option<String>,
+    session: String,
+    /// The session as a part of an address.
+    session_path: String,
+    asked: Moment,
+    expires: Moment,
+    is_open: bool,
+    is_urgent: bool,
+    at_terminal: bool,
+    state: &'static str,
+    outcome: &'static str,
+    answered_by: Option<String>,
+    answered: Option<Moment>,
+    note: Option<String>,
+    shown: String,
+}
+
+impl QuestionView {
+    /// The view of a question as of `now`.
+    pub fn of(question: &Question, now: DateTime<Utc>) -> Self {
+        let actions: Vec<String> = question.actions.iter().map(|action| visible(action)).collect();
+        let title =
+            if actions.is_empty() { "Run a command".to_owned() } else { capitalised(&actions.join(", ")) };
+        let is_open = question.state == QuestionState::Open && !question.at_terminal;
+        Self {
+            id: question.id,
+            title: plain(&title),
+            command: visible(&question.command),
+            actions,
+            service: question.service.as_deref().map(plain),
+            reasons: question.reasons.iter().map(|reason| visible(reason)).collect(),
+            tier: question.tier,
+            words: question.words.as_deref().map(visible),
+            session: plain(&question.session),
+            session_path: path_part(&question.session),
+            asked: Moment::of(question.asked_at, now),
+            expires: Moment::of(question.expires_at, now),
+            is_open,
+            is_urgent: question.expires_at - now < URGENT,
+            at_terminal: question.at_terminal,
+            state: question.state.as_str(),
+            outcome: outcome(question),
+            answered_by: question.answered_by.as_deref().map(plain),
+            answered: question.answered_at.map(|at| Moment::of(at, now)),
+            note: question.note.as_deref().map(visible),
+            shown: seal(question),
+        }
+    }
+}
+
+fn outcome(question: &Question) -> &'static str {
+    match question.state {
+        QuestionState::Open if question.at_terminal => "Asked at the terminal of its session",
+        QuestionState::Open => "Open",
+        QuestionState::Approved => "Approved, and waits for the session",
+        QuestionState::Refused => "Refused",
+        QuestionState::Expired if question.answered_by.is_some() => "Approved, but not used in time",
+        QuestionState::Expired => "Expired without an answer",
+        QuestionState::Used if question.at_terminal => "Approved at the terminal",
+        QuestionState::Used => "Approved, and has run",
+    }
+}
+
+/// A digest of what a page shows of a question, so that an answer is to what its person has seen.
+pub fn seal(question: &Question) -> String {
+    let mut context = Context::new(&SHA256);
+    let parts = [&question.session, &question.call, &question.digest, &question.command];
+    for part in parts.into_iter().chain(&question.actions).chain(&question.service) {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part.as_bytes());
+    }
+    encoded(context.finish().as_ref())
+}
+
+/// The text with hidden characters, such as direction marks, as escapes. Line breaks and tabs stay.
+fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            c if is_hidden(c) => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// A text as one part of the path of an address.
+pub fn path_part(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question() -> Question {
+        Question {
+            id: 7,
+            session: "s".into(),
+            call: "c".into(),
+            command: "docker restart jellyfin".into(),
+            digest: "d".into(),
+            actions: vec!["restart of jellyfin".into()],
+            service: None,
+            reasons: vec![],
+            tier: None,
+            words: None,
+            asked_at: "2026-03-21T14:00:00Z".parse().unwrap(),
+            expires_at: "2026-03-21T15:00:00Z".parse().unwrap(),
+            state: QuestionState::Open,
+            at_terminal: false,
+            answered_by: None,
+            answered_at: None,
+            note: None,
+        }
+    }
+
+    #[test]
+    fn a_command_is_shown_whole_and_hidden_characters_as_escapes() {
+        let long = format!("echo a\u{202e}b\n{}", "x ".repeat(3000));
+        let view = QuestionView::of(&Question { command: long, ..question() }, Utc::now());
+        assert!(view.command.starts_with("echo a\\u{202e}b\nx x"), "{}", view.command);
+        assert_eq!(view.command.len(), "echo a\\u{202e}b\n".len() + 6000);
+    }
+
+    #[test]
+    fn the_seal_changes_with_what_is_shown() {
+        let seal_of = |question: Question| seal(&question);
+        let all = [
+            seal_of(question()),
+            seal_of(Question { command: "docker restart nas".into(), ..question() }),
+            seal_of(Question { actions: vec!["restart of nas".into()], ..question() }),
+            seal_of(Question { service: Some("nas".into()), ..question() }),
+            seal_of(Question { digest: "e".into(), ..question() }),
+        ];
+        let different: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!(different.len(), all.len());
+        assert_eq!(seal_of(question()), seal_of(Question { note: Some("n".into()), ..question() }));
+    }
+
+    #[test]
+    fn a_question_is_urgent_in_its_last_minutes() {
+        let urgent = |at: &str| QuestionView::of(&question(), at.parse().unwrap()).is_urgent;
+        assert!(!urgent("2026-03-21T14:54:59Z") && urgent("2026-03-21T14:55:01Z"));
+    }
+
+    #[test]
+    fn an_id_of_a_session_is_one_part_of_an_address() {
+        assert_eq!(path_part("a/../b ?#%"), "a%2F..%2Fb%20%3F%23%25");
+    }
+}

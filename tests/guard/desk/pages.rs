@@ -1,0 +1,253 @@
+//! The pages in a real browser, on a desktop and on a phone.
+
+use serde_json::json;
+
+use super::server::{Server, State};
+use crate::browser::{Browser, CONTRAST, LOOKS, Look, OUTSIDE};
+
+const DESK: &str = "http://127.0.0.1:8080";
+const PHONE: Look = Look { name: "phone", scheme: "light", width: 375 };
+const DESKTOP: Look = LOOKS[0];
+
+/// A browser, and a desk in its network.
+fn start(state: &State) -> (Browser, Server) {
+    let browser = Browser::start();
+    let desk = state.start_beside(browser.pid());
+    (browser, desk)
+}
+
+/// Types the token into the form, as a person does.
+fn log_in(browser: &mut Browser, state: &State, look: Look) {
+    browser.visit(&format!("{DESK}/login"), look);
+    let token = state.token();
+    browser.call("Input.insertText", &json!({"text": token}));
+    browser.follow("document.querySelector('button').click()");
+    assert_eq!(browser.evaluate("location.href"), format!("{DESK}/"), "{}", browser.text());
+}
+
+/// Clicks into the middle of the first element of this selector, if nothing covers it.
+fn click(browser: &mut Browser, selector: &str) {
+    let at = browser.evaluate(&format!(
+        "(() => {{ const it = document.querySelector('{selector}'); it.scrollIntoView({{block: 'center'}}); const at = it.getBoundingClientRect(); \
+         const [x, y] = [at.x + at.width / 2, at.y + at.height / 2]; return [x, y, document.elementFromPoint(x, y) === it, at.height]; }})()"
+    ));
+    assert_eq!(at[2], true, "{selector} is covered: {at}");
+    assert!(at[3].as_f64().unwrap() >= 44.0, "{selector} is too small for a finger: {at}");
+    for kind in ["mousePressed", "mouseReleased"] {
+        browser.call(
+            "Input.dispatchMouseEvent",
+            &json!({"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}),
+        );
+    }
+}
+
+#[test]
+fn a_question_is_approved_on_a_desktop_and_on_a_phone() {
+    for look in [DESKTOP, PHONE] {
+        let state = State::new();
+        state.ask("ssh root@ie01 'docker restart jellyfin'");
+        let (mut browser, _desk) = start(&state);
+        log_in(&mut browser, &state, look);
+        let text = browser.text();
+        for seen in [
+            "One question is open",
+            "Restart of jellyfin on ie01",
+            "ssh root@ie01 'docker restart jellyfin'",
+            "Cooldown limit exceeded for jellyfin: 2/2 restarts",
+            "database was locked by a backup",
+            "tier 2",
+            "asked 3m ago",
+        ] {
+            assert!(text.contains(seen), "{}: {seen} is not in {text}", look.name);
+        }
+        browser.screenshot(&format!("question-{}", look.name));
+        assert_eq!(state.answers(), "");
+        click(&mut browser, "button.approve");
+        browser.wait_until("location.search === '?answered=1' && document.readyState === 'complete'");
+        assert_eq!(state.answers(), "1|approve|desk|", "{}", look.name);
+        let text = browser.text();
+        assert!(
+            text.contains("No open questions") && text.contains("Approved, and waits for the session"),
+            "{text}"
+        );
+        browser.screenshot(&format!("answered-{}", look.name));
+        let foreign: Vec<String> =
+            browser.asked_for().into_iter().filter(|address| !address.starts_with(DESK)).collect();
+        assert_eq!((foreign, browser.complaints()), (vec![], vec![]), "{}", look.name);
+    }
+}
+
+#[test]
+fn a_question_is_refused_with_a_note_by_keyboard_alone_and_without_scripts() {
+    let state = State::new();
+    state.ask("docker restart jellyfin");
+    let (mut browser, _desk) = start(&state);
+    browser.call("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
+    browser.visit(&format!("{DESK}/login"), DESKTOP);
+    browser.call("Input.insertText", &json!({"text": state.token()}));
+    browser.press("Enter", 13, "\r");
+    browser.wait_until("!!document.querySelector('article.question')");
+    let mut steps = 0;
+    while browser.evaluate("document.activeElement.name") != "note" {
+        browser.press("Tab", 9, "");
+        steps += 1;
+        assert!(steps < 15, "the note is out of reach");
+    }
+    assert_eq!(browser.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "solid");
+    browser.call("Input.insertText", &json!({"text": "not <b>during</b> the film"}));
+    browser.press("Tab", 9, "");
+    assert_eq!(browser.evaluate("document.activeElement.value"), "refuse");
+    browser.press("Enter", 13, "\r");
+    browser.wait_until("location.search === '?answered=1' && document.readyState === 'complete'");
+    assert_eq!(state.answers(), "1|refuse|desk|not <b>during</b> the film");
+    assert!(browser.text().contains("not <b>during</b> the film"), "{}", browser.text());
+    // Without scripts the page reloads.
+    let refresh = browser.evaluate("document.querySelector('meta[http-equiv=refresh]')?.content");
+    assert_eq!(refresh, "60");
+}
+
+#[test]
+fn a_new_question_appears_without_a_reload_and_a_typed_note_stays() {
+    let state = State::new();
+    let (mut browser, desk) = start(&state);
+    log_in(&mut browser, &state, DESKTOP);
+    browser.wait_until("document.getElementById('live').textContent === 'live'");
+    browser.evaluate("window.untouched = true");
+    let asked = std::time::Instant::now();
+    state.ask("docker restart jellyfin");
+    browser.wait_until("document.body.innerText.includes('One question is open')");
+    let took = asked.elapsed();
+    eprintln!("a new question appeared after {took:?}");
+    assert!(took.as_secs() < 10, "{took:?}");
+    assert!(browser.evaluate("document.title").as_str().unwrap().starts_with("One question is open"));
+    browser.evaluate("document.getElementById('note1').focus()");
+    browser.call("Input.insertText", &json!({"text": "half a sen"}));
+    state.ask("docker restart adguard");
+    browser.wait_until("document.querySelectorAll('article.question').length === 2");
+    browser.call("Input.insertText", &json!({"text": "tence"}));
+    assert_eq!(browser.evaluate("document.getElementById('note1').value"), "half a sentence");
+    // Answered elsewhere.
+    let form = browser.evaluate("document.querySelector('[name=form]').value");
+    assert_eq!(form.as_str().unwrap().len(), 64);
+    state.sandbox.sql(
+        "INSERT INTO question_answers VALUES (1, 'refuse', 'ann', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 hour'), NULL, '')",
+    );
+    browser.wait_until("document.querySelectorAll('article.question').length === 1");
+    // A restarted desk has the same page again, and the browser notices.
+    desk.kill();
+    browser.wait_until("document.getElementById('live').textContent === 'reconnecting'");
+    let _desk = state.start_beside(browser.pid());
+    state.ask("docker restart nginx");
+    browser.wait_until("document.querySelectorAll('article.question').length === 2");
+    assert_eq!(browser.evaluate("window.untouched"), true, "the page was reloaded");
+    assert_eq!(
+        browser.complaints().iter().filter(|it| !it.contains("ERR_")).count(),
+        0,
+        "{:?}",
+        browser.complaints()
+    );
+}
+
+#[test]
+fn a_command_is_shown_as_text_whatever_it_contains() {
+    let evil = "docker restart x</pre><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">{{ 7 * 7 }}&lt;\u{202e}\u{1b}[31m";
+    let state = State::new();
+    let id = state.ask(evil);
+    let quoted = evil.replace('\'', "''");
+    state.sandbox.sql(&format!(
+        "UPDATE questions SET words = '{quoted}', service = '{quoted}', session_id = '{quoted}', reasons = json_array('{quoted}'),
+             actions = json_array('{quoted}', '{quoted}')"
+    ));
+    let (mut browser, _desk) = start(&state);
+    // Without the page's own policy, which would hold even if something slipped through.
+    browser.call("Page.setBypassCSP", &json!({"enabled": true}));
+    log_in(&mut browser, &state, DESKTOP);
+    for page in ["/".to_owned(), format!("/q/{id}")] {
+        browser.visit(&format!("{DESK}{page}"), DESKTOP);
+        let found = browser.evaluate(
+            "[document.title.includes('owned'), document.images.length, document.querySelectorAll('script:not([src])').length]",
+        );
+        assert_eq!(found, json!([false, 0, 0]), "{page}");
+        let command = browser.evaluate("document.querySelector('pre.command').textContent");
+        let visible = evil.replace('\u{202e}', "\\u{202e}").replace('\u{1b}', "\\u{1b}");
+        assert_eq!(command.as_str().unwrap(), visible, "{page}");
+    }
+}
+
+#[test]
+fn the_pages_are_readable_in_light_and_dark_mode_on_screens_and_phones() {
+    let state = State::new();
+    let long = format!("for i in {}; do docker restart jellyfin; done", "a-long-name ".repeat(80));
+    state.ask(&long);
+    state.ask("docker restart jellyfin");
+    for command in ["docker restart nginx", "docker restart adguard", "docker restart grafana"] {
+        state.ask(command);
+    }
+    state.sandbox.sql(HISTORY);
+    state.sandbox.write("results/a.jsonl", LOG);
+    let (mut browser, _desk) = start(&state);
+    log_in(&mut browser, &state, DESKTOP);
+    let link = state.link(2);
+    for look in LOOKS.into_iter().chain([PHONE]) {
+        for (name, page) in [
+            ("desk", "/"),
+            ("link", &link),
+            ("sessions", "/sessions"),
+            ("log", "/sessions/one/log"),
+            ("nothing", "/x"),
+        ] {
+            browser.visit(&format!("{DESK}{page}"), look);
+            browser.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)");
+            let place = format!("{name}, {}", look.name);
+            browser.screenshot(&format!("{name}-{}", look.name));
+            let contrast = browser.evaluate(CONTRAST);
+            assert_eq!(contrast["low"], json!([]), "{place}");
+            assert_eq!(browser.evaluate(OUTSIDE), json!([]), "{place}");
+            assert_eq!(
+                browser.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+                true,
+                "{place}"
+            );
+            let complaints = browser.complaints();
+            assert!(
+                complaints.iter().all(|it| name == "nothing" && it.contains("404")),
+                "{place}: {complaints:?}"
+            );
+        }
+    }
+    browser.visit(&format!("{DESK}/"), DESKTOP);
+    let tree = browser.call("Accessibility.getFullAXTree", &json!({}));
+    let nodes = tree["nodes"].as_array().unwrap();
+    for (role, name) in [
+        ("heading", "2 questions are open"),
+        ("article", "Restart of jellyfin on ie01"),
+        ("textbox", "Note the agent reads it"),
+        ("button", "Approve once"),
+        ("button", "Refuse"),
+        ("region", "Command of question 2"),
+        ("navigation", "Pages"),
+    ] {
+        let has = nodes.iter().any(|node| node["role"]["value"] == role && node["name"]["value"] == name);
+        assert!(has, "no {role} `{name}`");
+    }
+}
+
+/// Answered questions, a session with its log, and what the report shows.
+const HISTORY: &str = "
+    INSERT INTO question_answers VALUES
+        (3, 'approve', 'ann', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-1 minute'), strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 hour'), NULL, ''),
+        (4, 'refuse', 'link', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-1 minute'), strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 hour'), 'not during the film', '');
+    UPDATE questions SET used_at = asked_at WHERE id = 3;
+    UPDATE questions SET expires_at = asked_at WHERE id = 5;
+    INSERT INTO client_runs (session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, log_path) VALUES
+        ('one', 2, 'sonnet', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-10 minutes'), 'completed', 0.31, 12, 190000, '/results/a.jsonl');
+    INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier) VALUES
+        ('jellyfin', 'restart', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-80 minutes'), 1, 2),
+        ('jellyfin', 'restart', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-30 minutes'), 1, 2);
+    INSERT INTO events (level, service, message, created_at, source) VALUES
+        ('warning', 'jellyfin', 'Unhealthy after remediation (attempt 2 of 3): status 502', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-20 minutes'), 'hook')";
+
+const LOG: &str = r#"{"type":"opsctl","at":"2026-03-21T14:00:00Z","started":"tier 2, sonnet"}
+{"type":"assistant","message":{"content":[{"type":"text","text":"Jellyfin answers 502."},{"type":"tool_use","name":"Bash","input":{"command":"docker logs jellyfin"}}]}}
+{"type":"user","message":{"content":[{"type":"tool_result","is_error":true,"content":"Cooldown limit exceeded for jellyfin"}]}}
+"#;
