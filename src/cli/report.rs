@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::output::{complain, complain_all, print};
 use super::project::environment_in_force;
 use super::time;
+use crate::guard::spending::Spending;
 use crate::guard::{budgets, failures};
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Statistics, Which};
@@ -77,6 +78,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
         events: Period::default(),
         runs: Period::default(),
         statistics: Statistics::default(),
+        spending: Spending::read(ledger.as_ref(), &installation.policy.spend, now)?,
     };
     if !args.no_hosts {
         let (found, warning) = hosts::look(&installation.inventory.hosts, HOSTS_DEADLINE);

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::guard::budgets::ServiceBudget;
+use crate::guard::spending::Spending;
 use crate::inventory::Installation;
 use crate::ledger::Event;
 use crate::ledger::client_runs::Run;
@@ -43,4 +44,6 @@ pub struct ReportData<'a> {
     pub runs: Period<Run>,
     /// Hook durations, and denials per rule.
     pub statistics: Statistics,
+    /// What was spent on requests to the model.
+    pub spending: Spending,
 }

@@ -41,6 +41,9 @@ use upstream::{ConnectError, Connections, Sender};
 /// The maximum number of requests under way: the most that can exceed a spending limit.
 const MOST_UNDER_WAY: usize = 32;
 
+/// How long a request waits until others have ended.
+const PLACE: Duration = Duration::from_secs(60);
+
 /// The maximum size of a request in bytes, which is that of the API.
 const MOST_BODY: u64 = 32 * 1024 * 1024;
 
@@ -107,7 +110,8 @@ impl Api {
         if headers::length(&head.headers).is_some_and(|length| length > MOST_BODY) {
             return Err((Refusal::TooLarge, format!("opsctl: the request is larger than {MOST_BODY} bytes")));
         }
-        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+        let permit = timeout(PLACE, Arc::clone(&self.places).acquire_owned()).await;
+        let permit = permit.ok().and_then(Result::ok).ok_or_else(|| {
             (
                 Refusal::Busy,
                 format!("opsctl: {MOST_UNDER_WAY} requests to the API are under way; retry later"),
