@@ -17,6 +17,7 @@ mod import;
 mod init;
 mod launch;
 mod manners;
+mod metrics;
 mod modes;
 mod place;
 mod programs;

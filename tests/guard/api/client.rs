@@ -106,11 +106,11 @@ fn the_cost_is_what_the_client_states_from_its_own_prices() {
 
 #[test]
 fn the_client_shows_the_refusal_and_does_not_retry() {
-    // The model is priced so that a request with 100,000 tokens of input costs a dollar.
+    // The model is priced so that a request with 100,000 tokens of input costs a dollar; 5 more are written.
     let policy = "{spend: {session: 5, prices: {claude: {input: 10, output: 0, cache_read: 10}}}}";
     let mut session = behind_a_guard(policy, "ANTHROPIC_AUTH_TOKEN=none");
     for number in 1..=8 {
-        session = session.step(crate::support::bash(&format!("echo {number}")).filling(100_000));
+        session = session.step(crate::support::bash(&format!("echo {number}")).filling(100_005));
     }
     let finished = session.run();
     assert_eq!(finished.agent_requests().len(), 5);

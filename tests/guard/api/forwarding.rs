@@ -129,7 +129,7 @@ fn the_key_is_added_and_the_clients_credentials_are_not_sent() {
 }
 
 #[test]
-fn other_requests_are_refused_and_reach_nobody() {
+fn other_requests_are_refused_and_do_not_reach_the_api() {
     let upstream = Upstream::start(|_, stream| stream.write_all(&whole("200 OK", "", "")).is_ok());
     let proxy = Proxy::start(&upstream.url(), "{}", &[]);
     for line in [
@@ -199,8 +199,8 @@ fn errors_of_the_api_are_passed_on_unchanged_and_cost_nothing() {
 
 #[test]
 fn what_prevents_forwarding_is_said_without_the_key() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let proxy = Proxy::start(&format!("http://{nobody}"), "{}", &[]);
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let proxy = Proxy::start(&format!("http://{unused}"), "{}", &[]);
     let response = proxy.message("a");
     let (kind, message) = response.error();
     assert_eq!((response.status, kind.as_str()), (502, "api_error"));
@@ -221,7 +221,7 @@ fn idle_connections_to_the_api_are_used_again_and_closed_ones_are_not() {
     for _ in 0..5 {
         assert_eq!(proxy.message("a").status, 200);
     }
-    // Closes each connection after its response, without saying so.
+    // Closes each connection after its response, without `Connection: close`.
     let closing = Upstream::start(|seen, stream| {
         message("claude-haiku-5-5", 1, 1)(seen, stream);
         false
@@ -232,7 +232,7 @@ fn idle_connections_to_the_api_are_used_again_and_closed_ones_are_not() {
     }
 }
 
-/// A proxy that opens connections to one address, whatever it is asked for, and keeps what it was asked.
+/// A proxy that opens connections to one address, for any target, and keeps what it was asked.
 fn egress(target: u16) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
