@@ -31,5 +31,6 @@ mod services;
 mod session;
 mod session_start;
 mod sessions;
+mod spending;
 mod status;
 mod tier;
