@@ -7,6 +7,7 @@ mod answer;
 mod body;
 mod credential;
 mod headers;
+mod listener;
 mod meter;
 mod prices;
 mod route;
@@ -23,7 +24,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use axum::http::{Request, Response, Uri};
-use axum::serve::ListenerExt as _;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -34,6 +34,7 @@ use crate::held_variables::variable;
 use accounts::{Account, Accounts, Verdict};
 use answer::Refusal;
 use body::{Download, Upload};
+use listener::Limited;
 use meter::{Form, Meter};
 use settings::Settings;
 use upstream::{ConnectError, Connections, Sender};
@@ -72,11 +73,7 @@ pub async fn serve(guard: Arc<Guard>, listener: TcpListener, stop: Stop) -> io::
         places: Arc::new(Semaphore::new(MOST_UNDER_WAY)),
     });
     let router = Router::new().fallback(forward).with_state(api);
-    let listener = listener.tap_io(|stream| {
-        // Each event is sent at once. Without this, it is only later.
-        let _ = stream.set_nodelay(true);
-    });
-    let serving = axum::serve(listener, router).with_graceful_shutdown(stopped(stop.clone()));
+    let serving = axum::serve(Limited::new(listener), router).with_graceful_shutdown(stopped(stop.clone()));
     let late = async {
         stopped(stop).await;
         tokio::time::sleep(ENDING).await;

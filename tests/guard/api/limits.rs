@@ -269,3 +269,16 @@ fn many_requests_need_constant_memory() {
     let sums = proxy.rows("SELECT count(*) AS requests, sum(output_tokens) AS tokens FROM api_requests");
     assert_eq!((&sums[0]["requests"], &sums[0]["tokens"]), (&4000.into(), &40_000.into()));
 }
+
+#[test]
+fn many_connections_without_a_request_do_not_use_up_the_file_descriptors() {
+    let upstream = dollar_each();
+    let proxy = Proxy::start(&upstream.url(), "{}", &[]);
+    assert_eq!(proxy.message("a").status, 200);
+    let idle: Vec<_> = (0..600).map(|_| proxy.connect()).collect();
+    thread::sleep(Duration::from_millis(500));
+    let open = std::fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count();
+    assert!((200..=300).contains(&open), "{open}");
+    drop(idle);
+    assert_eq!(proxy.message("a").status, 200);
+}
