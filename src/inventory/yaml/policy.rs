@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::checks::VerifyWire;
 use super::contacts::ModesWire;
-use super::forms::{Entries, TextOrMap};
+use super::forms::{Entries, NumberOrMap, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::spend::SpendWire;
 use crate::inventory::choices::{
@@ -51,7 +51,7 @@ pub struct PolicyWire {
     /// Time of day of the daily digest, from `00:00` to `23:59` in the container's local time (`TZ`); see [notifications.md](notifications.md#the-daily-digest). Default: no digest.
     pub digest: Option<Spanned<String>>,
     /// Limits on spending for requests to the model: a map, or the maximum within any 24 hours, in US dollars. Default: no limit.
-    pub spend: Option<Spanned<TextOrMap<SpendWire>>>,
+    pub spend: Option<Spanned<NumberOrMap<SpendWire>>>,
 }
 
 /// A limit on actions within a sliding window. A missing key keeps its default.
