@@ -68,12 +68,12 @@ fn queries() -> [(&'static str, String); 10] {
     [
         (
             "decisions",
-            "SELECT verdict || char(31) || coalesce(effect, ''), count(*) FROM hook_decisions WHERE at < ?1 GROUP BY 1"
+            "SELECT verdict || char(31) || coalesce(effect, iif(actions = '', '', 'acts')), count(*) FROM hook_decisions WHERE at < ?1 GROUP BY 1"
                 .to_owned(),
         ),
         (
             "denials",
-            "SELECT rule || char(31) || coalesce(effect, ''), count(*) FROM hook_decisions
+            "SELECT rule || char(31) || coalesce(effect, iif(actions = '', '', 'acts')), count(*) FROM hook_decisions
              WHERE at < ?1 AND verdict = 'deny' GROUP BY 1"
                 .to_owned(),
         ),

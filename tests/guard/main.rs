@@ -14,6 +14,7 @@ mod sandbox;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod api;
 mod desk;
 mod questions;
 mod socket;
