@@ -134,7 +134,7 @@ pub fn used(id: i64) -> Reason {
 
 fn step_of_call(OfCall { question, is_exact, is_genuine }: &OfCall) -> Step {
     let id = question.id;
-    // An answer that no person has given decides nothing, whatever it is.
+    // An answer that no person has given decides nothing, approval or refusal.
     if *is_genuine == Some(false) {
         let what =
             if *is_exact { "has an answer" } else { "was asked about another command, and has an answer" };

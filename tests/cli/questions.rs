@@ -237,7 +237,7 @@ fn at_a_terminal_the_client_asks_and_the_question_is_used_when_the_call_has_run(
     passes(&sandbox.after("t3", THIRD));
     assert_eq!(count(&sandbox), "3");
     assert_eq!(sandbox.sql("SELECT used_at IS NOT NULL FROM questions"), "1");
-    // In a headless session, no person is at the terminal, whatever its mode is.
+    // In a headless session, no person is at the terminal, also in this mode.
     deferred(&before(&sandbox, "t4", THIRD));
 }
 
@@ -263,7 +263,7 @@ fn only_what_is_listed_is_asked_about_and_never_the_guard_files_and_secrets() {
     for (command, expected) in [
         ("docker ps", "allowed"),
         (THIRD, "asked"),
-        ("git push", "asked"),
+        ("git push origin fix", "asked"),
         ("kubectl apply -f x.yaml", "asked"),
         ("docker system prune -af", "asked"),
         ("docker restart jellyfin; docker system prune -af", "asked"),

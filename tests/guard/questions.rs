@@ -119,7 +119,7 @@ fn a_second_question_in_one_message_is_denied_and_the_first_one_is_kept() {
     );
 }
 
-/// A hook that defers every call, whatever the release of the client.
+/// A hook that defers every call, of any release of the client.
 fn deferred_by(client: &Path) -> Finished {
     let answer = r#"echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"defer","permissionDecisionReason":"x"}}'"#;
     let hooks = json!([{"matcher": "Bash", "hooks": [{"type": "command", "command": "hook", "args": [], "timeout": 10}]}]);
