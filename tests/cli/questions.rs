@@ -654,7 +654,7 @@ fn a_forged_answer_is_reported_to_the_operators() {
 fn what_is_asked_needs_a_key_and_names_that_exist() {
     let sandbox = Sandbox::new();
     for (policy, mistake) in [
-        ("{ask: [budget]}", "`ask` needs `approval_key`: without it, no answer is accepted"),
+        ("{ask: [budget]}", "`ask` needs `approval_key` in hosts.yaml"),
         ("{ask: [budgets], approval_key: x}", "`budgets` is nothing that can be asked about"),
         ("{ask: [budgets], approval_key: x}", "did you mean `budget`?"),
         ("{ask: [remove-volumes], approval_key: x}", "did you mean `remove-volume`?"),
