@@ -11,9 +11,11 @@ use crate::guard::judge::{Judgement, judge, judge_alone, record};
 use crate::ledger::LedgerError;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
+use crate::runtime::client::{self, Asking};
 use crate::runtime::environment::Environment;
+use crate::runtime::started;
 use crate::runtime::warning::Warning;
-use crate::runtime::{agent_side, client, started};
+use crate::runtime::agent_side;
 
 /// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
 /// command run; a denial is recorded after it, so that a hook that is killed while it records has denied.
@@ -41,7 +43,10 @@ pub fn handle(
     let request = Request {
         digest: &|| wire::digest::of_call(input.stdin, &subject::as_read(&explanation.script)),
         words: &|| transcript::last_words(call.transcript.as_deref()?),
-        asking: &|| client::asking(limited.mode),
+        asking: &|| match client::asking(limited.mode) {
+            Asking::Defers if wire::digest::is_of_subagent(input.stdin) => Asking::Subagent,
+            asking => asking,
+        },
     };
     let Judgement { verdict, unrecorded, remark } = match &limited.guard {
         None if agent_side::is_gone() => return,

@@ -10,6 +10,8 @@ mod explain;
 #[path = "../support/guard_process.rs"]
 mod guard_process;
 mod guarded;
+#[path = "../support/fake_client.rs"]
+mod fake_client;
 mod handoff;
 mod hidden_characters;
 mod homelab;
@@ -24,6 +26,7 @@ mod metrics;
 mod modes;
 mod place;
 mod programs;
+mod questions;
 mod render;
 mod report;
 mod rules;

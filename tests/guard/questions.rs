@@ -39,9 +39,10 @@ fn restarts(workspace: &Workspace) -> Vec<String> {
     workspace.marks("docker").into_iter().filter(|arguments| arguments.starts_with("restart")).collect()
 }
 
-fn terminal_reason(finished: &Finished) -> Value {
+/// Whether the session ended at a deferred call. `terminal_reason` is missing where a resumed session defers it again.
+fn is_deferred(finished: &Finished) -> bool {
     let result = finished.stream.iter().rev().find(|line| line["type"] == "result");
-    result.map(|line| line["terminal_reason"].clone()).unwrap_or_default()
+    result.is_some_and(|line| line["deferred_tool_use"]["id"].is_string())
 }
 
 fn states(workspace: &Workspace) -> Vec<Value> {
@@ -54,11 +55,11 @@ fn states(workspace: &Workspace) -> Vec<Value> {
 fn an_approved_restart_runs_once_when_the_session_continues() {
     let finished = Session::continuing(workspace("[budget]")).commands(THIRD).run();
     assert_eq!(restarts(&finished).len(), 2);
-    assert_eq!((finished.exit_code, terminal_reason(&finished)), (0, json!("tool_deferred")));
+    assert_eq!((finished.exit_code, is_deferred(&finished)), (0, true));
     assert_eq!(states(&finished), ["open"]);
     // Still open: the session ends once more, and nothing runs.
     let finished = resumed(finished).run();
-    assert_eq!(terminal_reason(&finished), "tool_deferred");
+    assert!(is_deferred(&finished));
     assert_eq!(restarts(&finished).len(), 2);
     let approved = opsctl(&finished, &["approve", "1", "--note", "the disk is replaced"]);
     assert_eq!((approved.exit_code, approved.stderr.as_str()), (Some(0), ""));
@@ -69,7 +70,7 @@ fn an_approved_restart_runs_once_when_the_session_continues() {
     let counted = finished.rows("SELECT count(*) AS n FROM cooldown_actions");
     assert_eq!(counted, [json!({"n": 3})]);
     let finished = resumed(finished).prompt("go on").commands(["docker restart jellyfin; true 4"]).run();
-    assert_eq!((restarts(&finished).len(), terminal_reason(&finished)), (3, json!("tool_deferred")));
+    assert_eq!((restarts(&finished).len(), is_deferred(&finished)), (3, true));
 }
 
 #[test]
@@ -80,13 +81,13 @@ fn the_model_reads_why_a_restart_was_refused() {
     assert_eq!(restarts(&finished).len(), 2);
     let shown = finished.shown_at_end();
     assert!(shown.contains("ann refused question 1: the backup runs until six."), "{shown}");
-    assert_ne!(terminal_reason(&finished), "tool_deferred");
+    assert!(!is_deferred(&finished));
 }
 
 #[test]
 fn an_unanswered_question_ends_at_its_timeout() {
     let finished = Session::continuing(workspace("[{about: budget, timeout: 2s}]")).commands(THIRD).run();
-    assert_eq!(terminal_reason(&finished), "tool_deferred");
+    assert!(is_deferred(&finished));
     std::thread::sleep(std::time::Duration::from_secs(3));
     let late = opsctl(&finished, &["approve", "1"]);
     assert!(late.stderr.contains("question 1 has expired"), "{}", late.stderr);
@@ -118,7 +119,7 @@ fn a_second_question_in_one_message_is_denied_and_the_first_one_is_kept() {
     );
 }
 
-/// A hook that defers every call, whatever the release of the client.
+/// A hook that defers every call, of any release of the client.
 fn deferred_by(client: &Path) -> Finished {
     let answer = r#"echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"defer","permissionDecisionReason":"x"}}'"#;
     let hooks = json!([{"matcher": "Bash", "hooks": [{"type": "command", "command": "hook", "args": [], "timeout": 10}]}]);
@@ -135,7 +136,7 @@ fn every_release_that_is_asked_to_defer_does_not_run_the_call() {
     for client in [client(), earlier_client("OLD_CLIENT_VERSION"), earlier_client("MIDDLE_CLIENT_VERSION")] {
         let finished = deferred_by(&client);
         assert_eq!(restarts(&finished), [""; 0], "{}", client.display());
-        assert_eq!(terminal_reason(&finished), "tool_deferred", "{}", client.display());
+        assert!(is_deferred(&finished), "{}", client.display());
     }
 }
 
@@ -184,7 +185,7 @@ fn a_question_is_sent_once_with_the_agents_last_words_and_without_secrets() {
 }
 
 #[test]
-fn a_subagents_call_is_asked_about_as_well_or_denied_and_never_runs() {
+fn no_question_is_asked_about_a_call_of_a_subagent() {
     let finished = Session::continuing(workspace("[budget]"))
         .tools("Bash,Task")
         .commands([THIRD[0], THIRD[1]])
@@ -194,6 +195,8 @@ fn a_subagents_call_is_asked_about_as_well_or_denied_and_never_runs() {
         ))
         .subagent("the subagent restarts it", [bash("docker restart jellyfin")])
         .run();
-    eprintln!("{:?} {:?} {}", terminal_reason(&finished), states(&finished), finished.shown_at_end());
-    assert_eq!(restarts(&finished).len(), 2);
+    assert_eq!((restarts(&finished).len(), states(&finished)), (2, vec![]));
+    let shown =
+        finished.tool_results().iter().find(|result| result.input["command"] == "docker restart jellyfin");
+    shown.unwrap().assert_refused("the calls of subagents cannot wait for an answer");
 }
