@@ -117,19 +117,19 @@ enum Verb {
 }
 
 /// Runs the program with these arguments, including the program's name.
-pub fn run(arguments: Vec<OsString>) -> ExitCode {
+pub fn run(arguments: &[OsString]) -> ExitCode {
     // The client calls hooks before and after every command, so they skip the argument parser, which builds the whole
     // tree of verbs first.
-    let code = match hook::fast_path(&arguments) {
+    let code = match hook::fast_path(arguments) {
         Some(args) => hook::run(&args),
-        None => match Cli::try_parse_from(&arguments) {
+        None => match Cli::try_parse_from(arguments) {
             Ok(Cli { color, verb }) => {
                 match color {
                     Colors::Auto => {}
                     Colors::Always => ColorChoice::Always.write_global(),
                     Colors::Never => ColorChoice::Never.write_global(),
                 }
-                let there = guarded::run(&verb, color, &arguments);
+                let there = guarded::run(&verb, color, arguments);
                 there.unwrap_or_else(|| run_verb(verb)).unwrap_or_else(|failure| {
                     match failure {
                         Failure::Inventory(error) => mistakes::complain(&error),

@@ -6,9 +6,9 @@ use rustix::fs::{Access, access};
 
 use super::examined::Examined;
 use super::finding::Finding;
+use crate::link::VERSION;
 use crate::link::address::Address;
 use crate::link::caller::{LinkError, greet};
-use crate::link::VERSION;
 
 const CHECK: &str = "guard";
 

@@ -71,7 +71,11 @@ pub fn report(
     let notified = last_kept(environment).is_some_and(|last| last <= now && now - last < quiet);
     keep(environment, session, message, decision, now);
     // The guard, which has not answered, notifies when it gets the kept failure.
-    if notified || environment.guard.is_some() { None } else { notify::raise_apart(environment, session, &notice, None, now) }
+    if notified || environment.guard.is_some() {
+        None
+    } else {
+        notify::raise_apart(environment, session, &notice, None, now)
+    }
 }
 
 /// How many failures are kept and not yet in the ledger.

@@ -81,7 +81,10 @@ mod tests {
     fn an_answer_arrives_as_it_was_given() {
         let denied = || Answer::deny(&[Reason { rule: "budget", text: "No.".into() }]);
         let arrived = Answer::from(to_wire(denied()));
-        assert_eq!((arrived.denial, arrived.output.to_string()), (denied().denial, denied().output.to_string()));
+        assert_eq!(
+            (arrived.denial, arrived.output.to_string()),
+            (denied().denial, denied().output.to_string())
+        );
         let context = Answer::context("tab\tand\nline".to_owned(), vec![Warning::UnreadableCommand]);
         let text = context.warnings[0].to_string();
         let arrived = Answer::from(to_wire(context));

@@ -28,7 +28,8 @@ pub fn quick(guard: &Address, input: Input<'_>, environment: &Environment) -> Re
 
 /// Has the guard serve any other event.
 pub fn slow(guard: &Address, input: Input<'_>, environment: &Environment) -> Answer {
-    let served = undelivered::deliver(guard, environment).and_then(|()| serve(guard, input, environment, SLOW));
+    let served =
+        undelivered::deliver(guard, environment).and_then(|()| serve(guard, input, environment, SLOW));
     served.unwrap_or_else(|error| Answer::allow(vec![Warning::Unserved(error)]))
 }
 

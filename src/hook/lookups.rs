@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::session_files;
 use super::{context_warning, transcript};
-use crate::context::usage::{self, Awaited};
 use crate::context::Reader;
+use crate::context::usage::{self, Awaited};
 use crate::link::lookup::{self, Lookup};
 use crate::model::policy::Tier;
 use crate::policy::identity::Surroundings as _;

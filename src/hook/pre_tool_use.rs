@@ -11,8 +11,8 @@ use crate::ledger::LedgerError;
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::runtime::environment::Environment;
-use crate::runtime::{agent_side, started};
 use crate::runtime::warning::Warning;
+use crate::runtime::{agent_side, started};
 
 /// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
 /// command run; a denial is recorded after it, so that a hook that is killed while it records has denied.

@@ -154,7 +154,8 @@ impl Change<'_> {
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
         let reserved = reserved().map_err(|cause| self.error(cause))?;
-        let is = |key: &BudgetKey, (service, kind): &(String, String)| key.service == *service && key.kind == kind;
+        let is =
+            |key: &BudgetKey, (service, kind): &(String, String)| key.service == *service && key.kind == kind;
         Ok(!reserved.is_empty()
             && keys.iter().all(|key| reserved.iter().any(|reserved| is(key, reserved)))
             && reserved.iter().all(|reserved| keys.iter().any(|key| is(key, reserved))))

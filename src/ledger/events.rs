@@ -166,7 +166,9 @@ impl Change<'_> {
     pub fn has_event(&self, message: &str, at: DateTime<Utc>) -> Result<bool, LedgerError> {
         let params = params![redact::text(message), time::write(at)];
         let found = || {
-            self.transaction.prepare("SELECT 1 FROM events WHERE created_at = ?2 AND message = ?1")?.exists(params)
+            self.transaction
+                .prepare("SELECT 1 FROM events WHERE created_at = ?2 AND message = ?1")?
+                .exists(params)
         };
         found().map_err(|e| self.error(e))
     }

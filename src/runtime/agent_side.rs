@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn a_request_ends_with_its_work_even_after_a_panic() {
         let facts = || SessionFacts {
-            variables: [("HOME".to_owned(), Some("/home/agent".to_owned())), ("TMPDIR".to_owned(), None)].into(),
+            variables: [("HOME".to_owned(), Some("/home/agent".to_owned())), ("TMPDIR".to_owned(), None)]
+                .into(),
             ..SessionFacts::default()
         };
         on_behalf_of(facts(), Rc::new(Told(Some("x".into()))), || {
@@ -121,7 +122,8 @@ mod tests {
             assert!(!is_gone());
         });
         assert!(!is_remote());
-        let panicked = std::panic::catch_unwind(|| on_behalf_of(facts(), Rc::new(Told(None)), || panic!("x")));
+        let panicked =
+            std::panic::catch_unwind(|| on_behalf_of(facts(), Rc::new(Told(None)), || panic!("x")));
         assert!(panicked.is_err() && !is_remote());
     }
 

@@ -41,9 +41,8 @@ pub fn restored(environment: &Environment) -> Option<Environment> {
     }
     let dry_run = environment.dry_run || started.dry_run;
     let guard = started.guard.or_else(|| environment.guard.clone());
-    let is_weaker =
-        tier != environment.tier || dry_run != environment.dry_run || guard != environment.guard;
-    is_weaker.then(|| Environment { tier, dry_run, guard, ..environment.clone() })
+    let is_weaker = tier != environment.tier || dry_run != environment.dry_run || guard != environment.guard;
+    is_weaker.then(|| Environment { tier, guard, dry_run, ..environment.clone() })
 }
 
 impl Started {
@@ -54,7 +53,7 @@ impl Started {
             let tier = variable(&environ, "CLAUDEOPS_TIER");
             started.client_without_tier |= index == 0 && is_client && !environ.is_empty() && tier.is_none();
             started.tier = lower(started.tier, tier.map(|tier| tier_named(&tier).unwrap_or(Tier::Observe)));
-            let guard = variable(&environ, address::VARIABLE).and_then(|guard| Address::read(guard.into()));
+            let guard = variable(&environ, address::VARIABLE).and_then(|guard| Address::read(guard.as_ref()));
             started.guard = guard.or(started.guard);
             started.dry_run |= dry_run(variable(&environ, "CLAUDEOPS_DRY_RUN").as_deref(), &mut vec![]);
         }
@@ -110,7 +109,10 @@ mod tests {
     fn the_guard_of_the_farthest_process_is_in_force() {
         let guard = |processes: &[(bool, &str)]| started(processes).guard.map(|guard| guard.to_string());
         let (own, others) = ("CLAUDEOPS_GUARD=unix:/guard/a\0", "CLAUDEOPS_GUARD=unix:/tmp/b\0");
-        assert_eq!(guard(&[(true, others), (false, "A=1\0"), (false, own), (false, "")]).as_deref(), Some("unix:/guard/a"));
+        assert_eq!(
+            guard(&[(true, others), (false, "A=1\0"), (false, own), (false, "")]).as_deref(),
+            Some("unix:/guard/a")
+        );
         assert_eq!(guard(&[(true, "CLAUDEOPS_GUARD=\0")]), None);
     }
 

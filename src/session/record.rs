@@ -67,9 +67,7 @@ impl Record {
         };
         match begun {
             Ok((place, row)) => (Self { place: Some(place), row: Some(row), session }, None),
-            Err(error) => {
-                (Self { place: None, row: None, session }, Some(Warning::UnrecordedSession(error)))
-            }
+            Err(error) => (Self { place: None, row: None, session }, Some(Warning::UnrecordedSession(error))),
         }
     }
 

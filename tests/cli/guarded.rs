@@ -62,7 +62,9 @@ fn the_guard_reads_the_agents_machine_and_applies_its_own_policy() {
     passes(&guarded.agent.before("t3", "again"));
     passes(&guarded.agent.before("t4", "sh $SCRIPTS/again.sh"));
     assert_eq!(
-        guarded.guard.sql("SELECT group_concat(service, ' ') FROM (SELECT service FROM hook_actions ORDER BY id)"),
+        guarded
+            .guard
+            .sql("SELECT group_concat(service, ' ') FROM (SELECT service FROM hook_actions ORDER BY id)"),
         "sonarr radarr jellyfin"
     );
 }
@@ -107,7 +109,8 @@ fn without_the_guard_on_failure_applies_and_reports_are_sent_once_later() {
     }
     assert_eq!(guarded.guard.sql("SELECT count(*) FROM cooldown_actions"), "2");
     assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions WHERE state = 'done'"), "2");
-    let failures = "SELECT count(*) FROM events WHERE level = 'critical' AND message LIKE 'Guard failed open%'";
+    let failures =
+        "SELECT count(*) FROM events WHERE level = 'critical' AND message LIKE 'Guard failed open%'";
     assert_eq!(guarded.guard.sql(failures), "1");
     assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_decisions WHERE verdict = 'fail-open'"), "1");
 }
@@ -152,7 +155,9 @@ fn verbs_run_in_the_guard_and_those_of_its_side_are_refused() {
     let there = guarded.guard.opsctl(&["cooldown", "show", "--json"], b"");
     let here = guarded.agent.opsctl(&["cooldown", "show", "--json"], b"");
     assert_eq!((here.code, &here.stdout), (Some(0), &there.stdout));
-    let run = guarded.agent.opsctl(&["explain", "--json", "-"], b"docker restart jellyfin; docker restart jellyfin");
+    let run = guarded
+        .agent
+        .opsctl(&["explain", "--json", "-"], b"docker restart jellyfin; docker restart jellyfin");
     let explained: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(explained["decision"], "deny", "{run:?}");
     let refused: [&[&str]; 4] = [
@@ -232,7 +237,8 @@ fn secrets_of_the_agents_environment_reach_neither_the_ledger_nor_the_answer() {
 #[test]
 fn a_stale_socket_is_replaced_and_that_of_a_running_guard_is_an_error() {
     let mut guarded = Guarded::new();
-    let second = guarded.serve().stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    let second =
+        guarded.serve().stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
     let stderr = String::from_utf8(second.stderr).unwrap();
     assert!(!second.status.success() && stderr.contains("belongs to a guard that is running"), "{stderr}");
     guarded.kill();
@@ -242,7 +248,8 @@ fn a_stale_socket_is_replaced_and_that_of_a_running_guard_is_an_error() {
     assert_eq!(guarded.end(), Some(0));
     assert!(!guarded.socket().exists());
     std::fs::write(guarded.socket(), "x").unwrap();
-    let other = guarded.serve().stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    let other =
+        guarded.serve().stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
     let stderr = String::from_utf8(other.stderr).unwrap();
     assert!(stderr.contains("another file has its name"), "{stderr}");
 }

@@ -26,6 +26,9 @@ const CALLS: usize = 100_000;
 /// The most memory that a guard may ever have used, in KiB.
 const MOST_MEMORY: u64 = 40 * 1024;
 
+/// The most memory that requests over the usual size may take in addition, in KiB.
+const MOST_LARGE: u64 = 24 * 1024;
+
 fn start(guarded: &Guarded, event: &str, id: &str, command: &str) -> Child {
     let mut child = guarded
         .agent
@@ -45,7 +48,14 @@ fn count(guarded: &Guarded, query: &str) -> usize {
 
 /// Kills the guard, or the hook, `delay` after the hook has started. A killed guard is started again at once, as by a service
 /// manager. Returns whether the hook has allowed the call.
-fn killed(guarded: &mut Guarded, event: &str, id: &str, command: &str, kills_guard: bool, delay: Duration) -> bool {
+fn killed(
+    guarded: &mut Guarded,
+    event: &str,
+    id: &str,
+    command: &str,
+    kills_guard: bool,
+    delay: Duration,
+) -> bool {
     let began = Instant::now();
     let mut child = start(guarded, event, id, command);
     while began.elapsed() < delay {
@@ -82,7 +92,10 @@ fn five_hundred_kills_lose_no_action_and_count_none_twice() {
         let allowed = killed(&mut guarded, "pre-tool-use", &id, &command, kills_guard, delay());
         let rows = format!("SELECT count(*) FROM hook_actions WHERE service = '{service}'");
         let reserved = count(&guarded, &rows);
-        assert!(reserved <= 1 && (reserved == 1 || !allowed), "round {round}: {reserved} rows, allowed {allowed}");
+        assert!(
+            reserved <= 1 && (reserved == 1 || !allowed),
+            "round {round}: {reserved} rows, allowed {allowed}"
+        );
         if kills_guard {
             assert!(allowed && reserved == 1, "round {round}: the call was not allowed");
         }
@@ -161,10 +174,14 @@ fn ask(address: &Address, id: &str, command: &str) -> Value {
     let request = Request {
         version: opsctl::link::VERSION,
         call: Call::Event { event: Some("pre-tool-use".to_owned()) },
-        session: SessionFacts { project_dir: "/app".into(), results_dir: "/results".into(), ..SessionFacts::default() },
+        session: SessionFacts {
+            project_dir: "/app".into(),
+            results_dir: "/results".into(),
+            ..SessionFacts::default()
+        },
     };
     let input = call(id, command).to_string();
-    let sending = Sending { request: &request, payload: input.as_bytes(), limit: Duration::from_secs(60) };
+    let sending = Sending { request: &request, payload: input.as_bytes(), limit: Duration::from_mins(1) };
     match caller::call(address, &sending, &mut |_| Value::Null).unwrap() {
         Reply::Answer(answer) => serde_json::to_value(answer.denial).unwrap(),
         other => panic!("{other:?}"),
@@ -219,7 +236,7 @@ fn hostile_peers_cost_little_and_leave_room_for_others() {
     let began = Instant::now();
     passes(&guarded.agent.before("t2", "docker restart jellyfin"));
     println!("beside 460 hostile peers: {:?}, peak {} KiB", began.elapsed(), peak(guarded.pid()));
-    assert!(peak(guarded.pid()) < MOST_MEMORY);
+    assert!(peak(guarded.pid()) < MOST_MEMORY + MOST_LARGE);
     // The guard closes them.
     let mut rest = Vec::new();
     let mut first = large.remove(0);

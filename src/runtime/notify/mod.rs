@@ -78,9 +78,10 @@ pub fn raise_apart(
     };
     let text = raised.to_json().map_err(io::Error::from);
     if let Some(guard) = &environment.guard {
-        return text.map_or_else(|error| Some(Warning::NotificationNotSent(error)), |text| {
-            send_to_guard(guard, &text, environment)
-        });
+        return text.map_or_else(
+            |error| Some(Warning::NotificationNotSent(error)),
+            |text| send_to_guard(guard, &text, environment),
+        );
     }
     let error = text.and_then(|text| pass_on(environment, &Request::Raised(text))).err()?;
     Some(Warning::NotificationNotSent(error))

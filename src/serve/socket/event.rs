@@ -75,8 +75,8 @@ impl Peer for Caller {
 /// Serves a hook and answers it. Nothing is answered if the caller has gone.
 pub fn serve(
     stream: UnixStream,
-    event: Option<String>,
-    stdin: Vec<u8>,
+    event: Option<&str>,
+    stdin: &[u8],
     mut facts: SessionFacts,
     own: &Environment,
 ) -> io::Result<()> {
@@ -93,7 +93,7 @@ pub fn serve(
     let served = catch_unwind(AssertUnwindSafe(|| {
         redact::with_values(secrets, || {
             on_behalf_of(facts, peer, || {
-                hook::serve(&stdin, event.as_deref(), &environment, Utc::now(), |answer| {
+                hook::serve(stdin, event, &environment, Utc::now(), |answer| {
                     // A caller that has gone asks again, or has been ended by the client.
                     let _ = caller.reply(&Reply::Answer(to_wire(answer)));
                 });
@@ -102,7 +102,8 @@ pub fn serve(
     }));
     if served.is_err() {
         // Ignored by a caller that has its answer.
-        caller.reply(&Reply::Failed("a defect of opsctl stopped the guard's check; please report it".into()))?;
+        caller
+            .reply(&Reply::Failed("a defect of opsctl stopped the guard's check; please report it".into()))?;
     }
     Ok(())
 }
@@ -183,8 +184,17 @@ mod tests {
             ..SessionFacts::default()
         };
         let of = environment(&facts, &own, &RunnerEnvironment::from_variables(|_| None));
-        assert_eq!((of.db_path.as_path(), of.apprise_urls.as_deref()), (own.db_path.as_path(), Some("json://x")));
-        assert_eq!((of.policy_dir().to_str(), of.session_state_dir().to_str()), (Some("/app"), Some("/state")));
-        assert_eq!((of.project_dir.to_str(), of.mode, of.dry_run), (Some("/work"), Some(Mode::Background), true));
+        assert_eq!(
+            (of.db_path.as_path(), of.apprise_urls.as_deref()),
+            (own.db_path.as_path(), Some("json://x"))
+        );
+        assert_eq!(
+            (of.policy_dir().to_str(), of.session_state_dir().to_str()),
+            (Some("/app"), Some("/state"))
+        );
+        assert_eq!(
+            (of.project_dir.to_str(), of.mode, of.dry_run),
+            (Some("/work"), Some(Mode::Background), true)
+        );
     }
 }

@@ -38,7 +38,9 @@ mod tests {
     #[test]
     fn only_root_the_guard_and_listed_users_may_connect() {
         let peers = Peers::new(2000, "1000, 1001,x,-1,");
-        for (uid, allowed) in [(0, true), (2000, true), (1000, true), (1001, true), (1002, false), (u32::MAX, false)] {
+        for (uid, allowed) in
+            [(0, true), (2000, true), (1000, true), (1001, true), (1002, false), (u32::MAX, false)]
+        {
             assert_eq!(peers.refusal(uid).is_none(), allowed, "{uid}");
         }
         assert!(Peers::new(2000, "").refusal(1000).is_some());

@@ -33,7 +33,14 @@ const ALLOWED: [Allowed; 12] = [
         verb: "audit",
         subcommands: &[],
         options: &[
-            "--service", "--verdict", "--rule", "--session", "--since", "--limit", "--relative", "--json",
+            "--service",
+            "--verdict",
+            "--rule",
+            "--session",
+            "--since",
+            "--limit",
+            "--relative",
+            "--json",
         ],
     },
     Allowed {
@@ -57,8 +64,17 @@ const ALLOWED: [Allowed; 12] = [
         verb: "sessions",
         subcommands: &["status"],
         options: &[
-            "--active", "--stale", "--since", "--session", "--mission", "--tier", "--stale-after", "--limit",
-            "--relative", "--json", "--clear",
+            "--active",
+            "--stale",
+            "--since",
+            "--session",
+            "--mission",
+            "--tier",
+            "--stale-after",
+            "--limit",
+            "--relative",
+            "--json",
+            "--clear",
         ],
     },
     Allowed { verb: "stats", subcommands: &[], options: &["--since", "--json"] },
@@ -116,7 +132,8 @@ fn refusal(arguments: &[String]) -> Option<String> {
 fn is_value(arguments: &[String], word: &str, allowed: &Allowed) -> bool {
     let at = arguments.iter().position(|argument| argument == word);
     let before = at.and_then(|at| arguments.get(at.checked_sub(1)?));
-    allowed.verb == "sessions" && before.is_some_and(|before| before.starts_with("--") && !before.contains('='))
+    allowed.verb == "sessions"
+        && before.is_some_and(|before| before.starts_with("--") && !before.contains('='))
 }
 
 /// Runs a verb to its end, and returns what it printed.
