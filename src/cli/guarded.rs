@@ -5,8 +5,8 @@ use std::io::Read as _;
 
 use super::failure::Failure;
 use super::output::{complain_all, complain_as_is, complain_in_colours, print};
+use super::terminal;
 use super::text::Text;
-use super::{Colors, Verb, terminal};
 use crate::hook;
 use crate::link::address::Address;
 use crate::link::message::{Call, Reply};
@@ -17,59 +17,36 @@ use crate::runtime::started;
 /// The most input of a verb in bytes.
 const MOST_INPUT: u64 = 8 * 1024 * 1024;
 
-/// Runs a verb in the guard if it belongs there; `None` if this process runs it.
-pub fn run(verb: &Verb, color: Colors, arguments: &[OsString]) -> Option<Result<u8, Failure>> {
-    if runs_here(verb) {
-        return None;
-    }
+/// A verb on the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct VerbLine<'a> {
+    /// The arguments, with the name of the program.
+    pub arguments: &'a [OsString],
+    /// Whether to use colours; `None` if that depends on the terminal.
+    pub colours: Option<bool>,
+    /// Whether the verb reads stdin.
+    pub reads_stdin: bool,
+    /// Whether the verb needs this process's working directory.
+    pub needs_folder: bool,
+}
+
+/// Runs a verb in the guard; `None` if there is none.
+pub fn run(line: VerbLine<'_>) -> Option<Result<u8, Failure>> {
     let environment = Environment::of_process();
     let environment = started::restored(&environment).unwrap_or(environment);
     let guard = environment.guard.clone()?;
-    Some(run_there(&guard, &environment, verb, color, arguments))
+    Some(run_there(&guard, &environment, line))
 }
 
-/// Whether this process runs the verb, even if there is a guard: it concerns files and programs of this machine.
-const fn runs_here(verb: &Verb) -> bool {
-    use Verb::{
-        Completions, Context, Demo, Doctor, Handoff, Hook, Hosts, Init, Launch, Man, Mcp, Rehearse, Render,
-        Serve, Session, Tier,
-    };
-    matches!(
-        verb,
-        Completions(_)
-            | Context(_)
-            | Demo(_)
-            | Doctor(_)
-            | Handoff(_)
-            | Hook(_)
-            | Hosts(_)
-            | Init(_)
-            | Launch(_)
-            | Man(_)
-            | Mcp(_)
-            | Rehearse(_)
-            | Render(_)
-            | Serve(_)
-            | Session(_)
-            | Tier(_)
-    )
-}
-
-fn run_there(
-    guard: &Address,
-    environment: &Environment,
-    verb: &Verb,
-    color: Colors,
-    arguments: &[OsString],
-) -> Result<u8, Failure> {
+fn run_there(guard: &Address, environment: &Environment, line: VerbLine<'_>) -> Result<u8, Failure> {
     let mut stdin = Vec::new();
-    if matches!(verb, Verb::Explain(args) if args.reads_stdin()) {
+    if line.reads_stdin {
         std::io::stdin().lock().take(MOST_INPUT).read_to_end(&mut stdin)?;
     }
     let look = &mut |question: &_| hook::lookups::answer(question, environment);
     let columns = terminal::width().and_then(|columns| u16::try_from(columns).ok());
-    let mut words = words(color, arguments);
-    if matches!(verb, Verb::Explain(args) if args.is_here()) {
+    let mut words = words(line.colours, line.arguments);
+    if line.needs_folder {
         let here = std::env::current_dir()?.to_string_lossy().into_owned();
         words.splice(2..2, ["--cwd".to_owned(), here]);
     }
@@ -92,12 +69,9 @@ fn run_there(
 }
 
 /// The arguments without the name of the program, and with colours as this process would choose them.
-fn words(color: Colors, arguments: &[OsString]) -> Vec<String> {
-    let shown = match color {
-        Colors::Auto if terminal::width().is_some() && std::env::var_os("NO_COLOR").is_none() => "always",
-        Colors::Always => "always",
-        Colors::Auto | Colors::Never => "never",
-    };
+fn words(colours: Option<bool>, arguments: &[OsString]) -> Vec<String> {
+    let is_shown = || terminal::width().is_some() && std::env::var_os("NO_COLOR").is_none();
+    let shown = if colours.unwrap_or_else(is_shown) { "always" } else { "never" };
     let mut words = vec![format!("--color={shown}")];
     let mut left = arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = left.next() {
@@ -118,9 +92,9 @@ mod tests {
     fn colours_are_decided_on_the_side_of_the_terminal() {
         let of = |color, line: &str| {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            words(color, &arguments).join(" ")
+            words(Some(color), &arguments).join(" ")
         };
-        assert_eq!(of(Colors::Always, "opsctl status --color always --json"), "--color=always status --json");
-        assert_eq!(of(Colors::Never, "opsctl --color=never status"), "--color=never status");
+        assert_eq!(of(true, "opsctl status --color always --json"), "--color=always status --json");
+        assert_eq!(of(false, "opsctl --color=never status"), "--color=never status");
     }
 }

@@ -57,6 +57,7 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use exit_code::{FAILED, OK};
 use failure::Failure;
+use guarded::VerbLine;
 use output::{complain, complain_as_is};
 
 use crate::held_variables::hide_process;
@@ -128,19 +129,19 @@ enum Verb {
 }
 
 /// Runs the program with these arguments, including the program's name.
-pub fn run(arguments: Vec<OsString>) -> ExitCode {
+pub fn run(arguments: &[OsString]) -> ExitCode {
     // The client calls hooks before and after every command, so they skip the argument parser, which builds the whole
     // tree of verbs first.
-    let code = match hook::fast_path(&arguments) {
+    let code = match hook::fast_path(arguments) {
         Some(args) => hook::run(&args),
-        None => match Cli::try_parse_from(&arguments) {
+        None => match Cli::try_parse_from(arguments) {
             Ok(Cli { color, verb }) => {
                 match color {
                     Colors::Auto => {}
                     Colors::Always => ColorChoice::Always.write_global(),
                     Colors::Never => ColorChoice::Never.write_global(),
                 }
-                let there = guarded::run(&verb, color, &arguments);
+                let there = guard_line(&verb, color, arguments).and_then(guarded::run);
                 there.unwrap_or_else(|| run_verb(verb)).unwrap_or_else(|failure| {
                     match failure {
                         Failure::Inventory(error) => mistakes::complain(&error),
@@ -162,6 +163,28 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         },
     };
     ExitCode::from(code)
+}
+
+/// A verb that a guard runs, if there is one; `None` for verbs about files and programs of this machine.
+fn guard_line<'a>(verb: &Verb, color: Colors, arguments: &'a [OsString]) -> Option<VerbLine<'a>> {
+    use Verb::{
+        Completions, Context, Demo, Doctor, Explain, Handoff, Hook, Hosts, Init, Launch, Man, Mcp, Rehearse,
+        Render, Serve, Session, Tier,
+    };
+    let colours = match color {
+        Colors::Auto => None,
+        Colors::Always => Some(true),
+        Colors::Never => Some(false),
+    };
+    let line = VerbLine { arguments, colours, reads_stdin: false, needs_folder: false };
+    match verb {
+        Completions(_) | Context(_) | Demo(_) | Doctor(_) | Handoff(_) | Hook(_) | Hosts(_) | Init(_)
+        | Launch(_) | Man(_) | Mcp(_) | Rehearse(_) | Render(_) | Serve(_) | Session(_) | Tier(_) => None,
+        Explain(args) => {
+            Some(VerbLine { reads_stdin: args.reads_stdin(), needs_folder: args.is_here(), ..line })
+        }
+        _ => Some(line),
+    }
 }
 
 /// Whether a verb may write to the state folder, directly or through hooks that it configures.

@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn output_of_the_guard_keeps_only_its_colours() {
-        let text = Text::of_guard("\x1b[1;31mred\x1b[0m\tx\n\x1b[2Jy\x1b]0;t\x07 password=hunter2\x1b[");
-        assert_eq!(text.as_str(), "\x1b[1;31mred\x1b[0m\tx\n [2Jy ]0;t  password=[redacted] [");
+        let text = Text::of_guard("\x1b[1;31mred\x1b[0m\tx\n\x1b[2Jy\x1b]0;t\x07 password=hunter2 \x1b[");
+        assert_eq!(text.as_str(), "\x1b[1;31mred\x1b[0m\tx\n [2Jy ]0;t  password=[redacted]  [");
     }
 
     #[test]

@@ -162,10 +162,10 @@ pub fn not_yet(transcript: &Path) -> bool {
 
 /// Whether the session is known to have no transcript; true if the ledger cannot be read.
 fn has_no_record(session: &str, environment: &Environment) -> bool {
-    let known = || {
+    let known = || -> Result<bool, LedgerError> {
         Ledger::open_existing(&environment.db_path)?.map_or(Ok(false), |ledger| ledger.has_no_record(session))
     };
-    known().unwrap_or_else(|_: LedgerError| true)
+    known().unwrap_or(true)
 }
 
 fn note_no_record(session: &str, environment: &Environment, now: DateTime<Utc>) -> Result<(), LedgerError> {

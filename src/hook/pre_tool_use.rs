@@ -13,9 +13,8 @@ use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::runtime::client::{self, Asking};
 use crate::runtime::environment::Environment;
-use crate::runtime::started;
 use crate::runtime::warning::Warning;
-use crate::runtime::agent_side;
+use crate::runtime::{agent_side, started};
 
 /// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
 /// command run; a denial is recorded after it, so that a hook that is killed while it records has denied.

@@ -1,6 +1,6 @@
 //! Where the guard is: the variable `CLAUDEOPS_GUARD`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub enum Address {
 
 impl Address {
     /// Reads the value of [`VARIABLE`]; `None` if it is empty, which counts as unset.
-    pub fn read(value: OsString) -> Option<Self> {
+    pub fn read(value: &OsStr) -> Option<Self> {
         if value.as_bytes().trim_ascii().is_empty() {
             return None;
         }
@@ -32,7 +32,7 @@ impl Address {
 
     /// The guard of this process, from its environment alone.
     pub fn of_process() -> Option<Self> {
-        Self::read(std::env::var_os(VARIABLE)?)
+        Self::read(&std::env::var_os(VARIABLE)?)
     }
 
     /// The value of [`VARIABLE`].
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn only_a_unix_socket_with_an_absolute_path_is_an_address() {
-        let read = |text: &str| Address::read(text.into());
+        let read = |text: &str| Address::read(text.as_ref());
         assert_eq!(read("unix:/guard/opsctl.sock"), Some(Address::Unix("/guard/opsctl.sock".into())));
         for unset in ["", " "] {
             assert_eq!(read(unset), None);

@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_message_arrives_as_it_was_sent() {
-        for message in [&b""[..], b"{}", &[7; 70_000]] {
+        for message in [&b""[..], b"{}", &vec![7; 70_000]] {
             let mut stream = Vec::new();
             write(&mut stream, message).unwrap();
             assert_eq!(read(&mut stream.as_slice(), 70_000).unwrap(), message);

@@ -143,7 +143,7 @@ impl Environment {
             mode,
             apprise_urls: text("CLAUDEOPS_APPRISE_URLS").filter(|urls| !urls.trim().is_empty()),
             apprise_config: path("CLAUDEOPS_APPRISE_CONFIG"),
-            guard: set(address::VARIABLE).and_then(Address::read),
+            guard: set(address::VARIABLE).and_then(|value| Address::read(&value)),
             served: None,
             notify_socket: text("OPSCTL_NOTIFY_SOCKET"),
             desk_url: text("CLAUDEOPS_DESK_URL"),

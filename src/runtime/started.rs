@@ -42,7 +42,7 @@ pub fn restored(environment: &Environment) -> Option<Environment> {
     let dry_run = environment.dry_run || started.dry_run;
     let guard = started.guard.or_else(|| environment.guard.clone());
     let is_weaker = tier != environment.tier || dry_run != environment.dry_run || guard != environment.guard;
-    is_weaker.then(|| Environment { tier, dry_run, guard, ..environment.clone() })
+    is_weaker.then(|| Environment { tier, guard, dry_run, ..environment.clone() })
 }
 
 impl Started {
@@ -53,7 +53,7 @@ impl Started {
             let tier = variable(&environ, "CLAUDEOPS_TIER");
             started.client_without_tier |= index == 0 && is_client && !environ.is_empty() && tier.is_none();
             started.tier = lower(started.tier, tier.map(|tier| tier_named(&tier).unwrap_or(Tier::Observe)));
-            let guard = variable(&environ, address::VARIABLE).and_then(|guard| Address::read(guard.into()));
+            let guard = variable(&environ, address::VARIABLE).and_then(|guard| Address::read(guard.as_ref()));
             started.guard = guard.or(started.guard);
             started.dry_run |= dry_run(variable(&environ, "CLAUDEOPS_DRY_RUN").as_deref(), &mut vec![]);
         }

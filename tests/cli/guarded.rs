@@ -1,6 +1,7 @@
 //! Hooks and verbs with a guard that is a process of its own (`CLAUDEOPS_GUARD`).
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
@@ -314,4 +315,29 @@ fn garbage_and_silence_do_not_disturb_the_guard() {
     }
     passes(&restart(&guarded, "t1", "jellyfin"));
     assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "1");
+}
+
+#[test]
+fn a_session_and_its_hand_over_are_recorded_in_the_ledger_of_the_guard() {
+    let guarded = Guarded::with(Sandbox::new(), |agent| {
+        let client =
+            agent.write("bin/claude", "#!/bin/sh\ncat >/dev/null\nenv >client-environment\nexit 3\n");
+        std::fs::set_permissions(&client, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let results = agent.path("results").display().to_string();
+        agent.with("CLAUDEOPS_CLIENT", client.to_str().unwrap()).with("CLAUDEOPS_RESULTS_DIR", &results)
+    });
+    let run = guarded.agent.opsctl(&["session", "--tier", "1"], b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(1), ""), "{run:?}");
+    assert_eq!(guarded.guard.sql("SELECT tier, outcome, exit_code FROM client_runs"), "1|failed|3");
+    assert!(guarded.agent.read("client-environment").contains("CLAUDEOPS_GUARD=unix:"));
+    guarded.agent.write("handoff.json", "not a hand-over");
+    let run = guarded.agent.opsctl(&["handoff", "take", "--from", "1"], b"");
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let recorded =
+        "SELECT count(*) FROM events WHERE message LIKE 'Needs attention: hand-over of tier 1 refused%'";
+    assert_eq!(guarded.guard.sql(recorded), "1");
+    let notices =
+        "SELECT count(*) FROM notices WHERE title LIKE '%hand-over of tier 1 needs human attention'";
+    assert_eq!(guarded.guard.sql(notices), "1");
+    assert!(!guarded.agent.path("claudeops.db").exists());
 }

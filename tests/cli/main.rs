@@ -7,11 +7,11 @@ mod context_warnings;
 mod doctor;
 mod events;
 mod explain;
+#[path = "../support/fake_client.rs"]
+mod fake_client;
 #[path = "../support/guard_process.rs"]
 mod guard_process;
 mod guarded;
-#[path = "../support/fake_client.rs"]
-mod fake_client;
 mod handoff;
 mod hidden_characters;
 mod homelab;

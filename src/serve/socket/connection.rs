@@ -67,7 +67,7 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         Call::Event { event } => {
             let is_quick = event.as_deref().is_some_and(|event| QUICK.contains(&event));
             let (stream, environment) = (stream.into_std()?, guard.environment.clone());
-            let serve = move || event::serve(stream, event, payload, facts, &environment);
+            let serve = move || event::serve(stream, event.as_deref(), &payload, facts, &environment);
             if is_quick {
                 return limits.quick.run(serve).await?;
             }

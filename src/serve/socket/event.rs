@@ -75,8 +75,8 @@ impl Peer for Caller {
 /// Serves a hook and answers it. Nothing is answered if the caller has gone.
 pub fn serve(
     stream: UnixStream,
-    event: Option<String>,
-    stdin: Vec<u8>,
+    event: Option<&str>,
+    stdin: &[u8],
     mut facts: SessionFacts,
     own: &Environment,
 ) -> io::Result<()> {
@@ -93,7 +93,7 @@ pub fn serve(
     let served = catch_unwind(AssertUnwindSafe(|| {
         redact::with_values(secrets, || {
             on_behalf_of(facts, peer, || {
-                hook::serve(&stdin, event.as_deref(), &environment, Utc::now(), |answer| {
+                hook::serve(stdin, event, &environment, Utc::now(), |answer| {
                     // A caller that has gone asks again, or has been ended by the client.
                     let _ = caller.reply(&Reply::Answer(to_wire(answer)));
                 });
