@@ -224,7 +224,7 @@ mod tests {
             took: Some(Duration::from_micros(2500)),
         };
         change.note_decision(&decision, now).unwrap();
-        change.note_time("stop", Duration::from_secs(60), now).unwrap();
+        change.note_time("stop", Duration::from_mins(1), now).unwrap();
         let event = NewEvent { level: Level::Warning, service: None, message: at.to_owned() };
         change.add_event(None, &event, now).unwrap();
         let tokens = Tokens { input: 3, cache_write_1h: 4, ..Tokens::default() };
