@@ -1,4 +1,4 @@
-//! `opsctl stats`: shows hook durations and denials per rule.
+//! `opsctl stats`: shows hook durations, denials per rule, and requests to the model.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,17 @@ use super::table::print_table;
 use super::time;
 use crate::ledger::Ledger;
 use crate::ledger::decisions::Statistics;
+use crate::ledger::spend::ModelSpend;
 use crate::model::percentile::{milliseconds, percentile};
 
-/// Show hook durations, and denials per rule
+/// Show hook durations, denials per rule, and requests to the model
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl stats
   opsctl stats --since 24h --json
 
 Durations are those of hooks on commands that act, without the time to record them. Hooks on other commands are \
-not recorded.")]
+not recorded. Requests to the model are those that `opsctl serve --api` forwarded.")]
 pub struct StatsArgs {
     /// Only hooks since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
@@ -38,6 +39,17 @@ struct StatsWire {
     hooks: Vec<TimesWire>,
     decisions: Vec<CountWire>,
     rules: Vec<CountWire>,
+    models: Vec<ModelWire>,
+}
+
+/// The requests to a model that the guard forwarded.
+#[derive(Serialize)]
+struct ModelWire {
+    model: String,
+    requests: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    usd: f64,
 }
 
 #[derive(Serialize)]
@@ -62,8 +74,15 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
         Some(ledger) => ledger.statistics(args.since)?,
         None => Statistics::default(),
     };
+    let ledger = Ledger::open_existing(&environment.db_path)?;
+    let models = ledger.map_or_else(|| Ok(vec![]), |ledger| ledger.spend_by_model(args.since))?;
     let hooks = times.into_iter().map(|(event, times)| TimesWire::of(event, &times)).collect();
-    let stats = StatsWire { hooks, decisions: most_first(verdicts), rules: most_first(rules) };
+    let stats = StatsWire {
+        hooks,
+        decisions: most_first(verdicts),
+        rules: most_first(rules),
+        models: models.iter().map(ModelWire::new).collect(),
+    };
     if args.json {
         return print_json(&stats);
     }
@@ -79,7 +98,31 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let counts = |CountWire { name, count }| [name, count.to_string()];
     print_table(["DECISION", "COUNT"], stats.decisions.into_iter().map(counts), "no decisions");
     print_table(["RULE", "DENIALS"], stats.rules.into_iter().map(counts), "no denials");
+    if !models.is_empty() {
+        let row = |model: ModelSpend| {
+            let ModelSpend { model, requests, input, output, usd } = model;
+            [model, requests.to_string(), input.to_string(), output.to_string(), usd.to_string()]
+        };
+        print_table(
+            ["MODEL", "REQUESTS", "INPUT TOKENS", "OUTPUT TOKENS", "COST"],
+            models.into_iter().map(row),
+            "",
+        );
+    }
     Ok(OK)
+}
+
+impl ModelWire {
+    fn new(spend: &ModelSpend) -> Self {
+        let ModelSpend { model, requests, input, output, usd } = spend;
+        Self {
+            model: model.clone(),
+            requests: *requests,
+            input_tokens: *input,
+            output_tokens: *output,
+            usd: usd.dollars(),
+        }
+    }
 }
 
 impl TimesWire {

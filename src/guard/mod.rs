@@ -9,4 +9,5 @@ pub mod failures;
 pub mod judge;
 pub mod lost;
 pub mod screen;
+pub mod spending;
 pub mod verification;

@@ -35,6 +35,25 @@ pub struct SessionSpend {
     pub usd: Usd,
 }
 
+/// The requests to a model and their cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelSpend {
+    /// The model.
+    pub model: String,
+    /// The number of requests.
+    pub requests: u64,
+    /// Input tokens, those of caches included.
+    pub input: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// The cost.
+    pub usd: Usd,
+}
+
+const BY_MODEL: &str = "SELECT model, count(*),
+         sum(input_tokens + cache_write_tokens + cache_write_1h_tokens + cache_read_tokens), sum(output_tokens), sum(cost_micros)
+     FROM api_requests WHERE at >= ?1 GROUP BY model ORDER BY 5 DESC, 1 LIMIT 100";
+
 pub(super) const OF_DAY: &str = "SELECT coalesce(sum(cost_micros), 0) FROM api_requests WHERE at > ?1";
 
 pub(super) const OF_SESSION: &str =
@@ -42,7 +61,8 @@ pub(super) const OF_SESSION: &str =
 
 const COSTS: &str = "SELECT at, cost_micros FROM api_requests WHERE at > ?1 ORDER BY at DESC";
 
-const BY_SESSION: &str = "SELECT session_id, count(*), sum(cost_micros) FROM api_requests WHERE at > ?1
+const BY_SESSION: &str = "SELECT session_id, count(*), sum(cost_micros) FROM api_requests
+     WHERE session_id IN (SELECT session_id FROM api_requests WHERE at > ?1)
      GROUP BY session_id ORDER BY 3 DESC LIMIT ?2";
 
 impl Ledger {
@@ -76,7 +96,7 @@ impl Ledger {
         look().map_err(|cause| self.error(cause))
     }
 
-    /// The sessions that have spent most since then, at most `most`.
+    /// The sessions with requests since then that have spent most, at most `most`, with all of their requests.
     pub fn spend_by_session(
         &self,
         since: DateTime<Utc>,
@@ -94,6 +114,26 @@ impl Ledger {
                     requests: u64::try_from(requests).unwrap_or(0),
                     usd: usd(cost),
                 })
+            })?;
+            rows.collect()
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+}
+
+impl Ledger {
+    /// The models since then, the dearest first, at most 100.
+    pub fn spend_by_model(&self, since: Option<DateTime<Utc>>) -> Result<Vec<ModelSpend>, LedgerError> {
+        let look = || {
+            if !migrate::has_table(&self.connection, "api_requests")? {
+                return Ok(vec![]);
+            }
+            let mut statement = self.connection.prepare(BY_MODEL)?;
+            let rows = statement.query_map([since.map(time::write).unwrap_or_default()], |row| {
+                let [requests, input, output, cost] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+                let [requests, input, output] =
+                    [requests, input, output].map(|count: i64| u64::try_from(count).unwrap_or(0));
+                Ok(ModelSpend { model: row.get(0)?, requests, input, output, usd: usd(cost) })
             })?;
             rows.collect()
         };
@@ -199,7 +239,7 @@ mod tests {
         let costs: Vec<u64> = ledger.costs_of_the_day(now).unwrap().iter().map(|(_, cost)| cost.0).collect();
         assert_eq!(costs, [1000, 100]);
         let sessions = ledger.spend_by_session(now - DAY, 1).unwrap();
-        assert_eq!(sessions, [SessionSpend { session: "a".into(), requests: 1, usd: Usd(1000) }]);
+        assert_eq!(sessions, [SessionSpend { session: "a".into(), requests: 3, usd: Usd(1011) }]);
     }
 
     #[test]

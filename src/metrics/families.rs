@@ -20,7 +20,7 @@ pub struct Values {
     pub counters: Counters,
     /// Sessions that run.
     pub running_sessions: u64,
-    /// Questions that nobody has answered.
+    /// Questions to a person that are open.
     pub open_questions: u64,
     /// Notifications of the last day that are not delivered.
     pub undelivered: u64,

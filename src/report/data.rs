@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::guard::failures;
+use crate::guard::spending::Spending;
 use crate::inventory::Installation;
 use crate::inventory::compiled::Compiled;
 use crate::ledger::client_runs::Run;
@@ -50,6 +51,8 @@ pub struct ReportData<'a> {
     pub runs: Period<Run>,
     /// Hook durations, and denials per rule.
     pub statistics: Statistics,
+    /// What was spent on requests to the model.
+    pub spending: Spending,
 }
 
 impl<'a> ReportData<'a> {
@@ -78,6 +81,7 @@ impl<'a> ReportData<'a> {
             events: Period::default(),
             runs: Period::default(),
             statistics: Statistics::default(),
+            spending: Spending::read(ledger, &installation.policy.spend, now)?,
         };
         if let Some(ledger) = ledger {
             data.read_history(ledger)?;

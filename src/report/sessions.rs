@@ -28,6 +28,14 @@ pub struct SessionsView {
     days: Vec<DayView>,
     /// The cost of the highest column.
     highest: String,
+    /// What the guard counted for requests that it forwarded.
+    spending: Vec<SpendView>,
+}
+
+#[derive(Serialize)]
+struct SpendView {
+    text: String,
+    bad: bool,
 }
 
 #[derive(Serialize)]
@@ -104,6 +112,12 @@ impl SessionsView {
                 .collect(),
             days: columns(&days, data.since, data.now, highest),
             highest: dollars(highest),
+            spending: data
+                .spending
+                .lines()
+                .into_iter()
+                .map(|line| SpendView { text: plain(&line.text), bad: line.is_near })
+                .collect(),
         }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod desk;
+mod guard;
 pub mod socket;
 
 use std::io;
@@ -16,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::runtime::environment::Environment;
+pub use guard::{Guard, Stop, stopped};
 
 /// Where the guard listens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,22 +28,6 @@ pub struct Listeners {
     pub desk: Option<SocketAddr>,
     /// The address to which the client sends its requests to the model.
     pub api: Option<SocketAddr>,
-}
-
-/// What all listeners share.
-#[derive(Debug)]
-pub struct Guard {
-    /// The guard's own environment.
-    pub environment: Environment,
-}
-
-/// Becomes true when the process is to end.
-pub type Stop = watch::Receiver<bool>;
-
-/// Waits until the process is to end.
-pub async fn stopped(mut stop: Stop) {
-    // An error means that the sender is gone: the process ends.
-    let _ = stop.wait_for(|stopped| *stopped).await;
 }
 
 /// Serves all listeners until a signal ends the process.

@@ -5,6 +5,7 @@ mod docs;
 mod egress;
 mod guarantees;
 mod hosts_reference;
+mod metrics;
 mod structure;
 mod supply;
 mod wording;

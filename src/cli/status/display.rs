@@ -8,6 +8,7 @@ use crate::cli::terminal::{cut, wrap};
 use crate::cli::text::{self, Text};
 use crate::cli::{events, time};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
+use crate::guard::spending::Line;
 use crate::ledger::client_runs::Run;
 use crate::ledger::notices::Problem;
 use crate::model::inventory::Host;
@@ -59,6 +60,11 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
     if !status.known.sessions.is_empty() {
         text += page.title("sessions:");
         text += page.sessions(status);
+    }
+    let spending = status.spending.lines();
+    if !spending.is_empty() {
+        text += page.title("requests to the model:");
+        text.extend(spending.iter().map(|line| page.spending(line)));
     }
     text += page.title("events:");
     match &status.missing_ledger {
@@ -153,6 +159,15 @@ impl Page {
             );
         }
         text
+    }
+
+    fn spending(&self, line: &Line) -> Text {
+        let style = match (line.is_near, line.is_reached) {
+            (_, true) => CRITICAL,
+            (true, false) => WARNING,
+            (false, false) => QUIET,
+        };
+        self.whole(style, &text::line(&line.text))
     }
 
     /// The hosts, unreachable ones first.

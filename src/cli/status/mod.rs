@@ -17,7 +17,10 @@ use super::output::{print, print_json};
 use super::terminal;
 use super::time::timestamp;
 use super::watch::watch;
+use crate::guard::spending::Spending;
 use crate::ledger::client_runs::Run;
+use crate::ledger::spend::SessionSpend;
+use crate::model::spend::Usd;
 use overview::{Known, Status};
 
 /// Show what needs attention, the tier, budgets, hosts, and the latest sessions and events
@@ -55,7 +58,40 @@ struct StatusWire<'a> {
     sessions: Vec<SessionWire<'a>>,
     sessions_last_day: usize,
     cost_usd_last_day: f64,
+    spend: SpendWire<'a>,
     events: Vec<EventWire<'a>>,
+}
+
+/// What the guard counted for requests that it forwarded.
+#[derive(Serialize)]
+struct SpendWire<'a> {
+    usd_last_day: f64,
+    limit_usd_day: Option<f64>,
+    limit_usd_session: Option<f64>,
+    sessions: Vec<SessionSpendWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct SessionSpendWire<'a> {
+    session: &'a str,
+    requests: u64,
+    usd: f64,
+}
+
+impl<'a> SpendWire<'a> {
+    fn new(spending: &'a Spending) -> Self {
+        let Spending { day, day_limit, session_limit, sessions } = spending;
+        let session = |spend: &'a SessionSpend| {
+            let SessionSpend { session, requests, usd } = spend;
+            SessionSpendWire { session, requests: *requests, usd: usd.dollars() }
+        };
+        Self {
+            usd_last_day: day.dollars(),
+            limit_usd_day: day_limit.map(Usd::dollars),
+            limit_usd_session: session_limit.map(Usd::dollars),
+            sessions: sessions.iter().map(session).collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -139,6 +175,7 @@ impl Status {
             sessions_last_day: *sessions_of_the_day,
             // Rounded to hundredths of a cent.
             cost_usd_last_day: (cost_of_the_day * 1e4).round() / 1e4,
+            spend: SpendWire::new(&self.spending),
             events: self.events.iter().map(EventWire::new).collect(),
         })
     }

@@ -11,6 +11,7 @@ use crate::cli::output::complain_all;
 use crate::cli::project::environment_in_force;
 use crate::guard::budgets::{self, ServiceBudget};
 use crate::guard::failures;
+use crate::guard::spending::Spending;
 use crate::ledger::client_runs::Run;
 use crate::ledger::decisions::Which;
 use crate::ledger::notices::Problem;
@@ -48,6 +49,7 @@ pub struct Status {
     pub hosts: Option<Vec<(Host, Reachability)>>,
     pub guard_failures: usize,
     pub known: Known,
+    pub spending: Spending,
     pub events: Vec<Event>,
     /// The path of the ledger if it does not exist yet.
     pub missing_ledger: Option<PathBuf>,
@@ -83,6 +85,7 @@ impl Status {
         let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut warnings);
         complain_all(warnings);
         let ledger = Ledger::open_existing(&environment.db_path)?;
+        let spending = Spending::read(ledger.as_ref(), &compiled.installation.policy.spend, now)?;
         let missing_ledger = ledger.is_none().then(|| environment.db_path.clone());
         let mut known = ledger.map_or_else(|| Ok(Known::default()), |ledger| Known::from(&ledger, now))?;
         if let Some(loss) = Ledger::loss_at(&environment.db_path, &environment.state_dir)? {
@@ -95,6 +98,7 @@ impl Status {
             hosts,
             guard_failures: failures::kept(&environment),
             known,
+            spending,
             events: events::latest(&environment, EVENTS)?,
             missing_ledger,
             policy: compiled.installation.policy,

@@ -272,7 +272,8 @@ impl Book {
     /// Writes what is not written. Returns the sessions that it belongs to.
     fn try_write(&mut self) -> Result<BTreeSet<String>, LedgerError> {
         let now = Utc::now();
-        let mut ledger = Ledger::open(&self.environment.db_path)?;
+        // A power cut may lose the last costs, a kill loses none.
+        let mut ledger = Ledger::open(&self.environment.db_path)?.for_the_record();
         let change = ledger.change()?;
         let mut ids = Vec::new();
         for (number, row) in self.rows.iter().filter(|(_, row)| !row.is_written) {

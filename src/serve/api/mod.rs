@@ -7,6 +7,7 @@ mod answer;
 mod body;
 mod credential;
 mod headers;
+mod listener;
 mod meter;
 mod prices;
 mod route;
@@ -23,7 +24,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use axum::http::{Request, Response, Uri};
-use axum::serve::ListenerExt as _;
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -34,12 +34,16 @@ use crate::held_variables::variable;
 use accounts::{Account, Accounts, Verdict};
 use answer::Refusal;
 use body::{Download, Upload};
+use listener::Limited;
 use meter::{Form, Meter};
 use settings::Settings;
 use upstream::{ConnectError, Connections, Sender};
 
 /// The maximum number of requests under way: the most that can exceed a spending limit.
 const MOST_UNDER_WAY: usize = 32;
+
+/// How long a request waits until others have ended.
+const PLACE: Duration = Duration::from_secs(60);
 
 /// The maximum size of a request in bytes, which is that of the API.
 const MOST_BODY: u64 = 32 * 1024 * 1024;
@@ -69,11 +73,7 @@ pub async fn serve(guard: Arc<Guard>, listener: TcpListener, stop: Stop) -> io::
         places: Arc::new(Semaphore::new(MOST_UNDER_WAY)),
     });
     let router = Router::new().fallback(forward).with_state(api);
-    let listener = listener.tap_io(|stream| {
-        // Each event is sent at once. Without this, it is only later.
-        let _ = stream.set_nodelay(true);
-    });
-    let serving = axum::serve(listener, router).with_graceful_shutdown(stopped(stop.clone()));
+    let serving = axum::serve(Limited::new(listener), router).with_graceful_shutdown(stopped(stop.clone()));
     let late = async {
         stopped(stop).await;
         tokio::time::sleep(ENDING).await;
@@ -107,7 +107,8 @@ impl Api {
         if headers::length(&head.headers).is_some_and(|length| length > MOST_BODY) {
             return Err((Refusal::TooLarge, format!("opsctl: the request is larger than {MOST_BODY} bytes")));
         }
-        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+        let permit = timeout(PLACE, Arc::clone(&self.places).acquire_owned()).await;
+        let permit = permit.ok().and_then(Result::ok).ok_or_else(|| {
             (
                 Refusal::Busy,
                 format!("opsctl: {MOST_UNDER_WAY} requests to the API are under way; retry later"),
