@@ -9,9 +9,10 @@ use crate::guard::explain::explain;
 use crate::guard::judge::{Judgement, judge, record};
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
+use crate::runtime::client::{self, Asking};
 use crate::runtime::environment::Environment;
+use crate::runtime::started;
 use crate::runtime::warning::Warning;
-use crate::runtime::{client, started};
 
 /// Denies the call, or allows it and reserves its budgets. A reservation is committed before the answer, which lets the
 /// command run; a denial is recorded after it, so that a hook that is killed while it records has denied.
@@ -38,7 +39,10 @@ pub fn handle(
     let request = Request {
         digest: &|| wire::digest::of_call(stdin, &subject::as_read(&explanation.script)),
         words: &|| transcript::last_words(call.transcript.as_deref()?),
-        asking: &|| client::asking(environment.mode),
+        asking: &|| match client::asking(environment.mode) {
+            Asking::Defers if wire::digest::is_of_subagent(stdin) => Asking::Subagent,
+            asking => asking,
+        },
     };
     let Judgement { verdict, unrecorded, remark } = judge(&acting, &request, environment, &mut warnings);
     deliver(match &verdict {

@@ -18,6 +18,16 @@ const COLUMNS: &str = "SELECT id, session_id, tool_use_id, digest, command, acti
 
 const USE: &str = "UPDATE questions SET used_at = ?2 WHERE id = ?1 AND used_at IS NULL";
 
+/// Whether the call of a question was allowed before.
+const ALLOWED: &str = "SELECT 1 FROM questions WHERE id = ?1 AND (
+         EXISTS (SELECT 1 FROM hook_actions AS action
+                 WHERE action.session_id = questions.session_id AND action.tool_use_id = questions.tool_use_id)
+         OR EXISTS (SELECT 1 FROM hook_settled AS settled
+                    WHERE settled.session_id = questions.session_id AND settled.tool_use_id = questions.tool_use_id)
+         OR EXISTS (SELECT 1 FROM hook_decisions AS decision
+                    WHERE decision.at >= questions.asked_at AND decision.session_id = questions.session_id
+                        AND decision.tool_use_id = questions.tool_use_id AND decision.verdict = 'allow'))";
+
 const ANSWER: &str =
     "SELECT answer, answered_by, answered_at, expires_at, note, signature FROM question_answers
      WHERE question_id = ?1";
@@ -123,10 +133,14 @@ impl Change<'_> {
         stored.map(|rows| rows == 1).map_err(|cause| self.error(cause))
     }
 
-    /// Marks the approval of a question as used. `false` if it was used before.
+    /// Marks the approval of a question as used. `false` if it was used before: the mark is set, or the audit or a
+    /// reservation shows that the call was allowed.
     pub fn use_question(&self, id: i64, now: DateTime<Utc>) -> Result<bool, LedgerError> {
-        let used = self.transaction.execute(USE, params![id, time::write(now)]);
-        used.map(|rows| rows == 1).map_err(|cause| self.error(cause))
+        let mark = || {
+            let allowed = self.transaction.prepare(ALLOWED)?.exists([id])?;
+            Ok(self.transaction.execute(USE, params![id, time::write(now)])? == 1 && !allowed)
+        };
+        mark().map_err(|cause| self.error(cause))
     }
 
     /// Marks the question that the client asked at the terminal about this call as used: the call has run.

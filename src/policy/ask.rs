@@ -116,9 +116,25 @@ pub fn step(known: &Known<'_>, command: &str) -> Step {
     Step::Ask
 }
 
+/// Why a call of a subagent is denied instead of asked about.
+pub fn of_subagent() -> Reason {
+    reason(
+        "A person would be asked about this call, but the calls of subagents cannot wait for an answer. The main agent \
+         may make it."
+            .to_owned(),
+    )
+}
+
+/// Why a call is denied whose approval was used.
+pub fn used(id: i64) -> Reason {
+    reason(format!(
+        "The approval of question {id} was used: it allows one call, once. Make a new call if it is needed again."
+    ))
+}
+
 fn step_of_call(OfCall { question, is_exact, is_genuine }: &OfCall) -> Step {
     let id = question.id;
-    // An answer that no person has given decides nothing, whatever it is.
+    // An answer that no person has given decides nothing, approval or refusal.
     if *is_genuine == Some(false) {
         let what =
             if *is_exact { "has an answer" } else { "was asked about another command, and has an answer" };
@@ -139,9 +155,7 @@ fn step_of_call(OfCall { question, is_exact, is_genuine }: &OfCall) -> Step {
     match question.state {
         QuestionState::Open => Step::Wait(id),
         QuestionState::Approved => Step::Use(id),
-        QuestionState::Used => deny(format!(
-            "The approval of question {id} was used: it allows one call, once. Make a new call if it is needed again."
-        )),
+        QuestionState::Used => Step::Deny(used(id)),
         QuestionState::Refused | QuestionState::Expired => deny(closed(question)),
     }
 }

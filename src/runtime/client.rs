@@ -19,6 +19,8 @@ pub enum Asking {
     Defers,
     /// It asks the person at the terminal.
     AtTerminal,
+    /// It would defer the call of a subagent, and the subagent would end without it: the call is denied.
+    Subagent,
     /// No person can be asked: the call is denied.
     Cannot,
 }

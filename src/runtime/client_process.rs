@@ -42,7 +42,7 @@ impl Ancestor {
         arguments.split(|byte| *byte == 0).any(|argument| [b"-p".as_slice(), b"--print"].contains(&argument))
     }
 
-    /// The path of its program, which can be started whatever the program's path is.
+    /// The path of its program, which can be started even where its own path is not visible.
     pub fn program(&self) -> PathBuf {
         format!("/proc/{}/exe", self.pid).into()
     }

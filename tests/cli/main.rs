@@ -7,6 +7,8 @@ mod context_warnings;
 mod doctor;
 mod events;
 mod explain;
+#[path = "../support/fake_client.rs"]
+mod fake_client;
 mod handoff;
 mod hidden_characters;
 mod homelab;
@@ -21,6 +23,7 @@ mod metrics;
 mod modes;
 mod place;
 mod programs;
+mod questions;
 mod render;
 mod report;
 mod rules;

@@ -5,6 +5,7 @@ mod api;
 #[path = "../report/browser.rs"]
 mod browser;
 mod desk;
+mod questions;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 #[path = "../support/mod.rs"]

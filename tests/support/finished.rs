@@ -16,6 +16,7 @@ pub struct Finished {
     requests: Vec<Request>,
     notifications: Vec<Value>,
     tool_results: Vec<ToolResult>,
+    tool_calls: usize,
     pub exit_code: i32,
     pub stream: Vec<Value>,
     pub stderr: String,
@@ -47,10 +48,11 @@ impl ToolResult {
 }
 
 impl Finished {
-    pub(super) fn of(workspace: Workspace, requests: Vec<Request>, ran: Ran) -> Self {
+    pub(super) fn of(workspace: Workspace, requests: Vec<Request>, tool_calls: usize, ran: Ran) -> Self {
         let Ran { exit_code, stdout, stderr, elapsed, notifications, .. } = ran;
         let finished = Self {
             workspace: Some(workspace),
+            tool_calls,
             tool_results: tool_results(requests.iter().filter(|request| request.role() == Role::Agent)),
             requests,
             notifications,
@@ -101,6 +103,11 @@ impl Finished {
     /// The notifications that the operators received: objects with `title`, `message` and `type`.
     pub fn notifications(&self) -> &[Value] {
         &self.notifications
+    }
+
+    /// How many tool calls the model has made, in this session and those that it continues.
+    pub const fn tool_calls(&self) -> usize {
+        self.tool_calls
     }
 
     /// The client's id of this session, which hooks get.

@@ -64,6 +64,23 @@ impl Sandbox {
         run(self.command(arguments), stdin)
     }
 
+    /// Another program, with the folder and the environment of this one.
+    pub fn in_place_of(&self, program: &Path, arguments: &[&str], stdin: &[u8]) -> Run {
+        let opsctl = self.command(&[]);
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .envs(opsctl.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        run(command, stdin)
+    }
+
+    /// The program with further variables.
+    pub fn command_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> std::process::Output {
+        self.command(arguments).envs(variables.iter().copied()).output().unwrap()
+    }
+
     /// The program in a network namespace with nothing but loopback and what `prepare` (shell) adds to it.
     pub fn in_own_network(&self, prepare: &str, arguments: &[&str], stdin: &str) -> Run {
         let script = format!("ip link set lo up; {prepare}; exec \"$@\"");

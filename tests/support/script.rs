@@ -88,7 +88,7 @@ pub(super) struct Script {
     pub(super) answers: Vec<Answer>,
     pub(super) asked: Vec<Request>,
     pub(super) notifications: Vec<Value>,
-    tool_uses: usize,
+    pub(super) tool_uses: usize,
 }
 
 impl Script {

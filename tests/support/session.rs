@@ -184,6 +184,13 @@ impl Session {
         self
     }
 
+    /// The session continues with this id of the client. `calls` is the number of tool calls that it has made.
+    pub fn resuming(self, id: &str, calls: usize) -> Self {
+        self.script().tool_uses = calls;
+        let session = self.client_arguments(["--resume", id]);
+        Self { prompt: String::new(), ..session }
+    }
+
     /// Runs the client to its end, and returns what it left.
     pub fn run(self) -> Finished {
         let client = self.client.clone().unwrap_or_else(installed::client);
@@ -224,7 +231,8 @@ impl Session {
         }
         let ran = program.run();
         let asked = std::mem::take(&mut self.script().asked);
-        Finished::of(self.workspace, asked, ran)
+        let calls = self.script().tool_uses;
+        Finished::of(self.workspace, asked, calls, ran)
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {

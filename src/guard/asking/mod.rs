@@ -58,13 +58,14 @@ pub fn outcome(
     let policy = &acting.installation.policy;
     let Some(asks) = asks(reasons, policy) else { return Ok(Outcome::Denied) };
     let Some(call) = asked_call(acting, request) else { return Ok(Outcome::Denied) };
-    let asking = (request.asking)();
-    if asking == Asking::Cannot {
-        return Ok(Outcome::Denied);
-    }
+    let at_terminal = match (request.asking)() {
+        Asking::Defers => false,
+        Asking::AtTerminal => true,
+        Asking::Cannot => return Ok(Outcome::Denied),
+        Asking::Subagent => return Ok(Outcome::Closed(ask::of_subagent())),
+    };
     let now = acting.now;
     let known = known(change, &call, &asks, policy, now)?;
-    let at_terminal = asking == Asking::AtTerminal;
     let step = match step(&known, &call.command) {
         // The person at the terminal answers at once, so no question stays open.
         Step::Deny(_) if at_terminal && known.of_call.is_none() => Step::Ask,
@@ -82,7 +83,7 @@ pub fn outcome(
             let answer = change.answer_of(id)?;
             match answer {
                 Some(answer) if change.use_question(id, now)? => Ok(Outcome::Approved(id, answer)),
-                Some(_) | None => Ok(Outcome::Denied),
+                Some(_) | None => Ok(Outcome::Closed(ask::used(id))),
             }
         }
         Step::Ask => {

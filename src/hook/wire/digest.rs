@@ -22,6 +22,12 @@ pub fn of_call(stdin: &[u8], as_read: &str) -> Option<String> {
     Some(data_encoding::HEXLOWER.encode(hash.as_ref()))
 }
 
+/// Whether a subagent makes the call.
+pub fn is_of_subagent(stdin: &[u8]) -> bool {
+    let call = surrogates::parse::<Value>(&String::from_utf8_lossy(stdin));
+    call.is_ok_and(|call| call.get("agent_id").is_some_and(|id| !id.is_null()))
+}
+
 /// Writes a value with the keys of its maps sorted.
 fn write(value: &Value, out: &mut String) {
     match value {

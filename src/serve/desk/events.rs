@@ -1,0 +1,120 @@
+//! Live updates: watches the ledger, and streams server-sent events that state the version of what the desk shows.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Extension, State};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::stream::unfold;
+use tokio::time::MissedTickBehavior;
+
+use super::connections::Peer;
+use super::problem::Problem;
+use super::state::Desk;
+use super::visitor::Visitor;
+use crate::ledger::Ledger;
+use crate::probe::hosts;
+use crate::runtime::environment::Environment;
+use crate::runtime::installation;
+use crate::serve::{Stop, stopped};
+
+/// How often the ledger is asked whether it has changed.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// A page is refreshed after this time even if nothing has changed, because it shows relative times.
+const REFRESH: Duration = Duration::from_secs(30);
+
+/// The timeout for checking all hosts.
+const HOSTS_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Event streams end after this time, so that the login is checked again.
+const LIFE: Duration = Duration::from_mins(10);
+
+/// Watches the ledger while pages are open, until the process ends.
+pub async fn watch(desk: Arc<Desk>, stop: Stop) {
+    let mut ticks = tokio::time::interval(INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut watched = Watched::default();
+    let mut renewed = Instant::now();
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = stopped(stop.clone()) => return,
+        }
+        if desk.live.version.receiver_count() == 0 {
+            continue;
+        }
+        let of_desk = Arc::clone(&desk);
+        let looked = tokio::task::spawn_blocking(move || {
+            let has_changed = watched.has_changed(of_desk.environment());
+            let has_hosts = of_desk.live.hosts_are_due() && look(&of_desk);
+            (watched, has_changed || has_hosts)
+        });
+        let has_changed;
+        (watched, has_changed) = looked.await.unwrap_or_default();
+        if has_changed || renewed.elapsed() >= REFRESH {
+            renewed = Instant::now();
+            desk.live.version.send_modify(|version| *version += 1);
+        }
+    }
+}
+
+/// An open ledger with its last version.
+#[derive(Debug, Default)]
+struct Watched {
+    ledger: Option<Ledger>,
+    version: i64,
+}
+
+impl Watched {
+    fn has_changed(&mut self, environment: &Environment) -> bool {
+        if self.ledger.is_none() {
+            self.ledger = Ledger::open_existing(&environment.db_path).ok().flatten();
+            self.version =
+                self.ledger.as_ref().and_then(|ledger| ledger.data_version().ok()).unwrap_or_default();
+            return self.ledger.is_some();
+        }
+        if let Some(Ok(version)) = self.ledger.as_ref().map(Ledger::data_version) {
+            return std::mem::replace(&mut self.version, version) != version;
+        }
+        self.ledger = None;
+        true
+    }
+}
+
+/// Checks all hosts. Returns whether there are any.
+fn look(desk: &Desk) -> bool {
+    let compiled = installation::in_force(desk.environment(), &mut vec![]);
+    let (found, _) = hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE);
+    let found: Vec<_> = found
+        .into_iter()
+        .map(|found| (found.host.name.clone(), found.host.address.clone(), found.reachability))
+        .collect();
+    let has_hosts = !found.is_empty();
+    desk.live.set_hosts(found);
+    has_hosts
+}
+
+/// The stream of events: `version`, once at its beginning and whenever it changes.
+pub async fn stream(
+    State(desk): State<Arc<Desk>>,
+    _visitor: Visitor,
+    Extension(peer): Extension<Peer>,
+) -> Response {
+    let Ok(place) = Arc::clone(&desk.live.places).try_acquire_owned() else {
+        return desk.problem(&Problem::BUSY);
+    };
+    peer.carry_events();
+    let mut versions = desk.live.version.subscribe();
+    versions.mark_changed();
+    let end = tokio::time::Instant::now() + LIFE;
+    let events = unfold((versions, desk, place), move |(mut versions, desk, place)| async move {
+        tokio::time::timeout_at(end, versions.changed()).await.ok()?.ok()?;
+        let version = desk.live.named(*versions.borrow_and_update());
+        let event = Event::default().event("version").data(version);
+        Some((Ok::<_, Infallible>(event), (versions, desk, place)))
+    });
+    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+}
