@@ -23,6 +23,9 @@ use crate::serve::{Stop, stopped};
 /// How often the ledger is asked whether it has changed.
 const INTERVAL: Duration = Duration::from_millis(500);
 
+/// The least time between two versions: each open page is rendered again for each.
+const PAUSE: Duration = Duration::from_secs(2);
+
 /// A page is refreshed after this time even if nothing has changed, because it shows relative times.
 const REFRESH: Duration = Duration::from_secs(30);
 
@@ -38,6 +41,7 @@ pub async fn watch(desk: Arc<Desk>, stop: Stop) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut watched = Watched::default();
     let mut renewed = Instant::now();
+    let mut is_outdated = false;
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
@@ -46,16 +50,22 @@ pub async fn watch(desk: Arc<Desk>, stop: Stop) {
         if desk.live.version.receiver_count() == 0 {
             continue;
         }
+        if desk.live.begin_hosts() {
+            let of_desk = Arc::clone(&desk);
+            // Not awaited: hosts may take seconds to answer.
+            tokio::task::spawn_blocking(move || look(&of_desk));
+        }
         let of_desk = Arc::clone(&desk);
         let looked = tokio::task::spawn_blocking(move || {
             let has_changed = watched.has_changed(of_desk.environment());
-            let has_hosts = of_desk.live.hosts_are_due() && look(&of_desk);
-            (watched, has_changed || has_hosts)
+            (watched, has_changed)
         });
         let has_changed;
         (watched, has_changed) = looked.await.unwrap_or_default();
-        if has_changed || renewed.elapsed() >= REFRESH {
+        is_outdated |= has_changed;
+        if (is_outdated && renewed.elapsed() >= PAUSE) || renewed.elapsed() >= REFRESH {
             renewed = Instant::now();
+            is_outdated = false;
             desk.live.version.send_modify(|version| *version += 1);
         }
     }
@@ -84,17 +94,15 @@ impl Watched {
     }
 }
 
-/// Checks all hosts. Returns whether there are any.
-fn look(desk: &Desk) -> bool {
+/// Checks all hosts.
+fn look(desk: &Desk) {
     let compiled = installation::in_force(desk.environment(), &mut vec![]);
     let (found, _) = hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE);
     let found: Vec<_> = found
         .into_iter()
         .map(|found| (found.host.name.clone(), found.host.address.clone(), found.reachability))
         .collect();
-    let has_hosts = !found.is_empty();
     desk.live.set_hosts(found);
-    has_hosts
 }
 
 /// The stream of events: `version`, once at its beginning and whenever it changes.

@@ -13,8 +13,14 @@ const HOSTS: Duration = Duration::from_mins(1);
 /// The maximum number of open event streams.
 const MOST: usize = 64;
 
-/// The reachability of hosts by name and address, as last checked.
-type Reached = Option<(Instant, Vec<(String, String, Reachability)>)>;
+/// The reachability of hosts.
+#[derive(Debug, Default)]
+struct Reached {
+    /// When the last check began.
+    begun: Option<Instant>,
+    /// The result of the last check that is complete: name, address, reachability.
+    found: Option<Vec<(String, String, Reachability)>>,
+}
 
 /// The version of what the desk shows.
 #[derive(Debug)]
@@ -52,19 +58,23 @@ impl Live {
     /// The reachability of a host as last checked; `None` before the first check.
     pub fn reachability(&self, name: &str, address: &str) -> Option<Reachability> {
         let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, found) = hosts.as_ref()?;
-        let host = found.iter().find(|(of, at, _)| of == name && at == address);
+        let host = hosts.found.as_ref()?.iter().find(|(of, at, _)| of == name && at == address);
         Some(host.map_or(Reachability::Unknown, |(_, _, reachability)| *reachability))
     }
 
-    /// Whether the hosts have to be checked again.
-    pub fn hosts_are_due(&self) -> bool {
-        let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        hosts.as_ref().is_none_or(|(at, _)| at.elapsed() >= HOSTS)
+    /// Begins a check of the hosts if one is due. Returns whether it is.
+    pub fn begin_hosts(&self) -> bool {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = hosts.begun.is_none_or(|at| at.elapsed() >= HOSTS);
+        if is_due {
+            hosts.begun = Some(Instant::now());
+        }
+        is_due
     }
 
-    /// Keeps the reachability of all hosts: name, address, reachability.
+    /// Ends a check of the hosts: name, address, reachability of each.
     pub fn set_hosts(&self, found: Vec<(String, String, Reachability)>) {
-        *self.hosts.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), found));
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner).found = Some(found);
+        self.version.send_modify(|version| *version += 1);
     }
 }
