@@ -6,3 +6,4 @@ mod logins;
 mod pages;
 mod protection;
 mod server;
+mod session;

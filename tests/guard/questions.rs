@@ -8,11 +8,11 @@ use crate::support::{
 use serde_json::{Value, json};
 
 /// What an agent does until its budget is spent, and once more.
-const THIRD: [&str; 3] =
+pub const THIRD: [&str; 3] =
     ["docker restart jellyfin; true 1", "docker restart jellyfin; true 2", "docker restart jellyfin"];
 
 /// A workspace with a key pair and a policy that asks about `topics`.
-fn workspace(topics: &str) -> Workspace {
+pub fn workspace(topics: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.put_stub("docker", "[ \"$1\" = ps ] && echo 'Up 2 minutes'; exit 0");
     let key = Program::opsctl(&workspace).args(["key"]).run();
@@ -29,23 +29,23 @@ fn opsctl(workspace: &Workspace, arguments: &[&str]) -> Ran {
 }
 
 /// The session continues, as the entrypoint continues it. Calls of the model have ids after those of the first session.
-fn resumed(finished: Finished) -> Session {
+pub fn resumed(finished: Finished) -> Session {
     let (id, calls) = (finished.session_id().to_owned(), finished.tool_calls());
     Session::continuing(finished.into_workspace()).resuming(&id, calls)
 }
 
 /// The calls of docker that are not those of a verification.
-fn restarts(workspace: &Workspace) -> Vec<String> {
+pub fn restarts(workspace: &Workspace) -> Vec<String> {
     workspace.marks("docker").into_iter().filter(|arguments| arguments.starts_with("restart")).collect()
 }
 
 /// Whether the session ended at a deferred call. `terminal_reason` is missing where a resumed session defers it again.
-fn is_deferred(finished: &Finished) -> bool {
+pub fn is_deferred(finished: &Finished) -> bool {
     let result = finished.stream.iter().rev().find(|line| line["type"] == "result");
     result.is_some_and(|line| line["deferred_tool_use"]["id"].is_string())
 }
 
-fn states(workspace: &Workspace) -> Vec<Value> {
+pub fn states(workspace: &Workspace) -> Vec<Value> {
     let listed = opsctl(workspace, &["approvals", "--all", "--json"]);
     let listed: Value = serde_json::from_str(&listed.stdout).unwrap_or_else(|_| panic!("{}", listed.stderr));
     listed["approvals"].as_array().unwrap().iter().map(|question| question["state"].clone()).collect()

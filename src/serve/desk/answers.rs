@@ -8,8 +8,8 @@ use axum::{Form, http::StatusCode};
 use chrono::Utc;
 use serde::Deserialize;
 
-use super::Desk;
 use super::problem::Problem;
+use super::state::Desk;
 use super::views::seal;
 use super::visitor::Visitor;
 use crate::approval::{self, ApprovalError, link};

@@ -10,10 +10,11 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use chrono::{TimeDelta, Utc};
 use serde::Deserialize;
 
-use super::Desk;
 use super::connections::Peer;
+use super::identity::{client_address, digest_of};
 use super::problem::Problem;
-use super::visitor::{Visitor, client_address, digest_of};
+use super::state::Desk;
+use super::visitor::Visitor;
 use crate::approval::desk_key::{encoded, random};
 use crate::ledger::desk::Login;
 

@@ -9,9 +9,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Desk;
 use super::logs;
 use super::problem::Problem;
+use super::state::Desk;
 use super::templates::{Head, PageName};
 use super::views::{QuestionView, path_part};
 use super::visitor::Visitor;

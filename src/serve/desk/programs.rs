@@ -1,6 +1,6 @@
 //! What programs read: `/healthz`, whether the ledger can be read and written, and `/metrics`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::extract::{Extension, State};
@@ -8,18 +8,15 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use chrono::Utc;
 
-use super::Desk;
 use super::connections::Peer;
 use super::problem::Problem;
+use super::state::Desk;
 use crate::ledger::{Ledger, LedgerError};
 use crate::metrics;
 use crate::runtime::environment::Environment;
 
 /// A result is used for this time: requests need no login, and each check writes to the disk.
 const FRESH: Duration = Duration::from_secs(2);
-
-/// The latest result: when, and what is wrong.
-pub type Latest = Mutex<Option<(Instant, Option<String>)>>;
 
 /// Answers 200 if the ledger can be read and written, else 503 with the reason.
 pub async fn health(

@@ -8,9 +8,9 @@ use axum::http::{HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::Desk;
+use super::identity::is_cross_site;
 use super::problem::Problem;
-use super::visitor::is_cross_site;
+use super::state::Desk;
 
 /// The time for a request, from its head to the head of its answer.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -6,8 +6,8 @@ use super::server::{Server, State};
 use crate::browser::{Browser, CONTRAST, LOOKS, Look, OUTSIDE};
 
 const DESK: &str = "http://127.0.0.1:8080";
-const PHONE: Look = Look { name: "phone", scheme: "light", width: 375 };
-const DESKTOP: Look = LOOKS[0];
+pub const PHONE: Look = Look { name: "phone", scheme: "light", width: 375 };
+pub const DESKTOP: Look = LOOKS[0];
 
 /// A browser, and a desk in its network.
 fn start(state: &State) -> (Browser, Server) {
@@ -17,12 +17,20 @@ fn start(state: &State) -> (Browser, Server) {
 }
 
 /// Types the token into the form, as a person does.
-fn log_in(browser: &mut Browser, state: &State, look: Look) {
+pub fn log_in(browser: &mut Browser, token: &str, look: Look) {
     browser.visit(&format!("{DESK}/login"), look);
-    let token = state.token();
+    browser.wait_until("document.activeElement.id === 'token'");
     browser.call("Input.insertText", &json!({"text": token}));
     browser.follow("document.querySelector('button').click()");
     assert_eq!(browser.evaluate("location.href"), format!("{DESK}/"), "{}", browser.text());
+}
+
+/// Writes a note to the first question, and presses this button.
+pub fn answer(browser: &mut Browser, button: &str, note: &str) {
+    browser.evaluate("document.querySelector('input[name=note]').focus()");
+    browser.call("Input.insertText", &json!({"text": note}));
+    click(browser, &format!("button.{button}"));
+    browser.wait_until("location.search === '?answered=1' && document.readyState === 'complete'");
 }
 
 /// Clicks into the middle of the first element of this selector, if nothing covers it.
@@ -47,7 +55,7 @@ fn a_question_is_approved_on_a_desktop_and_on_a_phone() {
         let state = State::new();
         state.ask("ssh root@ie01 'docker restart jellyfin'");
         let (mut browser, _desk) = start(&state);
-        log_in(&mut browser, &state, look);
+        log_in(&mut browser, &state.token(), look);
         let text = browser.text();
         for seen in [
             "One question is open",
@@ -62,8 +70,7 @@ fn a_question_is_approved_on_a_desktop_and_on_a_phone() {
         }
         browser.screenshot(&format!("question-{}", look.name));
         assert_eq!(state.answers(), "");
-        click(&mut browser, "button.approve");
-        browser.wait_until("location.search === '?answered=1' && document.readyState === 'complete'");
+        answer(&mut browser, "approve", "");
         assert_eq!(state.answers(), "1|approve|desk|", "{}", look.name);
         let text = browser.text();
         assert!(
@@ -84,6 +91,7 @@ fn a_question_is_refused_with_a_note_by_keyboard_alone_and_without_scripts() {
     let (mut browser, _desk) = start(&state);
     browser.call("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
     browser.visit(&format!("{DESK}/login"), DESKTOP);
+    browser.wait_until("document.activeElement.id === 'token'");
     browser.call("Input.insertText", &json!({"text": state.token()}));
     browser.press("Enter", 13, "\r");
     browser.wait_until("!!document.querySelector('article.question')");
@@ -110,7 +118,7 @@ fn a_question_is_refused_with_a_note_by_keyboard_alone_and_without_scripts() {
 fn a_new_question_appears_without_a_reload_and_a_typed_note_stays() {
     let state = State::new();
     let (mut browser, desk) = start(&state);
-    log_in(&mut browser, &state, DESKTOP);
+    log_in(&mut browser, &state.token(), DESKTOP);
     browser.wait_until("document.getElementById('live').textContent === 'live'");
     browser.evaluate("window.untouched = true");
     let asked = std::time::Instant::now();
@@ -161,7 +169,7 @@ fn a_command_is_shown_as_text_whatever_it_contains() {
     let (mut browser, _desk) = start(&state);
     // Without the page's own policy, which would hold even if something slipped through.
     browser.call("Page.setBypassCSP", &json!({"enabled": true}));
-    log_in(&mut browser, &state, DESKTOP);
+    log_in(&mut browser, &state.token(), DESKTOP);
     for page in ["/".to_owned(), format!("/q/{id}")] {
         browser.visit(&format!("{DESK}{page}"), DESKTOP);
         let found = browser.evaluate(
@@ -186,7 +194,7 @@ fn the_pages_are_readable_in_light_and_dark_mode_on_screens_and_phones() {
     state.sandbox.sql(HISTORY);
     state.sandbox.write("results/a.jsonl", LOG);
     let (mut browser, _desk) = start(&state);
-    log_in(&mut browser, &state, DESKTOP);
+    log_in(&mut browser, &state.token(), DESKTOP);
     let link = state.link(2);
     for look in LOOKS.into_iter().chain([PHONE]) {
         for (name, page) in [

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use chrono::Utc;
@@ -56,16 +57,9 @@ impl State {
 
     /// Starts the desk in the network of another process.
     pub fn start_beside(&self, pid: u32) -> Server {
-        let own = self.sandbox.command(&["serve", "--listen", "127.0.0.1:8080"]);
-        let mut command = Command::new("nsenter");
-        command
-            .args(["--target", &pid.to_string(), "--user", "--net", "--preserve-credentials"])
-            .arg(own.get_program())
-            .args(own.get_args())
-            .current_dir(self.sandbox.path(""))
-            .env_clear()
-            .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        Server::of(command)
+        let folder = self.sandbox.path("");
+        let variables = ["CLAUDEOPS_STATE_DIR", "CLAUDE_PROJECT_DIR"].map(|name| (name, folder.clone()));
+        Server::beside(pid, &folder, &variables)
     }
 
     /// Stores a question about a command; its number.
@@ -102,6 +96,19 @@ impl State {
 }
 
 impl Server {
+    /// The desk at port 8080 in the network of another process.
+    pub fn beside(pid: u32, folder: &Path, variables: &[(&str, PathBuf)]) -> Self {
+        let mut command = Command::new("nsenter");
+        command
+            .args(["--target", &pid.to_string(), "--user", "--net", "--preserve-credentials"])
+            .args([env!("CARGO_BIN_EXE_opsctl"), "serve", "--listen", "127.0.0.1:8080"])
+            .current_dir(folder)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .envs(variables.iter().map(|(name, value)| (name, value)));
+        Self::of(command)
+    }
+
     fn of(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
