@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -259,7 +259,7 @@ fn a_user_that_is_not_listed_is_refused() {
         let program = guarded.guard.path("opsctl");
         let own = guarded.agent.command(&[]);
         std::fs::copy(own.get_program(), &program).unwrap();
-        let output = std::process::Command::new(program)
+        let output = Command::new(program)
             .args(["doctor", "--only", "guard"])
             .env_clear()
             .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))))
@@ -275,4 +275,52 @@ fn a_user_that_is_not_listed_is_refused() {
     let sandbox = Sandbox::new().with("CLAUDEOPS_GUARD_UIDS", "1000,54321");
     let found = ask(&Guarded::with(sandbox, |agent| agent));
     assert!(found.starts_with("ok ") && found.contains("answered in"), "{found}");
+}
+
+/// The median duration of whole processes, in-process and through the socket, in turns. `GUARD_PROGRAM` names another
+/// program than the one under test, such as the release build.
+#[test]
+fn an_allowed_restart_is_not_slower_through_the_socket() {
+    let program = std::env::var("GUARD_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_opsctl").to_owned());
+    let guarded = Guarded::of_program(&program);
+    let here = Sandbox::new();
+    let took = |sandbox: &Sandbox, event: &str, id: &str, command: &str| {
+        let own = sandbox.command(&[]);
+        let input = call(id, command).to_string();
+        let mut hook = Command::new(&program);
+        hook.args(["hook", event])
+            .env_clear()
+            .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))))
+            .current_dir(sandbox.path("."))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let began = Instant::now();
+        let mut child = hook.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        began.elapsed()
+    };
+    let median = |event: &str, command: &dyn Fn(usize) -> String| {
+        let mut times = [vec![], vec![]];
+        for n in 0..50 {
+            for turn in 0..2 {
+                let which = (n + turn) % 2;
+                let sandbox = [&here, &guarded.agent][which];
+                times[which].push(took(sandbox, event, &format!("t{n}"), &command(n)));
+            }
+        }
+        times.map(|mut times| {
+            times.sort();
+            times[times.len() / 2]
+        })
+    };
+    median("pre-tool-use", &|n| format!("docker restart warm{n}"));
+    let reads = median("pre-tool-use", &|_| "ls -la".to_owned());
+    let before = median("pre-tool-use", &|n| format!("docker restart s{n}"));
+    let after = median("post-tool-use", &|n| format!("docker restart s{n}"));
+    println!("in-process and socket: `ls -la` {reads:?}, an allowed restart {before:?}, after it {after:?}");
+    println!("peak of the guard: {} KiB", peak(guarded.pid()));
+    let [alone, through] = before;
+    assert!(through <= alone + alone / 10, "{before:?}");
 }

@@ -28,7 +28,7 @@ struct Allowed {
 }
 
 const ALLOWED: [Allowed; 12] = [
-    Allowed { verb: "approvals", subcommands: &[], options: &["--json", "--limit", "--all"] },
+    Allowed { verb: "approvals", subcommands: &[], options: &["--json", "--all"] },
     Allowed {
         verb: "audit",
         subcommands: &[],
