@@ -104,15 +104,25 @@ pub fn answer(
     Ok(answered)
 }
 
-/// Gives `count` actions of a kind on a service in advance, until `expires_at`. `kind` is `restart` or `redeployment`.
-#[expect(clippy::too_many_arguments, reason = "each is a part of the grant")]
+/// A budget to give in advance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewGrant<'a> {
+    /// The service.
+    pub service: &'a str,
+    /// `restart` or `redeployment`.
+    pub kind: &'static str,
+    /// The number of actions.
+    pub count: u32,
+    /// Until when it can be used.
+    pub expires_at: DateTime<Utc>,
+    /// A note, which the model reads when the grant is used.
+    pub note: Option<&'a str>,
+}
+
+/// Gives a budget in advance: signs and stores the grant of `who`.
 pub fn grant(
     environment: &Environment,
-    service: &str,
-    kind: &'static str,
-    count: u32,
-    expires_at: DateTime<Utc>,
-    note: Option<&str>,
+    new: NewGrant<'_>,
     who: &str,
     now: DateTime<Utc>,
 ) -> Result<Grant, ApprovalError> {
@@ -121,20 +131,26 @@ pub fn grant(
     let change = ledger.change()?;
     let grant = Grant {
         id: 0,
-        service: service.to_owned(),
-        kind: kind.to_owned(),
-        count,
+        service: new.service.to_owned(),
+        kind: new.kind.to_owned(),
+        count: new.count,
         used: 0,
         by: name(who),
         at: now,
-        expires_at,
-        note: note.and_then(text),
+        expires_at: new.expires_at,
+        note: new.note.and_then(text),
         signature: String::new(),
     };
     let grant =
         change.add_grant(grant, |grant| Ok::<_, ApprovalError>(statement::sign_grant(&key, grant)))?;
-    let message =
-        format!("{} granted {count} {kind}s of {service}{}", grant.by, noted(grant.note.as_deref()));
+    let message = format!(
+        "{} granted {} {}s of {}{}",
+        grant.by,
+        grant.count,
+        grant.kind,
+        grant.service,
+        noted(grant.note.as_deref())
+    );
     let event = NewEvent { level: Level::Info, service: Some(grant.service.clone()), message };
     change.add_event(None, &event, now)?;
     change.commit()?;

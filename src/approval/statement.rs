@@ -91,7 +91,9 @@ impl Bytes {
 
     fn texts(&mut self, texts: &[String]) {
         self.0.extend((texts.len() as u64).to_be_bytes());
-        texts.iter().for_each(|text| self.text(text));
+        for text in texts {
+            self.text(text);
+        }
     }
 
     fn option(&mut self, text: Option<&str>) {
@@ -158,12 +160,13 @@ mod tests {
         }
     }
 
+    type Alter = fn(&mut AskedCall, &mut SignedAnswer);
+
     #[test]
     fn each_field_of_an_answer_is_signed() {
         let (pair, public) = pair();
         let mut signed = answer();
         signed.signature = sign_answer(&pair, &call(), &signed);
-        type Alter = fn(&mut AskedCall, &mut SignedAnswer);
         let alterations: [(&str, Alter); 15] = [
             ("question", |_, answer| answer.question += 1),
             ("answer", |_, answer| answer.answer = Answer::Refuse),

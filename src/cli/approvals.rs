@@ -92,7 +92,9 @@ pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {
     } else if questions.is_empty() {
         print("no open questions\n");
     } else {
-        questions.iter().for_each(|question| print(&in_words(question, now)));
+        for question in &questions {
+            print(&in_words(question, now));
+        }
     }
     for grant in &grants {
         print(&format!("{}\n", granted(grant, now)));

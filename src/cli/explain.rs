@@ -141,7 +141,8 @@ struct ExplanationWire<'a> {
     parts: Vec<PartWire<'a>>,
     actions: Vec<ActionWire<'a>>,
     decision: &'static str,
-    /// Whether a person is asked in a session.
+    /// Whether a person is asked in a session; left out if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     asks: bool,
     reasons: Vec<&'a str>,
 }

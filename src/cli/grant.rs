@@ -10,7 +10,7 @@ use super::output::print;
 use super::person;
 use super::project::environment_in_force;
 use super::{services, time};
-use crate::approval;
+use crate::approval::{self, NewGrant};
 use crate::model::policy::Window;
 use crate::runtime::installation;
 
@@ -62,9 +62,14 @@ pub fn run(args: &GrantArgs) -> Result<u8, Failure> {
         Kind::Redeployment => "redeployment",
     };
     let now = Utc::now();
-    let until = now + args.duration.delta();
-    let grant =
-        approval::grant(&environment, &service, kind, args.count, until, args.note.as_deref(), &who, now)?;
+    let new = NewGrant {
+        service: &service,
+        kind,
+        count: args.count,
+        expires_at: now + args.duration.delta(),
+        note: args.note.as_deref(),
+    };
+    let grant = approval::grant(&environment, new, &who, now)?;
     print(&format!("{}\n", granted(&grant, now)));
     Ok(OK)
 }

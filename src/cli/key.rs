@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::exit_code::OK;
 use super::failure::Failure;
-use super::output::{complain, print, print_json};
+use super::output::{complain, print};
 use super::person;
 use crate::approval::KeyError;
 use crate::approval::key::{create, load, public};
@@ -13,18 +13,14 @@ use crate::runtime::environment::Environment;
 /// Make the key that signs answers to questions, and print its public part for hosts.yaml
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  opsctl key                                          # approval.key in the state folder
+  opsctl key            # approval.key in the state folder
   CLAUDEOPS_APPROVAL_KEY=/guard/approval.key opsctl key
 
 An existing key is never overwritten; its public part is printed. Keep the file where the agent's user cannot read it.")]
-pub struct KeyArgs {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
+pub struct KeyArgs {}
 
 /// Runs the verb.
-pub fn run(args: &KeyArgs) -> Result<u8, Failure> {
+pub fn run(_: &KeyArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     person::at_terminal(&environment)?;
     let path = environment.approval_key_file();
@@ -40,9 +36,6 @@ pub fn run(args: &KeyArgs) -> Result<u8, Failure> {
         Err(error) => return Err(crate::approval::ApprovalError::from(error).into()),
     };
     let public = public(&pair).to_string();
-    if args.json {
-        return print_json(&serde_json::json!({"approval_key": public, "file": path}));
-    }
     print(&format!("approval_key: {public}\n"));
     Ok(OK)
 }

@@ -182,6 +182,18 @@ pub fn permissions(examined: &Examined<'_>) -> Finding {
         let remedy = "run the agent as another user";
         return Finding::warning(CHECK, "running as root: the agent could change opsctl's own files", remedy);
     }
+    let key = examined.environment.approval_key_file();
+    let is_asked = examined.policy.installation.policy.approval_key.is_some();
+    if is_asked && access(&key, Access::READ_OK).is_ok() {
+        return Finding::warning(
+            CHECK,
+            format!(
+                "this user can read the approval key {}: as this user, an agent can answer itself",
+                key.display()
+            ),
+            "keep it where only the user of the guard can read it, and name it there with CLAUDEOPS_APPROVAL_KEY",
+        );
+    }
     let out = &examined.environment.project_dir;
     let guarding = [
         Some(examined.opsctl.clone()),

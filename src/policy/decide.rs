@@ -370,6 +370,24 @@ mod tests {
     }
 
     #[test]
+    fn all_objections_are_listed_where_a_person_may_lift_the_first_one() {
+        let mut looped = restart("jellyfin");
+        looped.action.repeats = true;
+        let policy = Policy { unlisted: Unlisted::Deny, ..Policy::default() };
+        looped.listed = false;
+        let full = used("jellyfin", &[30, 8], false);
+        let (reasons, reservations) = every_objection(&[looped], &full, &policy, Some(Tier::Observe), now());
+        let rules: Vec<&str> = reasons.iter().map(|reason| reason.rule).collect();
+        assert_eq!(rules, ["tier", "repeats", "unlisted", "budget"]);
+        let topics: Vec<bool> = reasons.iter().map(|reason| reason.topic.is_some()).collect();
+        assert_eq!(topics, [true, false, false, true]);
+        assert_eq!(reservations.len(), 1);
+        let bulk = [action(ActionKind::Forbidden, Verb::Restart, None)];
+        let (reasons, _) = every_objection(&bulk, &Snapshot::new(), &policy, None, now());
+        assert!(reasons.iter().all(|reason| reason.topic.is_none()) && !reasons.is_empty());
+    }
+
+    #[test]
     fn an_unresolved_action_follows_the_policy() {
         let unknown = [action(ActionKind::Restart, Verb::Restart, None)];
         let with = |unresolved| Policy { unresolved, ..Policy::default() };

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use super::client_process;
@@ -13,7 +14,8 @@ use crate::model::mode::Mode;
 const KNOWS_DEFER: [u32; 3] = [2, 1, 295];
 
 /// How the client lets a person be asked about a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Asking {
     /// It defers the call: the session ends, and continues with the call when it is resumed.
     Defers,

@@ -160,7 +160,7 @@ fn known<'a>(
     let mut asked = Vec::new();
     for ask in asks {
         let (in_session, in_total) = change.questions_since(&call.session, now - ask.window.delta())?;
-        asked.push(Asked { ask: *ask, in_session, in_total });
+        asked.push(Asked { ask, in_session, in_total });
     }
     let mut of_session = change.questions_of_session(&call.session, now)?;
     of_session.retain(|question| !question.at_terminal);

@@ -21,8 +21,8 @@ pub fn check(
     if let Some(first) = wires.first().filter(|_| !has_key) {
         found.add(Mistake::at(
             first.referenced,
-            "`ask` needs `approval_key`: without it, no answer is accepted",
-            "run `opsctl key`, and add the line that it prints to `policy`",
+            "`ask` needs `approval_key`",
+            "run `opsctl key`, and add the line that it prints to `policy`: without it, no answer is accepted",
         ));
     }
     let mut asks: Vec<Ask> = Vec::new();

@@ -90,7 +90,7 @@ impl PolicyWire {
             contacts: each(self.contacts),
             digest: self.digest_seconds.map(time_of_day).transpose()?,
             ask: self.ask.into_iter().map(AskWire::into_ask).collect::<Result<_, _>>()?,
-            approval_key: self.approval_key.map(public_key).transpose()?,
+            approval_key: self.approval_key.as_deref().map(public_key).transpose()?,
             spend: self.spend.into(),
         })
     }
@@ -118,8 +118,8 @@ impl BudgetWire {
     }
 }
 
-fn public_key(text: String) -> Result<PublicKey, CompiledError> {
-    PublicKey::parse(&text).ok_or(CompiledError::Range("approval_key"))
+fn public_key(text: &str) -> Result<PublicKey, CompiledError> {
+    PublicKey::parse(text).ok_or(CompiledError::Range("approval_key"))
 }
 
 #[derive(Serialize, Deserialize)]
