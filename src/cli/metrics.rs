@@ -28,7 +28,7 @@ pub struct MetricsArgs {
     /// Write to this file, which is replaced atomically
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Use the OpenMetrics format
+    /// Print the format of `OpenMetrics`
     #[arg(long)]
     openmetrics: bool,
     /// Do not ping hosts

@@ -68,12 +68,12 @@ fn queries() -> [(&'static str, String); 10] {
     [
         (
             "decisions",
-            "SELECT verdict || char(31) || coalesce(effect, ''), count(*) FROM hook_decisions WHERE at < ?1 GROUP BY 1"
+            "SELECT verdict || char(31) || coalesce(effect, iif(actions = '', '', 'acts')), count(*) FROM hook_decisions WHERE at < ?1 GROUP BY 1"
                 .to_owned(),
         ),
         (
             "denials",
-            "SELECT rule || char(31) || coalesce(effect, ''), count(*) FROM hook_decisions
+            "SELECT rule || char(31) || coalesce(effect, iif(actions = '', '', 'acts')), count(*) FROM hook_decisions
              WHERE at < ?1 AND verdict = 'deny' GROUP BY 1"
                 .to_owned(),
         ),
@@ -224,7 +224,7 @@ mod tests {
             took: Some(Duration::from_micros(2500)),
         };
         change.note_decision(&decision, now).unwrap();
-        change.note_time("stop", Duration::from_secs(60), now).unwrap();
+        change.note_time("stop", Duration::from_mins(1), now).unwrap();
         let event = NewEvent { level: Level::Warning, service: None, message: at.to_owned() };
         change.add_event(None, &event, now).unwrap();
         let tokens = Tokens { input: 3, cache_write_1h: 4, ..Tokens::default() };

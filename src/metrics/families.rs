@@ -51,16 +51,14 @@ pub struct BudgetValue {
 
 /// All metrics, in the order of the documentation.
 pub fn of(values: &Values) -> Vec<Family> {
+    let mut families = of_the_guard(values);
+    families.extend(of_sessions(values));
+    families
+}
+
+/// Decisions, hooks, failures, budgets and hosts.
+fn of_the_guard(values: &Values) -> Vec<Family> {
     let Values { counters, .. } = values;
-    let gauge = |name, help, value: u64| Family {
-        name,
-        kind: Kind::Gauge,
-        unit: "",
-        help,
-        samples: vec![Sample::new(vec![], number(value))],
-    };
-    let counter = |name, help, samples| Family { name, kind: Kind::Counter, unit: "", help, samples };
-    let in_usd = |name, help, samples| Family { name, kind: Kind::Counter, unit: "usd", help, samples };
     let version = vec![Sample::new(vec![("version", values.version.to_owned())], 1.0)];
     vec![
         Family {
@@ -93,7 +91,7 @@ pub fn of(values: &Values) -> Vec<Family> {
             values.unrecorded_failures,
         ),
         budget("opsctl_budget_used", "Actions that count against a budget now.", values, |budget| {
-            budget.used as f64
+            number(budget.used as u64)
         }),
         budget("opsctl_budget_limit", "The limit of a budget.", values, |budget| f64::from(budget.limit)),
         Family {
@@ -103,6 +101,13 @@ pub fn of(values: &Values) -> Vec<Family> {
             help: "Whether a host of hosts.yaml answers a ping.",
             samples: hosts(values),
         },
+    ]
+}
+
+/// Sessions, requests to the model, and what waits for a person.
+fn of_sessions(values: &Values) -> Vec<Family> {
+    let Values { counters, .. } = values;
+    vec![
         counter(
             "opsctl_sessions",
             "Ended sessions by tier and outcome.",
@@ -155,6 +160,18 @@ pub fn of(values: &Values) -> Vec<Family> {
             values.undelivered,
         ),
     ]
+}
+
+fn gauge(name: &'static str, help: &'static str, value: u64) -> Family {
+    Family { name, kind: Kind::Gauge, unit: "", help, samples: vec![Sample::new(vec![], number(value))] }
+}
+
+fn counter(name: &'static str, help: &'static str, samples: Vec<Sample>) -> Family {
+    Family { name, kind: Kind::Counter, unit: "", help, samples }
+}
+
+fn in_usd(name: &'static str, help: &'static str, samples: Vec<Sample>) -> Family {
+    Family { name, kind: Kind::Counter, unit: "usd", help, samples }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]

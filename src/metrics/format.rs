@@ -1,10 +1,10 @@
-//! Metrics as text: the OpenMetrics format, and the older format of Prometheus, which the textfile collector of `node_exporter`
+//! Metrics as text: the format of `OpenMetrics`, and the older format of Prometheus, which the textfile collector of `node_exporter`
 //! reads.
 
 /// The format of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// OpenMetrics 1.0.
+    /// `OpenMetrics` 1.0.
     OpenMetrics,
     /// The text format 0.0.4 of Prometheus.
     Prometheus,

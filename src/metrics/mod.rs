@@ -24,7 +24,7 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 /// The timeout for pinging all hosts.
 const HOSTS_DEADLINE: Duration = Duration::from_secs(1);
 
-/// All metrics in the OpenMetrics format, for a scrape. Blocks while it reads the ledger, and does not ping hosts if
+/// All metrics in the format of `OpenMetrics`, for a scrape. Blocks while it reads the ledger, and does not ping hosts if
 /// `ping_hosts` is false.
 pub fn text(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> String {
     text_as(Format::OpenMetrics, environment, now, ping_hosts)

@@ -4,32 +4,32 @@ use crate::inventory::spanned::Spanned;
 
 use super::values::check_model;
 use crate::inventory::error::{Checked, Found, Mistake};
-use crate::inventory::yaml::forms::{TextOrMap, entries};
+use crate::inventory::yaml::forms::{Amount, NumberOrMap, entries};
 use crate::inventory::yaml::spend::{PriceWire, SpendWire};
 use crate::model::spend::{Price, SpendPolicy, Usd};
 
 /// Checks the limits. The short form is the limit of a day.
-pub fn check(wire: Option<Spanned<TextOrMap<SpendWire>>>, found: &mut Found) -> SpendPolicy {
+pub fn check(wire: Option<Spanned<NumberOrMap<SpendWire>>>, found: &mut Found) -> SpendPolicy {
     let Some(wire) = wire else { return SpendPolicy::default() };
     let wire = match wire.value {
-        TextOrMap::Text(day) => {
+        NumberOrMap::Number(day) => {
             let day = Spanned { value: day, referenced: wire.referenced };
             SpendWire { day: Some(day), ..SpendWire::default() }
         }
-        TextOrMap::Map(wire) => wire,
+        NumberOrMap::Map(wire) => wire,
     };
     let mut limit =
-        |amount: Option<Spanned<String>>| amount.and_then(|amount| found.keep(check_amount(&amount)));
+        |amount: Option<Spanned<Amount>>| amount.and_then(|amount| found.keep(check_amount(&amount)));
     let (day, session) = (limit(wire.day), limit(wire.session));
     let prices = found.keep_all(entries(wire.prices).map(|(model, price)| check_price(&model, &price)));
     SpendPolicy { day, session, prices }
 }
 
-fn check_amount(amount: &Spanned<String>) -> Checked<Usd> {
-    Usd::parse(&amount.value).ok_or_else(|| {
-        Mistake::of(
-            amount,
-            "is not an amount in US dollars",
+fn check_amount(amount: &Spanned<Amount>) -> Checked<Usd> {
+    Usd::parse(&amount.value.0).ok_or_else(|| {
+        Mistake::at(
+            amount.referenced,
+            format!("`{}` is not an amount in US dollars", amount.value.0),
             "write one such as `20` or `0.50`, at most `1000000`",
         )
     })
@@ -38,7 +38,7 @@ fn check_amount(amount: &Spanned<String>) -> Checked<Usd> {
 fn check_price(model: &Spanned<String>, wire: &PriceWire) -> Checked<(String, Price)> {
     check_model(model)?;
     let input = check_amount(&wire.input)?;
-    let or = |amount: &Option<Spanned<String>>, default: u64| match amount {
+    let or = |amount: &Option<Spanned<Amount>>, default: u64| match amount {
         Some(amount) => check_amount(amount),
         None => Ok(Usd(default)),
     };

@@ -23,6 +23,17 @@ pub enum TextOrMap<M> {
     Map(M),
 }
 
+/// A number with decimals, as it is written: no digit of it is lost.
+#[derive(Debug)]
+pub struct Amount(pub String);
+
+/// A number as the short form of a map.
+#[derive(Debug)]
+pub enum NumberOrMap<M> {
+    Number(Amount),
+    Map(M),
+}
+
 /// A map, or a list of maps.
 #[derive(Debug)]
 pub struct Maps<M>(pub Vec<M>);
@@ -99,20 +110,50 @@ impl<'de, M: Deserialize<'de>> Deserialize<'de> for TextOrMap<M> {
                 Ok(TextOrMap::Text(text.to_owned()))
             }
 
-            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-                Ok(TextOrMap::Text(number.to_string()))
-            }
-
-            fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-                Ok(TextOrMap::Text(number.to_string()))
-            }
-
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 M::deserialize(MapAccessDeserializer::new(map)).map(TextOrMap::Map)
             }
         }
 
         deserializer.deserialize_any(TextOrMapVisitor(PhantomData))
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<'de, M: Deserialize<'de>> Deserialize<'de> for NumberOrMap<M> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberOrMapVisitor<M>(PhantomData<M>);
+
+        impl<'de, M: Deserialize<'de>> Visitor<'de> for NumberOrMapVisitor<M> {
+            type Value = NumberOrMap<M>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a map")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(NumberOrMap::Number(Amount(text.to_owned())))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+                Ok(NumberOrMap::Number(Amount(number.to_string())))
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+                Ok(NumberOrMap::Number(Amount(number.to_string())))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                M::deserialize(MapAccessDeserializer::new(map)).map(NumberOrMap::Map)
+            }
+        }
+
+        deserializer.deserialize_any(NumberOrMapVisitor(PhantomData))
     }
 }
 

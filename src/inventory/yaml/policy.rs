@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::checks::VerifyWire;
 use super::contacts::ModesWire;
-use super::forms::{Entries, OneOrMore, TextOrMap};
+use super::forms::{Entries, NumberOrMap, OneOrMore, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::spend::SpendWire;
 use crate::inventory::choices::{
@@ -55,7 +55,7 @@ pub struct PolicyWire {
     /// Public key of the answers to questions, as `opsctl key` prints it: `ed25519:` and 32 bytes in base64. Without it, no answer and no grant is accepted.
     pub approval_key: Option<Spanned<String>>,
     /// Limits on spending for requests to the model: a map, or the maximum within any 24 hours, in US dollars. Default: no limit.
-    pub spend: Option<Spanned<TextOrMap<SpendWire>>>,
+    pub spend: Option<Spanned<NumberOrMap<SpendWire>>>,
 }
 
 /// A kind of denial that a person is asked about. Plain text sets only `about`.

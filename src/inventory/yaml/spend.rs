@@ -3,16 +3,16 @@
 use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 
-use super::forms::Entries;
+use super::forms::{Amount, Entries};
 
 /// Limits on spending in US dollars, which `opsctl serve --api` enforces; see [api.md](api.md). An amount has at most six decimals.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpendWire {
     /// Maximum within any 24 hours, of all sessions together. Default: no limit.
-    pub day: Option<Spanned<String>>,
+    pub day: Option<Spanned<Amount>>,
     /// Maximum of one session. Default: no limit.
-    pub session: Option<Spanned<String>>,
+    pub session: Option<Spanned<Amount>>,
     /// Prices by model name or its beginning, in addition to the built-in ones. The longest name applies.
     pub prices: Option<Entries<PriceWire>>,
 }
@@ -22,13 +22,13 @@ pub struct SpendWire {
 #[serde(deny_unknown_fields)]
 pub struct PriceWire {
     /// Input.
-    pub input: Spanned<String>,
+    pub input: Spanned<Amount>,
     /// Output.
-    pub output: Spanned<String>,
+    pub output: Spanned<Amount>,
     /// Input written to the cache of five minutes. Default: 1.25 times `input`.
-    pub cache_write: Option<Spanned<String>>,
+    pub cache_write: Option<Spanned<Amount>>,
     /// Input written to the cache of an hour. Default: 2 times `input`.
-    pub cache_write_1h: Option<Spanned<String>>,
+    pub cache_write_1h: Option<Spanned<Amount>>,
     /// Input read from a cache. Default: a tenth of `input`.
-    pub cache_read: Option<Spanned<String>>,
+    pub cache_read: Option<Spanned<Amount>>,
 }

@@ -19,7 +19,9 @@ use crate::model::event::NewEvent;
 use crate::model::notice::Notice;
 use crate::model::policy::{OnFailure, Policy};
 use crate::model::spend::{Usage, Usd};
-use crate::policy::spend::{Prices, Spent, next_allowed, notice, refusal, standings, unknown_price};
+use crate::policy::spend::{
+    Prices, Spent, Standing, next_allowed, notice, refusal, standings, unknown_price,
+};
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 use crate::runtime::{installation, notify};
@@ -180,7 +182,7 @@ impl Book {
             while let Some(order) = next {
                 match order {
                     Order::Used { number, session, model, usage, at } => {
-                        self.note(number, session, model, usage, at)
+                        self.note(number, session, model, usage, at);
                     }
                     Order::Ended(number) => self.end(number),
                     Order::Check { session, reply } => {
@@ -348,7 +350,7 @@ impl Book {
                 };
             }
         };
-        let reached = standings(&self.policy.spend, spent).into_iter().find(|standing| standing.is_reached());
+        let reached = standings(&self.policy.spend, spent).into_iter().find(Standing::is_reached);
         let Some(standing) = reached else { return Verdict::Allowed };
         self.report(session);
         let costs = Ledger::open_existing(&self.environment.db_path)

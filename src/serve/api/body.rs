@@ -18,7 +18,7 @@ use super::meter::Meter;
 use super::upstream::{Connections, Sender};
 
 /// How long the next part of a body may take. The API sends a ping at least once a minute.
-const IDLE: Duration = Duration::from_secs(300);
+const IDLE: Duration = Duration::from_mins(5);
 
 type BoxError = Box<dyn Error + Send + Sync>;
 

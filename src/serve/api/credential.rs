@@ -54,8 +54,8 @@ impl Source {
         if let Some(path) = set("CLAUDEOPS_API_KEY_FILE") {
             return Ok(Self::File(path.into()));
         }
-        let named = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"].into_iter();
-        let Some((name, value)) = named.filter_map(|name| Some((name, set(name)?))).next() else {
+        let mut named = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"].into_iter();
+        let Some((name, value)) = named.find_map(|name| Some((name, set(name)?))) else {
             return Err(CredentialError::Missing);
         };
         let form = || CredentialError::Form(name.to_owned());

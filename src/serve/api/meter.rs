@@ -195,10 +195,8 @@ impl Meter {
             }
             Form::Json => {
                 let text = std::mem::take(&mut self.text);
-                let message: Value = match self.is_cut {
-                    true => Value::Null,
-                    false => serde_json::from_slice(&text).unwrap_or_default(),
-                };
+                let message: Value =
+                    if self.is_cut { Value::Null } else { serde_json::from_slice(&text).unwrap_or_default() };
                 if message.get("usage").is_some() {
                     self.message(&message);
                     self.is_final = true;
@@ -318,7 +316,7 @@ mod tests {
         let mut meter = Meter::new(Form::Events);
         meter.feed(b"data: ");
         for _ in 0..100 {
-            meter.feed(&[b'x'; 100_000]);
+            meter.feed(&vec![b'x'; 100_000]);
         }
         assert!(meter.text.capacity() <= 2 * LONGEST_LINE);
         meter.feed(b"\n");

@@ -43,13 +43,13 @@ use upstream::{ConnectError, Connections, Sender};
 const MOST_UNDER_WAY: usize = 32;
 
 /// How long a request waits until others have ended.
-const PLACE: Duration = Duration::from_secs(60);
+const PLACE: Duration = Duration::from_mins(1);
 
 /// The maximum size of a request in bytes, which is that of the API.
 const MOST_BODY: u64 = 32 * 1024 * 1024;
 
 /// How long the API may take until its response begins, as the client waits.
-const RESPONSE: Duration = Duration::from_secs(600);
+const RESPONSE: Duration = Duration::from_mins(10);
 
 /// How long responses under way may take when the guard is to end.
 const ENDING: Duration = Duration::from_secs(5);
@@ -122,11 +122,11 @@ impl Api {
                 Verdict::Unavailable(message) => return Err((Refusal::Unreachable, message)),
             }
         }
-        let credential = match route.needs_key {
-            true => {
-                Some(self.settings.key.read().map_err(|error| (Refusal::NoKey, format!("opsctl: {error}")))?)
-            }
-            false => None,
+        let credential = if route.needs_key {
+            let read = self.settings.key.read();
+            Some(read.map_err(|error| (Refusal::NoKey, format!("opsctl: {error}")))?)
+        } else {
+            None
         };
         let upstream = &self.settings.upstream;
         let sent = Arc::new(AtomicU64::new(0));

@@ -54,10 +54,11 @@ fn result(finished: &Finished) -> &Value {
 
 #[test]
 fn a_session_works_without_the_key_and_cannot_find_it() {
-    // The key in two parts, so that the command itself does not contain it.
-    let (one, other) = KEY.split_at(12);
+    // A pattern that does not match the command itself.
+    let pattern = KEY.replacen("the-guard", "[t]he-guard", 1);
+    assert_ne!(pattern, KEY);
     let look = format!(
-        "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c '{one}''{other}'"
+        "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c '{pattern}'"
     );
     for credential in ["ANTHROPIC_AUTH_TOKEN=none", "ANTHROPIC_API_KEY=none", "CLAUDE_CODE_OAUTH_TOKEN=none"]
     {

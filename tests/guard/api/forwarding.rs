@@ -221,15 +221,19 @@ fn idle_connections_to_the_api_are_used_again_and_closed_ones_are_not() {
     for _ in 0..5 {
         assert_eq!(proxy.message("a").status, 200);
     }
+    assert_eq!(upstream.connections(), 1);
     // Closes each connection after its response, without `Connection: close`.
     let closing = Upstream::start(|seen, stream| {
         message("claude-haiku-5-5", 1, 1)(seen, stream);
         false
     });
     let proxy = Proxy::start(&closing.url(), "{}", &[]);
-    for _ in 0..20 {
+    for _ in 0..5 {
         assert_eq!(proxy.message("a").status, 200);
+        // Until the end of the connection has arrived.
+        thread::sleep(Duration::from_millis(200));
     }
+    assert_eq!(closing.connections(), 5);
 }
 
 /// A proxy that opens connections to one address, for any target, and keeps what it was asked.

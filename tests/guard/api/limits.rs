@@ -275,7 +275,7 @@ fn many_connections_without_a_request_do_not_use_up_the_file_descriptors() {
     let upstream = dollar_each();
     let proxy = Proxy::start(&upstream.url(), "{}", &[]);
     assert_eq!(proxy.message("a").status, 200);
-    let idle: Vec<_> = (0..600).map(|_| proxy.connect()).collect();
+    let idle: Vec<_> = (0..350).map(|_| proxy.connect()).collect();
     thread::sleep(Duration::from_millis(500));
     let open = std::fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count();
     assert!((200..=300).contains(&open), "{open}");

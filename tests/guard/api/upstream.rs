@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -30,6 +31,7 @@ pub type Answer = dyn Fn(&Seen, &mut dyn Write) -> bool + Send + Sync;
 pub struct Upstream {
     pub port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Upstream {
@@ -37,18 +39,26 @@ impl Upstream {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Vec::new()));
+        let connections = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&connections);
         let (kept, answer): (_, Arc<Answer>) = (Arc::clone(&seen), Arc::new(answer));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                count.fetch_add(1, Ordering::SeqCst);
                 let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
                 thread::spawn(move || serve(&stream, &kept, &*answer));
             }
         });
-        Self { port, seen }
+        Self { port, seen, connections }
     }
 
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// The number of connections so far.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 
     /// All requests so far.

@@ -153,6 +153,8 @@ impl Shape {
                 (format!("map from name to {form}"), table.map(|(name, path)| (name, format!(".NAME{path}"))))
             }
             "TextOrMap" => ("text or map".to_owned(), inner().1),
+            "NumberOrMap" => ("number or map".to_owned(), inner().1),
+            "Amount" => ("number".to_owned(), None),
             "Maps" => ("map or list of maps".to_owned(), inner().1),
             "OneOrMore" => ("text or list of text".to_owned(), None),
             "Texts" => ("list of text".to_owned(), None),

@@ -180,6 +180,8 @@ impl Shape {
             "Entries" => map(inner(0)),
             "EntryWire" => self.program(),
             "TextOrMap" => json!({"anyOf": [text(), inner(0)]}),
+            "NumberOrMap" => json!({"anyOf": [{"type": "number", "minimum": 0}, inner(0)]}),
+            "Amount" => json!({"type": "number", "minimum": 0}),
             "Maps" => json!({"anyOf": [inner(0), {"type": "array", "items": inner(0)}]}),
             "OneOrMore" => json!({"anyOf": [text(), listed(text())]}),
             "Texts" => listed(json!({"anyOf": [text(), listed(text())]})),
