@@ -236,9 +236,13 @@ impl Browser {
 
     /// Writes a screenshot of the whole page below `target/`.
     pub fn screenshot(&mut self, name: &str) -> PathBuf {
+        self.picture(name, &json!({"format": "png", "captureBeyondViewport": true}))
+    }
+
+    /// Writes a picture of the page, taken as asked, below `target/`.
+    pub fn picture(&mut self, name: &str, asked: &Value) -> PathBuf {
         use std::io::Read as _;
-        let asked = json!({"format": "png", "captureBeyondViewport": true});
-        let picture = self.call("Page.captureScreenshot", &asked);
+        let picture = self.call("Page.captureScreenshot", asked);
         let path =
             Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME")).join(format!("{name}.png"));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

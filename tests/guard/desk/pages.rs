@@ -69,6 +69,9 @@ fn a_question_is_approved_on_a_desktop_and_on_a_phone() {
             assert!(text.contains(seen), "{}: {seen} is not in {text}", look.name);
         }
         browser.screenshot(&format!("question-{}", look.name));
+        // That of docs/desk.md.
+        let clip = json!({"x": 0, "y": 0, "width": look.width, "height": 640, "scale": 1});
+        browser.picture(&format!("docs-{}", look.name), &json!({"format": "png", "clip": clip}));
         assert_eq!(state.answers(), "");
         answer(&mut browser, "approve", "");
         assert_eq!(state.answers(), "1|approve|desk|", "{}", look.name);
