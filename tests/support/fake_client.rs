@@ -35,12 +35,12 @@ pub fn fake_client(version: &str) -> PathBuf {
     let source = folder.join("claude.rs");
     std::fs::write(&source, SOURCE).unwrap();
     let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let compiled = Command::new(compiler)
+    let built = Command::new(compiler)
         .args(["--edition", "2024", "-C", "opt-level=1", "-o"])
         .arg(&client)
         .arg(&source)
         .status()
         .unwrap();
-    assert!(compiled.success());
+    assert!(built.success());
     client
 }
