@@ -15,7 +15,7 @@ use crate::serve::{self, Listeners};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl serve --socket /guard/opsctl.sock
-  opsctl serve --socket /guard/opsctl.sock --listen 127.0.0.1:8080 --api 0.0.0.0:8081
+  opsctl serve --listen 127.0.0.1:8080 --api 0.0.0.0:8081
 
 Hooks and verbs reach it with CLAUDEOPS_GUARD=unix:PATH. It ends on SIGTERM and SIGINT, with exit code 0.")]
 #[group(required = true, multiple = true)]
