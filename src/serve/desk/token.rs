@@ -59,12 +59,14 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Reads the tokens; creates that for login in the state folder if none is chosen.
+    /// Reads the tokens; creates that for login if it is in the state folder, or none is chosen.
     pub fn of(settings: &Settings, state_dir: &Path) -> Result<Self, TokenError> {
         let mut tokens = Self::default();
         if settings.has_token() {
             let path = settings.token_file.clone().unwrap_or_else(|| state_dir.join(FILE));
-            let text = match &settings.token_file {
+            // A named file in the state folder is created, too: in a container, the desk cannot listen on loopback only.
+            let own = settings.token_file.as_ref().filter(|path| path.parent() != Some(state_dir));
+            let text = match own {
                 Some(path) => read(path)?,
                 None => private_file(&path, || random().map(|token| encoded(&token)))?,
             };
