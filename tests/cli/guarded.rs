@@ -105,6 +105,7 @@ fn without_the_guard_on_failure_applies_and_reports_are_sent_once_later() {
     for _ in 0..2 {
         let run = guarded.agent.opsctl(&["cooldown", "show", "sonarr"], b"");
         assert!(run.stdout.starts_with("sonarr: 1/2 restarts"), "{run:?}");
+        assert_eq!(files(&guarded.agent), [""; 0]);
         // A process that was killed before it removed the file sends it again.
         guarded.agent.write("guard-undelivered.jsonl", &kept);
     }
