@@ -161,7 +161,8 @@ impl Ledger {
 
     /// The number of questions to a person that are neither answered nor expired.
     pub fn open_questions(&self, now: DateTime<Utc>) -> Result<u64, LedgerError> {
-        let sql = "SELECT count(*) FROM questions WHERE expires_at > ?1 AND used_at IS NULL AND NOT at_terminal
+        let sql =
+            "SELECT count(*) FROM questions WHERE expires_at > ?1 AND used_at IS NULL AND NOT at_terminal
              AND id NOT IN (SELECT question_id FROM question_answers)";
         self.count("questions", sql, &time::write(now))
     }

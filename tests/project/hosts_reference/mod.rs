@@ -154,13 +154,12 @@ impl Shape {
             }
             "TextOrMap" => ("text or map".to_owned(), inner().1),
             "NumberOrMap" => ("number or map".to_owned(), inner().1),
-            "Amount" => ("number".to_owned(), None),
             "Maps" => ("map or list of maps".to_owned(), inner().1),
             "OneOrMore" => ("text or list of text".to_owned(), None),
             "Texts" => ("list of text".to_owned(), None),
             "String" => ("text".to_owned(), None),
             "bool" => ("`true` or `false`".to_owned(), None),
-            "u8" | "u16" | "u32" | "usize" | "i64" => ("number".to_owned(), None),
+            "Amount" | "u8" | "u16" | "u32" | "usize" | "i64" => ("number".to_owned(), None),
             _ => match (self.choices.get(&name), self.tables.get(&name)) {
                 (Some(words), _) => (format!("`{}`", words.join("`, `")), None),
                 (None, Some(_)) => ("map".to_owned(), Some((name, String::new()))),
