@@ -116,7 +116,6 @@ pub fn private_file(
             // Another process may have created it first.
             read(path).map_err(fail)
         }
-        Ok(None) => Err(fail(io::Error::other("it is not a regular file"))),
         found => found.map_err(fail),
     }
     .and_then(|found| found.ok_or_else(|| SecretFileError::Shared(path.to_owned())))
@@ -127,7 +126,10 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.mode() & 0o077 != 0 {
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if metadata.mode() & 0o077 != 0 {
         return Ok(None);
     }
     let mut text = String::new();
