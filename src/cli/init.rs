@@ -42,6 +42,7 @@ const COMPOSE_FILE: &str = "#COMPOSE_FILE=compose.yaml:egress.yaml\n";
 /// Folders that `compose.yaml` mounts.
 const FOLDERS: [&str; 2] = ["repos", "ssh"];
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag on the command line")]
 /// Write the files of a new installation: hosts.yaml with its JSON Schema, Dockerfile, compose.yaml and .env
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
