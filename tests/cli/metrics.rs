@@ -67,7 +67,10 @@ fn parse(text: &str, openmetrics: bool) -> BTreeMap<String, Family> {
                 }
                 "HELP" => assert_eq!(*name, current, "{line}"),
                 "UNIT" => {
-                    assert!(openmetrics && *name == current && name.ends_with(&format!("_{value}")), "{line}")
+                    assert!(
+                        openmetrics && *name == current && name.ends_with(&format!("_{value}")),
+                        "{line}"
+                    );
                 }
                 _ => panic!("{line}"),
             }
