@@ -50,7 +50,7 @@ pub fn send(to: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], 
 /// The answer to a request as it is.
 pub fn answer_to(to: SocketAddr, request: &str) -> Answer {
     let mut stream = TcpStream::connect(to).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut bytes = Vec::new();
     // A server that refuses a large body closes the connection while it is sent.
