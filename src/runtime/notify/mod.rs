@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
 
+use crate::held_variables;
 use crate::ledger::{Ledger, LedgerError};
 use crate::link::address::Address;
 use crate::link::message::{Call, Reply};
@@ -160,7 +161,10 @@ pub fn deliver_apart(environment: &Environment, request: &Request) -> io::Result
 fn start(what: &str, urls: &str, notice: &str) -> io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["notify", "--deliver", what]).process_group(0).stdout(Stdio::null()).stderr(Stdio::null());
-    command.env_remove("CLAUDEOPS_APPRISE_URLS").stdin(Stdio::piped());
+    for name in held_variables::NAMES {
+        command.env_remove(name);
+    }
+    command.stdin(Stdio::piped());
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         // The pipe's buffer is larger than targets and a notice, so this does not block.
