@@ -30,7 +30,7 @@ use crate::session::transcript;
 #[command(after_help = "Examples:
   opsctl session --tier 1
   opsctl session --tier 2 --handoff   # with the hand-over that was taken
-  opsctl session --answered           # those that waited for a person and can go on
+  opsctl session --answered           # waited for a person, can go on
   opsctl session --resume 3f0c5a6e-0d4b-4a57-9a55-6f1f0a3f4a55
 
 Exit code 0: the session completed, or waits for a person. 1: it failed, timed out, was ended by a signal or could not be started; see \

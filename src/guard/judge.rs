@@ -20,6 +20,7 @@ use crate::model::question::Grant;
 use crate::model::verdict::{Asked, Reason, Verdict};
 use crate::policy::decide::{BudgetKey, Decision, Snapshot, budget_keys, decide, reservations};
 use crate::policy::notices::{budget_exhausted, exhausted};
+use crate::runtime::agent_side;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 use crate::runtime::warning::Warning;
@@ -268,8 +269,9 @@ fn with_ledger(
     let policy = &acting.installation.policy;
     let mut ledger = Ledger::open(&environment.db_path)?;
     let change = ledger.change()?;
-    if change.is_reserved(acting.id, keys, acting.now)? {
-        // The hook asks again: it has lost the answer to its first request.
+    // A hook on the agent's side asks the guard again if it has lost the answer to its first request. Within one process,
+    // there is no second request for a call.
+    if agent_side::is_remote() && change.is_reserved(acting.id, keys, acting.now)? {
         return Ok(Judgement::settled(Verdict::Silent));
     }
     let lost = change.loss(&environment.state_dir)?;

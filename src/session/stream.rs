@@ -121,10 +121,9 @@ fn account(line: &Value) -> Account {
     }
 }
 
+/// A resumed session that waits again states no `terminal_reason`.
 fn waiting_call(line: &Value) -> Option<String> {
-    let is_deferred = line.get("terminal_reason").is_some_and(|reason| reason == "tool_deferred");
-    let call = line.pointer("/deferred_tool_use/id").filter(|_| is_deferred)?;
-    call.as_str().map(str::to_owned)
+    line.pointer("/deferred_tool_use/id")?.as_str().map(str::to_owned)
 }
 
 fn handoff(result: &Value) -> Option<Map<String, Value>> {
@@ -201,8 +200,8 @@ mod tests {
             handoff: None,
         };
         assert_eq!(read(&line), [Said::End(expected)]);
-        let deferred = json!({"type": "result", "terminal_reason": "tool_deferred",
-                              "deferred_tool_use": {"id": "toolu_1", "name": "Bash", "input": {}}});
+        let deferred =
+            json!({"type": "result", "deferred_tool_use": {"id": "toolu_1", "name": "Bash", "input": {}}});
         let expected = Account { waiting_call: Some("toolu_1".into()), ..Account::default() };
         assert_eq!(read(&deferred), [Said::End(expected)]);
         for odd in

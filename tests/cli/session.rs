@@ -46,7 +46,7 @@ fn log(sandbox: &Sandbox) -> String {
     let mut logs = std::fs::read_dir(sandbox.path("results")).unwrap();
     let log = logs.next().unwrap().unwrap().path();
     assert!(logs.next().is_none(), "one session, one log");
-    assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o640);
     std::fs::read_to_string(log).unwrap()
 }
 

@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn a_chosen_token_logs_in_and_a_short_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("t");
+        let file = folder.path().join("own/t");
+        std::fs::create_dir(folder.path().join("own")).unwrap();
         let settings = Settings { token_file: Some(file.clone()), ..Settings::default() };
         std::fs::write(&file, "0123456789abcde\n").unwrap();
         assert!(matches!(Tokens::of(&settings, folder.path()), Err(TokenError::TooShort(_))));
@@ -127,6 +128,15 @@ mod tests {
         }
         assert!(!tokens.reads_metrics("0123456789abcdef"));
         assert!(!folder.path().join(FILE).exists());
+    }
+
+    #[test]
+    fn a_token_file_in_the_state_folder_is_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t");
+        let settings = Settings { token_file: Some(file.clone()), ..Settings::default() };
+        let tokens = Tokens::of(&settings, folder.path()).unwrap();
+        assert!(tokens.logs_in(&std::fs::read_to_string(file).unwrap()));
     }
 
     #[test]
