@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use support::{Program, Ran, Workspace, client, earlier_client};
 
-const OPEN: &str = "services: {jellyfin: {}}\npolicy: {on_failure: open}\n";
+const OPEN: &str = "services: {jellyfin: {}}\npolicy:\n  on_failure: open\n  ask: [budget, tier, unknown]\n  \
+     approval_key: \"ed25519:k6pjVhPAqKGYtDYoJwkEHsUxLi7J53pCkOmGxAbnfG4=\"\n";
 const CLOSED: &str = include_str!("../../templates/starter/hosts.yaml");
 
 const OVER_BUDGET: &str = "a restart over the budget is denied";
