@@ -48,7 +48,7 @@ pub struct ApprovalsArgs {
   opsctl approve 3
   opsctl approve 3 --note \"the new disk is in place\"
 
-The answer is signed with the key of CLAUDEOPS_APPROVAL_KEY, else approval.key in the state folder. The call runs when its
+The answer is signed with the key of CLAUDEOPS_APPROVAL_KEY, else approval.key in the state folder. The call runs when its \
 session continues, within one hour.")]
 pub struct ApproveArgs {
     /// The number of the question

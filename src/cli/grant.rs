@@ -20,7 +20,7 @@ use crate::runtime::installation;
   opsctl grant jellyfin restart 1 --for 1h
   opsctl grant adguard redeployment 2 --for 8h --note \"migration tonight\"
 
-The grant is signed with the key of CLAUDEOPS_APPROVAL_KEY, else approval.key in the state folder. It is used only for
+The grant is signed with the key of CLAUDEOPS_APPROVAL_KEY, else approval.key in the state folder. It is used only for \
 actions beyond the budget; `opsctl approvals` lists it.")]
 pub struct GrantArgs {
     /// The service, by any of its names in hosts.yaml
