@@ -188,9 +188,10 @@ impl<'a> Program<'a> {
             // A notification is delivered by a process that outlives the one that raised it: a hook, for which a client
             // that ends does not wait.
             let deadline = Instant::now() + DELIVERY;
+            // In this order: a hook that ends between the two checks has started its delivery.
             let is_pending = || {
-                namespace::holds(&["notify", "--deliver"])
-                    || self.operators_listen && namespace::holds(&["opsctl", "hook"])
+                self.operators_listen && namespace::may_hold(&["opsctl", "hook"])
+                    || namespace::may_hold(&["notify", "--deliver"])
             };
             while is_pending() && Instant::now() < deadline {
                 tokio::time::sleep(Duration::from_millis(5)).await;
