@@ -18,8 +18,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-/// How long a delivery is waited for after the end of a program.
-const DELIVERY: Duration = Duration::from_secs(30);
+/// How long a delivery is waited for after the end of a program: longer than its three attempts of ten seconds and the pauses
+/// between them.
+const DELIVERY: Duration = Duration::from_mins(1);
 
 /// The port on which the scripted API answers, too.
 const HOOKS_PORT: u16 = 8080;
@@ -194,7 +195,8 @@ impl<'a> Program<'a> {
                     || namespace::may_hold(&["notify", "--deliver"])
             };
             while is_pending() && Instant::now() < deadline {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                // Each look reads all of `/proc`, on the thread that receives the notification.
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
             ran.notifications = std::mem::take(&mut self.script.lock().unwrap().notifications);
             ran

@@ -35,6 +35,7 @@ pub fn bind(path: &Path) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(path).map_err(|error| {
         let remedy = match error.kind() {
             ErrorKind::NotFound => "create its folder, or choose another path",
+            ErrorKind::InvalidInput => "choose a path of at most 107 bytes",
             ErrorKind::PermissionDenied => "let this user write its folder, or choose another path",
             _ => ANOTHER,
         };
