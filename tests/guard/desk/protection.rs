@@ -79,7 +79,7 @@ fn every_answer_forbids_frames_other_sources_and_storing() {
         ("/q/1", &[][..], 401),
         ("/q/1?t=x", &[][..], 403),
         ("/q/2", &logged_in[..], 404),
-        ("/q/x", &logged_in[..], 400),
+        ("/q/x", &logged_in[..], 404),
         ("/answer", &logged_in[..], 405),
         ("/sessions", &logged_in[..], 200),
         ("/sessions/..%2f..%2fetc%2fpasswd/log", &logged_in[..], 404),
