@@ -69,7 +69,7 @@ fn is_program(desk: &Desk, peer: &Peer, headers: &HeaderMap) -> bool {
 }
 
 fn write(environment: &Environment) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open_briefly(&environment.db_path)?;
+    let mut ledger = Ledger::open_briefly(&environment.ledger)?;
     let change = ledger.change()?;
     change.check_writing(Utc::now())?;
     change.commit()
