@@ -11,7 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ring::signature::Ed25519KeyPair;
 
 use crate::ledger::questions::WhichQuestions;
-use crate::ledger::{Ledger, LedgerError};
+use crate::ledger::{Ledger, LedgerError, Location};
 use crate::model::event::{Level, NewEvent};
 use crate::model::public_key::PublicKey;
 use crate::model::question::{Answer, Grant, Question, QuestionState, SignedAnswer};
@@ -53,8 +53,8 @@ pub enum ApprovalError {
         "policy.approval_key is not the public part of this key, so no hook accepts its answers: write `approval_key: {0}` below `policy` in hosts.yaml and render it, or name the right key with CLAUDEOPS_APPROVAL_KEY"
     )]
     OtherKey(PublicKey),
-    #[error("no ledger at {}; name it with CLAUDEOPS_DB_PATH", .0.display())]
-    NoLedger(std::path::PathBuf),
+    #[error("no ledger at {0}; name it with CLAUDEOPS_DB_PATH or CLAUDEOPS_DB_URL")]
+    NoLedger(Location),
 }
 
 /// Answers a question: signs and stores the answer of `who`. Returns the question in its new state.
@@ -69,10 +69,10 @@ pub fn answer(
     now: DateTime<Utc>,
 ) -> Result<Question, ApprovalError> {
     let key = signing_key(environment)?;
-    if !environment.db_path.exists() {
-        return Err(ApprovalError::NoLedger(environment.db_path.clone()));
+    if environment.ledger.is_missing() {
+        return Err(ApprovalError::NoLedger(environment.ledger.clone()));
     }
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     let question = change.question(id, now)?.ok_or(ApprovalError::Unknown(id))?;
     if question.at_terminal {
@@ -127,7 +127,7 @@ pub fn grant(
     now: DateTime<Utc>,
 ) -> Result<Grant, ApprovalError> {
     let key = signing_key(environment)?;
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     let grant = Grant {
         id: 0,
@@ -159,7 +159,7 @@ pub fn grant(
 
 /// The questions that a person can answer now, oldest first, at most 100; none without a ledger.
 pub fn open_questions(environment: &Environment, now: DateTime<Utc>) -> Result<Vec<Question>, LedgerError> {
-    match Ledger::open_existing(&environment.db_path)? {
+    match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) => ledger.questions(WhichQuestions::Open, 100, now),
         None => Ok(vec![]),
     }

@@ -77,7 +77,7 @@ pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let now = Utc::now();
     let which = if args.all { WhichQuestions::All } else { WhichQuestions::Open };
-    let (questions, grants) = match Ledger::open_existing(&environment.db_path)? {
+    let (questions, grants) = match Ledger::open_existing(&environment.ledger)? {
         None => (vec![], vec![]),
         Some(ledger) => (ledger.questions(which, MOST, now)?, ledger.grants(now)?),
     };

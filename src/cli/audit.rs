@@ -94,7 +94,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         after: None,
     };
     let matching = |which, limit| -> Result<Vec<Decision>, Failure> {
-        Ok(match Ledger::open_existing(&environment.db_path)? {
+        Ok(match Ledger::open_existing(&environment.ledger)? {
             Some(ledger) => ledger.decisions(which, limit)?,
             None => vec![],
         })
@@ -127,7 +127,7 @@ fn check_rule(environment: &Environment, rule: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let which = Which { rule: Some(rule), ..Which::default() };
-    if let Some(ledger) = Ledger::open_existing(&environment.db_path)?
+    if let Some(ledger) = Ledger::open_existing(&environment.ledger)?
         && !ledger.decisions(which, 1)?.is_empty()
     {
         return Ok(());

@@ -186,7 +186,7 @@ impl Budgets {
                 budgets.push(ServiceBudget::unused(&service, &self.installation.policy));
             }
         }
-        let mut grants = match Ledger::open_existing(&self.environment.db_path) {
+        let mut grants = match Ledger::open_existing(&self.environment.ledger) {
             Ok(Some(ledger)) => ledger.grants(self.now).unwrap_or_default(),
             // What cannot be read is reported with the budgets.
             Ok(None) | Err(_) => vec![],
@@ -245,7 +245,7 @@ impl Budgets {
         if shown.iter().any(|budget| budget.service == service) {
             return Ok(true);
         }
-        let Some(ledger) = Ledger::open_existing(&self.environment.db_path)? else { return Ok(false) };
+        let Some(ledger) = Ledger::open_existing(&self.environment.ledger)? else { return Ok(false) };
         Ok(ledger.last_checks()?.iter().any(|check| check.service == service))
     }
 
@@ -258,7 +258,7 @@ impl Budgets {
         if !self.can_be_forgotten(&service)? {
             return Err(Failure::NothingToForget(service));
         }
-        let mut ledger = Ledger::open(&self.environment.db_path)?;
+        let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
         change.forget(&service, self.now)?;
         change.commit()?;
@@ -285,7 +285,7 @@ impl Budgets {
         let service = self.named(service)?;
         let result = if failed { ToolResult::Failed("failed".to_owned()) } else { ToolResult::Succeeded };
         let key = BudgetKey { service: service.clone(), kind: kind.as_str() };
-        let mut ledger = Ledger::open(&self.environment.db_path)?;
+        let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
         change.record(&key, &result, self.environment.session.as_deref(), self.environment.tier, at)?;
         change.commit()?;
@@ -295,7 +295,7 @@ impl Budgets {
 
     fn reset(&self, service: &Named) -> Result<String, Failure> {
         let service = self.named(service)?;
-        let mut ledger = Ledger::open(&self.environment.db_path)?;
+        let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
         change.reset(&service, self.now)?;
         change.commit()?;
@@ -305,7 +305,7 @@ impl Budgets {
 
     fn health(&self, service: &Named, healthy: bool) -> Result<String, Failure> {
         let service = self.named(service)?;
-        let mut ledger = Ledger::open(&self.environment.db_path)?;
+        let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
         let in_file = self.healthy_checks_in_file(&service);
         let session = self.environment.shell_session();

@@ -129,7 +129,7 @@ struct Source<'a> {
 impl Source<'_> {
     /// The next events, newest first, at most this many.
     fn next(&mut self, limit: u32) -> Result<Vec<Event>, Failure> {
-        let Some(ledger) = Ledger::open_existing(&self.environment.db_path)? else { return Ok(vec![]) };
+        let Some(ledger) = Ledger::open_existing(&self.environment.ledger)? else { return Ok(vec![]) };
         let most = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut found = Vec::new();
         if self.which.level.is_none_or(|level| level == LevelName::Denied.as_str()) {
@@ -172,7 +172,7 @@ fn denied(decision: Decision) -> Event {
 
 /// The latest events; empty without a ledger.
 pub fn latest(environment: &Environment, limit: u32) -> Result<Vec<Event>, Failure> {
-    let events = match Ledger::open_existing(&environment.db_path)? {
+    let events = match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) => ledger.latest_events(limit)?,
         None => None,
     };

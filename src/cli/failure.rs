@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use crate::approval::ApprovalError;
 use crate::import::ImportError;
 use crate::inventory::error::HostsError;
-use crate::ledger::LedgerError;
 use crate::ledger::cooldown_edit::EditError;
 use crate::ledger::mark::LedgerLoss;
+use crate::ledger::{LedgerError, Location};
 use crate::link::caller::LinkError;
 use crate::model::policy::Window;
 use crate::rehearse::RehearsalError;
@@ -104,8 +104,8 @@ pub enum Failure {
     #[error("the status is empty; describe the work in a few words, or remove the status with --clear")]
     EmptyStatus,
 
-    #[error("no ledger at {}; name it with CLAUDEOPS_DB_PATH", .0.display())]
-    NoLedger(PathBuf),
+    #[error("no ledger at {0}; name it with CLAUDEOPS_DB_PATH or CLAUDEOPS_DB_URL")]
+    NoLedger(Location),
     #[error("--keep {keep} is shorter than a budget window of {window}")]
     KeepTooShort { keep: Window, window: Window },
     #[error("--since is in the future; choose an earlier time")]

@@ -124,7 +124,7 @@ fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> 
     let mut warnings = Vec::new();
     let installation = installation::in_force(environment, &mut warnings).installation;
     let Some(at) = installation.policy.digest else { return Ok(OK) };
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let last = ledger.last_raised(digest::KEY)?.filter(|last| *last <= now);
     let local = |time: DateTime<Utc>| time.with_timezone(&Local).naive_local();
     if !digest::is_due(at, local(now), last.map(local)) {
@@ -171,7 +171,7 @@ fn deliver_one(what: &str, environment: &Environment) -> Result<u8, Failure> {
 }
 
 fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
-    let notices = match Ledger::open_existing(&environment.db_path)? {
+    let notices = match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) => ledger.latest_notices(args.limit)?,
         None => vec![],
     };

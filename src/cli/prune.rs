@@ -31,10 +31,10 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
             return Err(Failure::KeepTooShort { keep: args.keep, window: budget.window });
         }
     }
-    if !environment.db_path.exists() {
-        return Err(Failure::NoLedger(environment.db_path));
+    if environment.ledger.is_missing() {
+        return Err(Failure::NoLedger(environment.ledger));
     }
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     if let Some(loss) = change.loss(&environment.state_dir)? {
         return Err(Failure::LedgerLost(loss));

@@ -57,7 +57,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
     let mut warnings = Warning::of_environment(&environment.warnings);
     let compiled = installation::in_force(&environment, &mut warnings);
-    let ledger = Ledger::open_existing(&environment.db_path)?;
+    let ledger = Ledger::open_existing(&environment.ledger)?;
     let mut data = ReportData::read(&environment, &compiled, ledger.as_ref(), since, now, &mut warnings)?;
     if !args.no_hosts {
         let (found, warning) = hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE);
@@ -65,10 +65,7 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
         warnings.extend(warning.map(Warning::from));
     }
     if ledger.is_none() {
-        complain(format_args!(
-            "no ledger at {} yet; the page shows no history",
-            environment.db_path.display()
-        ));
+        complain(format_args!("no ledger at {} yet; the page shows no history", environment.ledger));
     }
     complain_all(warnings);
     let page = page(&data)?;

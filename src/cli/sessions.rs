@@ -137,7 +137,7 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
         ..Who::default()
     };
     let now = Utc::now();
-    let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
+    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
     let change = ledger.change()?;
     change.meet(&who, now)?;
     change.set_status(&session, text, now)?;
@@ -173,7 +173,7 @@ fn all(
     stale_after: TimeDelta,
     now: DateTime<Utc>,
 ) -> Result<Vec<Seen>, Failure> {
-    let sessions = match Ledger::open_existing(&environment.db_path)? {
+    let sessions = match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) => ledger.sessions(which)?,
         None => vec![],
     };

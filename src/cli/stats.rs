@@ -70,11 +70,11 @@ struct CountWire {
 /// Runs the verb.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let Statistics { times, verdicts, rules } = match Ledger::open_existing(&environment.db_path)? {
+    let Statistics { times, verdicts, rules } = match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) => ledger.statistics(args.since)?,
         None => Statistics::default(),
     };
-    let ledger = Ledger::open_existing(&environment.db_path)?;
+    let ledger = Ledger::open_existing(&environment.ledger)?;
     let models = ledger.map_or_else(|| Ok(vec![]), |ledger| ledger.spend_by_model(args.since))?;
     let hooks = times.into_iter().map(|(event, times)| TimesWire::of(event, &times)).collect();
     let stats = StatsWire {

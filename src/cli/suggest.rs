@@ -45,7 +45,7 @@ pub fn run(args: &SuggestArgs) -> Result<u8, Failure> {
     let mut warnings = Warning::of_environment(&environment.warnings);
     let installation = installation::in_force(&environment, &mut warnings).installation;
     complain_all(warnings);
-    let records = match Ledger::open_existing(&environment.db_path)? {
+    let records = match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) => Records {
             decisions: ledger.decisions(Which { since: args.since, ..Which::default() }, MOST_DECISIONS)?,
             services: ledger.seen_services()?,

@@ -103,7 +103,7 @@ fn of_session(
     let Some(session) = session else {
         return Err(Failure::NoSessionToVerify);
     };
-    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(vec![]) };
+    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(vec![]) };
     Ok(verification::of_session(&ledger.session_actions(session)?, installation, grace, Utc::now()))
 }
 

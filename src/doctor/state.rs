@@ -52,7 +52,7 @@ pub fn ledger(examined: &Examined<'_>) -> Finding {
 
 /// The finding if the ledger has lost rows, and while budgets may miss rows that were lost.
 fn lost_rows(examined: &Examined<'_>) -> Option<Finding> {
-    let (path, state_dir) = (&examined.environment.db_path, &examined.environment.state_dir);
+    let (path, state_dir) = (&examined.environment.ledger, &examined.environment.state_dir);
     // An error is reported by the check of the file.
     if let Some(loss) = Ledger::loss_at(path, state_dir).ok().flatten() {
         let remedy =
@@ -64,10 +64,7 @@ fn lost_rows(examined: &Examined<'_>) -> Option<Finding> {
     let until = lost_at + policy.restart.window.delta().max(policy.redeployment.window.delta());
     let [lost_at, complete] = [lost_at, until].map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
     (Utc::now() < until).then(|| {
-        let what = format!(
-            "{} had lost rows at {lost_at}; budgets may miss actions until {complete}",
-            path.display()
-        );
+        let what = format!("{} had lost rows at {lost_at}; budgets may miss actions until {complete}", path);
         Finding::warning(
             LEDGER,
             what,
@@ -78,22 +75,19 @@ fn lost_rows(examined: &Examined<'_>) -> Option<Finding> {
 
 fn ledger_file(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = LEDGER;
-    let path = &examined.environment.db_path;
+    let path = &examined.environment.ledger;
     let health = match Ledger::open_existing(path)
         .and_then(|ledger| ledger.map(|ledger| ledger.health(!examined.quick)).transpose())
     {
         Ok(Some(health)) => health,
         Ok(None) => {
-            return Finding::ok(
-                CHECK,
-                format!("no ledger at {} yet; the first action creates it", path.display()),
-            );
+            return Finding::ok(CHECK, format!("no ledger at {} yet; the first action creates it", path));
         }
         Err(error) => {
             return Finding::failed(CHECK, error.to_string(), "budgets cannot be enforced without it");
         }
     };
-    let name = path.display();
+    let name = path;
     if let Some(damage) = health.damage {
         let remedy =
             "stop the agent, keep a copy, and restore it from a backup or with `sqlite3 FILE .recover`";

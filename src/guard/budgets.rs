@@ -132,7 +132,7 @@ pub fn snapshot(
     warnings: &mut Vec<Warning>,
 ) -> Option<Snapshot> {
     let policy = &installation.policy;
-    let read = || match Ledger::open_existing(&environment.db_path)? {
+    let read = || match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) => ledger.usage_of_all(policy, now),
         None => Ok(None),
     };

@@ -157,7 +157,7 @@ pub fn take_kept(environment: &Environment) -> Option<(PathBuf, String)> {
 
 /// Records failures that the agent's side has kept, each once.
 pub fn record_sent(environment: &Environment, text: &str) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     let is_new = |line: &&str| {
         let failure = serde_json::from_str::<FailureWire>(line).ok();

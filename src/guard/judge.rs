@@ -12,7 +12,7 @@ use super::failures::{self, UnrecordedDecision};
 use super::lost;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::mark::LedgerLoss;
-use crate::ledger::{Change, Ledger, LedgerError};
+use crate::ledger::{Change, Ledger, LedgerError, Scope};
 use crate::model::ask::Topic;
 use crate::model::mode::Mode;
 use crate::model::policy::{OnFailure, Policy};
@@ -68,7 +68,7 @@ impl Judgement {
 /// Judges a call and reserves its budgets. Reading, deciding and reserving are one transaction, so that two calls cannot
 /// both take the last place of a budget, or use one approval. A denial is recorded by [`record`], after it has been answered.
 pub fn judge(
-    acting: &ActingCall<'_>,
+    acting: &mut ActingCall<'_>,
     request: &Request<'_>,
     environment: &Environment,
     warnings: &mut Vec<Warning>,
@@ -173,7 +173,7 @@ pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mu
         denial => lifted_in_preview(acting, &snapshot, environment).unwrap_or(denial),
     };
     // An error is that of `usage`.
-    if let Some(loss) = Ledger::loss_at(&environment.db_path, &environment.state_dir).ok().flatten() {
+    if let Some(loss) = Ledger::loss_at(&environment.ledger, &environment.state_dir).ok().flatten() {
         if policy.on_failure == OnFailure::Closed && verdict == Verdict::Silent {
             return Verdict::Deny(vec![failed_closed(&loss, &acting.evidence())]);
         }
@@ -214,7 +214,7 @@ fn lifted_in_preview(
     let policy = &acting.installation.policy;
     let (reasons, reservations) = objections(acting, snapshot);
     // An error is that of `usage`.
-    let all = Ledger::open_existing(&environment.db_path).ok().flatten();
+    let all = Ledger::open_existing(&environment.ledger).ok().flatten();
     let all = all.and_then(|ledger| ledger.grants(acting.now).ok()).unwrap_or_default();
     let granted = |key: &BudgetKey| -> Result<Vec<Grant>, LedgerError> {
         Ok(all
@@ -260,15 +260,23 @@ fn by_rules(acting: &ActingCall<'_>, snapshot: &Snapshot) -> Decision {
 }
 
 fn with_ledger(
-    acting: &ActingCall<'_>,
+    acting: &mut ActingCall<'_>,
     (keys, file): (&[BudgetKey], &CooldownFile),
     request: &Request<'_>,
     environment: &Environment,
     warnings: &mut Vec<Warning>,
 ) -> Result<Judgement, LedgerError> {
+    let mut ledger = Ledger::open(&environment.ledger)?;
+    // Questions have limits of their own: what may be asked excludes all other calls.
+    let scope = if acting.installation.policy.ask.is_empty() {
+        Scope::Of { budgets: keys, call: Some(acting.id) }
+    } else {
+        Scope::All
+    };
+    let change = ledger.change_in(scope)?;
+    acting.now = change.now(acting.now);
+    let acting = &*acting;
     let policy = &acting.installation.policy;
-    let mut ledger = Ledger::open(&environment.db_path)?;
-    let change = ledger.change()?;
     // A hook on the agent's side asks the guard again if it has lost the answer to its first request. Within one process,
     // there is no second request for a call.
     if agent_side::is_remote() && change.is_reserved(acting.id, keys, acting.now)? {
@@ -359,8 +367,8 @@ fn record_alone(
     verdict: &Verdict,
     environment: &Environment,
 ) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
-    let change = ledger.change()?;
+    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
+    let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
     audit::record(&change, acting, verdict, &Snapshot::new(), (None, environment))?;
     change.commit()
 }
@@ -458,7 +466,7 @@ fn usage(
     environment: &Environment,
     now: DateTime<Utc>,
 ) -> Result<Snapshot, LedgerError> {
-    match Ledger::open_existing(&environment.db_path)? {
+    match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) => ledger.usage(keys, policy, now),
         None => Ok(Snapshot::new()),
     }

@@ -125,7 +125,7 @@ fn locations(environment: &Environment) -> Locations {
     Locations {
         project: absolute(&environment.project_dir),
         home: agent_side::variable("HOME").filter(|home| home.starts_with('/')),
-        ledger: absolute(&environment.db_path),
+        ledger: absolute(environment.ledger.file().unwrap_or(&environment.state_dir.join("claudeops.db"))),
         state: absolute(&environment.state_dir),
         hosts: installation::hosts_file(environment.hosts.as_deref()).map(|path| absolute(&path)),
         approval_key: environment.approval_key.as_deref().map(&absolute),

@@ -64,7 +64,7 @@ pub fn reset(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> 
     if warned_level(session, environment)? == 0 {
         return Ok(());
     }
-    let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
+    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
     let change = ledger.change()?;
     change.forget_context_level(session, now)?;
     change.commit()
@@ -163,13 +163,13 @@ pub fn not_yet(transcript: &Path) -> bool {
 /// Whether the session is known to have no transcript; true if the ledger cannot be read.
 fn has_no_record(session: &str, environment: &Environment) -> bool {
     let known = || -> Result<bool, LedgerError> {
-        Ledger::open_existing(&environment.db_path)?.map_or(Ok(false), |ledger| ledger.has_no_record(session))
+        Ledger::open_existing(&environment.ledger)?.map_or(Ok(false), |ledger| ledger.has_no_record(session))
     };
     known().unwrap_or(true)
 }
 
 fn note_no_record(session: &str, environment: &Environment, now: DateTime<Utc>) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
+    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
     let change = ledger.change()?;
     change.note_no_record(session, now)?;
     change.commit()
@@ -185,7 +185,7 @@ fn is_due(
     if warned_level(session, environment)? >= level {
         return Ok(false);
     }
-    let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
+    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
     let change = ledger.change()?;
     let is_due = change.raise_context_level(session, level, now)?;
     change.commit()?;
@@ -194,5 +194,5 @@ fn is_due(
 
 /// The highest level of which the agent was warned, in percent; 0 for none.
 fn warned_level(session: &str, environment: &Environment) -> Result<u8, LedgerError> {
-    Ledger::open_existing(&environment.db_path)?.map_or(Ok(0), |ledger| ledger.context_level(session))
+    Ledger::open_existing(&environment.ledger)?.map_or(Ok(0), |ledger| ledger.context_level(session))
 }

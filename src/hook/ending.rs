@@ -60,7 +60,7 @@ fn report_request(
         return None;
     }
     let ask = || {
-        let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
+        let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
         let change = ledger.change()?;
         let ask = !change.has_reported(session)? && change.ask_for_report(session, now)?;
         change.commit()?;

@@ -8,7 +8,7 @@ use super::guarded;
 use crate::guard::acting::ActingCall;
 use crate::guard::{failures, lost};
 use crate::ledger::cooldown_edit::{self, Edit};
-use crate::ledger::{CallId, Ledger, LedgerError, Settled};
+use crate::ledger::{CallId, Ledger, LedgerError, Scope, Settled};
 use crate::model::action::ActionKind;
 use crate::model::event::{HookCall, ToolCall, ToolResult};
 use crate::policy::decide::{BudgetKey, budget_keys, reservations};
@@ -62,34 +62,35 @@ fn record(
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<BudgetKey>, LedgerError> {
     let policy = &acting.installation.policy;
-    if acting.actions.is_empty() && !environment.db_path.exists() {
+    if acting.actions.is_empty() && environment.ledger.is_missing() {
         return Ok(vec![]);
     }
-    let mut ledger = Ledger::open(&environment.db_path)?;
-    let change = ledger.change()?;
+    let keys = budget_keys(&acting.actions, policy);
+    let mut ledger = Ledger::open(&environment.ledger)?;
+    let change = ledger.change_in(Scope::Of { budgets: &keys, call: Some(acting.id) })?;
+    let now = change.now(acting.now);
     if acting.actions.is_empty() && !change.has_reserved(acting.id)? {
         return Ok(vec![]);
     }
     let lost = change.loss(&environment.state_dir)?;
-    let keys = budget_keys(&acting.actions, policy);
-    let snapshot = change.usage(&keys, policy, acting.now)?;
+    let snapshot = change.usage(&keys, policy, now)?;
     let actions = reservations(&acting.actions, &snapshot, policy);
-    let settled = change.settle(acting.id, &acting.evidence(), &actions, result, acting.tier, acting.now)?;
+    let settled = change.settle(acting.id, &acting.evidence(), &actions, result, acting.tier, now)?;
     let Settled::Now(counted) = settled else { return Ok(vec![]) };
     if let CallId { session: Some(session), tool_use: Some(id) } = acting.id {
-        change.use_terminal_question(session, id, acting.now)?;
+        change.use_terminal_question(session, id, now)?;
     }
     for action in &acting.actions {
-        change.add_event(acting.id.session, &report::event(action, result), acting.now)?;
+        change.add_event(acting.id.session, &report::event(action, result), now)?;
     }
     let reported = acting.actions.iter().any(|action| action.action.kind == ActionKind::Notification);
     if let Some(session) = acting.id.session.filter(|_| reported && *result == ToolResult::Succeeded) {
-        change.note_report(session, acting.now)?;
+        change.note_report(session, now)?;
     }
     let kept = failures::record_kept(&change, environment)?;
-    change.note_time("post-tool-use", environment.started.elapsed(), acting.now)?;
+    change.note_time("post-tool-use", environment.started.elapsed(), now)?;
     let by = (policy, acting.id.session);
-    warnings.extend(lost::commit(change, lost, by, environment, acting.now)?);
+    warnings.extend(lost::commit(change, lost, by, environment, now)?);
     failures::remove_kept(kept);
     Ok(counted)
 }

@@ -37,7 +37,7 @@ pub fn handle(
     // What could not be read is reported even if nothing in it seems to act.
     let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
     warnings.extend(explanation.warnings);
-    let Some(acting) = explanation.acting else { return deliver(Answer::allow(warnings)) };
+    let Some(mut acting) = explanation.acting else { return deliver(Answer::allow(warnings)) };
     let limited = limited.as_ref().unwrap_or(environment);
     let request = Request {
         digest: &|| wire::digest::of_call(input.stdin, &subject::as_read(&explanation.script)),
@@ -49,7 +49,7 @@ pub fn handle(
     };
     let Judgement { verdict, unrecorded, remark } = match &limited.guard {
         None if agent_side::is_gone() => return,
-        None => judge(&acting, &request, limited, &mut warnings),
+        None => judge(&mut acting, &request, limited, &mut warnings),
         Some(guard) => match guarded::quick(guard, input, limited) {
             Ok(answer) => return deliver(answer),
             Err(error) => judge_alone(&acting, LedgerError::of_guard(error), limited, &mut warnings),

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
 use crate::ledger::sessions::{Before, Who};
-use crate::ledger::{Ledger, LedgerError};
+use crate::ledger::{CallId, Ledger, LedgerError, Scope};
 use crate::model::event::HookCall;
 use crate::model::policy::Tier;
 use crate::model::session::Activity;
@@ -66,9 +66,11 @@ pub fn record(
         tmux_pane: tmux_pane.as_deref(),
         process: process.as_deref(),
     };
-    let open = if is_waited_for { Ledger::open_briefly } else { Ledger::open };
-    let mut ledger = open(&environment.db_path)?.for_the_record();
-    let change = ledger.change()?;
+    let location = &environment.ledger;
+    let ledger = if is_waited_for { Ledger::open_briefly(location) } else { Ledger::open(location) };
+    let mut ledger = ledger?.for_the_record();
+    let id = CallId { session: Some(session), tool_use: None };
+    let change = ledger.change_in(Scope::Of { budgets: &[], call: Some(id) })?;
     let before = change.meet(&who, now)?;
     let mut recorded = Recorded { before, reminder: None };
     if let Some(activity) = activity {

@@ -30,7 +30,7 @@ pub fn handle(
     let details = Details { model: model.as_deref(), ..Details::default() };
     // An error of the ledger is reported below.
     let _ = registry::record(call, activity, details, environment, now);
-    if environment.db_path.exists()
+    if !environment.ledger.is_missing()
         && let Err(error) = release(session, environment, now)
     {
         answer.warnings.push(Warning::OpenReservations(error));
@@ -43,7 +43,7 @@ pub fn handle(
 }
 
 fn release(session: &str, environment: &Environment, now: DateTime<Utc>) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     change.release_session(session)?;
     let kept = failures::record_kept(&change, environment)?;

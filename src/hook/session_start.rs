@@ -117,7 +117,7 @@ fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
             "The guard has failed {kept} times, and the ledger cannot be used; ask an operator to check it"
         ));
     }
-    if let Ok(Some(ledger)) = Ledger::open_existing(&environment.db_path) {
+    if let Ok(Some(ledger)) = Ledger::open_existing(&environment.ledger) {
         for Problem { title, at } in ledger.problems(now).unwrap_or_default() {
             let at = at.map_or_else(
                 || "unknown time".to_owned(),
@@ -136,7 +136,7 @@ fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
 }
 
 fn latest_events(environment: &Environment) -> Result<Option<Vec<Event>>, LedgerError> {
-    match Ledger::open_existing(&environment.db_path)? {
+    match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) => ledger.latest_events(EVENTS),
         None => Ok(None),
     }

@@ -103,7 +103,7 @@ fn verify(call: &HookCall, environment: &Environment, now: DateTime<Utc>) -> Ans
 
 /// The actions of the session; `None` if it has none, or none since its end was last allowed.
 fn to_verify(session: &str, environment: &Environment) -> Result<Option<SessionActions>, LedgerError> {
-    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(None) };
+    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(None) };
     let remedies = ledger.session_actions(session)?;
     if remedies.services.is_empty() {
         return Ok(None);
@@ -152,7 +152,7 @@ impl Verified<'_> {
         let &Self { session, remedies, reports, installation, now } = self;
         let limit = installation.policy.verify.attempts;
         let failed = self.failed();
-        let mut ledger = Ledger::open(&environment.db_path)?;
+        let mut ledger = Ledger::open(&environment.ledger)?;
         let repairs = if failed.is_empty() { self.repairs(&ledger, environment)? } else { vec![] };
         let change = ledger.change()?;
         let attempt = change.verification_state(session)?.attempts.saturating_add(1);

@@ -71,7 +71,7 @@ struct Summary {
 }
 
 fn gather(own: &str, since: DateTime<Utc>, environment: &Environment) -> Result<Summary, LedgerError> {
-    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(Summary::default()) };
+    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(Summary::default()) };
     let mut summary = Summary {
         events: ledger.missed_events(since, own)?,
         denials: ledger.missed_denials(since, own)?,

@@ -1,9 +1,10 @@
 //! Actions in the budgets: reserved before they run, settled after, released if they never ran.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rusqlite::{OptionalExtension, Row, params};
 
 use super::database::Change;
+use super::engine;
+use super::engine::{OptionalExtension as _, Row, params};
 use super::error::LedgerError;
 use super::manager::SessionColumn;
 use super::time;
@@ -95,7 +96,7 @@ impl Change<'_> {
         result: &ToolResult,
         tier: Option<Tier>,
         now: DateTime<Utc>,
-    ) -> rusqlite::Result<Settled> {
+    ) -> engine::Result<Settled> {
         let (state, _) = outcome(result);
         let (reserved, unreserved) = match call.tool_use {
             Some(_) => {
@@ -149,9 +150,9 @@ impl Change<'_> {
             self.transaction
                 .prepare(OPEN_FOR_CALL)?
                 .query_map(params![call.session, call.tool_use, time::write(now)], |row| {
-                    Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+                    Ok((row.get::<String>(0)?, row.get::<String>(1)?))
                 })?
-                .collect::<rusqlite::Result<Vec<_>>>()
+                .collect::<engine::Result<Vec<_>>>()
         };
         let reserved = reserved().map_err(|cause| self.error(cause))?;
         let is =
@@ -163,7 +164,7 @@ impl Change<'_> {
 
     /// The reservations of a call that are not settled yet, expired and released ones included: an action that ran
     /// counts.
-    fn reserved_for_call(&self, call: CallId<'_>) -> rusqlite::Result<Vec<Reserved>> {
+    fn reserved_for_call(&self, call: CallId<'_>) -> engine::Result<Vec<Reserved>> {
         self.transaction
             .prepare(RESERVED_FOR_CALL)?
             .query_map(params![call.session, call.tool_use], read_reserved)?
@@ -177,7 +178,7 @@ impl Change<'_> {
         call: CallId<'_>,
         actions: &'a [Reservation],
         now: DateTime<Utc>,
-    ) -> rusqlite::Result<(Vec<Reserved>, Vec<&'a Reservation>)> {
+    ) -> engine::Result<(Vec<Reserved>, Vec<&'a Reservation>)> {
         let mut statement = self.transaction.prepare(RESERVED_FOR_ACTION)?;
         let (mut found, mut left): (Vec<Reserved>, Vec<&Reservation>) = (vec![], vec![]);
         for action in actions {
@@ -185,7 +186,7 @@ impl Change<'_> {
             let known =
                 params![call.session, service, kind, action.verb.as_str(), action.host, time::write(now)];
             let candidates: Vec<Reserved> =
-                statement.query_map(known, read_reserved)?.collect::<rusqlite::Result<_>>()?;
+                statement.query_map(known, read_reserved)?.collect::<engine::Result<_>>()?;
             match candidates.into_iter().find(|(id, ..)| found.iter().all(|(taken, ..)| taken != id)) {
                 Some(reserved) => found.push(reserved),
                 None => left.push(action),
@@ -195,7 +196,7 @@ impl Change<'_> {
     }
 
     /// Records that a call has been settled. `false` if it had been settled before.
-    fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> rusqlite::Result<bool> {
+    fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> engine::Result<bool> {
         let evidence = redact::text(evidence);
         let settled = self
             .transaction
@@ -218,12 +219,12 @@ impl Change<'_> {
         state: &str,
         now: DateTime<Utc>,
         settled: Option<DateTime<Utc>>,
-    ) -> rusqlite::Result<()> {
+    ) -> engine::Result<()> {
         self.transaction
             .execute(
                 "INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, host, counts, state,
-                                           reserved_at, expires_at, settled_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                                           reserved_at, expires_at, settled_at, agent)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
                 params![
                     call.session,
                     call.tool_use,
@@ -236,6 +237,7 @@ impl Change<'_> {
                     time::write(now),
                     time::write(now + RESERVATION_LIFE),
                     settled.map(time::write),
+                    self.agent(),
                 ],
             )
             .map(|_| ())
@@ -262,12 +264,12 @@ impl Change<'_> {
         tier: Option<Tier>,
         now: DateTime<Utc>,
         by_hand: bool,
-    ) -> rusqlite::Result<()> {
+    ) -> engine::Result<()> {
         let (state, error) = outcome(result);
         let session = SessionColumn::of(&self.transaction, "cooldown_actions", call.session)?;
-        self.transaction.execute(
+        let id: i64 = self.transaction.query_row(
             "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier, error, session_id)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id",
             params![
                 key.service,
                 key.kind,
@@ -277,12 +279,13 @@ impl Change<'_> {
                 error.map(redact::text),
                 session.value(),
             ],
+            |row| row.get(0),
         )?;
-        let id = self.transaction.last_insert_rowid();
         self.transaction
             .execute(
-                "INSERT OR REPLACE INTO recorded_actions (action_id, session_id, by_hand) VALUES (?1, ?2, ?3)",
-                params![id, call.session, by_hand],
+                "INSERT INTO recorded_actions (action_id, session_id, by_hand, agent) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (action_id) DO UPDATE SET session_id = ?2, by_hand = ?3, agent = ?4",
+                params![id, call.session, by_hand, self.agent()],
             )
             .map(|_| ())
     }
@@ -293,7 +296,7 @@ impl Change<'_> {
     }
 }
 
-fn read_reserved(row: &Row<'_>) -> rusqlite::Result<Reserved> {
+fn read_reserved(row: &Row<'_>) -> engine::Result<Reserved> {
     let kind: String = row.get(2)?;
     let kind = if kind == "redeployment" { "redeployment" } else { "restart" };
     Ok((row.get(0)?, BudgetKey { service: row.get(1)?, kind }, row.get(3)?))

@@ -1,9 +1,10 @@
 //! The `client_runs` table: the sessions that `opsctl session` started, with outcome and cost.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rusqlite::{OptionalExtension as _, Row, Statement, params};
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::{OptionalExtension as _, Row, Statement, params};
 use super::error::LedgerError;
 use super::history::Period;
 use super::{migrate, time};
@@ -126,11 +127,11 @@ const ANSWERED: &str = "WHERE outcome = 'waiting' AND NOT EXISTS (
 
 const LATEST: &str =
     "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at
-     FROM client_runs WHERE ?1 IS NULL OR started_at >= ?1 ORDER BY id DESC LIMIT ?2";
+     FROM client_runs WHERE started_at >= ?1 OR ?1 IS NULL ORDER BY id DESC LIMIT ?2";
 
 /// The chain of the session `?1` or `?2`.
 pub(super) const CHAIN: &str =
-    "SELECT own.parent_session, sum(link.id <= own.id), count(*), sum(link.cost_usd)
+    "SELECT own.parent_session, count(*) FILTER (WHERE link.id <= own.id), count(*), sum(link.cost_usd)
      FROM client_runs AS own JOIN client_runs AS link ON link.first_session = own.first_session
      WHERE own.session_id IN (?1, ?2) GROUP BY own.id HAVING count(*) > 1 ORDER BY own.id DESC LIMIT 1";
 
@@ -139,7 +140,7 @@ pub(super) fn chain(
     statement: &mut Statement<'_>,
     id: &str,
     other_id: Option<&str>,
-) -> rusqlite::Result<Option<Chain>> {
+) -> engine::Result<Option<Chain>> {
     let read = |row: &Row<'_>| {
         Ok(Chain { parent: row.get(0)?, place: row.get(1)?, sessions: row.get(2)?, cost_usd: row.get(3)? })
     };
@@ -151,14 +152,15 @@ impl Change<'_> {
     pub fn begin_run(&self, run: &NewRun<'_>) -> Result<i64, LedgerError> {
         let NewRun { session, tier, model, log, parent, at } = run;
         self.transaction
-            .execute(
+            .query_row(
                 "INSERT INTO client_runs
-                     (session_id, tier, model, log_path, started_at, outcome, parent_session, first_session)
-                 VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, coalesce(
-                     (SELECT first_session FROM client_runs WHERE session_id = ?6 ORDER BY id DESC LIMIT 1), ?6, ?1))",
-                params![session, tier.number(), model, log, time::write(*at), parent],
+                     (session_id, tier, model, log_path, started_at, outcome, parent_session, agent, first_session)
+                 VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, coalesce(
+                     (SELECT first_session FROM client_runs WHERE session_id = ?6 ORDER BY id DESC LIMIT 1), ?6, ?1))
+                 RETURNING id",
+                params![session, tier.number(), model, log, time::write(*at), parent, self.agent()],
+                |row| row.get(0),
             )
-            .map(|_| self.transaction.last_insert_rowid())
             .map_err(|e| self.error(e))
     }
 
@@ -248,7 +250,7 @@ impl Ledger {
             }
             let wanted = params![since.map(time::write), i64::from(most) + 1];
             let mut statement = self.connection.prepare(LATEST)?;
-            let mut runs = statement.query_map(wanted, run)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let mut runs = statement.query_map(wanted, run)?.collect::<engine::Result<Vec<_>>>()?;
             let mut chains = self.connection.prepare(CHAIN)?;
             for run in &mut runs {
                 run.chain = chain(&mut chains, &run.session, None)?;
@@ -259,7 +261,7 @@ impl Ledger {
     }
 }
 
-fn waiting_run(row: &Row<'_>) -> rusqlite::Result<WaitingRun> {
+fn waiting_run(row: &Row<'_>) -> engine::Result<WaitingRun> {
     Ok(WaitingRun {
         row: row.get(0)?,
         session: row.get(1)?,
@@ -269,17 +271,17 @@ fn waiting_run(row: &Row<'_>) -> rusqlite::Result<WaitingRun> {
     })
 }
 
-fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
+fn run(row: &Row<'_>) -> engine::Result<Run> {
     Ok(Run {
         session: row.get(0)?,
         tier: row.get(1)?,
         model: row.get(2)?,
-        started_at: time::read(&row.get::<_, String>(3)?),
+        started_at: time::read(&row.get::<String>(3)?),
         outcome: row.get(4)?,
         cost_usd: row.get(5)?,
         turns: row.get(6)?,
         duration_ms: row.get(7)?,
-        resumed_at: row.get::<_, Option<String>>(8)?.and_then(|at| time::read(&at)),
+        resumed_at: row.get::<Option<String>>(8)?.and_then(|at| time::read(&at)),
         chain: None,
     })
 }

@@ -1,9 +1,10 @@
 //! The `engine_containers` table: the containers that engines have named, by ID.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rusqlite::params;
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::params;
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::model::container::Container;
@@ -42,7 +43,7 @@ impl Ledger {
             let mut statement = self.connection.prepare(BY_ID)?;
             let values = params![host.unwrap_or_default(), engine, id, time::write(now - KEPT)];
             let found: Vec<String> =
-                statement.query_map(values, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+                statement.query_map(values, |row| row.get(0))?.collect::<engine::Result<_>>()?;
             Ok(match found.as_slice() {
                 [one] => Container::read(one),
                 _ => None,
@@ -64,8 +65,8 @@ impl Change<'_> {
             for KnownContainer { host, engine, container } in known {
                 let host = host.as_deref().unwrap_or_default();
                 self.transaction.execute(
-                    "INSERT OR REPLACE INTO engine_containers (host, engine, id, container, seen_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                    "INSERT INTO engine_containers (host, engine, id, container, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
+                     ON CONFLICT (host, engine, id) DO UPDATE SET container = ?4, seen_at = ?5",
                     params![host, engine, container.id, container.line(), time::write(now)],
                 )?;
             }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use rusqlite::params;
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::params;
 use super::error::LedgerError;
 use super::{migrate, time};
 
@@ -59,35 +60,35 @@ fn queries() -> [(&'static str, String); 10] {
         format!(
             "SELECT {labels}, {value} FROM (
                  SELECT 'pre-tool-use' AS event, micros FROM hook_decisions WHERE at < ?1 AND micros IS NOT NULL
-                 UNION ALL SELECT event, micros FROM hook_times WHERE at < ?1) GROUP BY 1"
+                 UNION ALL SELECT event, micros FROM hook_times WHERE at < ?1) AS hooks GROUP BY 1"
         )
     };
     let tokens = ["input", "output", "cache_write", "cache_write_1h", "cache_read"].map(|kind| {
-        format!("SELECT model || char(31) || '{kind}', sum({kind}_tokens) FROM api_requests WHERE at < ?1 GROUP BY 1")
+        format!("SELECT model || '\u{1f}' || '{kind}', sum({kind}_tokens) FROM api_requests WHERE at < ?1 GROUP BY 1")
     });
     [
         (
             "decisions",
-            "SELECT verdict || char(31) || coalesce(effect, iif(actions = '', '', 'acts')), count(*) FROM hook_decisions WHERE at < ?1 GROUP BY 1"
+            "SELECT verdict || '\u{1f}' || coalesce(effect, CASE actions WHEN '' THEN '' ELSE 'acts' END), count(*) FROM hook_decisions WHERE at < ?1 GROUP BY 1"
                 .to_owned(),
         ),
         (
             "denials",
-            "SELECT rule || char(31) || coalesce(effect, iif(actions = '', '', 'acts')), count(*) FROM hook_decisions
+            "SELECT rule || '\u{1f}' || coalesce(effect, CASE actions WHEN '' THEN '' ELSE 'acts' END), count(*) FROM hook_decisions
              WHERE at < ?1 AND verdict = 'deny' GROUP BY 1"
                 .to_owned(),
         ),
-        ("hooks", hooks(&format!("event || char(31) || {}", bucket("micros")), "count(*)")),
+        ("hooks", hooks(&format!("event || '\u{1f}' || {}", bucket("micros")), "count(*)")),
         ("hook_micros", hooks("event", "sum(micros)")),
         (
             "sessions",
-            "SELECT tier || char(31) || outcome, count(*) FROM client_runs
+            "SELECT tier || '\u{1f}' || outcome, count(*) FROM client_runs
              WHERE started_at < ?1 AND outcome <> 'running' GROUP BY 1"
                 .to_owned(),
         ),
         (
             "session_cost",
-            "SELECT CAST(tier AS TEXT), CAST(round(sum(cost_usd) * 1000000) AS INTEGER) FROM client_runs
+            "SELECT CAST(tier AS TEXT), CAST(round(sum(cost_usd) * 1000000) AS BIGINT) FROM client_runs
              WHERE started_at < ?1 AND outcome <> 'running' AND cost_usd IS NOT NULL GROUP BY 1"
                 .to_owned(),
         ),
@@ -130,25 +131,25 @@ impl Ledger {
         self.try_counters().map_err(|cause| self.error(cause))
     }
 
-    fn try_counters(&self) -> rusqlite::Result<Counters> {
+    fn try_counters(&self) -> engine::Result<Counters> {
         let mut found = Counters::default();
         if !migrate::is_latest(&self.connection)? {
             return Ok(found);
         }
         // Of one moment, so that nothing is counted both as a row and as deleted.
-        let reading = self.connection.unchecked_transaction()?;
+        let reading = self.connection.reading()?;
         for (name, sql) in queries() {
             let mut statement = reading.prepare(&sql)?;
             // After every timestamp.
-            let mut rows = statement.query(["~"])?;
+            let mut rows = statement.query(["9999-12-31T00:00:00Z"])?;
             while let Some(row) = rows.next()? {
-                found.add(name, &row.get::<_, String>(0)?, row.get(1)?);
+                found.add(name, &row.get::<String>(0)?, row.get(1)?);
             }
         }
         let mut statement = reading.prepare("SELECT counter, labels, count FROM pruned_counts")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            found.add(&row.get::<_, String>(0)?, &row.get::<_, String>(1)?, row.get(2)?);
+            found.add(&row.get::<String>(0)?, &row.get::<String>(1)?, row.get(2)?);
         }
         Ok(found)
     }
@@ -173,7 +174,7 @@ impl Ledger {
             if !migrate::has_table(&self.connection, table)? {
                 return Ok(0);
             }
-            self.connection.query_row(sql, [value], |row| row.get::<_, i64>(0))
+            self.connection.query_row(sql, [value], |row| row.get::<i64>(0))
         };
         look().map(|count| u64::try_from(count).unwrap_or(0)).map_err(|cause| self.error(cause))
     }
@@ -181,7 +182,7 @@ impl Ledger {
 
 impl Change<'_> {
     /// Keeps the counts of rows before `cutoff`, which are about to be deleted.
-    pub(super) fn keep_counts(&self, cutoff: &str) -> rusqlite::Result<()> {
+    pub(super) fn keep_counts(&self, cutoff: &str) -> engine::Result<()> {
         for (name, sql) in queries() {
             let mut statement = self.transaction.prepare(&sql)?;
             let mut rows = statement.query([cutoff])?;

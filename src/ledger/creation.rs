@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::ErrorCode;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
+use super::engine::{Connection, Result};
 use super::{folder_lock, migrate};
 
 /// Creates the ledger under a temporary name and renames it, so that a full disk or a kill never leaves a partial
@@ -14,7 +15,7 @@ use super::{folder_lock, migrate};
 ///
 /// Does nothing if there is no lock, no atomic rename on this file system, or no write permission: SQLite then creates
 /// the file in place, or reports why it cannot.
-pub fn create(path: &Path) -> rusqlite::Result<()> {
+pub fn create(path: &Path) -> Result<()> {
     let Ok(_turn) = folder_lock::turn_in_folder_of(path, super::lock_timeout::BUSY_TIMEOUT) else {
         return Ok(());
     };
@@ -31,7 +32,7 @@ pub fn create(path: &Path) -> rusqlite::Result<()> {
     });
     match made {
         Ok(()) => {}
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => return Ok(()),
+        Err(error) if error.file_code() == Some(ErrorCode::CannotOpen) => return Ok(()),
         Err(error) => return Err(error),
     }
     if renameat_with(CWD, &new.0, CWD, path, RenameFlags::NOREPLACE).is_ok() {
@@ -41,14 +42,16 @@ pub fn create(path: &Path) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn make(path: &Path, mode: &str) -> rusqlite::Result<()> {
-    let mut connection = Connection::open(path)?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
+fn make(path: &Path, mode: &str) -> Result<()> {
+    let file = rusqlite::Connection::open(path)?;
+    file.pragma_update(None, "synchronous", "FULL")?;
+    let mut connection = Connection::File(file);
     migrate::to_latest(&mut connection)?;
-    connection.pragma_update(None, "journal_mode", mode)?;
-    connection.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
+    let Connection::File(file) = connection else { return Ok(()) };
+    file.pragma_update(None, "journal_mode", mode)?;
+    file.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
     // Closing copies the WAL into the file and removes it, so that one file is moved.
-    connection.close().map_err(|(_, error)| error)
+    file.close().map_err(|(_, error)| error.into())
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

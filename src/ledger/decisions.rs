@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Row, params};
 
 use super::actions::CallId;
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::{Row, params};
 use super::error::LedgerError;
 use super::history::Period;
 use super::{migrate, time};
@@ -103,9 +104,9 @@ pub struct Statistics {
 const MATCHING: &str =
     "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect
      FROM hook_decisions
-     WHERE (?1 IS NULL OR instr(' ' || services || ' ', ' ' || ?1 || ' '))
-         AND (?2 IS NULL OR verdict = ?2) AND (?3 IS NULL OR instr(' ' || rule || ' ', ' ' || ?3 || ' '))
-         AND (?4 IS NULL OR session_id = ?4) AND (?5 IS NULL OR at >= ?5) AND (?7 IS NULL OR id > ?7)
+     WHERE (instr(' ' || services || ' ', ' ' || ?1 || ' ') > 0 OR ?1 IS NULL)
+         AND (verdict = ?2 OR ?2 IS NULL) AND (instr(' ' || rule || ' ', ' ' || ?3 || ' ') > 0 OR ?3 IS NULL)
+         AND (session_id = ?4 OR ?4 IS NULL) AND (at >= ?5 OR ?5 IS NULL) AND (id > ?7 OR ?7 IS NULL)
      ORDER BY id DESC LIMIT ?6";
 
 impl Change<'_> {
@@ -116,8 +117,8 @@ impl Change<'_> {
         self.transaction
             .execute(
                 "INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services,
-                                             budgets, reason, micros, effect)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                                             budgets, reason, micros, effect, agent)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 params![
                     time::write(now),
                     call.session,
@@ -131,6 +132,7 @@ impl Change<'_> {
                     redact::text(reason),
                     took.map(micros),
                     effect.map(Effect::as_str),
+                    self.agent(),
                 ],
             )
             .map(|_| ())
@@ -141,8 +143,8 @@ impl Change<'_> {
     pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.transaction
             .execute(
-                "INSERT INTO hook_times (at, event, micros) VALUES (?1, ?2, ?3)",
-                params![time::write(now), event, micros(took)],
+                "INSERT INTO hook_times (at, event, micros, agent) VALUES (?1, ?2, ?3, ?4)",
+                params![time::write(now), event, micros(took), self.agent()],
             )
             .map(|_| ())
             .map_err(|cause| self.error(cause))
@@ -173,12 +175,12 @@ impl Ledger {
         self.try_statistics(since).map_err(|cause| self.error(cause))
     }
 
-    fn try_statistics(&self, since: Option<DateTime<Utc>>) -> rusqlite::Result<Statistics> {
+    fn try_statistics(&self, since: Option<DateTime<Utc>>) -> engine::Result<Statistics> {
         let mut found = Statistics::default();
         if !migrate::is_latest(&self.connection)? {
             return Ok(found);
         }
-        let since = since.map(time::write).unwrap_or_default();
+        let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
         let mut decisions = self.connection.prepare(
             "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 ORDER BY id DESC LIMIT ?2",
         )?;
@@ -207,10 +209,10 @@ impl Ledger {
     }
 }
 
-fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
+fn decision(row: &Row<'_>) -> engine::Result<Decision> {
     Ok(Decision {
         id: row.get(0)?,
-        at: time::read(&row.get::<_, String>(1)?),
+        at: time::read(&row.get::<String>(1)?),
         session: row.get(2)?,
         tier: row.get(3)?,
         verdict: row.get(4)?,

@@ -2,9 +2,9 @@
 //! has changed.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension as _, params};
 
 use super::database::{Change, Ledger};
+use super::engine::{OptionalExtension as _, params};
 use super::error::LedgerError;
 use super::{migrate, time};
 
@@ -43,7 +43,11 @@ impl Change<'_> {
     /// Writes the time of this check, so that a commit shows whether the ledger can be written.
     pub fn check_writing(&self, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.transaction
-            .execute("INSERT OR REPLACE INTO desk_check (id, checked_at) VALUES (1, ?1)", [time::write(now)])
+            .execute(
+                "INSERT INTO desk_check (id, checked_at) VALUES (1, ?1)
+                 ON CONFLICT (id) DO UPDATE SET checked_at = ?1",
+                [time::write(now)],
+            )
             .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
@@ -61,7 +65,7 @@ impl Ledger {
                     "SELECT who, expires_at FROM desk_logins WHERE digest = ?1 AND expires_at > ?2",
                     [digest, &time::write(now)],
                     |row| {
-                        let expires_at = time::read(&row.get::<_, String>(1)?).unwrap_or(now);
+                        let expires_at = time::read(&row.get::<String>(1)?).unwrap_or(now);
                         Ok(Login { digest: digest.to_owned(), who: row.get(0)?, expires_at })
                     },
                 )
@@ -85,8 +89,12 @@ impl Ledger {
 
     /// A number that differs after another connection has changed the ledger.
     pub fn data_version(&self) -> Result<i64, LedgerError> {
-        self.connection
-            .query_row("PRAGMA data_version", [], |row| row.get(0))
-            .map_err(|cause| self.error(cause))
+        // On a server, the number of the next transaction: any change of the database may be one of the ledger.
+        let version = if self.connection.is_server() {
+            "SELECT CAST(CAST(pg_snapshot_xmax(pg_current_snapshot()) AS TEXT) AS BIGINT)"
+        } else {
+            "PRAGMA data_version"
+        };
+        self.connection.query_row(version, [], |row| row.get(0)).map_err(|cause| self.error(cause))
     }
 }

@@ -1,28 +1,30 @@
 //! Why the ledger cannot be used.
 
 use std::fmt;
-use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-/// A failure of the ledger. The text names the file or the guard, the cause and the remedy.
+use super::engine::Error;
+use super::engine::address::{Location, Place};
+
+/// A failure of the ledger. The text names the file, the server or the guard, the cause and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct LedgerError(Cause);
 
 #[derive(Debug)]
 enum Cause {
-    File { path: String, error: rusqlite::Error },
+    Engine { location: Location, error: Error },
     Guard(String),
 }
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File { path, error } => {
+            Self::Engine { location, error } => {
                 // Some messages of SQLite repeat the path.
-                let reason = error.to_string().replace(&format!(": {path}"), "");
-                write!(f, "the ledger {path} cannot be used: {reason} ({})", remedy(error))
+                let reason = error.to_string().replace(&format!(": {location}"), "");
+                write!(f, "the ledger {location} cannot be used: {reason} ({})", remedy(location, error))
             }
             Self::Guard(why) => f.write_str(why),
         }
@@ -30,8 +32,8 @@ impl fmt::Display for Cause {
 }
 
 impl LedgerError {
-    pub(super) fn new(path: &Path, error: rusqlite::Error) -> Self {
-        Self(Cause::File { path: path.display().to_string(), error })
+    pub(super) fn new(location: &Location, error: Error) -> Self {
+        Self(Cause::Engine { location: location.clone(), error })
     }
 
     /// The guard, which has the ledger, does not answer, for this reason.
@@ -40,8 +42,16 @@ impl LedgerError {
     }
 }
 
-fn remedy(error: &rusqlite::Error) -> &'static str {
-    match error.sqlite_error_code() {
+fn remedy(location: &Location, error: &Error) -> &'static str {
+    if let Place::Server(_) = location.place {
+        return match error {
+            Error::Refused(_) => "`opsctl db grant` prints the rights that each role needs",
+            Error::File(_) | Error::Server(_) => {
+                "check CLAUDEOPS_DB_URL and the server; `opsctl doctor` measures both"
+            }
+        };
+    }
+    match error.file_code() {
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
             "create its folder and let this user write there, or name another with CLAUDEOPS_STATE_DIR"
         }

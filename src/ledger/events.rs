@@ -1,9 +1,10 @@
 //! The `events` table.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Row, params};
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::{Row, params};
 use super::error::LedgerError;
 use super::manager::SessionColumn;
 use super::{migrate, time};
@@ -41,7 +42,7 @@ pub struct WhichEvents<'a> {
 /// An event's session as the client names it, and the tables that hold it. In a table of the session manager, the column
 /// holds the number of one of its own sessions.
 pub(super) const OF_SESSION: [&str; 2] = [
-    "iif(event_id IS NULL, CAST(events.session_id AS TEXT), recorded_events.session_id)",
+    "CASE WHEN event_id IS NULL THEN CAST(events.session_id AS TEXT) ELSE recorded_events.session_id END",
     "events LEFT JOIN recorded_events ON event_id = id",
 ];
 
@@ -51,14 +52,14 @@ const OF_OTHERS: [&str; 2] = ["session_id", "events"];
 fn matching([session, tables]: [&str; 2]) -> String {
     format!(
         "SELECT id, created_at, level, service, message FROM {tables}
-         WHERE (?1 IS NULL OR service = ?1) AND (?2 IS NULL OR level = ?2) AND (?3 IS NULL OR {session} = ?3)
-             AND (?4 IS NULL OR created_at >= ?4) AND (?5 IS NULL OR id > ?5) ORDER BY id DESC"
+         WHERE (service = ?1 OR ?1 IS NULL) AND (level = ?2 OR ?2 IS NULL) AND ({session} = ?3 OR ?3 IS NULL)
+             AND (created_at >= ?4 OR ?4 IS NULL) AND (id > ?5 OR ?5 IS NULL) ORDER BY id DESC"
     )
 }
 
 pub(super) const LATEST: &str = "SELECT id, created_at, level, service, message FROM events WHERE id IN (
-     SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1)
-     UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1))";
+     SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1) AS latest
+     UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1) AS last)";
 
 /// For another program's table that has no index by time: sorting the whole table would be too slow.
 pub(super) const LAST_WRITTEN: &str =
@@ -67,7 +68,7 @@ pub(super) const LAST_WRITTEN: &str =
 fn recent_duplicate() -> String {
     let [session, tables] = OF_SESSION;
     format!(
-        "SELECT 1 FROM (SELECT {session} AS session, message FROM {tables} ORDER BY id DESC LIMIT 50)
+        "SELECT 1 FROM (SELECT {session} AS session, message FROM {tables} ORDER BY id DESC LIMIT 50) AS latest
          WHERE session IS ?1 AND message = ?2"
     )
 }
@@ -121,31 +122,29 @@ impl Change<'_> {
         session: Option<&str>,
         event: &NewEvent,
         now: DateTime<Utc>,
-    ) -> rusqlite::Result<()> {
+    ) -> engine::Result<()> {
         let NewEvent { level, service, message } = event;
         let (service, message) = (service.as_deref().map(redact::name), redact::text(message));
         let column = SessionColumn::of(&self.transaction, "events", session)?;
         let (level, at, source) = (level.as_str(), time::write(now), source.as_str());
         let row = params![column.value(), level, service, message, at, source];
-        if migrate::has_column(&self.transaction, "events", "source")? {
-            self.transaction.execute(
-                "INSERT INTO events (session_id, level, service, message, created_at, source)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                row,
-            )?;
+        let (sql, row) = if migrate::has_column(&self.transaction, "events", "source")? {
+            let sql = "INSERT INTO events (session_id, level, service, message, created_at, source)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id";
+            (sql, row)
         } else {
-            self.transaction.execute(
-                "INSERT INTO events (session_id, level, service, message, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-                row.split_last().map_or(row, |(_, row)| row),
-            )?;
-        }
-        if matches!(column, SessionColumn::OfManager(_)) {
-            self.transaction.execute(
-                "INSERT OR REPLACE INTO recorded_events (event_id, session_id, source) VALUES (?1, ?2, ?3)",
-                params![self.transaction.last_insert_rowid(), session, source],
-            )?;
-        }
-        Ok(())
+            let sql = "INSERT INTO events (session_id, level, service, message, created_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id";
+            (sql, row.split_last().map_or(row, |(_, row)| row))
+        };
+        let id: i64 = self.transaction.query_row(sql, row, |row| row.get(0))?;
+        self.transaction
+            .execute(
+                "INSERT INTO recorded_events (event_id, session_id, source, agent) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (event_id) DO UPDATE SET session_id = ?2, source = ?3, agent = ?4",
+                params![id, session, source, self.agent()],
+            )
+            .map(|_| ())
     }
 
     /// Records an event that two processes may report, unless it is among the latest events of the session.
@@ -195,8 +194,8 @@ impl Ledger {
         let sql = if indexed { LATEST } else { LAST_WRITTEN };
         let mut statement = self.connection.prepare(sql).map_err(fail)?;
         let mut events = statement
-            .query_map([i64::from(count) * 3], |row| Ok((row.get::<_, i64>(0)?, event(row))))
-            .and_then(Iterator::collect::<rusqlite::Result<Vec<_>>>)
+            .query_map([i64::from(count) * 3], |row| Ok((row.get::<i64>(0)?, event(row))))
+            .and_then(Iterator::collect::<engine::Result<Vec<_>>>)
             .map_err(fail)?;
         events.sort_by(|(id_a, a), (id_b, b)| (b.at, id_b).cmp(&(a.at, id_a)));
         events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
@@ -225,7 +224,7 @@ impl Ledger {
             while found.len() < count
                 && let Some(row) = rows.next()?
             {
-                let event = event(row);
+                let event = event(&row);
                 // The comparison of texts is exact to the day only.
                 if since.is_none_or(|since| event.at.is_some_and(|at| at >= since)) {
                     found.push((row.get(0)?, event));

@@ -1,10 +1,11 @@
 //! Budgets that a person has given in advance, and the actions that used them.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, Row, params};
 
 use super::actions::CallId;
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::{Connection, Row, ToSql, params};
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::model::question::Grant;
@@ -31,9 +32,9 @@ impl Change<'_> {
         sign: impl FnOnce(&Grant) -> Result<String, E>,
     ) -> Result<Grant, E> {
         let insert = || {
-            self.transaction.execute(
+            self.transaction.query_row(
                 "INSERT INTO grants (service, kind, count, granted_by, granted_at, expires_at, note, signature)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '')",
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '') RETURNING id",
                 params![
                     grant.service,
                     grant.kind,
@@ -43,8 +44,8 @@ impl Change<'_> {
                     time::write(grant.expires_at),
                     grant.note,
                 ],
-            )?;
-            Ok(self.transaction.last_insert_rowid())
+                |row| row.get(0),
+            )
         };
         let id = insert().map_err(|cause| self.error(cause))?;
         let mut grant = Grant { id, ..grant };
@@ -74,16 +75,17 @@ impl Change<'_> {
         uses: &[(i64, u32)],
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let note = || -> rusqlite::Result<()> {
+        let note = || -> engine::Result<()> {
             let mut actions: Vec<i64> = self
                 .transaction
                 .prepare(RESERVED)?
                 .query_map(params![call.session, call.tool_use, key.service, key.kind], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
+                .collect::<engine::Result<_>>()?;
             for (grant, count) in uses {
                 for action in actions.drain(..actions.len().min(*count as usize)) {
                     self.transaction.execute(
-                        "INSERT OR IGNORE INTO grant_uses (grant_id, action_id, used_at) VALUES (?1, ?2, ?3)",
+                        "INSERT INTO grant_uses (grant_id, action_id, used_at) VALUES (?1, ?2, ?3)
+                         ON CONFLICT DO NOTHING",
                         params![grant, action, time::write(now)],
                     )?;
                 }
@@ -109,12 +111,12 @@ impl Ledger {
     }
 }
 
-fn read(connection: &Connection, sql: &str, values: &[&dyn rusqlite::ToSql]) -> rusqlite::Result<Vec<Grant>> {
+fn read(connection: &Connection, sql: &str, values: &[&dyn ToSql]) -> engine::Result<Vec<Grant>> {
     connection.prepare(sql)?.query_map(values, grant)?.collect()
 }
 
-fn grant(row: &Row<'_>) -> rusqlite::Result<Grant> {
-    let at = |column| row.get::<_, String>(column).map(|text| time::read(&text).unwrap_or_default());
+fn grant(row: &Row<'_>) -> engine::Result<Grant> {
+    let at = |column| row.get::<String>(column).map(|text| time::read(&text).unwrap_or_default());
     Ok(Grant {
         id: row.get(0)?,
         service: row.get(1)?,

@@ -2,7 +2,7 @@
 
 use super::database::Ledger;
 use super::error::LedgerError;
-use super::{manager, migrate};
+use super::{engine, manager, migrate};
 
 /// The result of a check of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub struct Health {
 impl Ledger {
     /// Checks the database. `thorough` also reads every page, which takes seconds for a gigabyte.
     pub fn health(&self, thorough: bool) -> Result<Health, LedgerError> {
-        let text = |pragma: &str| self.connection.query_row(pragma, [], |row| row.get::<_, String>(0));
-        let health = || {
+        let text = |pragma: &str| self.connection.query_row(pragma, [], |row| row.get::<String>(0));
+        let health = || -> engine::Result<Health> {
             let damage = if thorough { Some(text("PRAGMA integrity_check(1)")?) } else { None };
             Ok(Health {
                 damage: damage.filter(|found| found != "ok"),

@@ -1,9 +1,10 @@
 //! Actions and events within a period, for reports.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Row, params};
 
 use super::database::Ledger;
+use super::engine;
+use super::engine::{Row, params};
 use super::error::LedgerError;
 use super::events::Event;
 use super::{events, migrate, time};
@@ -63,7 +64,7 @@ const BY_OTHERS: &str =
      WHERE timestamp >= ?1 AND by_hand IS NOT FALSE ORDER BY id DESC LIMIT ?2";
 
 /// The rows of a database without the tables of opsctl.
-const BY_ANYONE: &str = "SELECT timestamp, service, action_type, NULL, NULL, success, session_id, 0
+const BY_ANYONE: &str = "SELECT timestamp, service, action_type, NULL, NULL, success, session_id, FALSE
      FROM cooldown_actions WHERE timestamp >= ?1 ORDER BY id DESC LIMIT ?2";
 
 impl Ledger {
@@ -76,7 +77,7 @@ impl Ledger {
         self.try_actions_since(since, most).map_err(|cause| self.error(cause))
     }
 
-    fn try_actions_since(&self, since: DateTime<Utc>, most: u32) -> rusqlite::Result<Period<ActionRecord>> {
+    fn try_actions_since(&self, since: DateTime<Utc>, most: u32) -> engine::Result<Period<ActionRecord>> {
         let mut actions = Vec::new();
         let wanted = params![time::floor(since), i64::from(most) + 1];
         let is_latest = migrate::is_latest(&self.connection)?;
@@ -84,7 +85,7 @@ impl Ledger {
             let mut statement = self.connection.prepare(BY_HOOKS)?;
             let mut rows = statement.query(wanted)?;
             while let Some(row) = rows.next()? {
-                actions.extend(action(row));
+                actions.extend(action(&row));
             }
         }
         if migrate::has_table(&self.connection, "cooldown_actions")? {
@@ -93,7 +94,7 @@ impl Ledger {
             let mut rows = statement.query(wanted)?;
             while let Some(row) = rows.next()? {
                 // Columns of other writers may have any type; rows that cannot be read are ignored.
-                let Some(action) = action(row) else { continue };
+                let Some(action) = action(&row) else { continue };
                 if row.get(7)? { &mut again } else { &mut actions }.push(action);
             }
             again.retain(|record| !actions.iter().any(|action| is_same(action, record)));
@@ -122,7 +123,7 @@ fn is_same(action: &ActionRecord, record: &ActionRecord) -> bool {
 
 fn action(row: &Row<'_>) -> Option<ActionRecord> {
     Some(ActionRecord {
-        at: time::read(&row.get::<_, String>(0).ok()?)?,
+        at: time::read(&row.get::<String>(0).ok()?)?,
         service: row.get(1).ok()?,
         kind: row.get(2).ok()?,
         verb: row.get(3).ok()?,

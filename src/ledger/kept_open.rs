@@ -2,10 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
-use rusqlite::Connection;
+use super::engine::Connection;
+use super::engine::address::Place;
 
 /// The most connections that a thread keeps.
 const MOST: usize = 4;
@@ -14,10 +15,10 @@ const MOST: usize = 4;
 const CACHE_KIB: i64 = 256;
 
 struct Kept {
-    path: PathBuf,
+    place: Place,
     read_only: bool,
-    /// The device and the inode of the file.
-    file: (u64, u64),
+    /// The device and the inode of a file.
+    file: Option<(u64, u64)>,
     connection: Rc<Connection>,
 }
 
@@ -35,35 +36,52 @@ fn file_of(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().map(|file| (file.dev(), file.ino()))
 }
 
-/// A kept connection to the file that has this path now, unless it is in use.
-pub(super) fn take(path: &Path, read_only: bool) -> Option<Rc<Connection>> {
+/// What identifies the ledger that is at a place now; `None` if there is none.
+fn identity(place: &Place) -> Option<Option<(u64, u64)>> {
+    match place {
+        Place::File(path) => file_of(path).map(Some),
+        Place::Server(_) => Some(None),
+    }
+}
+
+/// A kept connection to the ledger that is at this place now, unless it is in use.
+pub(super) fn take(place: &Place, read_only: bool) -> Option<Rc<Connection>> {
     if !IS_ENABLED.get() {
         return None;
     }
-    let file = file_of(path)?;
+    let file = identity(place)?;
     KEPT.with_borrow_mut(|all| {
         // A file that was replaced is another ledger.
-        all.retain(|kept| kept.path != path || kept.file == file);
-        let is_free = |kept: &&Kept| {
-            kept.path == path && kept.read_only == read_only && Rc::strong_count(&kept.connection) == 1
+        all.retain(|kept| kept.place != *place || kept.file == file);
+        let is_free = |kept: &Kept| {
+            kept.place == *place && kept.read_only == read_only && Rc::strong_count(&kept.connection) == 1
         };
-        let connection = Rc::clone(&all.iter().find(is_free)?.connection);
-        // The last request may have chosen otherwise.
-        connection.pragma_update(None, "synchronous", "FULL").ok()?;
-        Some(connection)
+        let found = all.iter().position(is_free)?;
+        let connection = Rc::clone(&all.get(found)?.connection);
+        let is_usable = match &*connection {
+            // The last request may have chosen otherwise.
+            Connection::File(file) => file.pragma_update(None, "synchronous", "FULL").is_ok(),
+            // The server may have been restarted, or replaced by another one.
+            Connection::Server(server) => server.is_usable(),
+        };
+        if !is_usable {
+            all.remove(found);
+        }
+        is_usable.then_some(connection)
     })
 }
 
 /// Keeps a connection, if this thread keeps any.
-pub(super) fn put(path: &Path, read_only: bool, connection: &Rc<Connection>) {
+pub(super) fn put(place: &Place, read_only: bool, connection: &Rc<Connection>) {
     if !IS_ENABLED.get() {
         return;
     }
-    let Some(file) = file_of(path) else { return };
+    let Some(file) = identity(place) else { return };
     KEPT.with_borrow_mut(|all| {
-        if all.len() < MOST && connection.pragma_update(None, "cache_size", -CACHE_KIB).is_ok() {
+        let cache = || connection.file().map(|file| file.pragma_update(None, "cache_size", -CACHE_KIB));
+        if all.len() < MOST && cache().is_none_or(|result| result.is_ok()) {
             let connection = Rc::clone(connection);
-            all.push(Kept { path: path.to_owned(), read_only, file, connection });
+            all.push(Kept { place: place.clone(), read_only, file, connection });
         }
     });
 }

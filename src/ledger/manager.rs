@@ -1,18 +1,21 @@
 //! The session manager of Claude Ops, which shares tables with opsctl: whether it uses a database, and its running session.
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension};
 
+use super::engine::{Connection, OptionalExtension as _, Result};
 use super::migrate::{has_column, has_manager_tables, has_table};
 
 /// Whether the session manager could not create its tables, because an earlier release of opsctl has created `events`: it
 /// has recorded that no migration is applied.
-pub fn is_blocked(connection: &Connection) -> rusqlite::Result<bool> {
+pub fn is_blocked(connection: &Connection) -> Result<bool> {
+    if connection.is_server() {
+        return Ok(false);
+    }
     Ok(has_table(connection, "goose_db_version")? && !has_manager_tables(connection)?)
 }
 
 /// The id of the newest running session of the session manager.
-fn running_session(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+fn running_session(connection: &Connection) -> Result<Option<i64>> {
     if !has_column(connection, "sessions", "status")? {
         return Ok(None);
     }
@@ -31,7 +34,7 @@ pub enum SessionColumn {
 
 impl SessionColumn {
     /// What a new row of this table holds if `session` is the client's.
-    pub fn of(connection: &Connection, table: &str, session: Option<&str>) -> rusqlite::Result<Self> {
+    pub fn of(connection: &Connection, table: &str, session: Option<&str>) -> Result<Self> {
         Ok(if is_number(connection, table)? {
             Self::OfManager(running_session(connection)?.into())
         } else {
@@ -49,7 +52,10 @@ impl SessionColumn {
 
 /// Whether the session manager reads `session_id` of this table as a number. A table that opsctl has created has no type for
 /// this column, and is the session manager's, too, from its first session on.
-fn is_number(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+fn is_number(connection: &Connection, table: &str) -> Result<bool> {
+    if connection.is_server() {
+        return Ok(false);
+    }
     let sql = "SELECT upper(type) FROM pragma_table_info(?1) WHERE name = 'session_id'";
     let kind: Option<String> = connection.query_row(sql, [table], |row| row.get(0)).optional()?;
     match kind.as_deref() {

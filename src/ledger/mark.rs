@@ -4,10 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::Connection;
+use super::engine::address::Location;
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::plain_file::{self, Content};
@@ -18,7 +20,7 @@ const MAX_BYTES: u64 = 16 * 1024;
 /// What a ledger held when an action was last reserved or recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
-    /// The path of the ledger.
+    /// The path or the URL of the ledger.
     ledger: String,
     /// When opsctl created its tables.
     created: String,
@@ -56,7 +58,7 @@ impl Mark {
     }
 
     /// The mark of this ledger; `None` if the file cannot be read, or is of another ledger.
-    fn read(state_dir: &Path, ledger: &Path) -> Option<Self> {
+    fn read(state_dir: &Path, ledger: &Location) -> Option<Self> {
         let Ok(Content::Bytes(text)) = plain_file::read(&Self::file(state_dir), MAX_BYTES) else {
             return None;
         };
@@ -75,14 +77,14 @@ impl Mark {
         }
     }
 
-    fn of(connection: &Connection, ledger: &Path) -> rusqlite::Result<Self> {
+    fn of(connection: &Connection, ledger: &Location) -> engine::Result<Self> {
         // opsctl creates its tables together.
         let (created, actions, reservations) = if migrate::has_table(connection, "opsctl_migrations")? {
             let sql = "SELECT (SELECT min(applied_at) FROM opsctl_migrations), \
                 (SELECT max(id) FROM cooldown_actions), (SELECT max(id) FROM hook_actions)";
             connection.query_row(sql, [], |row| {
-                let last = |column| row.get::<_, Option<i64>>(column).map(Option::unwrap_or_default);
-                Ok((row.get::<_, Option<String>>(0)?.unwrap_or_default(), last(1)?, last(2)?))
+                let last = |column| row.get::<Option<i64>>(column).map(Option::unwrap_or_default);
+                Ok((row.get::<Option<String>>(0)?.unwrap_or_default(), last(1)?, last(2)?))
             })?
         } else {
             Default::default()
@@ -105,40 +107,41 @@ impl Mark {
     }
 }
 
-fn absolute(path: &Path) -> String {
+fn absolute(ledger: &Location) -> String {
+    let Some(path) = ledger.file() else { return ledger.to_string() };
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
-fn loss(ledger: &Path, state_dir: &Path, difference: Difference) -> LedgerLoss {
-    LedgerLoss { ledger: ledger.display().to_string(), mark: Mark::file(state_dir), difference }
+fn loss(ledger: &Location, state_dir: &Path, difference: Difference) -> LedgerLoss {
+    LedgerLoss { ledger: ledger.to_string(), mark: Mark::file(state_dir), difference }
 }
 
 impl Ledger {
-    /// What the ledger at `path` has lost since its last mark. Reads only.
-    pub fn loss_at(path: &Path, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
-        let Some(marked) = Mark::read(state_dir, path) else { return Ok(None) };
-        let difference = match Self::open_existing(path)? {
+    /// What the ledger has lost since its last mark. Reads only.
+    pub fn loss_at(location: &Location, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
+        let Some(marked) = Mark::read(state_dir, location) else { return Ok(None) };
+        let difference = match Self::open_existing(location)? {
             None => Some(Difference::Missing),
             Some(ledger) => {
-                let found = Mark::of(&ledger.connection, path).map_err(|cause| ledger.error(cause))?;
+                let found = Mark::of(&ledger.connection, location).map_err(|cause| ledger.error(cause))?;
                 found.difference(&marked)
             }
         };
-        Ok(difference.map(|difference| loss(path, state_dir, difference)))
+        Ok(difference.map(|difference| loss(location, state_dir, difference)))
     }
 
-    /// When a loss of the ledger at `path` was last reported and accepted.
-    pub fn lost_at(path: &Path, state_dir: &Path) -> Option<DateTime<Utc>> {
-        time::read(&Mark::read(state_dir, path)?.lost_at?)
+    /// When a loss of the ledger was last reported and accepted.
+    pub fn lost_at(location: &Location, state_dir: &Path) -> Option<DateTime<Utc>> {
+        time::read(&Mark::read(state_dir, location)?.lost_at?)
     }
 }
 
 impl Change<'_> {
     /// What the ledger has lost since its last mark. To be called before a row is added.
     pub fn loss(&self, state_dir: &Path) -> Result<Option<LedgerLoss>, LedgerError> {
-        let Some(marked) = Mark::read(state_dir, self.path) else { return Ok(None) };
-        let found = Mark::of(&self.transaction, self.path).map_err(|cause| self.error(cause))?;
-        Ok(found.difference(&marked).map(|difference| loss(self.path, state_dir, difference)))
+        let Some(marked) = Mark::read(state_dir, self.location) else { return Ok(None) };
+        let found = Mark::of(&self.transaction, self.location).map_err(|cause| self.error(cause))?;
+        Ok(found.difference(&marked).map(|difference| loss(self.location, state_dir, difference)))
     }
 
     /// Commits the transaction and marks what the ledger holds then. `lost_at` is the time of a loss that is accepted.
@@ -147,8 +150,8 @@ impl Change<'_> {
         state_dir: &Path,
         lost_at: Option<DateTime<Utc>>,
     ) -> Result<(), LedgerError> {
-        let mut mark = Mark::of(&self.transaction, self.path).map_err(|cause| self.error(cause))?;
-        let before = || Mark::read(state_dir, self.path)?.lost_at;
+        let mut mark = Mark::of(&self.transaction, self.location).map_err(|cause| self.error(cause))?;
+        let before = || Mark::read(state_dir, self.location)?.lost_at;
         mark.lost_at = lost_at.map(time::write).or_else(before);
         self.commit_then(|| mark.write(state_dir))
     }

@@ -3,33 +3,37 @@
 //! The version is in a table of opsctl: the file may belong to another program that stores its own version in SQLite's
 //! header.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use super::engine::{Connection, OptionalExtension as _, Result, Transaction};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 22] = [
-    (1, include_str!("migrations/0001_shared_tables.sql")),
-    (2, include_str!("migrations/0002_hook_actions.sql")),
-    (3, include_str!("migrations/0003_resets_and_streaks.sql")),
-    (4, include_str!("migrations/0004_telling_twice_and_clearing.sql")),
-    (5, include_str!("migrations/0005_health_marks.sql")),
-    (6, include_str!("migrations/0006_notices.sql")),
-    (7, include_str!("migrations/0007_client_runs.sql")),
-    (8, include_str!("migrations/0008_verifications.sql")),
-    (9, include_str!("migrations/0009_every_decision.sql")),
-    (10, include_str!("migrations/0010_sessions.sql")),
-    (11, include_str!("migrations/0011_reminders.sql")),
-    (12, include_str!("migrations/0012_records_missing.sql")),
-    (13, include_str!("migrations/0013_effects.sql")),
-    (14, include_str!("migrations/0014_engine_containers.sql")),
-    (15, include_str!("migrations/0015_recorded_rows.sql")),
-    (MANAGER_TABLES, include_str!("migrations/0016_session_manager.sql")),
-    (17, include_str!("migrations/0017_chains.sql")),
-    (18, include_str!("migrations/0018_tmux_pane.sql")),
-    (19, include_str!("migrations/0019_waiting_sessions.sql")),
-    (20, include_str!("migrations/0020_questions.sql")),
-    (21, include_str!("migrations/0021_spend.sql")),
-    (22, include_str!("migrations/0022_desk.sql")),
+const MIGRATIONS: [(u32, &str); 23] = [
+    (1, include_str!("migrations/sqlite/0001_shared_tables.sql")),
+    (2, include_str!("migrations/sqlite/0002_hook_actions.sql")),
+    (3, include_str!("migrations/sqlite/0003_resets_and_streaks.sql")),
+    (4, include_str!("migrations/sqlite/0004_telling_twice_and_clearing.sql")),
+    (5, include_str!("migrations/sqlite/0005_health_marks.sql")),
+    (6, include_str!("migrations/sqlite/0006_notices.sql")),
+    (7, include_str!("migrations/sqlite/0007_client_runs.sql")),
+    (8, include_str!("migrations/sqlite/0008_verifications.sql")),
+    (9, include_str!("migrations/sqlite/0009_every_decision.sql")),
+    (10, include_str!("migrations/sqlite/0010_sessions.sql")),
+    (11, include_str!("migrations/sqlite/0011_reminders.sql")),
+    (12, include_str!("migrations/sqlite/0012_records_missing.sql")),
+    (13, include_str!("migrations/sqlite/0013_effects.sql")),
+    (14, include_str!("migrations/sqlite/0014_engine_containers.sql")),
+    (15, include_str!("migrations/sqlite/0015_recorded_rows.sql")),
+    (MANAGER_TABLES, include_str!("migrations/sqlite/0016_session_manager.sql")),
+    (17, include_str!("migrations/sqlite/0017_chains.sql")),
+    (18, include_str!("migrations/sqlite/0018_tmux_pane.sql")),
+    (19, include_str!("migrations/sqlite/0019_waiting_sessions.sql")),
+    (20, include_str!("migrations/sqlite/0020_questions.sql")),
+    (21, include_str!("migrations/sqlite/0021_spend.sql")),
+    (22, include_str!("migrations/sqlite/0022_desk.sql")),
+    (23, include_str!("migrations/sqlite/0023_agents.sql")),
 ];
+
+/// Those of a server, in ascending order. Each number is that of the SQLite migration that leaves the same tables.
+const ON_SERVER: [(u32, &str); 1] = [(23, include_str!("migrations/postgresql/0001_ledger.sql"))];
 
 /// The migration that prepares a ledger of opsctl for the session manager. A database of the session manager needs it not.
 const MANAGER_TABLES: u32 = 16;
@@ -38,7 +42,7 @@ const MANAGER_TABLES: u32 = 16;
 const SHARED: [&str; 2] = ["events", "cooldown_actions"];
 
 /// Whether all migrations are applied, as on every call but the first.
-pub fn is_latest(connection: &Connection) -> rusqlite::Result<bool> {
+pub fn is_latest(connection: &Connection) -> Result<bool> {
     Ok(version(connection)? >= newest())
 }
 
@@ -47,9 +51,32 @@ pub fn newest() -> u32 {
     MIGRATIONS.iter().map(|(number, _)| *number).max().unwrap_or(0)
 }
 
-/// Applies all missing migrations. Does not change the journal mode, which another program may have chosen.
-pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+/// Applies all missing migrations. Does not change the journal mode of a file, which another program may have chosen.
+pub fn to_latest(connection: &mut Connection) -> Result<()> {
+    match connection {
+        Connection::File(_) => to_latest_file(connection),
+        Connection::Server(_) => to_latest_server(connection),
+    }
+}
+
+fn to_latest_server(connection: &Connection) -> Result<()> {
+    let transaction = Transaction::begin(connection, "BEGIN")?;
+    // Another agent may migrate, too.
+    transaction.execute_batch(
+        "SELECT pg_advisory_xact_lock(1869640547, 1);
+         CREATE TABLE IF NOT EXISTS opsctl_migrations (version INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL)",
+    )?;
+    let from = version(&transaction)?;
+    for (number, sql) in ON_SERVER.into_iter().filter(|(number, _)| *number > from) {
+        transaction.execute_batch(sql)?;
+        transaction
+            .execute("INSERT INTO opsctl_migrations (version, applied_at) VALUES (?1, now())", [number])?;
+    }
+    transaction.commit()
+}
+
+fn to_latest_file(connection: &Connection) -> Result<()> {
+    let transaction = Transaction::begin(connection, "BEGIN IMMEDIATE")?;
     // Another process may have migrated while this one waited for the lock.
     let from = version(&transaction)?;
     let found = SHARED.map(|table| has_table(&transaction, table).map(|is_there| (table, is_there)));
@@ -78,18 +105,14 @@ pub fn to_latest(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-fn indexes(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+fn indexes(connection: &Connection) -> Result<Vec<(String, String)>> {
     connection
         .prepare("SELECT tbl_name, name FROM sqlite_master WHERE type = 'index'")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 
-fn drop_new_indexes(
-    connection: &Connection,
-    table: &str,
-    before: &[(String, String)],
-) -> rusqlite::Result<()> {
+fn drop_new_indexes(connection: &Connection, table: &str, before: &[(String, String)]) -> Result<()> {
     for (_, name) in indexes(connection)?.iter().filter(|index| index.0 == table && !before.contains(index)) {
         connection.execute_batch(&format!("DROP INDEX {name}"))?;
     }
@@ -97,22 +120,32 @@ fn drop_new_indexes(
 }
 
 /// The schema version of the database; 0 before the first migration.
-pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
-    if !has_table(connection, "opsctl_migrations")? {
+pub fn version(connection: &Connection) -> Result<u32> {
+    if connection.is_server() {
+        let exists = "SELECT to_regclass('opsctl_migrations') IS NOT NULL";
+        if !connection.query_row(exists, [], |row| row.get::<bool>(0))? {
+            return Ok(0);
+        }
+    } else if !has_table(connection, "opsctl_migrations")? {
         return Ok(0);
     }
     connection.query_row("SELECT coalesce(max(version), 0) FROM opsctl_migrations", [], |row| row.get(0))
 }
 
 /// Whether the tables of the session manager exist, or tables of the names that opsctl shares are of another program.
-pub fn has_manager_tables(connection: &Connection) -> rusqlite::Result<bool> {
+pub fn has_manager_tables(connection: &Connection) -> Result<bool> {
+    if connection.is_server() {
+        return Ok(false);
+    }
     Ok(has_table(connection, "sessions")? || !has_column(connection, "events", "source")?)
 }
 
 /// Whether the database contains this table.
-pub fn has_table(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+pub fn has_table(connection: &Connection, table: &str) -> Result<bool> {
+    // A server has all tables, or none.
+    let Some(file) = connection.file() else { return Ok(true) };
     // Without a statement, which costs more than most queries of a hook. Another process may have created it since.
-    if connection.table_exists(None, table)? {
+    if file.table_exists(None, table)? {
         return Ok(true);
     }
     connection
@@ -122,7 +155,10 @@ pub fn has_table(connection: &Connection, table: &str) -> rusqlite::Result<bool>
 }
 
 /// Whether the table has this column: a session manager's own `events` has no `source`.
-pub fn has_column(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
+pub fn has_column(connection: &Connection, table: &str, column: &str) -> Result<bool> {
+    if connection.is_server() {
+        return Ok(true);
+    }
     connection
         .query_row("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", [table, column], |_| Ok(()))
         .optional()
@@ -130,7 +166,10 @@ pub fn has_column(connection: &Connection, table: &str, column: &str) -> rusqlit
 }
 
 /// Whether the table has an index that begins with this column.
-pub fn has_index_on(connection: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {
+pub fn has_index_on(connection: &Connection, table: &str, column: &str) -> Result<bool> {
+    if connection.is_server() {
+        return Ok(true);
+    }
     connection
         .query_row(
             "SELECT 1 FROM pragma_index_list(?1) AS list JOIN pragma_index_info(list.name) AS info

@@ -1,4 +1,5 @@
-//! The ledger: a SQLite database of actions, reservations, events and sessions. No other folder uses SQL.
+//! The ledger: a database of actions, reservations, events and sessions, in a SQLite file or on a PostgreSQL server. No other
+//! folder uses SQL.
 
 pub mod cooldown_file;
 mod log;
@@ -14,6 +15,7 @@ mod creation;
 mod database;
 pub mod decisions;
 pub mod desk;
+mod engine;
 mod error;
 mod events;
 mod folder_lock;
@@ -22,6 +24,7 @@ mod health;
 pub mod history;
 mod kept_open;
 mod lock_timeout;
+mod locks;
 mod manager;
 pub mod mark;
 pub mod notices;
@@ -39,9 +42,11 @@ mod verifications;
 pub use actions::{CallId, Settled};
 pub use containers::KnownContainer;
 pub use database::{Change, Ledger};
+pub use engine::address::{Location, Place, ServerAddress};
 pub use error::LedgerError;
 pub use events::{Event, Source, WhichEvents};
 pub use health::Health;
 pub use kept_open::keep_connections;
+pub use locks::Scope;
 pub use resets::{HEALTHY_CHECKS, LastCheck, Streak};
 pub use verifications::{Outcome, SessionActions, VerificationState};

@@ -4,9 +4,10 @@
 //! claim expires, because its process may die.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rusqlite::{OptionalExtension, Row, params};
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::{OptionalExtension as _, Row, params};
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::model::event::Level;
@@ -25,9 +26,11 @@ pub(super) const UNDELIVERED: &str = "SELECT count(*) FROM notices
      WHERE state IN ('pending', 'sending', 'failed') AND created_at >= ?1";
 
 /// Reads only the latest 500 rows, backwards from the last one.
-pub(super) const PROBLEMS: &str = "SELECT title, max(created_at) FROM
-         (SELECT key, title, level, created_at FROM notices ORDER BY id DESC LIMIT 500)
-     WHERE level = 'critical' AND created_at >= ?1 GROUP BY key ORDER BY max(created_at) DESC";
+pub(super) const PROBLEMS: &str = "SELECT title, created_at FROM (
+         SELECT title, created_at, row_number() OVER (PARTITION BY key ORDER BY created_at DESC, id DESC) AS place FROM
+             (SELECT id, key, title, level, created_at FROM notices ORDER BY id DESC LIMIT 500) AS latest
+         WHERE level = 'critical' AND created_at >= ?1) AS critical
+     WHERE place = 1 ORDER BY created_at DESC";
 
 const LAST_RAISED: &str = "SELECT max(created_at) FROM notices WHERE key = ?1";
 
@@ -131,7 +134,7 @@ impl Change<'_> {
         notice: &Notice,
         has_target: bool,
         now: DateTime<Utc>,
-    ) -> rusqlite::Result<Option<i64>> {
+    ) -> engine::Result<Option<i64>> {
         let key = redact::text(&notice.key);
         if self.transaction.prepare(SUPPRESSED)?.exists(params![key, time::write(now)])? {
             return Ok(None);
@@ -141,9 +144,9 @@ impl Change<'_> {
             Body::Plain(_) => "text",
         };
         let state = if has_target { NoticeState::Pending } else { NoticeState::NoTarget };
-        self.transaction.execute(
-            "INSERT INTO notices (key, quiet_until, session_id, created_at, level, title, body, format, tags, state)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        self.transaction.query_row(
+            "INSERT INTO notices (key, quiet_until, session_id, created_at, level, title, body, format, tags, state, agent)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING id",
             params![
                 key,
                 notice.quiet_until.map(time::write),
@@ -155,9 +158,10 @@ impl Change<'_> {
                 format,
                 redact::text(&notice.tags.join(" ")),
                 state.as_str(),
+                self.agent(),
             ],
-        )?;
-        Ok(Some(self.transaction.last_insert_rowid()))
+            |row| row.get(0).map(Some),
+        )
     }
 
     /// Claims a notice for sending; `None` if another process has claimed it or it has been delivered.
@@ -232,7 +236,7 @@ impl Ledger {
             }
             let since = time::write(now - STILL_NEWS);
             let read =
-                |row: &Row<'_>| Ok(Problem { title: row.get(0)?, at: time::read(&row.get::<_, String>(1)?) });
+                |row: &Row<'_>| Ok(Problem { title: row.get(0)?, at: time::read(&row.get::<String>(1)?) });
             self.connection.prepare(PROBLEMS)?.query_map([since], read)?.collect()
         };
         look().map_err(|cause| self.error(cause))
@@ -262,9 +266,9 @@ impl Ledger {
     }
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<StoredNotice> {
-    let time_of = |column| -> rusqlite::Result<_> {
-        Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(time::read))
+fn stored(row: &Row<'_>) -> engine::Result<StoredNotice> {
+    let time_of = |column| -> engine::Result<_> {
+        Ok(row.get::<Option<String>>(column)?.as_deref().and_then(time::read))
     };
     let (level, state): (String, String) = (row.get(2)?, row.get(7)?);
     let (body, format): (String, String) = (row.get(4)?, row.get(5)?);

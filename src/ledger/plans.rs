@@ -1,6 +1,6 @@
 //! Tests of the query plans of the hot paths, on opsctl's own database and on one of the session manager.
 
-use rusqlite::Connection;
+use super::engine::Connection;
 
 use super::{actions, events, migrate, notices, spend, usage};
 
@@ -42,8 +42,15 @@ const BIG: [&str; 7] = [
     "notices",
 ];
 
+fn migrated(schema: &str) -> Connection {
+    let mut connection = Connection::File(rusqlite::Connection::open_in_memory().unwrap());
+    connection.execute_batch(schema).unwrap();
+    migrate::to_latest(&mut connection).unwrap();
+    connection
+}
+
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
-    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let mut statement = connection.file().unwrap().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nulls = vec![rusqlite::types::Null; statement.parameter_count()];
     let steps = statement.query_map(rusqlite::params_from_iter(nulls), |row| row.get(3)).unwrap();
     steps.collect::<rusqlite::Result<_>>().unwrap()
@@ -52,9 +59,7 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
 #[test]
 fn no_hot_query_scans_a_growing_table() {
     for schema in ["", FOUND] {
-        let mut connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(schema).unwrap();
-        migrate::to_latest(&mut connection).unwrap();
+        let connection = migrated(schema);
         for sql in HOT {
             let steps = plan(&connection, sql);
             let reads = |step: &&String| BIG.iter().any(|table| step.contains(table));
@@ -76,9 +81,7 @@ fn no_hot_query_scans_a_growing_table() {
 
 #[test]
 fn migrations_add_no_index_to_tables_of_another_program() {
-    let mut connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(&FOUND.replace("CREATE INDEX", "-- CREATE INDEX")).unwrap();
-    migrate::to_latest(&mut connection).unwrap();
+    let connection = migrated(&FOUND.replace("CREATE INDEX", "-- CREATE INDEX"));
     for (table, column) in [("events", "created_at"), ("cooldown_actions", "service")] {
         assert!(!migrate::has_index_on(&connection, table, column).unwrap(), "{table}");
     }

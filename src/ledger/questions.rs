@@ -1,9 +1,10 @@
 //! Questions to a person, and their signed answers. A state follows from the rows and the time.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::{Connection, OptionalExtension as _, Row, ToSql, params};
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::model::question::{Answer, NewQuestion, Question, QuestionState, SignedAnswer};
@@ -47,12 +48,12 @@ impl Change<'_> {
         self.try_ask(question).map_err(|cause| self.error(cause))
     }
 
-    fn try_ask(&self, question: &NewQuestion) -> rusqlite::Result<i64> {
+    fn try_ask(&self, question: &NewQuestion) -> engine::Result<i64> {
         let NewQuestion { call, reasons, tier, words, asked_at, expires_at, at_terminal } = question;
-        self.transaction.execute(
+        self.transaction.query_row(
             "INSERT INTO questions (session_id, tool_use_id, digest, command, actions, service, reasons, tier, words,
-                                    asked_at, expires_at, at_terminal)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                                    asked_at, expires_at, at_terminal, agent)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) RETURNING id",
             params![
                 call.session,
                 call.call,
@@ -66,9 +67,10 @@ impl Change<'_> {
                 time::write(*asked_at),
                 time::write(*expires_at),
                 at_terminal,
+                self.agent(),
             ],
-        )?;
-        Ok(self.transaction.last_insert_rowid())
+            |row| row.get(0),
+        )
     }
 
     /// The question of this number.
@@ -101,7 +103,7 @@ impl Change<'_> {
     pub fn questions_since(&self, session: &str, since: DateTime<Utc>) -> Result<(u32, u32), LedgerError> {
         self.transaction
             .query_row(
-                "SELECT coalesce(sum(session_id = ?1), 0), count(*) FROM questions
+                "SELECT count(*) FILTER (WHERE session_id = ?1), count(*) FROM questions
                  WHERE asked_at > ?2 AND NOT at_terminal",
                 params![session, time::write(since)],
                 |row| Ok((row.get(0)?, row.get(1)?)),
@@ -117,9 +119,9 @@ impl Change<'_> {
     /// Stores an answer. `false` if the question has one already.
     pub fn store_answer(&self, answer: &SignedAnswer) -> Result<bool, LedgerError> {
         let stored = self.transaction.execute(
-            "INSERT OR IGNORE INTO question_answers
+            "INSERT INTO question_answers
                  (question_id, answer, answered_by, answered_at, expires_at, note, signature)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
             params![
                 answer.question,
                 answer.answer.as_str(),
@@ -220,9 +222,9 @@ impl Ledger {
 fn one(
     connection: &Connection,
     which: &str,
-    values: &[&dyn rusqlite::ToSql],
+    values: &[&dyn ToSql],
     now: DateTime<Utc>,
-) -> rusqlite::Result<Option<Question>> {
+) -> engine::Result<Option<Question>> {
     let read = |row: &Row<'_>| question(row, now);
     connection.prepare(&format!("{COLUMNS} {which}"))?.query_row(values, read).optional()
 }
@@ -230,17 +232,17 @@ fn one(
 fn many(
     connection: &Connection,
     which: &str,
-    values: &[&dyn rusqlite::ToSql],
+    values: &[&dyn ToSql],
     now: DateTime<Utc>,
-) -> rusqlite::Result<Vec<Question>> {
+) -> engine::Result<Vec<Question>> {
     let read = |row: &Row<'_>| question(row, now);
     connection.prepare(&format!("{COLUMNS} {which}"))?.query_map(values, read)?.collect()
 }
 
-fn answer_of(connection: &Connection, question: i64) -> rusqlite::Result<Option<SignedAnswer>> {
+fn answer_of(connection: &Connection, question: i64) -> engine::Result<Option<SignedAnswer>> {
     let read = |row: &Row<'_>| {
         let answer: String = row.get(0)?;
-        let at = |column| row.get::<_, String>(column).map(|text| time::read(&text).unwrap_or_default());
+        let at = |column| row.get::<String>(column).map(|text| time::read(&text).unwrap_or_default());
         Ok(SignedAnswer {
             question,
             // A name that is not known was not written by opsctl; its signature does not verify.
@@ -255,17 +257,17 @@ fn answer_of(connection: &Connection, question: i64) -> rusqlite::Result<Option<
     connection.query_row(ANSWER, [question], read).optional()
 }
 
-fn question(row: &Row<'_>, now: DateTime<Utc>) -> rusqlite::Result<Question> {
-    let at = |column| -> rusqlite::Result<Option<DateTime<Utc>>> {
-        Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(time::read))
+fn question(row: &Row<'_>, now: DateTime<Utc>) -> engine::Result<Question> {
+    let at = |column| -> engine::Result<Option<DateTime<Utc>>> {
+        Ok(row.get::<Option<String>>(column)?.as_deref().and_then(time::read))
     };
-    let texts = |column| -> rusqlite::Result<Vec<String>> {
-        Ok(serde_json::from_str(&row.get::<_, String>(column)?).unwrap_or_default())
+    let texts = |column| -> engine::Result<Vec<String>> {
+        Ok(serde_json::from_str(&row.get::<String>(column)?).unwrap_or_default())
     };
     // A time that cannot be read has passed.
     let expires_at = at(11)?.unwrap_or_default();
     let answer: Option<String> = row.get(14)?;
-    let is_used = row.get::<_, Option<String>>(13)?.is_some();
+    let is_used = row.get::<Option<String>>(13)?.is_some();
     let state = match answer.as_deref().and_then(Answer::named) {
         _ if is_used => QuestionState::Used,
         Some(Answer::Refuse) => QuestionState::Refused,

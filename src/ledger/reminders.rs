@@ -1,9 +1,9 @@
 //! The `session_reminders` table: the notes that a session has received, so that it receives each once.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension as _, params};
 
 use super::database::{Change, Ledger};
+use super::engine::{OptionalExtension as _, ToSql, params};
 use super::error::LedgerError;
 use super::events::Source;
 use super::{migrate, time};
@@ -14,12 +14,12 @@ const LATEST: u32 = 5_000;
 const REPORTED: &str = "SELECT 1 FROM session_reminders WHERE session_id = ?1 AND reported_at IS NOT NULL";
 
 const HAS_EVENT_OF_ITS_OWN: &str =
-    "SELECT 1 FROM (SELECT session_id, source FROM events ORDER BY id DESC LIMIT ?3)
+    "SELECT 1 FROM (SELECT session_id, source FROM events ORDER BY id DESC LIMIT ?3) AS latest
      WHERE session_id = ?1 AND source = ?2";
 
 /// For events in a table of the session manager.
 const HAS_RECORDED_EVENT: &str =
-    "SELECT 1 FROM (SELECT session_id, source FROM recorded_events ORDER BY event_id DESC LIMIT ?3)
+    "SELECT 1 FROM (SELECT session_id, source FROM recorded_events ORDER BY event_id DESC LIMIT ?3) AS latest
      WHERE session_id = ?1 AND source = ?2";
 
 impl Ledger {
@@ -58,7 +58,7 @@ impl Change<'_> {
     ) -> Result<bool, LedgerError> {
         self.remind(
             "INSERT INTO session_reminders (session_id, context_level, changed_at) VALUES (?1, ?2, ?3)
-             ON CONFLICT (session_id) DO UPDATE SET context_level = ?2, changed_at = ?3 WHERE context_level < ?2",
+             ON CONFLICT (session_id) DO UPDATE SET context_level = ?2, changed_at = ?3 WHERE session_reminders.context_level < ?2",
             &[&session, &level, &time::write(now)],
         )
     }
@@ -72,8 +72,8 @@ impl Change<'_> {
     /// Records that the client keeps no transcript of the session.
     pub fn note_no_record(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.remind(
-            "INSERT INTO session_reminders (session_id, record_missing, changed_at) VALUES (?1, 1, ?2)
-             ON CONFLICT (session_id) DO UPDATE SET record_missing = 1, changed_at = ?2",
+            "INSERT INTO session_reminders (session_id, record_missing, changed_at) VALUES (?1, TRUE, ?2)
+             ON CONFLICT (session_id) DO UPDATE SET record_missing = TRUE, changed_at = ?2",
             &[&session, &time::write(now)],
         )
         .map(|_| ())
@@ -84,7 +84,7 @@ impl Change<'_> {
         self.remind(
             "INSERT INTO session_reminders (session_id, report_asked_at, changed_at) VALUES (?1, ?2, ?2)
              ON CONFLICT (session_id) DO UPDATE SET report_asked_at = ?2, changed_at = ?2
-             WHERE report_asked_at IS NULL",
+             WHERE session_reminders.report_asked_at IS NULL",
             &[&session, &time::write(now)],
         )
     }
@@ -113,7 +113,7 @@ impl Change<'_> {
         look().map_err(|cause| self.error(cause))
     }
 
-    fn remind(&self, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<bool, LedgerError> {
+    fn remind(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool, LedgerError> {
         self.transaction.execute(sql, values).map(|rows| rows > 0).map_err(|cause| self.error(cause))
     }
 }

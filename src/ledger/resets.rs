@@ -1,10 +1,11 @@
 //! Resets of budgets, consecutive healthy checks, and pruning.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension, Row, params};
 
 use super::database::{Change, Ledger};
 use super::decisions::Which;
+use super::engine;
+use super::engine::{OptionalExtension as _, Row, params};
 use super::error::LedgerError;
 use super::events::WhichEvents;
 use super::{migrate, time};
@@ -40,7 +41,7 @@ const LAST_CHECKS: &str = "SELECT service, last_checked_at, consecutive_healthy 
 impl Ledger {
     /// The last recorded health check of each service.
     pub fn last_checks(&self) -> Result<Vec<LastCheck>, LedgerError> {
-        let look = || -> rusqlite::Result<Vec<LastCheck>> {
+        let look = || -> engine::Result<Vec<LastCheck>> {
             if !migrate::is_latest(&self.connection)? {
                 return Ok(vec![]);
             }
@@ -49,7 +50,7 @@ impl Ledger {
             let mut checks = Vec::new();
             while let Some(row) = rows.next()? {
                 // Columns of other writers may have any type; rows that cannot be read are ignored.
-                checks.extend(last_check(row));
+                checks.extend(last_check(&row));
             }
             Ok(checks)
         };
@@ -68,7 +69,7 @@ impl Ledger {
         {
             return Ok(true);
         }
-        let look = || -> rusqlite::Result<bool> {
+        let look = || -> engine::Result<bool> {
             for table in ["hook_actions", "cooldown_actions", "service_health_streak"] {
                 let sql = format!("SELECT 1 FROM {table} WHERE service = ?1 LIMIT 1");
                 if migrate::has_table(&self.connection, table)?
@@ -84,7 +85,7 @@ impl Ledger {
 }
 
 fn last_check(row: &Row<'_>) -> Option<LastCheck> {
-    let at = time::read(&row.get::<_, String>(1).ok()?)?;
+    let at = time::read(&row.get::<String>(1).ok()?)?;
     Some(LastCheck { service: row.get(0).ok()?, healthy: row.get(2).ok()?, at })
 }
 
@@ -127,7 +128,7 @@ impl Change<'_> {
         in_file: u32,
         session: Option<&str>,
         now: DateTime<Utc>,
-    ) -> rusqlite::Result<Streak> {
+    ) -> engine::Result<Streak> {
         let before = self.streak(service)?.unwrap_or(in_file);
         if healthy && before > 0 && session.is_some() && self.last_session(service)?.as_deref() == session {
             return Ok(Streak::Of(before));
@@ -143,17 +144,17 @@ impl Change<'_> {
         Ok(Streak::Cleared)
     }
 
-    fn streak(&self, service: &str) -> rusqlite::Result<Option<u32>> {
+    fn streak(&self, service: &str) -> engine::Result<Option<u32>> {
         let sql = "SELECT consecutive_healthy FROM service_health_streak WHERE service = ?1";
         self.transaction.query_row(sql, [service], |row| row.get(0)).optional()
     }
 
-    fn last_session(&self, service: &str) -> rusqlite::Result<Option<String>> {
+    fn last_session(&self, service: &str) -> engine::Result<Option<String>> {
         let sql = "SELECT session_id FROM health_marks WHERE service = ?1";
         self.transaction.query_row(sql, [service], |row| row.get(0)).optional()
     }
 
-    fn mark_session(&self, service: &str, session: Option<&str>) -> rusqlite::Result<()> {
+    fn mark_session(&self, service: &str, session: Option<&str>) -> engine::Result<()> {
         match session {
             Some(session) => self.transaction.execute(
                 "INSERT INTO health_marks (service, session_id) VALUES (?1, ?2)
@@ -165,22 +166,22 @@ impl Change<'_> {
         .map(|_| ())
     }
 
-    fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> rusqlite::Result<()> {
+    fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> engine::Result<()> {
         self.transaction.execute(
-            "INSERT INTO budget_resets (service, at, why, last_action)
-                 VALUES (?1, ?2, ?3, (SELECT coalesce(max(id), 0) FROM cooldown_actions))",
-            params![service, time::write(now), why],
+            "INSERT INTO budget_resets (service, at, why, last_action, agent)
+                 VALUES (?1, ?2, ?3, (SELECT coalesce(max(id), 0) FROM cooldown_actions), ?4)",
+            params![service, time::write(now), why, self.agent()],
         )?;
         // An open reservation counts again when it is settled.
         self.transaction
             .execute(
-                "UPDATE hook_actions SET cleared = 1 WHERE service = ?1 AND state = 'reserved'",
+                "UPDATE hook_actions SET cleared = TRUE WHERE service = ?1 AND state = 'reserved'",
                 [service],
             )
             .map(|_| ())
     }
 
-    fn set_streak(&self, service: &str, streak: u32, now: DateTime<Utc>) -> rusqlite::Result<()> {
+    fn set_streak(&self, service: &str, streak: u32, now: DateTime<Utc>) -> engine::Result<()> {
         self.transaction
             .execute(
                 "INSERT INTO service_health_streak (service, consecutive_healthy, last_checked_at)

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::database::Ledger;
+use super::engine;
 use super::error::LedgerError;
 use super::{migrate, time};
 
@@ -49,7 +50,7 @@ impl Ledger {
     }
 
     fn seen(&self, table: &str, sql: &str) -> Result<Vec<SeenName>, LedgerError> {
-        let look = || -> rusqlite::Result<Vec<SeenName>> {
+        let look = || -> engine::Result<Vec<SeenName>> {
             if !migrate::has_table(&self.connection, table)? {
                 return Ok(vec![]);
             }
@@ -58,12 +59,12 @@ impl Ledger {
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 // Columns of other writers may have any type; rows that cannot be read are ignored.
-                let Ok(name) = row.get::<_, String>(0) else { continue };
+                let Ok(name) = row.get::<String>(0) else { continue };
                 let last: Option<String> = row.get(3).unwrap_or(None);
                 found.push(SeenName {
                     name,
                     host: row.get(1)?,
-                    times: row.get::<_, u32>(2)?.into(),
+                    times: row.get::<u32>(2)?.into(),
                     last: last.as_deref().and_then(time::read),
                 });
             }

@@ -1,9 +1,10 @@
 //! The `api_requests` table: forwarded requests to the model and their cost.
 
 use chrono::{DateTime, Utc};
-use rusqlite::params;
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::params;
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::model::spend::{Usage, Usd};
@@ -73,7 +74,7 @@ impl Ledger {
                 return Ok(Spent::default());
             }
             let sum = |sql: &str, value: &str| {
-                self.connection.query_row(sql, [value], |row| row.get::<_, i64>(0)).map(usd)
+                self.connection.query_row(sql, [value], |row| row.get::<i64>(0)).map(usd)
             };
             Ok(Spent { day: sum(OF_DAY, &time::write(now - DAY))?, session: sum(OF_SESSION, session)? })
         };
@@ -87,10 +88,9 @@ impl Ledger {
                 return Ok(vec![]);
             }
             let mut statement = self.connection.prepare(COSTS)?;
-            let rows = statement.query_map([time::write(now - DAY)], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
-            })?;
-            let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+            let rows = statement
+                .query_map([time::write(now - DAY)], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?)))?;
+            let rows = rows.collect::<engine::Result<Vec<_>>>()?;
             Ok(rows.into_iter().filter_map(|(at, cost)| Some((time::read(&at)?, usd(cost)))).collect())
         };
         look().map_err(|cause| self.error(cause))
@@ -129,12 +129,16 @@ impl Ledger {
                 return Ok(vec![]);
             }
             let mut statement = self.connection.prepare(BY_MODEL)?;
-            let rows = statement.query_map([since.map(time::write).unwrap_or_default()], |row| {
-                let [requests, input, output, cost] = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-                let [requests, input, output] =
-                    [requests, input, output].map(|count: i64| u64::try_from(count).unwrap_or(0));
-                Ok(ModelSpend { model: row.get(0)?, requests, input, output, usd: usd(cost) })
-            })?;
+            let rows = statement.query_map(
+                [since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write)],
+                |row| {
+                    let [requests, input, output, cost] =
+                        [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+                    let [requests, input, output] =
+                        [requests, input, output].map(|count: i64| u64::try_from(count).unwrap_or(0));
+                    Ok(ModelSpend { model: row.get(0)?, requests, input, output, usd: usd(cost) })
+                },
+            )?;
             rows.collect()
         };
         look().map_err(|cause| self.error(cause))
@@ -147,10 +151,10 @@ impl Change<'_> {
         let ApiRequest { at, session, model, usage, cost } = request;
         let tokens = &usage.tokens;
         self.transaction
-            .execute(
+            .query_row(
                 "INSERT INTO api_requests (at, session_id, model, input_tokens, output_tokens, cache_write_tokens,
-                     cache_write_1h_tokens, cache_read_tokens, web_searches, cost_micros, estimated)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                     cache_write_1h_tokens, cache_read_tokens, web_searches, cost_micros, estimated, agent)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id",
                 params![
                     time::write(*at),
                     session,
@@ -162,10 +166,11 @@ impl Change<'_> {
                     stored(tokens.cache_read),
                     stored(usage.web_searches),
                     stored(cost.0),
-                    usage.estimated
+                    usage.estimated,
+                    self.agent(),
                 ],
+                |row| row.get(0),
             )
-            .map(|_| self.transaction.last_insert_rowid())
             .map_err(|cause| self.error(cause))
     }
 

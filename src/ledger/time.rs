@@ -2,6 +2,9 @@
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, TimeDelta, Utc};
 
+/// A text that sorts before every timestamp.
+pub const BEFORE_ALL: &str = "0001-01-01";
+
 /// Formats a time as `2026-03-21T14:22:00Z`.
 pub fn write(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Secs, true)

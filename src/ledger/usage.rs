@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension, Statement, ToSql, params};
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::{Connection, OptionalExtension as _, Statement, ToSql, params};
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::model::policy::Policy;
 use crate::policy::budget::Usage;
 use crate::policy::decide::{BudgetKey, Snapshot};
 
-pub(super) const ACTIONS: &str = "SELECT timestamp, id, 1 FROM cooldown_actions
+pub(super) const ACTIONS: &str = "SELECT timestamp, id, TRUE FROM cooldown_actions
      WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3";
 
 /// The last column: whether opsctl wrote the row.
@@ -22,7 +23,7 @@ pub(super) const ACTIONS_BY_WRITER: &str =
 
 /// The latest starts that closed a cycle, which have no row in `cooldown_actions`.
 pub(super) const UNCOUNTED: &str = "SELECT settled_at FROM (
-         SELECT settled_at, counts FROM hook_actions WHERE service = ?1 AND kind = ?2 ORDER BY id DESC LIMIT 100)
+         SELECT settled_at, counts FROM hook_actions WHERE service = ?1 AND kind = ?2 ORDER BY id DESC LIMIT 100) AS latest
      WHERE NOT counts AND settled_at IS NOT NULL";
 
 pub(super) const OPEN_RESERVATIONS: &str = "SELECT reserved_at FROM hook_actions
@@ -82,7 +83,7 @@ impl Ledger {
         now: DateTime<Utc>,
     ) -> Result<Snapshot, LedgerError> {
         let look = || {
-            let view = self.connection.unchecked_transaction()?;
+            let view = self.connection.reading()?;
             Reader::new(&view, policy, now)?.usage_of(keys)
         };
         look().map_err(|cause| self.error(cause))
@@ -92,7 +93,7 @@ impl Ledger {
     pub fn usage_of_all(&self, policy: &Policy, now: DateTime<Utc>) -> Result<Option<Snapshot>, LedgerError> {
         let look = || {
             // One transaction: otherwise each of hundreds of queries would take a lock.
-            let view = self.connection.unchecked_transaction()?;
+            let view = self.connection.reading()?;
             let reader = Reader::new(&view, policy, now)?;
             if reader.is_empty()? {
                 return Ok(None);
@@ -116,7 +117,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(connection: &'a Connection, policy: &Policy, now: DateTime<Utc>) -> rusqlite::Result<Self> {
+    fn new(connection: &'a Connection, policy: &Policy, now: DateTime<Utc>) -> engine::Result<Self> {
         let window = policy.restart.window.delta().max(policy.redeployment.window.delta());
         Ok(Self {
             connection,
@@ -127,7 +128,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn is_empty(&self) -> rusqlite::Result<bool> {
+    fn is_empty(&self) -> engine::Result<bool> {
         let holds_a_row = |table: &str| {
             let mut statement = self.connection.prepare(&format!("SELECT 1 FROM {table} LIMIT 1"))?;
             statement.exists([])
@@ -136,15 +137,15 @@ impl<'a> Reader<'a> {
     }
 
     /// The budgets with usage in the longest window.
-    fn keys(&self) -> rusqlite::Result<Vec<BudgetKey>> {
+    fn keys(&self) -> engine::Result<Vec<BudgetKey>> {
         let mut keys = BTreeSet::new();
-        let mut collect = |sql: &str, since: String| -> rusqlite::Result<()> {
+        let mut collect = |sql: &str, since: String| -> engine::Result<()> {
             let mut statement = self.connection.prepare(sql)?;
             let mut rows = statement.query([since])?;
             while let Some(row) = rows.next()? {
                 // Columns of other writers may have any type; a value that is not text is not a service.
                 if let (Ok(service), Some(kind)) =
-                    (row.get(0), row.get::<_, String>(1).ok().as_deref().and_then(known_kind))
+                    (row.get(0), row.get::<String>(1).ok().as_deref().and_then(known_kind))
                 {
                     keys.insert(BudgetKey { service, kind });
                 }
@@ -162,7 +163,7 @@ impl<'a> Reader<'a> {
         Ok(keys.into_iter().collect())
     }
 
-    fn usage_of(&self, keys: &[BudgetKey]) -> rusqlite::Result<Snapshot> {
+    fn usage_of(&self, keys: &[BudgetKey]) -> engine::Result<Snapshot> {
         let mut statements = Statements::prepare(self)?;
         keys.iter().map(|key| Ok((key.clone(), statements.usage(key, self)?))).collect()
     }
@@ -182,9 +183,9 @@ struct OwnStatements<'a> {
 }
 
 impl<'a> Statements<'a> {
-    fn prepare(reader: &Reader<'a>) -> rusqlite::Result<Self> {
+    fn prepare(reader: &Reader<'a>) -> engine::Result<Self> {
         let prepare = |sql| reader.connection.prepare(sql);
-        let own = || -> rusqlite::Result<_> {
+        let own = || -> engine::Result<_> {
             Ok(OwnStatements {
                 reservations: prepare(OPEN_RESERVATIONS)?,
                 uncounted: prepare(UNCOUNTED)?,
@@ -201,7 +202,7 @@ impl<'a> Statements<'a> {
         })
     }
 
-    fn usage(&mut self, key: &BudgetKey, reader: &Reader<'_>) -> rusqlite::Result<Usage> {
+    fn usage(&mut self, key: &BudgetKey, reader: &Reader<'_>) -> engine::Result<Usage> {
         let mut usage = Usage::default();
         let mut last_cleared = 0;
         if let Some(own) = &mut self.own {
@@ -219,8 +220,8 @@ impl<'a> Statements<'a> {
         let mut rows = actions.query(params![key.service, key.kind, time::floor(reader.since)])?;
         while let Some(row) = rows.next()? {
             // A row whose time cannot be parsed is ignored.
-            let Some(at) = row.get::<_, String>(0).ok().as_deref().and_then(time::read) else { continue };
-            if row.get::<_, i64>(1)? <= last_cleared {
+            let Some(at) = row.get::<String>(0).ok().as_deref().and_then(time::read) else { continue };
+            if row.get::<i64>(1)? <= last_cleared {
                 usage.uncounted.push(at);
             } else if row.get(2)? {
                 usage.entries.push(at);
@@ -234,31 +235,31 @@ impl<'a> Statements<'a> {
 }
 
 impl OwnStatements<'_> {
-    fn reset(&mut self, key: &BudgetKey) -> rusqlite::Result<Option<(DateTime<Utc>, i64)>> {
+    fn reset(&mut self, key: &BudgetKey) -> engine::Result<Option<(DateTime<Utc>, i64)>> {
         let row = self
             .last_reset
-            .query_row([&key.service], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))
+            .query_row([&key.service], |row| Ok((row.get::<String>(0)?, row.get(1)?)))
             .optional()?;
         Ok(row.and_then(|(at, last_action)| Some((time::read(&at)?, last_action))))
     }
 
-    fn reserved(&mut self, key: &BudgetKey, now: &str) -> rusqlite::Result<Vec<DateTime<Utc>>> {
+    fn reserved(&mut self, key: &BudgetKey, now: &str) -> engine::Result<Vec<DateTime<Utc>>> {
         times(&mut self.reservations, params![key.service, key.kind, now])
     }
 
-    fn uncounted(&mut self, key: &BudgetKey) -> rusqlite::Result<Vec<DateTime<Utc>>> {
+    fn uncounted(&mut self, key: &BudgetKey) -> engine::Result<Vec<DateTime<Utc>>> {
         times(&mut self.uncounted, params![key.service, key.kind])
     }
 
-    fn is_stopped(&mut self, key: &BudgetKey, now: &str) -> rusqlite::Result<bool> {
+    fn is_stopped(&mut self, key: &BudgetKey, now: &str) -> engine::Result<bool> {
         let verb: Option<String> =
             self.last_verb.query_row([&key.service, key.kind, now], |row| row.get(0)).optional()?;
         Ok(verb.is_some_and(|verb| verb == "stop"))
     }
 }
 
-fn times(statement: &mut Statement<'_>, of: &[&dyn ToSql]) -> rusqlite::Result<Vec<DateTime<Utc>>> {
-    let times: Vec<String> = statement.query_map(of, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+fn times(statement: &mut Statement<'_>, of: &[&dyn ToSql]) -> engine::Result<Vec<DateTime<Utc>>> {
+    let times: Vec<String> = statement.query_map(of, |row| row.get(0))?.collect::<engine::Result<_>>()?;
     Ok(times.iter().filter_map(|at| time::read(at)).collect())
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, params};
 
 use super::database::{Change, Ledger};
+use super::engine;
+use super::engine::{Connection, params};
 use super::error::LedgerError;
 use super::{migrate, time};
 
@@ -89,12 +90,13 @@ impl Change<'_> {
     ) -> Result<(), LedgerError> {
         self.transaction
             .execute(
-                "INSERT INTO verifications (session_id, at, outcome, actions) VALUES (?1, ?2, ?3, ?4)",
+                "INSERT INTO verifications (session_id, at, outcome, actions, agent) VALUES (?1, ?2, ?3, ?4, ?5)",
                 params![
                     session,
                     time::write(now),
                     outcome.as_str(),
-                    i64::try_from(actions).unwrap_or(i64::MAX)
+                    i64::try_from(actions).unwrap_or(i64::MAX),
+                    self.agent(),
                 ],
             )
             .map(|_| ())
@@ -102,14 +104,14 @@ impl Change<'_> {
     }
 }
 
-fn session_actions(connection: &Connection, session: &str) -> rusqlite::Result<SessionActions> {
+fn session_actions(connection: &Connection, session: &str) -> engine::Result<SessionActions> {
     let mut acted = SessionActions::default();
     if migrate::has_table(connection, "hook_actions")? {
         let mut statement = connection.prepare(REMEDIED)?;
         let mut rows = statement.query([session])?;
         while let Some(row) = rows.next()? {
             acted.actions += 1;
-            note(&mut acted, row.get(0)?, row.get::<_, Option<String>>(1)?.as_deref());
+            note(&mut acted, row.get(0)?, row.get::<Option<String>>(1)?.as_deref());
         }
     }
     // An action that was recorded by hand has no row of a hook.
@@ -120,7 +122,7 @@ fn session_actions(connection: &Connection, session: &str) -> rusqlite::Result<S
         while let Some(row) = rows.next()? {
             recorded += 1;
             if let Ok(service) = row.get(0) {
-                note(&mut acted, service, row.get::<_, String>(1).ok().as_deref());
+                note(&mut acted, service, row.get::<String>(1).ok().as_deref());
             }
         }
         acted.actions += recorded;
@@ -134,7 +136,7 @@ fn note(acted: &mut SessionActions, service: String, at: Option<&str>) {
     *last = at.max(*last);
 }
 
-fn verification_state(connection: &Connection, session: &str) -> rusqlite::Result<VerificationState> {
+fn verification_state(connection: &Connection, session: &str) -> engine::Result<VerificationState> {
     let mut state = VerificationState::default();
     if !migrate::has_table(connection, "verifications")? {
         return Ok(state);
@@ -142,8 +144,8 @@ fn verification_state(connection: &Connection, session: &str) -> rusqlite::Resul
     let mut statement = connection.prepare(VERIFICATIONS)?;
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
-        let actions = usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
-        match row.get::<_, String>(0)?.as_str() {
+        let actions = usize::try_from(row.get::<i64>(1)?).unwrap_or_default();
+        match row.get::<String>(0)?.as_str() {
             "healthy" => state.attempts = 0,
             "given-up" => {}
             _ => {
@@ -152,7 +154,7 @@ fn verification_state(connection: &Connection, session: &str) -> rusqlite::Resul
             }
         }
         state.settled_actions = Some(actions);
-        state.settled_at = time::read(&row.get::<_, String>(2)?);
+        state.settled_at = time::read(&row.get::<String>(2)?);
     }
     Ok(state)
 }

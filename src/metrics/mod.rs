@@ -67,7 +67,7 @@ fn values(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> Va
 }
 
 fn add_ledger(values: &mut Values, environment: &Environment, now: DateTime<Utc>) -> Result<(), LedgerError> {
-    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(()) };
+    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(()) };
     values.counters = ledger.counters()?;
     values.running_sessions = ledger.running_sessions()?;
     values.open_questions = ledger.open_questions(now)?;

@@ -86,7 +86,7 @@ impl<'a> Engines<'a> {
     /// The container that an engine has named within a day.
     fn remembered(&self, question: &Question<'_>) -> Option<Container> {
         let host = question.host.map(|(name, _)| name);
-        let open = || Ledger::open_existing(&self.environment.db_path).ok().flatten();
+        let open = || Ledger::open_existing(&self.environment.ledger).ok().flatten();
         let ledger = self.ledger.get_or_init(open).as_ref()?;
         ledger.container(host, question.engine.program, question.id, self.now).ok().flatten()
     }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use thiserror::Error;
 
 use crate::held_variables::variable;
+use crate::ledger::{Location, Place, ServerAddress};
 use crate::link::address::{self, Address};
 use crate::model::mode::Mode;
 use crate::model::policy::Tier;
@@ -25,8 +26,9 @@ pub struct Environment {
     pub state_dir: PathBuf,
     /// Whether the state folder is in the user's home, and may be created.
     pub owns_state_dir: bool,
-    /// `CLAUDEOPS_DB_PATH`: the ledger.
-    pub db_path: PathBuf,
+    /// `CLAUDEOPS_DB_URL`: the ledger on a server; else `CLAUDEOPS_DB_PATH`: its file. `CLAUDEOPS_AGENT`: the name of the agent
+    /// in its rows.
+    pub ledger: Location,
     /// `CLAUDEOPS_RESULTS_DIR`: the folder for results of sessions.
     pub results: Option<PathBuf>,
     /// `CLAUDEOPS_TIER`: the tier of this session; without it, no tier gate.
@@ -134,7 +136,15 @@ impl Environment {
         Self {
             hosts: path("CLAUDEOPS_HOSTS"),
             ignore_compiled: false,
-            db_path: path("CLAUDEOPS_DB_PATH").unwrap_or_else(|| state_dir.join("claudeops.db")),
+            ledger: Location {
+                place: match text("CLAUDEOPS_DB_URL") {
+                    Some(url) => Place::Server(ServerAddress::new(url, path("CLAUDEOPS_DB_PASSWORD_FILE"))),
+                    None => Place::File(
+                        path("CLAUDEOPS_DB_PATH").unwrap_or_else(|| state_dir.join("claudeops.db")),
+                    ),
+                },
+                agent: text("CLAUDEOPS_AGENT").and_then(|name| plain_word(name.trim())),
+            },
             results: path("CLAUDEOPS_RESULTS_DIR"),
             state_dir,
             owns_state_dir,
@@ -259,7 +269,7 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_container() {
         let environment = environment(&[("CLAUDEOPS_APPRISE_URLS", " ")]);
-        assert_eq!(environment.db_path, PathBuf::from("/state/claudeops.db"));
+        assert_eq!(environment.ledger.file(), Some(Path::new("/state/claudeops.db")));
         assert_eq!((environment.tier, environment.apprise_urls, environment.dry_run), (None, None, false));
         assert_eq!(environment.mode, None);
     }

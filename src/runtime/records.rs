@@ -22,7 +22,7 @@ pub fn add_event(
     if let Some(guard) = &environment.guard {
         return send_event(guard, environment, (source, false), session, event);
     }
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     change.add_event_from(source, session, event, now)?;
     change.commit()
@@ -37,7 +37,7 @@ pub fn add_event_once(
     if let Some(guard) = &environment.guard {
         return send_event(guard, environment, (Source::Runner, true), None, event);
     }
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     if !change.is_recent_event(None, &event.message)? {
         change.add_event_from(Source::Runner, None, event, now)?;
@@ -76,7 +76,7 @@ pub fn waiting_runs(
         let runs = runs.map_err(|_| LedgerError::of_guard(guard_link::unexpected()))?;
         return Ok(runs.into_iter().map(WaitingRun::from).collect());
     }
-    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(vec![]) };
+    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(vec![]) };
     match session {
         Some(session) => Ok(ledger.waiting_run(session)?.into_iter().collect()),
         None => ledger.answered_runs(now),
@@ -109,7 +109,7 @@ pub fn note_report(environment: &Environment, session: &str, now: DateTime<Utc>)
         let record = RecordCall::Reported(session.to_owned());
         return guard_link::record(guard, record, environment).map(drop).map_err(LedgerError::of_guard);
     }
-    let mut ledger = Ledger::open(&environment.db_path)?.for_the_record();
+    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
     let change = ledger.change()?;
     change.note_report(session, now)?;
     change.commit()
@@ -126,6 +126,6 @@ pub fn latest_run(
         let found = guard_link::record(guard, record, environment).map_err(LedgerError::of_guard)?;
         return Ok(found.as_str().map(str::to_owned));
     }
-    Ledger::open_existing(&environment.db_path)
+    Ledger::open_existing(&environment.ledger)
         .and_then(|ledger| ledger.map_or(Ok(None), |ledger| ledger.latest_run(tier, stated)))
 }

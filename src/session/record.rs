@@ -1,13 +1,11 @@
 //! Records a session in the ledger: its row, and events from the agent's text.
 
-use std::path::Path;
-
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::stream::Account;
 use crate::ledger::client_runs::{NewRun, RunEnd, Waiting, WaitingRun};
-use crate::ledger::{Change, Ledger, LedgerError, Source};
+use crate::ledger::{Change, Ledger, LedgerError, Location, Source};
 use crate::link::address::Address;
 use crate::link::message::{EndWire, RecordCall, WaitingWire};
 use crate::model::event::{Level, NewEvent};
@@ -63,30 +61,37 @@ pub struct Record {
 
 impl Record {
     /// Opens the row of a session that is about to start.
-    pub fn begin(db: &Path, run: &NewRun<'_>) -> (Self, Option<Warning>) {
+    pub fn begin(location: &Location, run: &NewRun<'_>) -> (Self, Option<Warning>) {
         let begun = match Address::of_process() {
             Some(guard) => begin_at_guard(&guard, run),
-            None => begin_in_ledger(db, |change| change.begin_run(run)),
+            None => begin_in_ledger(location, |change| change.begin_run(run)),
         };
         Self::of(run.session, begun)
     }
 
     /// Opens the row of a session that waited, and is about to be resumed.
-    pub fn resume(db: &Path, run: &WaitingRun, at: DateTime<Utc>) -> (Self, Option<Warning>) {
+    pub fn resume(location: &Location, run: &WaitingRun, at: DateTime<Utc>) -> (Self, Option<Warning>) {
         let begun = match Address::of_process() {
             Some(guard) => {
                 record_at_guard(&guard, RecordCall::Resume { row: run.row }).map(|(place, _)| place)
             }
-            None => begin_in_ledger(db, |change| change.resume_run(run.row, at)).map(|(place, _)| place),
+            None => {
+                begin_in_ledger(location, |change| change.resume_run(run.row, at)).map(|(place, _)| place)
+            }
         };
         Self::of(&run.session, begun.map(|place| (place, run.row)))
     }
 
     /// Ends a session that waited and cannot be resumed, with a critical event.
-    pub fn give_up(db: &Path, run: &WaitingRun, why: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
+    pub fn give_up(
+        location: &Location,
+        run: &WaitingRun,
+        why: &str,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
         let place = match Address::of_process() {
             Some(_) => Ok(Place::Guard(Box::new(Environment::of_process()))),
-            None => Ledger::open(db).map(|ledger| Place::Ledger(Box::new(ledger))),
+            None => Ledger::open(location).map(|ledger| Place::Ledger(Box::new(ledger))),
         };
         let (mut record, _) = Self::of(&run.session, place.map(|place| (place, run.row)));
         record.end(&Outcome::Failed(why.to_owned()), None, None, 0, now)?;
@@ -160,10 +165,10 @@ impl Record {
 }
 
 fn begin_in_ledger<T>(
-    db: &Path,
+    location: &Location,
     begin: impl FnOnce(&Change<'_>) -> Result<T, LedgerError>,
 ) -> Result<(Place, T), LedgerError> {
-    let mut ledger = Ledger::open(db)?;
+    let mut ledger = Ledger::open(location)?;
     let change = ledger.change()?;
     let row = begin(&change)?;
     change.commit()?;

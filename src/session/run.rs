@@ -102,8 +102,8 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         at: started,
     };
     let (record, warning) = match session.resumed {
-        Some(waiting) => Record::resume(&environment.db_path, waiting, started),
-        None => Record::begin(&environment.db_path, &new),
+        Some(waiting) => Record::resume(&environment.ledger, waiting, started),
+        None => Record::begin(&environment.ledger, &new),
     };
     if let Some(warning) = warning {
         (voices.complain)(&warning.to_string());

@@ -1,7 +1,6 @@
 //! `opsctl serve` with a state folder of its own, and hooks on the agent's side that know only its socket.
 #![allow(dead_code, reason = "each test crate uses its own part of it")]
 
-use std::ffi::OsStr;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -15,7 +14,6 @@ pub struct Guarded {
     pub guard: Sandbox,
     /// The folder of the agent's side.
     pub agent: Sandbox,
-    program: Option<String>,
     process: Option<Child>,
 }
 
@@ -29,16 +27,7 @@ impl Guarded {
     pub fn with(guard: Sandbox, agent: impl FnOnce(Sandbox) -> Sandbox) -> Self {
         let address = format!("unix:{}", guard.path("guard.sock").display());
         let agent = agent(Sandbox::new().with("CLAUDEOPS_GUARD", &address));
-        let mut guarded = Self { guard, agent, program: None, process: None };
-        guarded.start();
-        guarded
-    }
-
-    /// A guard that is run by another program than the one under test.
-    pub fn of_program(program: &str) -> Self {
-        let mut guarded = Self::new();
-        guarded.kill();
-        guarded.program = Some(program.to_owned());
+        let mut guarded = Self { guard, agent, process: None };
         guarded.start();
         guarded
     }
@@ -51,8 +40,7 @@ impl Guarded {
     /// The command that starts the guard.
     pub fn serve(&self) -> Command {
         let own = self.guard.command(&[]);
-        let program = self.program.as_deref().map_or(own.get_program(), OsStr::new);
-        let mut command = Command::new(program);
+        let mut command = Command::new(own.get_program());
         command
             .env_clear()
             .envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))))

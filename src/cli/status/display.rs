@@ -69,7 +69,7 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
     text += page.title("events:");
     match &status.missing_ledger {
         Some(path) => {
-            text += page.whole(QUIET, &format!("no events: there is no ledger at {} yet", path.display()));
+            text += page.whole(QUIET, &format!("no events: there is no ledger at {path} yet"));
         }
         None if status.events.is_empty() => text += page.line(QUIET, "no events"),
         None => {}

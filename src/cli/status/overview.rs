@@ -1,6 +1,5 @@
 //! The data of the status.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -16,7 +15,7 @@ use crate::ledger::client_runs::Run;
 use crate::ledger::decisions::Which;
 use crate::ledger::notices::Problem;
 use crate::ledger::questions::WhichQuestions;
-use crate::ledger::{Event, Ledger, LedgerError};
+use crate::ledger::{Event, Ledger, LedgerError, Location};
 use crate::model::inventory::Host;
 use crate::model::policy::{Policy, Tier};
 use crate::model::question::{Grant, Question};
@@ -52,7 +51,7 @@ pub struct Status {
     pub spending: Spending,
     pub events: Vec<Event>,
     /// The path of the ledger if it does not exist yet.
-    pub missing_ledger: Option<PathBuf>,
+    pub missing_ledger: Option<Location>,
 }
 
 /// The part of the data from the ledger.
@@ -84,11 +83,11 @@ impl Status {
         });
         let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut warnings);
         complain_all(warnings);
-        let ledger = Ledger::open_existing(&environment.db_path)?;
+        let ledger = Ledger::open_existing(&environment.ledger)?;
         let spending = Spending::read(ledger.as_ref(), &compiled.installation.policy.spend, now)?;
-        let missing_ledger = ledger.is_none().then(|| environment.db_path.clone());
+        let missing_ledger = ledger.is_none().then(|| environment.ledger.clone());
         let mut known = ledger.map_or_else(|| Ok(Known::default()), |ledger| Known::from(&ledger, now))?;
-        if let Some(loss) = Ledger::loss_at(&environment.db_path, &environment.state_dir)? {
+        if let Some(loss) = Ledger::loss_at(&environment.ledger, &environment.state_dir)? {
             known.problems.insert(0, Problem { title: loss.to_string(), at: None });
         }
         Ok(Self {

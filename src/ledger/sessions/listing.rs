@@ -1,9 +1,10 @@
 //! Queries of sessions.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Row, params};
 
 use super::super::database::Ledger;
+use super::super::engine;
+use super::super::engine::{Row, params};
 use super::super::error::LedgerError;
 use super::super::{client_runs, migrate, time};
 use crate::model::session::{Session, State, SubagentRow};
@@ -23,8 +24,8 @@ const MATCHING: &str =
     "SELECT session_id, client_session_id, tier, mode, role, model, source, cwd, transcript,
          parent_mission, process, started_at, last_seen_at, ended_at, end_reason, state, status, status_at, tmux_pane
      FROM hook_sessions
-     WHERE (?1 IS NULL OR session_id = ?1 OR client_session_id = ?1) AND (?2 IS NULL OR parent_mission = ?2)
-         AND (?3 IS NULL OR last_seen_at >= ?3)
+     WHERE (session_id = ?1 OR client_session_id = ?1 OR ?1 IS NULL) AND (parent_mission = ?2 OR ?2 IS NULL)
+         AND (last_seen_at >= ?3 OR ?3 IS NULL)
      ORDER BY last_seen_at DESC, session_id";
 
 const RUNS: &str = "SELECT sum(cost_usd), max(model) FROM client_runs WHERE session_id IN (?1, ?2)";
@@ -43,7 +44,7 @@ impl Ledger {
             let WhichSessions { id, mission, since } = which;
             let mut statement = self.connection.prepare(MATCHING)?;
             let found = statement.query_map(params![id, mission, since.map(time::write)], session)?;
-            let mut sessions = found.collect::<rusqlite::Result<Vec<_>>>()?;
+            let mut sessions = found.collect::<engine::Result<Vec<_>>>()?;
             self.complete(&mut sessions)?;
             Ok(sessions)
         };
@@ -51,13 +52,13 @@ impl Ledger {
     }
 
     /// Adds subagents, cost, model and chain from other tables.
-    fn complete(&self, sessions: &mut [Session]) -> rusqlite::Result<()> {
+    fn complete(&self, sessions: &mut [Session]) -> engine::Result<()> {
         let mut subagents = self.connection.prepare(SUBAGENTS)?;
         let mut runs = self.connection.prepare(RUNS)?;
         let mut chains = self.connection.prepare(client_runs::CHAIN)?;
         for session in sessions {
             let rows = subagents.query_map([&session.id], |row| subagent(row, session.ended))?;
-            session.subagents = rows.collect::<rusqlite::Result<_>>()?;
+            session.subagents = rows.collect::<engine::Result<_>>()?;
             let ids = params![session.id, session.client_id];
             let run: (Option<f64>, Option<String>) =
                 runs.query_row(ids, |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -69,18 +70,18 @@ impl Ledger {
     }
 }
 
-fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> rusqlite::Result<SubagentRow> {
+fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> engine::Result<SubagentRow> {
     let started = moment(row, 2)?;
     // A restarted subagent has an earlier end time; the end of the session ends every subagent.
     let ended = moment(row, 3)?.filter(|ended| started.is_none_or(|started| *ended >= started));
     Ok(SubagentRow { id: row.get(0)?, kind: row.get(1)?, started, ended: ended.or(session_ended) })
 }
 
-fn moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<DateTime<Utc>>> {
-    Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(time::read))
+fn moment(row: &Row<'_>, column: usize) -> engine::Result<Option<DateTime<Utc>>> {
+    Ok(row.get::<Option<String>>(column)?.as_deref().and_then(time::read))
 }
 
-fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
+fn session(row: &Row<'_>) -> engine::Result<Session> {
     let status: Option<String> = row.get(16)?;
     let status_at = moment(row, 17)?;
     Ok(Session {
@@ -100,7 +101,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         last_seen: moment(row, 12)?,
         ended: moment(row, 13)?,
         end_reason: row.get(14)?,
-        state: State::named(&row.get::<_, String>(15)?).unwrap_or(State::Active),
+        state: State::named(&row.get::<String>(15)?).unwrap_or(State::Active),
         status: status.map(|text| (text, status_at)),
         subagents: vec![],
         cost_usd: None,

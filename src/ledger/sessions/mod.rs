@@ -7,9 +7,9 @@ mod news;
 mod orders;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension as _, params};
 
 use super::database::Change;
+use super::engine::{self, OptionalExtension as _, params};
 use super::error::LedgerError;
 use super::time;
 use crate::model::event::Subagent;
@@ -55,17 +55,17 @@ pub struct Before {
 
 const MEET: &str =
     "INSERT INTO hook_sessions (session_id, client_session_id, tier, mode, role, model, cwd, transcript,
-         parent_mission, process, started_at, last_seen_at, state, reminded_at, tmux_pane)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 'active', ?11, ?12)
+         parent_mission, process, started_at, last_seen_at, state, reminded_at, tmux_pane, agent)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 'active', ?11, ?12, ?13)
      ON CONFLICT (session_id) DO UPDATE SET
-         client_session_id = coalesce(excluded.client_session_id, client_session_id),
-         tier = coalesce(excluded.tier, tier), mode = coalesce(excluded.mode, mode),
-         role = coalesce(excluded.role, role), model = coalesce(excluded.model, model),
-         cwd = coalesce(cwd, excluded.cwd), transcript = coalesce(excluded.transcript, transcript),
-         parent_mission = coalesce(excluded.parent_mission, parent_mission),
-         process = coalesce(excluded.process, process),
-         tmux_pane = coalesce(excluded.tmux_pane, tmux_pane),
-         last_seen_at = max(last_seen_at, excluded.last_seen_at)";
+         client_session_id = coalesce(excluded.client_session_id, hook_sessions.client_session_id),
+         tier = coalesce(excluded.tier, hook_sessions.tier), mode = coalesce(excluded.mode, hook_sessions.mode),
+         role = coalesce(excluded.role, hook_sessions.role), model = coalesce(excluded.model, hook_sessions.model),
+         cwd = coalesce(hook_sessions.cwd, excluded.cwd), transcript = coalesce(excluded.transcript, hook_sessions.transcript),
+         parent_mission = coalesce(excluded.parent_mission, hook_sessions.parent_mission),
+         process = coalesce(excluded.process, hook_sessions.process),
+         tmux_pane = coalesce(excluded.tmux_pane, hook_sessions.tmux_pane),
+         last_seen_at = max(hook_sessions.last_seen_at, excluded.last_seen_at)";
 
 pub(super) const TOOL_RUNS: &str =
     "SELECT EXISTS (SELECT 1 FROM hook_calls LEFT JOIN hook_subagents USING (session_id, agent_id)
@@ -78,7 +78,7 @@ impl Change<'_> {
         self.try_meet(who, now).map_err(|cause| self.error(cause))
     }
 
-    fn try_meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> rusqlite::Result<Before> {
+    fn try_meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> engine::Result<Before> {
         let paused: Option<(i64, String)> = self
             .transaction
             .query_row(
@@ -93,7 +93,19 @@ impl Change<'_> {
         self.transaction.execute(
             MEET,
             params![
-                session, client_id, tier, mode, role, model, cwd, transcript, mission, process, at, tmux_pane
+                session,
+                client_id,
+                tier,
+                mode,
+                role,
+                model,
+                cwd,
+                transcript,
+                mission,
+                process,
+                at,
+                tmux_pane,
+                self.agent()
             ],
         )?;
         let paused = paused.and_then(|(paused, started)| {
@@ -117,7 +129,7 @@ impl Change<'_> {
         session: &str,
         activity: &Activity<'_>,
         now: DateTime<Utc>,
-    ) -> rusqlite::Result<()> {
+    ) -> engine::Result<()> {
         let at = if activity.is_async() {
             now.timestamp_micros()
         } else {
@@ -181,7 +193,7 @@ impl Change<'_> {
 
     /// The time, in microseconds, of an activity whose hook the client waits for. It is later than that of all such
     /// activities before, even if the clock was set back.
-    fn after_all_before(&self, session: &str, at: i64) -> rusqlite::Result<i64> {
+    fn after_all_before(&self, session: &str, at: i64) -> engine::Result<i64> {
         let latest: Option<i64> = self
             .transaction
             .query_row(
@@ -193,7 +205,7 @@ impl Change<'_> {
         Ok(latest.map_or(at, |latest| at.max(latest + 1)))
     }
 
-    fn set(&self, session: &str, column: &'static str, at: i64) -> rusqlite::Result<()> {
+    fn set(&self, session: &str, column: &'static str, at: i64) -> engine::Result<()> {
         self.transaction
             .execute(
                 &format!("UPDATE hook_sessions SET {column} = ?2 WHERE session_id = ?1"),
@@ -203,7 +215,7 @@ impl Change<'_> {
     }
 
     /// Marks all tool calls of the session's own agent that began at or before `at` as done.
-    fn tools_done(&self, session: &str, at: i64) -> rusqlite::Result<()> {
+    fn tools_done(&self, session: &str, at: i64) -> engine::Result<()> {
         self.set(session, "settled_us", at)?;
         self.transaction
             .execute(
@@ -215,7 +227,7 @@ impl Change<'_> {
     }
 
     /// Marks all tool calls and subagents of the session as done.
-    fn all_done(&self, session: &str, at: i64, moment: &str) -> rusqlite::Result<()> {
+    fn all_done(&self, session: &str, at: i64, moment: &str) -> engine::Result<()> {
         self.set(session, "settled_us", at)?;
         self.transaction.execute("DELETE FROM hook_calls WHERE session_id = ?1", [session])?;
         self.transaction
@@ -227,26 +239,26 @@ impl Change<'_> {
             .map(|_| ())
     }
 
-    fn tool_begins(&self, session: &str, call: &str, agent: Option<&str>, at: i64) -> rusqlite::Result<()> {
+    fn tool_begins(&self, session: &str, call: &str, agent: Option<&str>, at: i64) -> engine::Result<()> {
         self.transaction.execute(
-            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, began_us, done) VALUES (?1, ?2, ?3, ?4, 0)
+            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, began_us, done) VALUES (?1, ?2, ?3, ?4, FALSE)
              ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = excluded.began_us",
             params![session, call, agent, at],
         )?;
         self.forget_if_complete(session, call)
     }
 
-    fn tool_done(&self, session: &str, call: &str, agent: Option<&str>) -> rusqlite::Result<()> {
+    fn tool_done(&self, session: &str, call: &str, agent: Option<&str>) -> engine::Result<()> {
         self.transaction.execute(
-            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, done) VALUES (?1, ?2, ?3, 1)
-             ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = 1",
+            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, done) VALUES (?1, ?2, ?3, TRUE)
+             ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = TRUE",
             params![session, call, agent],
         )?;
         self.forget_if_complete(session, call)
     }
 
     /// Deletes the row of a tool call that has both begun and ended.
-    fn forget_if_complete(&self, session: &str, call: &str) -> rusqlite::Result<()> {
+    fn forget_if_complete(&self, session: &str, call: &str) -> engine::Result<()> {
         self.transaction
             .execute(
                 "DELETE FROM hook_calls WHERE session_id = ?1 AND tool_use_id = ?2 AND done
@@ -263,16 +275,16 @@ impl Change<'_> {
         started: Option<&str>,
         ended: Option<&str>,
         settled: i64,
-    ) -> rusqlite::Result<()> {
+    ) -> engine::Result<()> {
         self.transaction
             .execute(
                 "INSERT INTO hook_subagents (session_id, agent_id, agent_type, started_at, ended_at, settled_us)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                  ON CONFLICT (session_id, agent_id) DO UPDATE SET
-                     agent_type = coalesce(excluded.agent_type, agent_type),
-                     started_at = coalesce(excluded.started_at, started_at),
-                     ended_at = coalesce(excluded.ended_at, ended_at),
-                     settled_us = max(settled_us, excluded.settled_us)",
+                     agent_type = coalesce(excluded.agent_type, hook_subagents.agent_type),
+                     started_at = coalesce(excluded.started_at, hook_subagents.started_at),
+                     ended_at = coalesce(excluded.ended_at, hook_subagents.ended_at),
+                     settled_us = max(hook_subagents.settled_us, excluded.settled_us)",
                 params![session, subagent.id, subagent.kind, started, ended, settled],
             )
             .map(|_| ())
@@ -284,7 +296,7 @@ impl Change<'_> {
             let (active, idle, ended, settled) = self.transaction.query_row(
                 "SELECT awake_us, idle_us, over_us, settled_us FROM hook_sessions WHERE session_id = ?1",
                 [session],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)?)),
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<i64>(3)?)),
             )?;
             let tool_running =
                 self.transaction.query_row(TOOL_RUNS, params![session, settled], |row| row.get(0))?;
@@ -343,7 +355,7 @@ impl Change<'_> {
 
     /// Deletes the sessions last seen before `cutoff`, with their subagents and tool calls. Returns how many rows were
     /// deleted.
-    pub(super) fn prune_sessions(&self, cutoff: &str) -> rusqlite::Result<usize> {
+    pub(super) fn prune_sessions(&self, cutoff: &str) -> engine::Result<usize> {
         let mut deleted = 0;
         for table in ["hook_calls", "hook_subagents"] {
             deleted += self.transaction.execute(

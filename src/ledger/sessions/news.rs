@@ -1,9 +1,10 @@
 //! Events and denials since a session was last active.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
-use rusqlite::params;
 
 use super::super::database::Ledger;
+use super::super::engine;
+use super::super::engine::params;
 use super::super::error::LedgerError;
 use super::super::events::OF_SESSION;
 use super::super::{migrate, time};
@@ -50,7 +51,7 @@ impl Ledger {
         self.news(DENIALS, "hook_decisions", since, session).map_err(|cause| self.error(cause))
     }
 
-    fn news(&self, sql: &str, table: &str, since: DateTime<Utc>, own: &str) -> rusqlite::Result<Vec<News>> {
+    fn news(&self, sql: &str, table: &str, since: DateTime<Utc>, own: &str) -> engine::Result<Vec<News>> {
         if !migrate::has_table(&self.connection, table)? || !migrate::is_latest(&self.connection)? {
             return Ok(vec![]);
         }

@@ -78,7 +78,7 @@ pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Re
     let started = Instant::now();
     let left = || deadline.saturating_sub(started.elapsed());
     let mut flushed = Flushed::default();
-    let Some(ledger) = Ledger::open_existing(&environment.db_path)? else { return Ok(flushed) };
+    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(flushed) };
     let mut tried = Vec::new();
     while !left().is_zero() {
         // In this order: a delivery that ends between the two queries is then due.
@@ -102,7 +102,7 @@ pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Re
 }
 
 fn claim(environment: &Environment, id: i64) -> Result<Option<StoredNotice>, LedgerError> {
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     let notice = change.claim_notice(id, Utc::now())?;
     change.commit()?;
@@ -133,7 +133,7 @@ fn settle(
         Err(error) if again => (NoticeState::Pending, Some(error.to_string())),
         Err(error) => (NoticeState::Failed, Some(error.to_string())),
     };
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     change.settle_notice(id, state, remark.as_deref(), Utc::now())?;
     change.commit()

@@ -96,7 +96,7 @@ fn write_down(
     event: Option<&NewEvent>,
     now: DateTime<Utc>,
 ) -> Result<Option<i64>, LedgerError> {
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     if let Some(event) = event {
         change.add_event_once(session, event, now)?;

@@ -42,7 +42,7 @@ fn question<'a>(
     let desk = environment.desk_url.as_deref()?;
     // Only the desk creates its key.
     let key = DeskKey::existing(&environment.state_dir)?;
-    let question = Ledger::open_existing(&environment.db_path).ok()??.question(id, now).ok()??;
+    let question = Ledger::open_existing(&environment.ledger).ok()??.question(id, now).ok()??;
     (question.state == QuestionState::Open).then_some((desk, key, question))
 }
 

@@ -275,7 +275,7 @@ impl Book {
     fn try_write(&mut self) -> Result<BTreeSet<String>, LedgerError> {
         let now = Utc::now();
         // A power cut may lose the last costs, a kill loses none.
-        let mut ledger = Ledger::open(&self.environment.db_path)?.for_the_record();
+        let mut ledger = Ledger::open(&self.environment.ledger)?.for_the_record();
         let change = ledger.change()?;
         let mut ids = Vec::new();
         for (number, row) in self.rows.iter().filter(|(_, row)| !row.is_written) {
@@ -314,7 +314,7 @@ impl Book {
 
     /// What was spent, with what is not written.
     fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent, LedgerError> {
-        let mut spent = match Ledger::open_existing(&self.environment.db_path)? {
+        let mut spent = match Ledger::open_existing(&self.environment.ledger)? {
             Some(ledger) => ledger.spent(session, now)?,
             None => Spent::default(),
         };
@@ -353,7 +353,7 @@ impl Book {
         let reached = standings(&self.policy.spend, spent).into_iter().find(Standing::is_reached);
         let Some(standing) = reached else { return Verdict::Allowed };
         self.report(session);
-        let costs = Ledger::open_existing(&self.environment.db_path)
+        let costs = Ledger::open_existing(&self.environment.ledger)
             .and_then(|ledger| ledger.map_or_else(|| Ok(vec![]), |ledger| ledger.costs_of_the_day(now)))
             .unwrap_or_default();
         Verdict::Refused(refusal(&standing, next_allowed(costs, standing.most)))
@@ -376,7 +376,7 @@ impl Book {
             return;
         }
         let raise = || {
-            let mut ledger = Ledger::open(&self.environment.db_path)?;
+            let mut ledger = Ledger::open(&self.environment.ledger)?;
             let change = ledger.change()?;
             let mut raised = Vec::new();
             for (event, notice) in &news {

@@ -72,7 +72,7 @@ fn answer(desk: &Desk, form: &AnswerForm, who: &str, needs_link: bool) -> Result
     let environment = desk.environment();
     let now = Utc::now();
     let decision = Answer::named(&form.decision).ok_or(Problem::BAD_REQUEST)?;
-    let question = Ledger::open(&environment.db_path)?.question(form.id, now)?;
+    let question = Ledger::open(&environment.ledger)?.question(form.id, now)?;
     if needs_link {
         let is_valid = |question: &Question| link::is_valid(&desk.key, question, &form.t, now);
         // A number that does not exist answers as a wrong token does.

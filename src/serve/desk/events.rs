@@ -76,7 +76,7 @@ struct Watched {
 impl Watched {
     fn has_changed(&mut self, environment: &Environment) -> bool {
         if self.ledger.is_none() {
-            self.ledger = Ledger::open_existing(&environment.db_path).ok().flatten();
+            self.ledger = Ledger::open_existing(&environment.ledger).ok().flatten();
             self.version =
                 self.ledger.as_ref().and_then(|ledger| ledger.data_version().ok()).unwrap_or_default();
             return self.ledger.is_some();

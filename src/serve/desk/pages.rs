@@ -76,7 +76,7 @@ fn desk_page(
     let now = Utc::now();
     let mut warnings = Vec::new();
     let compiled = installation::in_force(environment, &mut warnings);
-    let ledger = Ledger::open(&environment.db_path)?;
+    let ledger = Ledger::open(&environment.ledger)?;
     let mut data = ReportData::read(environment, &compiled, Some(&ledger), now - SPAN, now, &mut warnings)?;
     let hosts = compiled.installation.inventory.hosts.iter().map(|host| {
         let reachability = desk.live.reachability(&host.name, &host.address)?;
@@ -128,7 +128,7 @@ fn question_page(
     token: Option<String>,
 ) -> Result<Response, Problem> {
     let now = Utc::now();
-    let question = Ledger::open(&desk.environment().db_path)?.question(id, now)?;
+    let question = Ledger::open(&desk.environment().ledger)?.question(id, now)?;
     let is_valid = |question: &Question| {
         token.as_ref().is_some_and(|token| link::is_valid(&desk.key, question, token, now))
     };
@@ -156,7 +156,7 @@ pub async fn sessions(State(desk): State<Arc<Desk>>, visitor: Visitor) -> Respon
 
 fn sessions_page(desk: &Desk, visitor: &Visitor) -> Result<Response, Problem> {
     let now = Utc::now();
-    let runs = Ledger::open(&desk.environment().db_path)?.runs(Some(now - SPAN), MOST_SESSIONS)?;
+    let runs = Ledger::open(&desk.environment().ledger)?.runs(Some(now - SPAN), MOST_SESSIONS)?;
     let rows: Vec<_> = runs
         .rows
         .iter()
@@ -186,7 +186,7 @@ pub async fn log(State(desk): State<Arc<Desk>>, visitor: Visitor, Path(id): Path
 
 fn log_page(desk: &Desk, visitor: &Visitor, session: &str) -> Result<Response, Problem> {
     let environment = desk.environment();
-    let path = Ledger::open(&environment.db_path)?.log_of(session)?.ok_or(Problem::NO_LOG)?;
+    let path = Ledger::open(&environment.ledger)?.log_of(session)?.ok_or(Problem::NO_LOG)?;
     let log = logs::read(&environment.results_dir(), &path).ok_or(Problem::NO_LOG)?;
     let page = json!({ "session": plain(session), "lines": log.lines, "is_cut": log.is_cut });
     let head = Head { title: "Log", domain: None, page: PageName::Sessions, visitor: Some(visitor) };

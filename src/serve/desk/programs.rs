@@ -69,7 +69,7 @@ pub async fn metrics(_: Program, State(desk): State<Arc<Desk>>) -> Response {
 }
 
 fn write(environment: &Environment) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open_briefly(&environment.db_path)?;
+    let mut ledger = Ledger::open_briefly(&environment.ledger)?;
     let change = ledger.change()?;
     change.check_writing(Utc::now())?;
     change.commit()

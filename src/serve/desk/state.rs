@@ -96,7 +96,7 @@ impl Desk {
         work: impl FnOnce(&mut Ledger) -> Result<T, LedgerError> + Send + 'static,
     ) -> Result<T, Response> {
         self.blocking(move |desk| {
-            let ledger = Ledger::open(&desk.environment().db_path);
+            let ledger = Ledger::open(&desk.environment().ledger);
             Ok(ledger.and_then(|mut ledger| work(&mut ledger))?)
         })
         .await

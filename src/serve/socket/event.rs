@@ -184,10 +184,7 @@ mod tests {
             ..SessionFacts::default()
         };
         let of = environment(&facts, &own, &RunnerEnvironment::from_variables(|_| None));
-        assert_eq!(
-            (of.db_path.as_path(), of.apprise_urls.as_deref()),
-            (own.db_path.as_path(), Some("json://x"))
-        );
+        assert_eq!((&of.ledger, of.apprise_urls.as_deref()), (&own.ledger, Some("json://x")));
         assert_eq!(
             (of.policy_dir().to_str(), of.session_state_dir().to_str()),
             (Some("/app"), Some("/state"))

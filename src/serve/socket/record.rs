@@ -44,7 +44,7 @@ fn try_record(call: RecordCall, environment: &Environment) -> Result<Value, Ledg
     let now = Utc::now();
     let tier_of = |number: u8| Tier::from_number(number).unwrap_or(Tier::Observe);
     if let RecordCall::LatestRun { tier, stated } = &call {
-        let ledger = Ledger::open_existing(&environment.db_path)?;
+        let ledger = Ledger::open_existing(&environment.ledger)?;
         let latest = ledger.map(|ledger| ledger.latest_run(tier_of(*tier), stated.as_deref())).transpose()?;
         return Ok(json!(latest.flatten()));
     }
@@ -56,7 +56,7 @@ fn try_record(call: RecordCall, environment: &Environment) -> Result<Value, Ledg
                 .collect::<Vec<_>>()
         ));
     }
-    let mut ledger = Ledger::open(&environment.db_path)?;
+    let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     let value = match call {
         RecordCall::Begin { session, tier, model, log, parent } => {

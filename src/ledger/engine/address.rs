@@ -1,0 +1,271 @@
+//! Where a ledger is: the path of a file, or the URL of a PostgreSQL server.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::config::{Host, SslMode};
+use url::form_urlencoded;
+
+/// A ledger, and the agent that uses it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// Where it is.
+    pub place: Place,
+    /// The name of the agent in all rows that this process adds; without it, the name of this machine.
+    pub agent: Option<String>,
+}
+
+/// Where a ledger is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A SQLite file, which one machine uses.
+    File(PathBuf),
+    /// A database of a PostgreSQL server, which several machines share.
+    Server(ServerAddress),
+}
+
+/// The URL of a server, as an operator states it. It is shown without its password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerAddress {
+    url: String,
+    password_file: Option<PathBuf>,
+}
+
+impl Location {
+    /// The file.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(path) => Some(path),
+            Place::Server(_) => None,
+        }
+    }
+
+    /// Whether a file is missing. A server may be asked.
+    pub fn is_missing(&self) -> bool {
+        self.file().is_some_and(|path| !path.exists())
+    }
+
+    /// The name of the agent.
+    pub fn agent_name(&self) -> String {
+        self.agent
+            .clone()
+            .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
+    }
+}
+
+impl From<&Path> for Location {
+    fn from(path: &Path) -> Self {
+        Self { place: Place::File(path.to_owned()), agent: None }
+    }
+}
+
+impl From<&PathBuf> for Location {
+    fn from(path: &PathBuf) -> Self {
+        path.as_path().into()
+    }
+}
+
+impl From<&Self> for Location {
+    fn from(location: &Self) -> Self {
+        location.clone()
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::File(path) => path.display().fmt(f),
+            Place::Server(server) => server.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("postgres", ""));
+        // A password may contain `@` only in its encoded form.
+        let (user, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let user = user.split(':').next().unwrap_or("");
+        // A parameter may be a password, too.
+        let place = place.split('?').next().unwrap_or("");
+        write!(f, "{scheme}://{user}{}{place}", if user.is_empty() { "" } else { "@" })
+    }
+}
+
+impl fmt::Debug for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ServerAddress({self})")
+    }
+}
+
+/// How to connect to a server.
+pub struct Access {
+    /// What the client library needs.
+    pub config: tokio_postgres::Config,
+    /// For connections with TLS.
+    pub tls: ClientConfig,
+}
+
+impl ServerAddress {
+    /// The server of this URL. `password_file` contains the password, if the URL does not.
+    pub const fn new(url: String, password_file: Option<PathBuf>) -> Self {
+        Self { url, password_file }
+    }
+
+    /// Reads the URL and its files. The server sees the name of the agent. An error names what is wrong, and no secret.
+    pub fn access(&self, agent: &str) -> Result<Access, String> {
+        let (place, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
+        let mut ours = TlsParameters::default();
+        let mut theirs = form_urlencoded::Serializer::new(String::new());
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if !ours.take(&name, &value) {
+                theirs.append_pair(&name, &value);
+            }
+        }
+        let mut config = tokio_postgres::Config::from_str(&format!("{place}?{}", theirs.finish()))
+            .map_err(|error| format!("its URL is not valid: {}", whole_text(&error)))?;
+        let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        config.ssl_mode(if ours.is_off || is_local { SslMode::Disable } else { SslMode::Require });
+        config.application_name(format!("opsctl {agent}"));
+        if config.get_password().is_none()
+            && let Some(file) = &self.password_file
+        {
+            let password = std::fs::read_to_string(file)
+                .map_err(|error| format!("the password file {} cannot be read: {error}", file.display()))?;
+            config.password(password.trim_end_matches(['\r', '\n']));
+        }
+        let tls = if ours.is_off || is_local { without_roots() } else { ours.config()? };
+        Ok(Access { config, tls })
+    }
+}
+
+#[derive(Default)]
+struct TlsParameters {
+    is_off: bool,
+    roots: Option<String>,
+    certificate: Option<String>,
+    key: Option<String>,
+}
+
+impl TlsParameters {
+    /// Takes a parameter that the client library does not know. Any mode but `disable` checks the certificate.
+    fn take(&mut self, name: &str, value: &str) -> bool {
+        match name {
+            "sslmode" => self.is_off = value == "disable",
+            "sslrootcert" => self.roots = Some(value.to_owned()).filter(|roots| roots != "system"),
+            "sslcert" => self.certificate = Some(value.to_owned()),
+            "sslkey" => self.key = Some(value.to_owned()),
+            _ => return false,
+        }
+        true
+    }
+
+    fn config(&self) -> Result<ClientConfig, String> {
+        let mut roots = RootCertStore::empty();
+        match &self.roots {
+            Some(file) => {
+                for certificate in certificates(file)? {
+                    roots
+                        .add(certificate)
+                        .map_err(|error| format!("{file} has an invalid certificate: {error}"))?;
+                }
+            }
+            None => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            }
+        }
+        let builder = ClientConfig::builder().with_root_certificates(roots);
+        let Some(certificate) = &self.certificate else { return Ok(builder.with_no_client_auth()) };
+        let key = self.key.as_ref().unwrap_or(certificate);
+        let own = PrivateKeyDer::from_pem_file(key)
+            .map_err(|error| format!("{key} is not a private key: {error}"))?;
+        builder
+            .with_client_auth_cert(certificates(certificate)?, own)
+            .map_err(|error| format!("{certificate} and {key} cannot be used: {error}"))
+    }
+}
+
+fn without_roots() -> ClientConfig {
+    ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
+}
+
+fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<CertificateDer<'static>>, _> =
+        CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    let found = found.map_err(|error| format!("{file} cannot be read: {error}"))?;
+    if found.is_empty() { Err(format!("{file} contains no certificate")) } else { Ok(found) }
+}
+
+/// An error with its causes.
+pub fn whole_text(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let why = next.to_string();
+        if !text.contains(&why) {
+            text = format!("{text}: {why}");
+        }
+        cause = next.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(url: &str) -> ServerAddress {
+        ServerAddress::new(url.to_owned(), None)
+    }
+
+    #[test]
+    fn a_url_is_shown_without_its_password_and_parameters() {
+        for (url, shown) in [
+            ("postgres://ops:s3cret@db.example/ops", "postgres://ops@db.example/ops"),
+            ("postgresql://ops:a:b@db1,db2:5433/ops?password=x", "postgresql://ops@db1,db2:5433/ops"),
+            ("postgres://db/ops", "postgres://db/ops"),
+        ] {
+            assert_eq!(server(url).to_string(), shown);
+            assert!(!format!("{:?}", server(url)).contains("s3cret"));
+        }
+    }
+
+    #[test]
+    fn tls_is_on_unless_it_is_switched_off() {
+        let mode = |url| server(url).access("nas").unwrap().config.get_ssl_mode();
+        let roots = "sslrootcert=system";
+        for url in
+            ["postgres://u@h/d", "postgres://u@h/d?sslmode=require", "postgres://u@a,b/d?sslmode=prefer"]
+        {
+            assert_eq!(mode(url), SslMode::Require, "{url} {roots}");
+        }
+        for url in ["postgres://u@h/d?sslmode=disable", "postgres://u@%2Frun%2Fpostgresql/d"] {
+            assert_eq!(mode(url), SslMode::Disable, "{url}");
+        }
+    }
+
+    #[test]
+    fn several_hosts_and_other_parameters_reach_the_client() {
+        let access = server("postgres://u:p@a:1,b:2/d?target_session_attrs=read-write&sslmode=disable")
+            .access("nas")
+            .unwrap();
+        assert_eq!(access.config.get_hosts().len(), 2);
+        assert_eq!(access.config.get_ports(), [1, 2]);
+        assert_eq!(access.config.get_password(), Some("p".as_bytes()));
+        assert_eq!(access.config.get_application_name(), Some("opsctl nas"));
+    }
+
+    #[test]
+    fn a_bad_url_or_file_is_named_without_secrets() {
+        let error = |url: &str| server(url).access("nas").err().unwrap();
+        assert!(error("postgres://u:s3cret@h:99999999/d").contains("not valid"));
+        assert!(!error("postgres://u:s3cret@h:99999999/d").contains("s3cret"));
+        assert!(error("postgres://u@h/d?sslrootcert=/no/such.pem").contains("/no/such.pem"));
+        let address = ServerAddress::new("postgres://u@h/d".into(), Some("/no/password".into()));
+        assert!(address.access("nas").err().unwrap().contains("/no/password"));
+    }
+}

@@ -1,0 +1,95 @@
+//! What a change locks on a server. A file has one writer at a time anyway.
+//!
+//! Locks are advisory and end with their transaction. A change of everything excludes all others; changes of budgets
+//! exclude those of the same budgets. They are acquired in one order, so that no two changes wait for each other.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::actions::CallId;
+use super::engine::{Connection, Error, Result, Server, TextRows, Transaction};
+use super::time;
+use crate::policy::decide::BudgetKey;
+
+/// What a change reads before it writes.
+#[derive(Debug, Clone, Copy)]
+pub enum Scope<'a> {
+    /// Anything.
+    All,
+    /// Only what is named, beside adding rows and changing single rows by their keys.
+    Of {
+        /// These budgets.
+        budgets: &'a [BudgetKey],
+        /// This call, or this session.
+        call: Option<CallId<'a>>,
+    },
+}
+
+/// The time of the server.
+pub const CLOCK: &str =
+    "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+
+/// The first number of all advisory locks of the ledger: `opsc` in ASCII.
+const FAMILY: i32 = 0x6f70_7363;
+
+/// Begins a transaction with the locks of `scope`. Returns it and the time of the server after it has them.
+pub fn begin<'a>(
+    connection: &'a Connection,
+    server: &Server,
+    scope: Scope<'_>,
+    limit: Duration,
+) -> Result<(Transaction<'a>, DateTime<Utc>)> {
+    let mut sql = format!("BEGIN; SET LOCAL lock_timeout = {};", limit.as_millis());
+    match scope {
+        Scope::All => sql.push_str(&format!("SELECT pg_advisory_xact_lock({FAMILY}, 0);")),
+        Scope::Of { budgets, call } => {
+            sql.push_str(&format!("SELECT pg_advisory_xact_lock_shared({FAMILY}, 0);"));
+            let call =
+                call.map(|call| number(&["call", call.session.unwrap_or(""), call.tool_use.unwrap_or("")]));
+            // In the order of the numbers, and not of the names: two names may have one number.
+            let numbers: BTreeSet<i32> =
+                budgets.iter().map(|key| number(&[key.kind, &key.service])).chain(call).collect();
+            for number in numbers {
+                sql.push_str(&format!("SELECT pg_advisory_xact_lock({FAMILY}, {number});"));
+            }
+        }
+    }
+    sql.push_str(CLOCK);
+    // If an answer is lost, dropping this rolls back.
+    let transaction = Transaction::begun(connection);
+    let rows = server.batch_with_locks(&sql, limit)?;
+    Ok((transaction, time_of(&rows)?))
+}
+
+/// The time in the last row of a batch.
+pub fn time_of(rows: &TextRows) -> Result<DateTime<Utc>> {
+    let text = rows.last().and_then(|row| row.first()).and_then(Option::as_deref).unwrap_or_default();
+    time::read(text).ok_or_else(|| Error::Server(format!("it stated the time as `{text}`")))
+}
+
+/// The number of the lock of a name; never 0, which is that of everything.
+fn number(words: &[&str]) -> i32 {
+    // FNV-1a: the same on all machines and in all releases.
+    let mut hash: u32 = 0x811c_9dc5;
+    for byte in words.join("\0").bytes() {
+        hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    }
+    hash.cast_signed().max(1 + i32::MIN) | 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_have_numbers_of_their_own() {
+        let numbers: BTreeSet<i32> = (0..500)
+            .map(|n| number(&["restart", &format!("service{n}")]))
+            .chain([number(&["redeployment", "service1"])])
+            .collect();
+        assert_eq!(numbers.len(), 501);
+        assert!(!numbers.contains(&0));
+    }
+}

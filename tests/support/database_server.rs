@@ -1,0 +1,245 @@
+//! A PostgreSQL server of the tests' own: from the Debian package, in a folder of its own, with TLS.
+#![allow(dead_code, reason = "each test crate uses its own part of it")]
+
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
+
+/// The password of the role `postgres`.
+pub const PASSWORD: &str = "a test's password";
+
+/// A running server.
+pub struct DatabaseServer {
+    folder: TempDir,
+    pub port: u16,
+    process: Option<Child>,
+}
+
+/// The folder of the server's programs: the newest that is installed.
+fn programs() -> PathBuf {
+    let versions =
+        std::fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL is missing: run tests/postgres/setup");
+    let mut versions: Vec<PathBuf> = versions.map(|version| version.unwrap().path().join("bin")).collect();
+    versions.retain(|folder| folder.join("postgres").exists());
+    versions.sort();
+    versions.pop().expect("PostgreSQL is missing: run tests/postgres/setup")
+}
+
+/// The user and group that the server runs as: it refuses to run as root.
+fn owner() -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let id = |option: &str| {
+        let output = Command::new("id").args([option, "postgres"]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
+    };
+    Some((id("-u"), id("-g")))
+}
+
+fn own(path: &Path) {
+    if let Some((user, group)) = owner() {
+        chown(path, Some(user), Some(group)).unwrap();
+    }
+}
+
+/// A program of the server. It ends with the test.
+fn program(name: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]);
+    if let Some((user, group)) = owner() {
+        command.args(["--reuid", &user.to_string(), "--regid", &group.to_string(), "--clear-groups"]);
+    }
+    command.arg(programs().join(name)).env("LC_ALL", "C").stdin(Stdio::null());
+    command
+}
+
+fn done(mut command: Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+impl DatabaseServer {
+    /// A new server whose data need not survive a power failure.
+    pub fn new() -> Self {
+        let mut server = Self::created();
+        server.configure("fsync = off\nmax_connections = 300\n");
+        server.start();
+        server
+    }
+
+    /// A new server that does not run yet, with a certificate for `localhost`.
+    pub fn created() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        own(folder.path());
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let password = folder.path().join("password");
+        std::fs::write(&password, PASSWORD).unwrap();
+        own(&password);
+        let server = Self { folder, port: free_port(), process: None };
+        let mut initdb = program("initdb");
+        initdb.args([
+            "--auth",
+            "scram-sha-256",
+            "--username",
+            "postgres",
+            "--encoding",
+            "UTF8",
+            "--no-sync",
+            "--pwfile",
+        ]);
+        initdb.arg(password).arg("--pgdata").arg(server.data());
+        done(initdb);
+        server.configure(&format!(
+            "port = {}\nssl = on\nlisten_addresses = 'localhost'\nunix_socket_directories = '{}'\n",
+            server.port,
+            server.folder.path().display()
+        ));
+        server.certify();
+        server
+    }
+
+    /// A copy of another server that follows it.
+    pub fn replica_of(primary: &Self) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        own(folder.path());
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let server = Self { folder, port: free_port(), process: None };
+        let mut copy = program("pg_basebackup");
+        copy.env("PGPASSWORD", PASSWORD)
+            .args(["--host", "localhost", "--port", &primary.port.to_string(), "--username", "postgres"])
+            .args(["--write-recovery-conf", "--checkpoint", "fast", "--pgdata"])
+            .arg(server.data());
+        done(copy);
+        server.configure(&format!(
+            "port = {}\nunix_socket_directories = '{}'\n",
+            server.port,
+            server.folder.path().display()
+        ));
+        std::fs::copy(primary.authority(), server.authority()).unwrap();
+        server
+    }
+
+    /// The folder of its data.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The certificate of the authority that has signed its own.
+    pub fn authority(&self) -> PathBuf {
+        self.folder.path().join("authority.pem")
+    }
+
+    fn certify(&self) {
+        let mut params = CertificateParams::new(vec![]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        std::fs::write(self.authority(), params.self_signed(&key).unwrap().pem()).unwrap();
+        let authority = Issuer::new(params, key);
+        let key = KeyPair::generate().unwrap();
+        let names = CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+        let certificate = names.signed_by(&key, &authority).unwrap();
+        for (name, text) in [("server.crt", certificate.pem()), ("server.key", key.serialize_pem())] {
+            let path = self.data().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+            own(&path);
+        }
+    }
+
+    /// Adds lines to its configuration.
+    pub fn configure(&self, lines: &str) {
+        use std::io::Write as _;
+        let path = self.data().join("postgresql.conf");
+        let mut file = std::fs::File::options().append(true).open(path).unwrap();
+        file.write_all(lines.as_bytes()).unwrap();
+    }
+
+    /// Starts it, and waits until it answers.
+    pub fn start(&mut self) {
+        let mut command = program("postgres");
+        let log = std::fs::File::create(self.folder.path().join("log")).unwrap();
+        command.arg("-D").arg(self.data()).stdout(log.try_clone().unwrap()).stderr(log);
+        self.process = Some(command.spawn().unwrap());
+        let began = Instant::now();
+        loop {
+            let mut ready = program("pg_isready");
+            ready.args(["-h", "localhost", "-p", &self.port.to_string(), "-t", "1"]).stdout(Stdio::null());
+            if ready.status().unwrap().success() {
+                return;
+            }
+            let log = || std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+            assert!(began.elapsed() < Duration::from_secs(60), "the server does not answer: {}", log());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Ends it at once, as a power failure would (`KILL`), or after its clients have been disconnected (`INT`).
+    pub fn end(&mut self, signal: rustix::process::Signal) {
+        let Some(mut process) = self.process.take() else { return };
+        let pid = rustix::process::Pid::from_child(&process);
+        rustix::process::kill_process(pid, signal).unwrap();
+        process.wait().unwrap();
+        // After a kill, processes of the server may still hold its shared memory for a moment.
+        let _ = std::fs::remove_file(self.data().join("postmaster.pid"));
+    }
+
+    /// Makes a replica accept changes.
+    pub fn promote(&self) {
+        self.psql("postgres", "SELECT pg_promote()");
+    }
+
+    /// A new, empty database.
+    pub fn database(&self, name: &str) -> String {
+        self.psql("postgres", &format!("CREATE DATABASE {name}"));
+        self.url("postgres", PASSWORD, name)
+    }
+
+    /// The URL of a database for a role.
+    pub fn url(&self, role: &str, password: &str, database: &str) -> String {
+        let password: String = url::form_urlencoded::byte_serialize(password.as_bytes()).collect();
+        format!(
+            "postgres://{role}:{}@localhost:{}/{database}?sslrootcert={}",
+            password.replace('+', "%20"),
+            self.port,
+            self.authority().display()
+        )
+    }
+
+    /// The answer of psql: columns separated by `|`, as sqlite3 prints them.
+    pub fn psql(&self, database: &str, statements: &str) -> String {
+        let mut command = program("psql");
+        command
+            .env("PGPASSWORD", PASSWORD)
+            .env("PGOPTIONS", "-c TimeZone=UTC")
+            .args(["-h", "localhost", "-p", &self.port.to_string(), "-U", "postgres", "-d", database])
+            .args([
+                "--no-psqlrc",
+                "--tuples-only",
+                "--no-align",
+                "--quiet",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-c",
+                statements,
+            ]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+}
+
+impl Drop for DatabaseServer {
+    fn drop(&mut self) {
+        self.end(rustix::process::Signal::QUIT);
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
