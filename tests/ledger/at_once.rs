@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::{Child, Stdio};
 
+use crate::ROUNDS_AT_ONCE;
 use crate::sandbox::{Sandbox, call};
 
 const PROCESSES: usize = 200;
@@ -50,7 +51,7 @@ fn ask_at_once(sandbox: &Sandbox, service_of: impl Fn(usize) -> String) -> BTree
 
 #[test]
 fn two_hundred_concurrent_calls_take_two_places_in_every_round() {
-    for round in 0..20 {
+    for round in 0..ROUNDS_AT_ONCE {
         let sandbox = Sandbox::new();
         let allowed = ask_at_once(&sandbox, |_| "jellyfin".to_owned());
         assert_eq!(allowed, BTreeMap::from([("jellyfin".to_owned(), 2)]), "round {round}");

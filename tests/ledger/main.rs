@@ -18,3 +18,6 @@ mod random;
 mod sandbox;
 mod session_manager;
 mod stdin;
+
+/// How often 200 processes ask at once; the tests of the guard do it more often.
+const ROUNDS_AT_ONCE: usize = 5;
