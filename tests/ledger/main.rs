@@ -17,4 +17,5 @@ mod random;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 mod session_manager;
+mod size_limits;
 mod stdin;
