@@ -7,6 +7,7 @@ mod migrate;
 pub mod time;
 
 mod actions;
+mod call_id;
 pub mod client_runs;
 mod containers;
 pub mod cooldown_edit;
@@ -41,7 +42,8 @@ pub mod spend;
 mod usage;
 mod verifications;
 
-pub use actions::{CallId, Settled};
+pub use actions::Settled;
+pub use call_id::CallId;
 pub use containers::KnownContainer;
 pub use database::{Change, Ledger};
 pub use engine::address::{Location, Place, ServerAddress};
