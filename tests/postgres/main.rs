@@ -5,6 +5,7 @@
 
 #[path = "../support/database_server.rs"]
 mod database_server;
+mod faults;
 mod sandbox;
 mod shared_server;
 
