@@ -69,7 +69,7 @@ pub fn answer(
     now: DateTime<Utc>,
 ) -> Result<Question, ApprovalError> {
     let key = signing_key(environment)?;
-    if environment.ledger.is_missing() {
+    if !Ledger::exists(&environment.ledger)? {
         return Err(ApprovalError::NoLedger(environment.ledger.clone()));
     }
     let mut ledger = Ledger::open(&environment.ledger)?;

@@ -19,6 +19,8 @@ pub mod desk;
 mod engine;
 mod error;
 mod events;
+#[cfg(test)]
+mod fixture;
 mod folder_lock;
 mod grants;
 mod health;
