@@ -96,6 +96,7 @@ impl Ledger {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let ledger = Self::connect(location, flags, LockTimeout::Normal)?;
         if ledger.connection.is_server()
+            && !migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))?
             && migrate::version(&ledger.connection).map_err(|cause| ledger.error(cause))? == 0
         {
             return Ok(None);
