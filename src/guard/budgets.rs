@@ -133,7 +133,7 @@ pub fn snapshot(
 ) -> Option<Snapshot> {
     let policy = &installation.policy;
     let read = || match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.usage_of_all(policy, now),
+        Some(ledger) => ledger.usage_of_all(policy, None, now),
         None => Ok(None),
     };
     let usage = read().unwrap_or_else(|error: LedgerError| {
