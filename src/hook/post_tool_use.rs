@@ -34,7 +34,7 @@ pub fn handle(
         return guarded::report(&guard, input, &environment);
     }
     match record(&acting, result, environment, &mut warnings) {
-        Ok(counted) => {
+        Ok((counted, now)) => {
             let success = *result == ToolResult::Succeeded;
             let edits: Vec<(&str, Edit)> = counted
                 .iter()
@@ -54,29 +54,29 @@ pub fn handle(
     Answer::allow(warnings)
 }
 
-/// Records the call in the ledger. Returns the budgets that it drew on.
+/// Records the call in the ledger. Returns the budgets that it drew on, and the time of the ledger.
 fn record(
     acting: &ActingCall<'_>,
     result: &ToolResult,
     environment: &Environment,
     warnings: &mut Vec<Warning>,
-) -> Result<Vec<BudgetKey>, LedgerError> {
+) -> Result<(Vec<BudgetKey>, DateTime<Utc>), LedgerError> {
     let policy = &acting.installation.policy;
     if acting.actions.is_empty() && environment.ledger.is_missing() {
-        return Ok(vec![]);
+        return Ok((vec![], acting.now));
     }
     let keys = budget_keys(&acting.actions, policy);
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change_in(Scope::Of { budgets: &keys, call: Some(acting.id) })?;
     let now = change.now(acting.now);
     if acting.actions.is_empty() && !change.has_reserved(acting.id)? {
-        return Ok(vec![]);
+        return Ok((vec![], now));
     }
     let lost = change.loss(&environment.state_dir)?;
     let snapshot = change.usage(&keys, policy, now)?;
     let actions = reservations(&acting.actions, &snapshot, policy);
     let settled = change.settle(acting.id, &acting.evidence(), &actions, result, acting.tier, now)?;
-    let Settled::Now(counted) = settled else { return Ok(vec![]) };
+    let Settled::Now(counted) = settled else { return Ok((vec![], now)) };
     if let CallId { session: Some(session), tool_use: Some(id) } = acting.id {
         change.use_terminal_question(session, id, now)?;
     }
@@ -92,5 +92,5 @@ fn record(
     let by = (policy, acting.id.session);
     warnings.extend(lost::commit(change, lost, by, environment, now)?);
     failures::remove_kept(kept);
-    Ok(counted)
+    Ok((counted, now))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::actions::CallId;
+use super::call_id::CallId;
 use super::engine::{Connection, Error, Result, Server, TextRows, Transaction};
 use super::time;
 use crate::policy::decide::BudgetKey;

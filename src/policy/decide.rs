@@ -231,13 +231,8 @@ fn exclusive_objections(
     reasons
 }
 
-fn budget_objections(
-    reservations: &[Reservation],
-    notes: &BTreeMap<BudgetKey, String>,
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: DateTime<Utc>,
-) -> Vec<Reason> {
+/// How many actions the reservations take from each budget, in their order.
+pub fn wanted(reservations: &[Reservation]) -> Vec<(&BudgetKey, u32)> {
     let mut wanted: Vec<(&BudgetKey, u32)> = Vec::new();
     for reservation in reservations.iter().filter(|reservation| reservation.counts) {
         match wanted.iter_mut().find(|(key, _)| *key == &reservation.key) {
@@ -245,8 +240,18 @@ fn budget_objections(
             None => wanted.push((&reservation.key, 1)),
         }
     }
-    let none = Usage::default();
     wanted
+}
+
+fn budget_objections(
+    reservations: &[Reservation],
+    notes: &BTreeMap<BudgetKey, String>,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Vec<Reason> {
+    let none = Usage::default();
+    wanted(reservations)
         .into_iter()
         .filter_map(|(key, more)| {
             let (budget, plural) = match key.kind {

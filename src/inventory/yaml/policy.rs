@@ -20,7 +20,7 @@ pub struct PolicyWire {
     pub restart: Option<BudgetWire>,
     /// Budget of redeployments with playbooks and charts, per service. Default: 1 in `24h`.
     pub redeployment: Option<BudgetWire>,
-    /// How long an agent excludes all others from a service after each of its actions on it, where several agents share a ledger; see [policy.md](policy.md#several-agents). Default: agents do not exclude each other.
+    /// How long an agent excludes all others from a service after each of its actions on it, where several agents share a ledger; see [fleet.md](fleet.md#one-agent-at-a-time). Default: agents do not exclude each other.
     pub exclusive: Option<Spanned<String>>,
     /// An action whose target service cannot be determined is counted against a separate budget (`budget`), allowed (`allow`) or denied (`deny`). Default: `budget`.
     pub unresolved: Option<UnresolvedWire>,
@@ -86,7 +86,7 @@ pub struct BudgetWire {
     pub limit: Option<u32>,
     /// Length of the sliding window.
     pub window: Option<Spanned<String>>,
-    /// Where several agents share a ledger, the budget of a service counts the actions of all agents (`service`), or each agent has a budget of its own for it (`agent`); see [policy.md](policy.md#several-agents). Default: `service`.
+    /// Where several agents share a ledger, the budget of a service counts the actions of all agents (`service`), or each agent has a budget of its own for it (`agent`); see [fleet.md](fleet.md#a-budget-for-each-agent). Default: `service`.
     pub per: Option<PerWire>,
 }
 
