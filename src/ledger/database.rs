@@ -176,6 +176,11 @@ impl Ledger {
         server.batch(locks::CLOCK).and_then(|rows| locks::time_of(&rows)).map_err(|e| self.error(e))
     }
 
+    /// The name of the agent that uses the ledger.
+    pub(super) fn agent(&self) -> String {
+        self.location.agent_name()
+    }
+
     pub(super) fn error(&self, cause: Error) -> LedgerError {
         LedgerError::new(&self.location, cause)
     }
