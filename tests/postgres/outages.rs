@@ -226,6 +226,19 @@ fn a_frozen_server_delays_no_hook_beyond_the_deadline() {
             assert_eq!(run.code, Some(code), "{event}: {run:?}");
             assert!(took < DEADLINE, "{event}: {took:?}: {run:?}");
         }
+        // Ten at once do not wait for each other.
+        std::thread::scope(|scope| {
+            for n in 0..10 {
+                let agent = &agent;
+                scope.spawn(move || {
+                    let input = call(&format!("u{n}"), "docker restart jellyfin").to_string();
+                    let hook = agent.sandbox.command(&["hook", "pre-tool-use"]);
+                    let (run, took) = timed(hook, input.as_bytes());
+                    assert_eq!(run.code, Some(if on_failure == "open" { 0 } else { 2 }), "{run:?}");
+                    assert!(took < DEADLINE, "{took:?}: {run:?}");
+                });
+            }
+        });
         server.signal(Signal::CONT);
         agent.act();
         assert!(!agent.work.lock().unwrap().ran[1].complained);
