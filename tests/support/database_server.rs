@@ -73,6 +73,14 @@ impl DatabaseServer {
         server
     }
 
+    /// A new server that syncs each commit to its disk, as in use.
+    pub fn durable() -> Self {
+        let mut server = Self::created();
+        server.configure("max_connections = 300\n");
+        server.start();
+        server
+    }
+
     /// A new server that does not run yet, with a certificate for `localhost` and the addresses of two networks.
     pub fn created() -> Self {
         let folder = tempfile::tempdir().unwrap();

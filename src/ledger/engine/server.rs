@@ -214,9 +214,8 @@ fn patience(error: &tokio_postgres::Error) -> Duration {
         Some(&SqlState::TOO_MANY_CONNECTIONS) => BUSY,
         // It starts, ends, or is not the server that accepts changes any more.
         Some(&SqlState::CANNOT_CONNECT_NOW | &SqlState::ADMIN_SHUTDOWN) => ANSWER,
-        Some(_) => Duration::ZERO,
         None if is_away(error) => ANSWER,
-        None => Duration::ZERO,
+        Some(_) | None => Duration::ZERO,
     }
 }
 
