@@ -24,6 +24,7 @@ mod cooldown_json;
 mod input;
 #[path = "../ledger/kills.rs"]
 mod kills;
+mod leases;
 #[path = "../ledger/life_cycle.rs"]
 mod life_cycle;
 mod networks;

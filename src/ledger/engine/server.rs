@@ -1,6 +1,7 @@
 //! A connection to a PostgreSQL server. The client library is asynchronous, and the ledger is not, so that each connection
 //! has a thread. No call waits longer than its limit.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -57,6 +58,8 @@ enum Job {
 #[derive(Debug)]
 pub struct Server {
     jobs: UnboundedSender<Job>,
+    /// The schema version that was last found there.
+    pub schema: Cell<u32>,
 }
 
 /// A row.
@@ -92,7 +95,7 @@ impl Server {
             .spawn(move || serve(&access, &ready, received))
             .map_err(|error| Error::Server(format!("no thread for its connection: {error}")))?;
         connected.recv().map_err(|_| ended())??;
-        Ok(Self { jobs })
+        Ok(Self { jobs, schema: Cell::new(0) })
     }
 
     /// The rows of a query.
