@@ -40,6 +40,7 @@ mod resets;
 pub mod seen;
 pub mod sessions;
 pub mod spend;
+mod turns;
 mod usage;
 mod verifications;
 
