@@ -206,6 +206,33 @@ const fn keeps_state(verb: &Verb) -> bool {
     )
 }
 
+/// Whether a verb reads or changes the ledger.
+const fn uses_ledger(verb: &Verb) -> bool {
+    use Verb::{
+        Approvals, Approve, Audit, Cooldown, Events, Explain, Grant, Metrics, Prune, Refuse, Report,
+        Sessions, Stats, Status, Suggest, Verify,
+    };
+    matches!(
+        verb,
+        Approvals(_)
+            | Approve(_)
+            | Audit(_)
+            | Cooldown(_)
+            | Events(_)
+            | Explain(_)
+            | Grant(_)
+            | Metrics(_)
+            | Prune(_)
+            | Refuse(_)
+            | Report(_)
+            | Sessions(_)
+            | Stats(_)
+            | Status(_)
+            | Suggest(_)
+            | Verify(_)
+    )
+}
+
 /// Whether a verb needs the keys of the client or the targets of notifications.
 const fn needs_keys(verb: &Verb) -> bool {
     matches!(verb, Verb::Serve(_) | Verb::Session(_) | Verb::Notify(_) | Verb::Doctor(_))
@@ -218,6 +245,9 @@ fn run_verb(verb: Verb) -> Result<u8, Failure> {
     if keeps_state(&verb) {
         // If this fails, the verb reports that it cannot write there.
         let _ = Environment::of_process().create_own_state_dir();
+    }
+    if uses_ledger(&verb) {
+        crate::hook::undelivered::record(&Environment::of_process());
     }
     match verb {
         Verb::Hook(args) => Ok(hook::run(&args)),

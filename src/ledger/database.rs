@@ -104,6 +104,11 @@ impl Ledger {
         Ok(Some(ledger))
     }
 
+    /// Connects to a server, whether or not it has the tables of opsctl.
+    pub(super) fn to_check(location: &Location) -> Result<Self, LedgerError> {
+        Self::connect(location.clone(), OpenFlags::SQLITE_OPEN_READ_ONLY, LockTimeout::Normal)
+    }
+
     fn connect(location: Location, flags: OpenFlags, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
         lock_timeout.apply();
         let connection = match &location.place {

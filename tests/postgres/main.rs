@@ -7,3 +7,4 @@ mod database_server;
 mod sandbox;
 
 mod budgets;
+mod outage;

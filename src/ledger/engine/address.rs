@@ -116,6 +116,23 @@ impl ServerAddress {
         Self { url, password_file }
     }
 
+    /// Whether the server is given a password.
+    pub fn has_password(&self) -> bool {
+        self.password_file.is_some()
+            || self.access("").is_ok_and(|access| access.config.get_password().is_some())
+    }
+
+    /// The files with secrets: the password, and the key of a client certificate.
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        let query = self.url.split_once('?').map_or("", |(_, query)| query);
+        let of = |wanted: &str| {
+            let mut parameters = form_urlencoded::parse(query.as_bytes());
+            parameters.find(|(name, _)| name == wanted).map(|(_, value)| PathBuf::from(&*value))
+        };
+        // Without a file of its own, the key is with the certificate.
+        self.password_file.iter().cloned().chain(of("sslkey").or_else(|| of("sslcert"))).collect()
+    }
+
     /// Reads the URL and its files. The server sees the name of the agent. An error names what is wrong, and no secret.
     pub fn access(&self, agent: &str) -> Result<Access, String> {
         let (place, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
