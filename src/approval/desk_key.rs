@@ -20,14 +20,12 @@ pub const LENGTH: usize = 32;
 #[derive(Debug, thiserror::Error)]
 pub enum SecretFileError {
     /// Reading or writing failed.
-    #[error("{} cannot be used ({error}); {remedy}", .path.display())]
+    #[error("{} cannot be used ({error}); create its folder, and let the user of `opsctl serve` read and write there", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// What went wrong.
         error: io::Error,
-        /// What to do.
-        remedy: &'static str,
     },
     /// Other users may read it.
     #[error("{} is readable by other users; make it private with `chmod 600`, or remove it so that a new one is created", .0.display())]
@@ -105,11 +103,7 @@ pub fn private_file(
     path: &Path,
     content: impl FnOnce() -> io::Result<String>,
 ) -> Result<String, SecretFileError> {
-    let fail = |error| SecretFileError::Io {
-        path: path.to_owned(),
-        error,
-        remedy: "let the user of `opsctl serve` read and write it",
-    };
+    let fail = |error| SecretFileError::Io { path: path.to_owned(), error };
     match read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             create(path, &content().map_err(fail)?).map_err(fail)?;
@@ -140,7 +134,11 @@ fn read(path: &Path) -> io::Result<Option<String>> {
 /// Creates the file with its content atomically; an existing one stays.
 fn create(path: &Path, content: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
-    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o600)).tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o600))
+        .tempfile_in(folder)
+        // Without the name of the temporary file.
+        .map_err(|error| io::Error::from(error.kind()))?;
     file.write_all(format!("{content}\n").as_bytes())?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {

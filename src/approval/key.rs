@@ -31,11 +31,13 @@ pub enum KeyError {
         "the approval key {} may be read by other users (mode {mode:04o}): run `chmod 600 {0}`, and make a new key if an agent could have read it", path.display()
     )]
     OpenToOthers { path: PathBuf, mode: u32 },
-    #[error("{} is not an Ed25519 key in PEM form: create one with `opsctl key`", .0.display())]
+    #[error("{} is not an Ed25519 key in PEM form: move it away, and create one with `opsctl key`", .0.display())]
     Invalid(PathBuf),
     #[error("{} exists already, and is not overwritten; `opsctl key` prints its public key", .0.display())]
     Exists(PathBuf),
-    #[error("the approval key {} cannot be written ({error})", path.display())]
+    #[error(
+        "the approval key {} cannot be written ({error}): create its folder and let this user write there, or name another file with CLAUDEOPS_APPROVAL_KEY", path.display()
+    )]
     Unwritable { path: PathBuf, error: io::Error },
     #[error("no random numbers are available, so no key can be made")]
     NoRandomness,

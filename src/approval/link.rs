@@ -59,40 +59,17 @@ impl<'a> Fields<'a> {
 mod tests {
     use super::*;
     use crate::approval::desk_key::LENGTH;
-    use crate::model::question::QuestionState;
-
-    fn question() -> Question {
-        Question {
-            id: 7,
-            session: "s".into(),
-            call: "c".into(),
-            command: "docker restart jellyfin".into(),
-            digest: "d1".into(),
-            actions: vec![],
-            service: None,
-            reasons: vec![],
-            tier: None,
-            words: None,
-            asked_at: "2026-03-21T14:00:00Z".parse().unwrap(),
-            expires_at: "2026-03-21T15:00:00Z".parse().unwrap(),
-            state: QuestionState::Open,
-            at_terminal: false,
-            answered_by: None,
-            answered_at: None,
-            note: None,
-        }
-    }
 
     #[test]
     fn a_link_is_valid_for_its_question_until_a_day_after_it_expired() {
         let key = DeskKey::of_bytes(&[1; LENGTH]);
-        let token = token(&key, &question());
+        let token = token(&key, &Question::example());
         let at = |time: &str| time.parse().unwrap();
-        assert!(is_valid(&key, &question(), &token, at("2026-03-21T14:30:00Z")));
-        assert!(is_valid(&key, &question(), &token, at("2026-03-22T14:59:59Z")));
-        assert!(!is_valid(&key, &question(), &token, at("2026-03-22T15:00:00Z")));
+        assert!(is_valid(&key, &Question::example(), &token, at("2026-03-21T14:30:00Z")));
+        assert!(is_valid(&key, &Question::example(), &token, at("2026-03-22T14:59:59Z")));
+        assert!(!is_valid(&key, &Question::example(), &token, at("2026-03-22T15:00:00Z")));
         assert_eq!(
-            address("https://desk.example/", &key, &question()),
+            address("https://desk.example/", &key, &Question::example()),
             format!("https://desk.example/q/7?t={token}")
         );
     }
@@ -100,32 +77,32 @@ mod tests {
     #[test]
     fn no_other_question_key_or_time_has_this_token() {
         let key = DeskKey::of_bytes(&[1; LENGTH]);
-        let token = token(&key, &question());
+        let token = token(&key, &Question::example());
         let now = "2026-03-21T14:30:00Z".parse().unwrap();
         for other in [
-            Question { id: 8, ..question() },
-            Question { session: "t".into(), ..question() },
-            Question { call: "x".into(), ..question() },
-            Question { digest: "d2".into(), ..question() },
+            Question { id: 8, ..Question::example() },
+            Question { session: "t".into(), ..Question::example() },
+            Question { call: "x".into(), ..Question::example() },
+            Question { digest: "d2".into(), ..Question::example() },
         ] {
             assert!(!is_valid(&key, &other, &token, now), "{other:?}");
         }
-        assert!(!is_valid(&DeskKey::of_bytes(&[2; LENGTH]), &question(), &token, now));
+        assert!(!is_valid(&DeskKey::of_bytes(&[2; LENGTH]), &Question::example(), &token, now));
         let bytes = HEXLOWER.decode(token.as_bytes()).unwrap();
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            assert!(!is_valid(&key, &question(), &HEXLOWER.encode(&changed), now), "byte {at}");
+            assert!(!is_valid(&key, &Question::example(), &HEXLOWER.encode(&changed), now), "byte {at}");
         }
         for broken in ["", "a", "===", &token[1..], &token[..token.len() - 4], &format!("{token}AA")] {
-            assert!(!is_valid(&key, &question(), broken, now), "{broken}");
+            assert!(!is_valid(&key, &Question::example(), broken, now), "{broken}");
         }
     }
 
     #[test]
     fn redaction_does_not_touch_a_link() {
         let key = DeskKey::of_bytes(&[1; LENGTH]);
-        let text = format!("Answer at {}", address("https://desk.example", &key, &question()));
+        let text = format!("Answer at {}", address("https://desk.example", &key, &Question::example()));
         assert_eq!(crate::redact::text(&text), text);
     }
 }

@@ -69,7 +69,7 @@ pub fn answer(
     now: DateTime<Utc>,
 ) -> Result<Question, ApprovalError> {
     let key = signing_key(environment)?;
-    if environment.ledger.is_missing() {
+    if !Ledger::exists(&environment.ledger)? {
         return Err(ApprovalError::NoLedger(environment.ledger.clone()));
     }
     let mut ledger = Ledger::open(&environment.ledger)?;
@@ -201,7 +201,8 @@ fn name(who: &str) -> String {
 
 /// A note: one line without secrets; `None` if it is empty.
 fn text(note: &str) -> Option<String> {
-    let line: String = note.chars().map(|c| if c.is_control() { ' ' } else { c }).take(NOTE_CHARS).collect();
-    let line = redact::text(line.trim()).into_owned();
+    let line: String = note.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    // Cut after that: a secret that is cut may not be recognised.
+    let line: String = redact::text(line.trim()).chars().take(NOTE_CHARS).collect();
     (!line.is_empty()).then_some(line)
 }

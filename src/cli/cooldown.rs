@@ -260,7 +260,7 @@ impl Budgets {
         }
         let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
-        change.forget(&service, self.now)?;
+        change.forget(&service, change.now(self.now))?;
         change.commit()?;
         self.edit_file(&service, &[Edit::Remove]);
         if json {
@@ -277,8 +277,7 @@ impl Budgets {
         failed: bool,
         at: Option<DateTime<Utc>>,
     ) -> Result<String, Failure> {
-        let at = at.unwrap_or(self.now);
-        if at > self.now + CLOCK_DIFFERENCE {
+        if let Some(at) = at.filter(|at| *at > self.now + CLOCK_DIFFERENCE) {
             return Err(Failure::FutureTime(timestamp(at)));
         }
         let kind = kind.unwrap_or_else(|| self.usual_kind(&service.service));
@@ -287,6 +286,7 @@ impl Budgets {
         let key = BudgetKey { service: service.clone(), kind: kind.as_str() };
         let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
+        let at = at.unwrap_or_else(|| change.now(self.now));
         change.record(&key, &result, self.environment.session.as_deref(), self.environment.tier, at)?;
         change.commit()?;
         self.edit_file(&service, &[Edit::Add { kind: key.kind, at, success: !failed }]);
@@ -297,7 +297,7 @@ impl Budgets {
         let service = self.named(service)?;
         let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
-        change.reset(&service, self.now)?;
+        change.reset(&service, change.now(self.now))?;
         change.commit()?;
         self.edit_file(&service, &[Edit::Clear, Edit::Streak(0)]);
         Ok(service)
@@ -309,7 +309,8 @@ impl Budgets {
         let change = ledger.change()?;
         let in_file = self.healthy_checks_in_file(&service);
         let session = self.environment.shell_session();
-        let streak = change.note_health(&service, healthy, in_file, session, self.now)?;
+        let now = change.now(self.now);
+        let streak = change.note_health(&service, healthy, in_file, session, now)?;
         change.commit()?;
         match streak {
             Streak::Of(count) => {

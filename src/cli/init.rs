@@ -6,11 +6,14 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use data_encoding::BASE64URL_NOPAD;
+use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{complain, print};
 use super::text::Text;
+use crate::approval::{ApprovalError, KeyError};
 use crate::import::{self, Source};
 use crate::inventory::error::HostsError;
 use crate::inventory::{Installation, load};
@@ -36,6 +39,16 @@ const EGRESS: (&str, &str, u32) = ("egress.yaml", include_str!("../../templates/
 /// The file that adds the guard as a process of its own.
 const GUARD: (&str, &str, u32) = ("guard.yaml", include_str!("../../templates/starter/guard.yaml"), 0o644);
 
+/// The files of two agents that share a ledger on PostgreSQL.
+const FLEET: [(&str, &str, u32); 3] = [
+    ("compose.fleet.yaml", include_str!("../../templates/starter/compose.fleet.yaml"), 0o644),
+    ("ledger/Dockerfile", include_str!("../../templates/starter/ledger/Dockerfile"), 0o644),
+    ("ledger/start", include_str!("../../templates/starter/ledger/start"), 0o755),
+];
+
+/// The password of the ledger. The users of three containers read it.
+const FLEET_PASSWORD: (&str, u32) = ("ledger/password", 0o644);
+
 /// The line of `.env` that names the files of compose.
 const COMPOSE_FILE: &str = "#COMPOSE_FILE=compose.yaml:egress.yaml\n";
 
@@ -49,6 +62,7 @@ const FOLDERS: [&str; 2] = ["repos", "ssh"];
   opsctl init homelab
   opsctl init --egress homelab    # with an egress proxy
   opsctl init --guard homelab     # with the guard as a process of its own
+  opsctl init --fleet homelab     # with two agents that share a ledger on PostgreSQL
   opsctl init --from ~/stacks --from ~/ansible homelab
   opsctl init --from ssh://root@nas --from systemd:root@nas homelab
   opsctl init --from ~/stacks --diff homelab    # what hosts.yaml lacks
@@ -80,16 +94,22 @@ pub struct InitArgs {
     /// Also write guard.yaml, which runs the guard as a process of its own, and use it in .env
     #[arg(long, conflicts_with = "diff")]
     guard: bool,
+    /// Also write compose.fleet.yaml and ledger/: two agents that share a ledger on PostgreSQL
+    #[arg(long, conflicts_with = "diff")]
+    fleet: bool,
 }
 
 /// Runs the verb.
 pub fn run(args: &InitArgs) -> Result<u8, Failure> {
-    let InitArgs { folder, force, from, diff, egress, guard } = args;
+    let InitArgs { folder, force, from, diff, egress, guard, fleet } = args;
     if *diff {
         return show_diff(&folder.join(HOSTS_FILE), from);
     }
     let added: Vec<_> = egress.then_some(EGRESS).into_iter().chain(guard.then_some(GUARD)).collect();
-    let files: Vec<_> = FILES.into_iter().chain(added.iter().copied()).collect();
+    let password = new_password()?;
+    let of_fleet = FLEET.into_iter().chain([(FLEET_PASSWORD.0, password.as_str(), FLEET_PASSWORD.1)]);
+    let of_fleet = of_fleet.filter(|_| *fleet);
+    let files: Vec<_> = FILES.into_iter().chain(added.iter().copied()).chain(of_fleet).collect();
     let names = std::iter::once(HOSTS_FILE).chain(files.iter().map(|(name, ..)| *name));
     let taken = names.map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok());
     if let Some(path) = taken
@@ -111,10 +131,20 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     });
     for (name, text, mode) in std::iter::once((HOSTS_FILE, hosts, 0o644)).chain(files) {
         let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|error| cannot_write(parent, error))?;
+        }
         write(&path, &text, mode).map_err(|error| cannot_write(&path, error))?;
         print(&format!("{}\n", path.display()));
     }
     Ok(OK)
+}
+
+/// A password that nobody has chosen.
+fn new_password() -> Result<String, Failure> {
+    let mut bytes = [0; 24];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| ApprovalError::from(KeyError::NoRandomness))?;
+    Ok(BASE64URL_NOPAD.encode(&bytes))
 }
 
 /// The text of a new `hosts.yaml` with what the sources state.

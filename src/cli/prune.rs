@@ -31,7 +31,7 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
             return Err(Failure::KeepTooShort { keep: args.keep, window: budget.window });
         }
     }
-    if environment.ledger.is_missing() {
+    if !Ledger::exists(&environment.ledger)? {
         return Err(Failure::NoLedger(environment.ledger));
     }
     let mut ledger = Ledger::open(&environment.ledger)?;
@@ -39,7 +39,7 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
     if let Some(loss) = change.loss(&environment.state_dir)? {
         return Err(Failure::LedgerLost(loss));
     }
-    let deleted = change.prune(Utc::now() - args.keep.delta())?;
+    let deleted = change.prune(change.now(Utc::now()) - args.keep.delta())?;
     change.commit_and_mark(&environment.state_dir, None)?;
     print(&format!("{deleted} rows deleted\n"));
     Ok(OK)

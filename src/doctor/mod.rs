@@ -2,6 +2,7 @@
 
 pub mod client;
 mod client_settings;
+mod cooldown_file;
 mod credentials;
 mod examined;
 mod finding;
@@ -20,7 +21,7 @@ pub use finding::{Condition, Finding};
 type Check = fn(&Examined<'_>) -> Finding;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 18] = [
+const CHECKS: [(&str, Check); 19] = [
     ("policy", policy),
     ("settings", guard_files::settings),
     ("client settings", client_settings::client_settings),
@@ -35,6 +36,7 @@ const CHECKS: [(&str, Check); 18] = [
     ("guard", guard_process::guard),
     ("state folder", state::folder),
     ("ledger", state::ledger),
+    ("cooldown file", cooldown_file::cooldown_file),
     ("notifications", network::notifications),
     ("icmp", |_| network::icmp()),
     ("hosts", network::hosts),

@@ -64,7 +64,7 @@ fn lost_rows(examined: &Examined<'_>) -> Option<Finding> {
     let until = lost_at + policy.restart.window.delta().max(policy.redeployment.window.delta());
     let [lost_at, complete] = [lost_at, until].map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
     (Utc::now() < until).then(|| {
-        let what = format!("{} had lost rows at {lost_at}; budgets may miss actions until {complete}", path);
+        let what = format!("{path} had lost rows at {lost_at}; budgets may miss actions until {complete}");
         Finding::warning(
             LEDGER,
             what,

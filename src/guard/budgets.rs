@@ -124,21 +124,22 @@ fn time(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// The usage of all budgets in the ledger and in `cooldown.json`; `None` if neither exists.
+/// The usage of all budgets in the ledger and in `cooldown.json`, and the time of the ledger; `None` if neither exists.
 pub fn snapshot(
     environment: &Environment,
     installation: &Installation,
     now: DateTime<Utc>,
     warnings: &mut Vec<Warning>,
-) -> Option<Snapshot> {
+) -> Option<(Snapshot, DateTime<Utc>)> {
     let policy = &installation.policy;
-    let read = || match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.usage_of_all(policy, now),
-        None => Ok(None),
+    let read = || {
+        let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok((None, now)) };
+        let now = ledger.now(now)?;
+        Ok((ledger.usage_of_all(policy, now)?, now))
     };
-    let usage = read().unwrap_or_else(|error: LedgerError| {
+    let (usage, now) = read().unwrap_or_else(|error: LedgerError| {
         warnings.push(error.into());
-        None
+        (None, now)
     });
     let file = match CooldownFile::read(&environment.cooldown_file()) {
         Ok(file) => Some(file.by_service(&installation.inventory)),
@@ -166,7 +167,7 @@ pub fn snapshot(
             usage.entry(key).or_default().merge_file(file.times(service, kind));
         }
     }
-    Some(usage)
+    Some((usage, now))
 }
 
 /// The most urgent first: services in cooldown, by its end; then those with usage; then the others. Equal ones are in the
@@ -197,6 +198,7 @@ pub fn of_all(
     now: DateTime<Utc>,
     warnings: &mut Vec<Warning>,
 ) -> Vec<ServiceBudget> {
-    let snapshot = snapshot(environment, installation, now, warnings).unwrap_or_default();
+    let (snapshot, now) =
+        snapshot(environment, installation, now, warnings).unwrap_or_else(|| (Snapshot::new(), now));
     in_order(installation, &snapshot, now)
 }

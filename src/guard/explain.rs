@@ -51,8 +51,8 @@ impl Explanation<'_> {
     }
 
     /// The verdict that the hook would give now. Reserves and records nothing.
-    pub fn preview(&self, environment: &Environment, warnings: &mut Vec<Warning>) -> Verdict {
-        self.acting.as_ref().map_or(Verdict::Silent, |acting| judge::preview(acting, environment, warnings))
+    pub fn preview(&mut self, environment: &Environment, warnings: &mut Vec<Warning>) -> Verdict {
+        self.acting.as_mut().map_or(Verdict::Silent, |acting| judge::preview(acting, environment, warnings))
     }
 }
 

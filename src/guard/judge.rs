@@ -15,7 +15,7 @@ use crate::ledger::mark::LedgerLoss;
 use crate::ledger::{Change, Ledger, LedgerError, Scope};
 use crate::model::ask::Topic;
 use crate::model::mode::Mode;
-use crate::model::policy::{OnFailure, Policy};
+use crate::model::policy::OnFailure;
 use crate::model::question::Grant;
 use crate::model::verdict::{Asked, Reason, Verdict};
 use crate::policy::decide::{BudgetKey, Decision, Snapshot, budget_keys, decide, reservations};
@@ -90,7 +90,7 @@ pub fn judge(
         if verdict != Verdict::Silent {
             return Judgement::settled(verdict);
         }
-        return match usage(&keys, &acting.installation.policy, environment, acting.now) {
+        return match usage(acting, &keys, environment) {
             Ok(_) => Judgement::fail_closed(acting, error),
             Err(error) => Judgement::fail_closed(acting, &error),
         };
@@ -153,20 +153,26 @@ pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded
 }
 
 /// The verdict on a call, as [`judge`] would give it now. Reads only: nothing is reserved, recorded or created.
-pub fn preview(acting: &ActingCall<'_>, environment: &Environment, warnings: &mut Vec<Warning>) -> Verdict {
-    let policy = &acting.installation.policy;
-    let keys = budget_keys(&acting.actions, policy);
+pub fn preview(
+    acting: &mut ActingCall<'_>,
+    environment: &Environment,
+    warnings: &mut Vec<Warning>,
+) -> Verdict {
+    let keys = budget_keys(&acting.actions, &acting.installation.policy);
     if let Some(verdict) = without_budget(acting, &keys)
         && (verdict == Verdict::Silent || !may_ask(acting))
     {
         return verdict;
     }
     let (file, file_error) = cooldown_file(acting, environment);
-    let usage = usage(&keys, policy, environment, acting.now);
-    let (mut snapshot, error) = match usage {
-        Ok(snapshot) => (snapshot, None),
+    let (mut snapshot, error) = match usage(acting, &keys, environment) {
+        Ok((snapshot, now)) => {
+            acting.now = now;
+            (snapshot, None)
+        }
         Err(error) => (Snapshot::new(), Some(error)),
     };
+    let policy = &acting.installation.policy;
     merge_cooldown_file(&mut snapshot, &keys, &file);
     let verdict = match by_rules(acting, &snapshot).verdict {
         Verdict::Silent => Verdict::Silent,
@@ -401,9 +407,10 @@ fn without_ledger(
     environment: &Environment,
 ) -> Verdict {
     let policy = &acting.installation.policy;
-    let mut snapshot = usage(keys, policy, environment, acting.now).unwrap_or_default();
+    let (mut snapshot, now) =
+        usage(acting, keys, environment).unwrap_or_else(|_| (Snapshot::new(), acting.now));
     merge_cooldown_file(&mut snapshot, keys, file);
-    decide(&acting.actions, &snapshot, policy, acting.tier, acting.now).verdict
+    decide(&acting.actions, &snapshot, policy, acting.tier, now).verdict
 }
 
 /// Applies `policy.on_failure` where no rule objects; the operators are notified either way.
@@ -459,17 +466,17 @@ fn failed_closed(error: &dyn Display, actions: &str) -> Reason {
     Reason { rule: "on_failure", topic: None, text }
 }
 
-/// The usage in the ledger, read without writing to it; empty if there is no ledger yet.
+/// The usage in the ledger, read without writing to it, and the time of the ledger; empty if there is no ledger yet.
 fn usage(
+    acting: &ActingCall<'_>,
     keys: &[BudgetKey],
-    policy: &Policy,
     environment: &Environment,
-    now: DateTime<Utc>,
-) -> Result<Snapshot, LedgerError> {
-    match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.usage(keys, policy, now),
-        None => Ok(Snapshot::new()),
-    }
+) -> Result<(Snapshot, DateTime<Utc>), LedgerError> {
+    let Some(ledger) = Ledger::open_existing(&environment.ledger)? else {
+        return Ok((Snapshot::new(), acting.now));
+    };
+    let now = ledger.now(acting.now)?;
+    Ok((ledger.usage(keys, &acting.installation.policy, now)?, now))
 }
 
 /// Adds the usage that `cooldown.json` has and the ledger has not.

@@ -12,6 +12,7 @@ use crate::model::policy::{Policy, Tier};
 use crate::model::session::Activity;
 use crate::policy::decide::{BudgetKey, Draw, draws, reservations_of};
 use crate::policy::report;
+use crate::policy::session::state;
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 
@@ -67,15 +68,16 @@ impl Finished {
         keys
     }
 
-    /// Records it in the ledger, once. Returns the budgets that it has drawn on.
+    /// Records it in the ledger, once. Returns the budgets that it has drawn on, and the time in the
+    /// ledger.
     pub fn record(
         &self,
         policy: &Policy,
         environment: &Environment,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Vec<BudgetKey>, LedgerError> {
+    ) -> Result<(Vec<BudgetKey>, DateTime<Utc>), LedgerError> {
         if self.events.is_empty() && environment.ledger.is_missing() {
-            return Ok(vec![]);
+            return Ok((vec![], self.at));
         }
         let session = self.session.as_deref();
         let id = CallId { session, tool_use: self.tool_use.as_deref() };
@@ -86,13 +88,13 @@ impl Finished {
         // A clock that is ahead must not keep a budget used.
         let at = if self.is_late { self.at.min(now) } else { now };
         if self.events.is_empty() && !change.has_reserved(id)? {
-            return Ok(vec![]);
+            return Ok((vec![], at));
         }
         let lost = change.loss(&environment.state_dir)?;
         let snapshot = change.usage(&keys, policy, at)?;
         let actions = reservations_of(self.draws.clone(), &snapshot);
         let settled = change.settle(id, &self.evidence, &actions, &self.result, self.tier, at)?;
-        let Settled::Now(counted) = settled else { return Ok(vec![]) };
+        let Settled::Now(counted) = settled else { return Ok((vec![], at)) };
         if let CallId { session: Some(session), tool_use: Some(id) } = id {
             change.use_terminal_question(session, id, at)?;
         }
@@ -108,7 +110,7 @@ impl Finished {
         }
         warnings.extend(lost::commit(change, lost, (policy, session), environment, now)?);
         failures::remove_kept(kept);
-        Ok(counted)
+        Ok((counted, at))
     }
 
     /// The budgets that it counts against while the ledger is away.
@@ -141,6 +143,7 @@ impl Ended {
         {
             let ended = Activity::Ended { reason: Some(reason) };
             change.record_activity(&self.session, &ended, self.at)?;
+            change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
         }
         change.commit()
     }

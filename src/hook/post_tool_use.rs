@@ -34,15 +34,13 @@ pub fn handle(
     }
     undelivered::record(environment);
     let finished = Finished::of(&acting, result);
-    let counted = match finished.record(&acting.installation.policy, environment, &mut warnings) {
-        Ok(counted) => counted,
-        Err(error) => unrecorded(&finished, error, environment, &mut warnings),
+    let (counted, at) = match finished.record(&acting.installation.policy, environment, &mut warnings) {
+        Ok(recorded) => recorded,
+        Err(error) => (unrecorded(&finished, error, environment, &mut warnings), now),
     };
     let success = *result == ToolResult::Succeeded;
-    let edits: Vec<(&str, Edit)> = counted
-        .iter()
-        .map(|key| (key.service.as_str(), Edit::Add { kind: key.kind, at: now, success }))
-        .collect();
+    let edits: Vec<(&str, Edit)> =
+        counted.iter().map(|key| (key.service.as_str(), Edit::Add { kind: key.kind, at, success })).collect();
     if let Err(error) = cooldown_edit::edit(&environment.cooldown_file(), &edits) {
         warnings.push(error.into());
     }

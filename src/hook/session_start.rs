@@ -79,7 +79,7 @@ pub fn compose(
     let compiled = installation::in_force(environment, warnings);
     let installation = &compiled.installation;
     let snapshot = budgets::snapshot(environment, installation, now, warnings);
-    let budgets = snapshot.map(|snapshot| budgets::in_order(installation, &snapshot, now));
+    let budgets = snapshot.map(|(snapshot, now)| budgets::in_order(installation, &snapshot, now));
     let events = latest_events(environment).unwrap_or_else(|error| {
         warn_once(error, warnings);
         None

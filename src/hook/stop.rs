@@ -143,7 +143,8 @@ impl Verified<'_> {
         actions.retain(|action| action.session.as_deref() == Some(session));
         let since = ledger.verification_state(session)?.settled_at;
         // Problems with cooldown.json are reported before an action.
-        let usage = budgets::snapshot(environment, installation, now, &mut vec![]).unwrap_or_default();
+        let usage = budgets::snapshot(environment, installation, now, &mut vec![]);
+        let usage = usage.map(|(usage, _)| usage).unwrap_or_default();
         Ok(verification::repairs(&actions, since, reports, &usage, installation, now))
     }
 

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::call_id::CallId;
 use super::database::Change;
 use super::engine;
 use super::engine::{OptionalExtension as _, Row, params};
@@ -37,15 +38,6 @@ pub(super) const RELEASE: &str =
 
 /// The id of a reservation, its budget, and whether it counts.
 type Reserved = (i64, BudgetKey, bool);
-
-/// Identifies a tool call. Both ids may be missing in hand-written input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CallId<'a> {
-    /// The id of the session.
-    pub session: Option<&'a str>,
-    /// The client's id of the tool call.
-    pub tool_use: Option<&'a str>,
-}
 
 /// The result of settling a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -79,6 +79,7 @@ impl Change<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::fixture;
 
     fn container(id: &str, name: &str) -> Container {
         Container::read(&format!("{id}{}|{name}||||", "0".repeat(64 - id.len()))).unwrap()
@@ -86,8 +87,7 @@ mod tests {
 
     #[test]
     fn finds_a_container_by_the_beginning_of_its_id_for_a_day() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(&folder.path().join("claudeops.db")).unwrap();
+        let (_folder, mut ledger) = fixture::ledger();
         let now: DateTime<Utc> = "2026-03-21T14:30:00Z".parse().unwrap();
         let known =
             |id, name| KnownContainer { host: None, engine: "docker", container: container(id, name) };

@@ -190,7 +190,7 @@ impl Change<'_> {
                 let (labels, count): (String, i64) = (row.get(0)?, row.get(1)?);
                 self.transaction.execute(
                     "INSERT INTO pruned_counts (counter, labels, count) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (counter, labels) DO UPDATE SET count = count + excluded.count",
+                     ON CONFLICT (counter, labels) DO UPDATE SET count = pruned_counts.count + excluded.count",
                     params![name, labels, count],
                 )?;
             }
@@ -206,6 +206,7 @@ mod tests {
     use super::*;
     use crate::ledger::CallId;
     use crate::ledger::decisions::NewDecision;
+    use crate::ledger::fixture;
     use crate::ledger::spend::ApiRequest;
     use crate::model::effect::Effect;
     use crate::model::event::{Level, NewEvent};
@@ -242,8 +243,7 @@ mod tests {
 
     #[test]
     fn counters_do_not_decrease_when_rows_are_pruned() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        let (_folder, mut ledger) = fixture::ledger();
         let change = ledger.change().unwrap();
         for at in ["2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"] {
             fill(&change, at);

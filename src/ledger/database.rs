@@ -109,6 +109,14 @@ impl Ledger {
         Self::connect(location.clone(), OpenFlags::SQLITE_OPEN_READ_ONLY, LockTimeout::Normal)
     }
 
+    /// Whether there is a ledger: a file of this path, or its tables on the server.
+    pub fn exists(location: &Location) -> Result<bool, LedgerError> {
+        match location.place {
+            Place::File(_) => Ok(!location.is_missing()),
+            Place::Server(_) => Self::open_existing(location).map(|ledger| ledger.is_some()),
+        }
+    }
+
     fn connect(location: Location, flags: OpenFlags, lock_timeout: LockTimeout) -> Result<Self, LedgerError> {
         lock_timeout.apply();
         let connection = match &location.place {

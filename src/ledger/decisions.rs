@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::actions::CallId;
+use super::call_id::CallId;
 use super::database::{Change, Ledger};
 use super::engine;
 use super::engine::{Row, params};

@@ -14,14 +14,15 @@ pub struct LedgerError(Cause);
 
 #[derive(Debug)]
 enum Cause {
-    Engine { location: Location, error: Error },
+    Engine(Box<(Location, Error)>),
     Guard(String),
 }
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Engine { location, error } => {
+            Self::Engine(failure) => {
+                let (location, error) = &**failure;
                 // Some messages of SQLite repeat the path.
                 let reason = error.to_string().replace(&format!(": {location}"), "");
                 write!(f, "the ledger {location} cannot be used: {reason} ({})", remedy(location, error))
@@ -33,7 +34,7 @@ impl fmt::Display for Cause {
 
 impl LedgerError {
     pub(super) fn new(location: &Location, error: Error) -> Self {
-        Self(Cause::Engine { location: location.clone(), error })
+        Self(Cause::Engine(Box::new((location.clone(), error))))
     }
 
     /// The guard, which has the ledger, does not answer, for this reason.

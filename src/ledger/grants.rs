@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::actions::CallId;
+use super::call_id::CallId;
 use super::database::{Change, Ledger};
 use super::engine;
 use super::engine::{Connection, Row, ToSql, params};

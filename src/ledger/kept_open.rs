@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::rc::Rc;
 
 use super::engine::Connection;
@@ -17,8 +16,7 @@ const CACHE_KIB: i64 = 256;
 struct Kept {
     place: Place,
     read_only: bool,
-    /// The device and the inode of a file.
-    file: Option<(u64, u64)>,
+    identity: Identity,
     connection: Rc<Connection>,
 }
 
@@ -32,15 +30,20 @@ pub fn keep_connections() {
     IS_ENABLED.set(true);
 }
 
-fn file_of(path: &Path) -> Option<(u64, u64)> {
-    path.metadata().ok().map(|file| (file.dev(), file.ino()))
+/// What identifies a ledger at its place.
+#[derive(PartialEq, Eq)]
+enum Identity {
+    /// The device and the inode of a file.
+    File(u64, u64),
+    /// A server has one ledger at a URL.
+    Server,
 }
 
-/// What identifies the ledger that is at a place now; `None` if there is none.
-fn identity(place: &Place) -> Option<Option<(u64, u64)>> {
+/// The ledger that is at a place now; `None` if there is none.
+fn identity(place: &Place) -> Option<Identity> {
     match place {
-        Place::File(path) => file_of(path).map(Some),
-        Place::Server(_) => Some(None),
+        Place::File(path) => path.metadata().ok().map(|file| Identity::File(file.dev(), file.ino())),
+        Place::Server(_) => Some(Identity::Server),
     }
 }
 
@@ -49,10 +52,10 @@ pub(super) fn take(place: &Place, read_only: bool) -> Option<Rc<Connection>> {
     if !IS_ENABLED.get() {
         return None;
     }
-    let file = identity(place)?;
+    let identity = identity(place)?;
     KEPT.with_borrow_mut(|all| {
         // A file that was replaced is another ledger.
-        all.retain(|kept| kept.place != *place || kept.file == file);
+        all.retain(|kept| kept.place != *place || kept.identity == identity);
         let is_free = |kept: &Kept| {
             kept.place == *place && kept.read_only == read_only && Rc::strong_count(&kept.connection) == 1
         };
@@ -76,12 +79,12 @@ pub(super) fn put(place: &Place, read_only: bool, connection: &Rc<Connection>) {
     if !IS_ENABLED.get() {
         return;
     }
-    let Some(file) = identity(place) else { return };
+    let Some(identity) = identity(place) else { return };
     KEPT.with_borrow_mut(|all| {
         let cache = || connection.file().map(|file| file.pragma_update(None, "cache_size", -CACHE_KIB));
         if all.len() < MOST && cache().is_none_or(|result| result.is_ok()) {
             let connection = Rc::clone(connection);
-            all.push(Kept { place: place.clone(), read_only, file, connection });
+            all.push(Kept { place: place.clone(), read_only, identity, connection });
         }
     });
 }

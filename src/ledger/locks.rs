@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::actions::CallId;
+use super::call_id::CallId;
 use super::engine::{Connection, Error, Result, Server, TextRows, Transaction};
 use super::time;
 use crate::policy::decide::BudgetKey;
@@ -35,7 +35,7 @@ pub const CLOCK: &str =
 const FAMILY: i32 = 0x6f70_7363;
 
 /// How long to wait for locks before another attempt.
-const TURN: Duration = Duration::from_secs(1);
+const TURN: Duration = Duration::from_millis(500);
 
 /// How long the server keeps a transaction whose agent has stopped.
 const STOPPED: Duration = Duration::from_secs(4);

@@ -5,8 +5,10 @@ pub mod cooldown_file;
 mod log;
 mod migrate;
 pub mod time;
+pub mod transfer;
 
 mod actions;
+mod call_id;
 pub mod client_runs;
 mod containers;
 pub mod cooldown_edit;
@@ -18,6 +20,8 @@ pub mod desk;
 mod engine;
 mod error;
 mod events;
+#[cfg(test)]
+mod fixture;
 mod folder_lock;
 mod grants;
 mod health;
@@ -40,7 +44,8 @@ pub mod spend;
 mod usage;
 mod verifications;
 
-pub use actions::{CallId, Settled};
+pub use actions::Settled;
+pub use call_id::CallId;
 pub use containers::KnownContainer;
 pub use database::{Change, Ledger};
 pub use engine::address::{Location, Place, ServerAddress};

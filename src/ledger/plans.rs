@@ -1,8 +1,8 @@
 //! Tests of the query plans of the hot paths, on opsctl's own database and on one of the session manager.
 
-use super::engine::Connection;
+use super::engine::{Connection, ToSql};
 
-use super::{actions, events, migrate, notices, spend, usage};
+use super::{actions, events, fixture, migrate, notices, spend, usage};
 
 const FOUND: &str = include_str!("../../tests/fixtures/session-manager.sql");
 
@@ -86,4 +86,74 @@ fn migrations_add_no_index_to_tables_of_another_program() {
         assert!(!migrate::has_index_on(&connection, table, column).unwrap(), "{table}");
     }
     assert!(migrate::has_index_on(&connection, "hook_actions", "service").unwrap());
+}
+
+/// A year of a big fleet: 10^5 rows in each table that grows, of 2,000 services and 5,000 sessions.
+const A_BIG_FLEET: &str = "
+    INSERT INTO events (session_id, level, service, message, created_at, source)
+        SELECT 's' || n % 5000, CASE n % 50 WHEN 0 THEN 'critical' ELSE 'info' END, 'service' || n % 2000, 'm' || n,
+            now() - n * INTERVAL '5 minutes', 'hook' FROM generate_series(1, 100000) AS n;
+    INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier)
+        SELECT 'service' || n % 2000, 'restart', now() - n * INTERVAL '5 minutes', TRUE, 2
+        FROM generate_series(100000, 1, -1) AS n;
+    INSERT INTO recorded_actions (action_id, session_id, by_hand)
+        SELECT id, 's' || id % 5000, FALSE FROM cooldown_actions;
+    INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, counts, state, reserved_at, expires_at, settled_at)
+        SELECT 's' || n % 5000, 't' || n, 'service' || n % 2000, 'restart', 'restart', TRUE,
+            CASE WHEN n < 5 THEN 'reserved' ELSE 'done' END, at, at + INTERVAL '10 minutes', at
+        FROM (SELECT n, now() - n * INTERVAL '5 minutes' AS at FROM generate_series(100000, 1, -1) AS n) AS year;
+    INSERT INTO hook_settled (session_id, tool_use_id, actions, settled_at)
+        SELECT session_id, tool_use_id, 'restart', settled_at FROM hook_actions;
+    INSERT INTO budget_resets (service, at, why)
+        SELECT 'service' || n % 2000, now() - n * INTERVAL '5 minutes', 'healthy' FROM generate_series(1, 100000) AS n;
+    INSERT INTO notices (key, quiet_until, created_at, level, title, body, format, tags, state)
+        SELECT 'key' || n % 5000, now() - n * INTERVAL '4 minutes', now() - n * INTERVAL '5 minutes', 'warning', 't', 'b',
+            'text', '', CASE WHEN n < 5 THEN 'failed' ELSE 'delivered' END FROM generate_series(1, 100000) AS n;
+    INSERT INTO api_requests (at, session_id, model, input_tokens, output_tokens, cache_write_tokens, cache_write_1h_tokens,
+            cache_read_tokens, web_searches, cost_micros, estimated)
+        SELECT now() - n * INTERVAL '5 minutes', 's' || n % 5000, 'm', 1, 1, 1, 1, 1, 0, 5, FALSE
+        FROM generate_series(1, 100000) AS n;
+    ANALYZE";
+
+/// The queries with values as hooks have them. `now` and `since` stand for these times.
+const HOT_WITH_VALUES: [(&str, &[&str]); 19] = [
+    (usage::ACTIONS, &["service7", "restart", "since"]),
+    (usage::ACTIONS_BY_WRITER, &["service7", "restart", "since"]),
+    (usage::UNCOUNTED, &["service7", "restart"]),
+    (usage::OPEN_RESERVATIONS, &["service7", "restart", "now"]),
+    (usage::LAST_VERB, &["service7", "restart", "now"]),
+    (usage::LAST_RESET, &["service7"]),
+    (usage::KEYS_BY_SKIPPING, &["since"]),
+    (usage::KEYS_WITH_RESERVATIONS, &["now"]),
+    (actions::RESERVED_FOR_CALL, &["s7", "t7"]),
+    (actions::OPEN_FOR_CALL, &["s7", "t7", "now"]),
+    (actions::RESERVED_FOR_ACTION, &["s7", "service7", "restart", "restart", "host", "now"]),
+    (actions::ALREADY_SETTLED, &["s7", "t7", "restart"]),
+    (actions::RELEASE, &["s7"]),
+    (events::LATEST, &["60"]),
+    (notices::SUPPRESSED, &["key7", "now"]),
+    (notices::UNDELIVERED, &["since"]),
+    (notices::PROBLEMS, &["since"]),
+    (spend::OF_DAY, &["since"]),
+    (spend::OF_SESSION, &["s7"]),
+];
+
+#[test]
+fn a_server_with_big_tables_reads_none_of_them_whole() {
+    let Some(ledger) = fixture::on_server() else { return };
+    ledger.connection.execute_batch(A_BIG_FLEET).unwrap();
+    let now = chrono::Utc::now();
+    let time = |value: &str| match value {
+        "now" => super::time::write(now),
+        "since" => super::time::write(now - chrono::TimeDelta::hours(26)),
+        other => other.to_owned(),
+    };
+    for (sql, values) in HOT_WITH_VALUES {
+        let values: Vec<String> = values.iter().map(|value| time(value)).collect();
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
+        let mut explain = ledger.connection.prepare(&format!("EXPLAIN {sql}")).unwrap();
+        let steps = explain.query_map(&values[..], |row| row.get::<String>(0)).unwrap();
+        let steps: Vec<String> = steps.map(Result::unwrap).collect();
+        assert!(!steps.iter().any(|step| step.contains("Seq Scan on")), "{sql}: {steps:#?}");
+    }
 }

@@ -80,6 +80,25 @@ impl Table {
     }
 }
 
+/// The names of all tables.
+pub(super) fn tables() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().map(|table| table.name)
+}
+
+/// Whether a column of a row changes after it was added.
+pub(super) fn is_changeable(table: &str, column: &str) -> bool {
+    if table == "pruned_counts" {
+        // Only the owner deletes rows, and counts them here.
+        return true;
+    }
+    let Some(table) = TABLES.iter().find(|known| known.name == table) else { return false };
+    let Some((_, rights)) = table.guard.split_once("UPDATE") else { return false };
+    match rights.strip_prefix(" (").and_then(|rights| rights.split_once(')')) {
+        Some((columns, _)) => columns.split(", ").any(|known| known == column),
+        None => true,
+    }
+}
+
 /// The statements that give these rights to a role, and no others. To be run by the owner of the tables.
 pub fn statements(role: &str, user: User, database: Option<&str>) -> Vec<String> {
     let role = quoted(role);

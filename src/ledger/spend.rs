@@ -211,6 +211,7 @@ fn usd(micros: i64) -> Usd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::fixture;
     use crate::model::spend::Tokens;
 
     fn request(at: &str, session: &str, cost: u64) -> ApiRequest {
@@ -225,9 +226,7 @@ mod tests {
 
     #[test]
     fn the_day_is_a_sliding_window_and_a_session_has_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ledger.db");
-        let mut ledger = Ledger::open(&path).unwrap();
+        let (_folder, mut ledger) = fixture::ledger();
         let change = ledger.change().unwrap();
         for row in [
             request("2026-03-20T13:59:59Z", "a", 1),
@@ -249,8 +248,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_response_replaces_its_beginning() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        let (_folder, mut ledger) = fixture::ledger();
         let change = ledger.change().unwrap();
         let id = change.add_api_request(&request("2026-03-21T13:00:00Z", "a", 5)).unwrap();
         let usage = Usage { tokens: Tokens { output: 7, ..Tokens::default() }, ..Usage::default() };
@@ -262,8 +260,7 @@ mod tests {
 
     #[test]
     fn one_absurd_request_does_not_overflow_the_sum() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        let (_folder, mut ledger) = fixture::ledger();
         let change = ledger.change().unwrap();
         for _ in 0..3 {
             change.add_api_request(&request("2026-03-21T13:00:00Z", "a", u64::MAX)).unwrap();

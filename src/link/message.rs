@@ -77,7 +77,7 @@ pub enum RecordCall {
         model: String,
         /// Its log.
         log: Option<String>,
-        /// The session that handed over to it.
+        /// The id of the session whose hand-over started this one.
         parent: Option<String>,
     },
     /// A session that waited for a person is about to go on.
@@ -142,7 +142,7 @@ pub struct WaitingRunWire {
     pub session: String,
     /// Its tier.
     pub tier: u8,
-    /// The session that handed over to it.
+    /// The id of the session whose hand-over started this one.
     pub parent: Option<String>,
     /// What it needs to go on.
     pub waiting: WaitingWire,

@@ -120,6 +120,30 @@ impl Question {
             service: self.service.clone(),
         }
     }
+
+    /// An open question for tests.
+    #[cfg(test)]
+    pub fn example() -> Self {
+        Self {
+            id: 7,
+            session: "s".into(),
+            call: "c".into(),
+            command: "docker restart jellyfin".into(),
+            digest: "d".into(),
+            actions: vec![],
+            service: None,
+            reasons: vec![],
+            tier: None,
+            words: None,
+            asked_at: "2026-03-21T14:30:00Z".parse().unwrap(),
+            expires_at: "2026-03-21T15:00:00Z".parse().unwrap(),
+            state: QuestionState::Open,
+            at_terminal: false,
+            answered_by: None,
+            answered_at: None,
+            note: None,
+        }
+    }
 }
 
 /// The decision of a person.

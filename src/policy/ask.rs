@@ -194,35 +194,19 @@ fn time(time: DateTime<Utc>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chrono::TimeDelta;
-
     use super::*;
     use crate::model::ask::Topic;
     use crate::model::public_key::PublicKey;
 
-    fn now() -> DateTime<Utc> {
-        "2026-03-21T14:30:00Z".parse().unwrap()
-    }
-
     fn question(id: i64, state: QuestionState) -> Question {
+        let is_refused = state == QuestionState::Refused;
         Question {
             id,
-            session: "s1".into(),
             call: format!("toolu_{id}"),
-            command: "docker restart jellyfin".into(),
-            digest: "d".into(),
-            actions: vec![],
-            service: None,
-            reasons: vec![],
-            tier: None,
-            words: None,
-            asked_at: now(),
-            expires_at: now() + TimeDelta::minutes(30),
             state,
-            at_terminal: false,
-            answered_by: matches!(state, QuestionState::Refused).then(|| "ann".into()),
-            answered_at: None,
-            note: matches!(state, QuestionState::Refused).then(|| "the disk is being replaced".into()),
+            answered_by: is_refused.then(|| "ann".into()),
+            note: is_refused.then(|| "the disk is being replaced".into()),
+            ..Question::example()
         }
     }
 

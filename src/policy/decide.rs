@@ -224,13 +224,8 @@ pub fn reservations_of(draws: Vec<Draw>, snapshot: &Snapshot) -> Vec<Reservation
     taken
 }
 
-fn budget_objections(
-    reservations: &[Reservation],
-    notes: &BTreeMap<BudgetKey, String>,
-    snapshot: &Snapshot,
-    policy: &Policy,
-    now: DateTime<Utc>,
-) -> Vec<Reason> {
+/// How many actions the reservations take from each budget, in their order.
+pub fn wanted(reservations: &[Reservation]) -> Vec<(&BudgetKey, u32)> {
     let mut wanted: Vec<(&BudgetKey, u32)> = Vec::new();
     for reservation in reservations.iter().filter(|reservation| reservation.counts) {
         match wanted.iter_mut().find(|(key, _)| *key == &reservation.key) {
@@ -238,8 +233,18 @@ fn budget_objections(
             None => wanted.push((&reservation.key, 1)),
         }
     }
-    let none = Usage::default();
     wanted
+}
+
+fn budget_objections(
+    reservations: &[Reservation],
+    notes: &BTreeMap<BudgetKey, String>,
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Vec<Reason> {
+    let none = Usage::default();
+    wanted(reservations)
         .into_iter()
         .filter_map(|(key, more)| {
             let (budget, plural) = match key.kind {

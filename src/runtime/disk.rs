@@ -98,34 +98,26 @@ pub enum ScriptWire {
         /// The links on its path and the path behind them.
         behind: Vec<String>,
     },
-    /// [`Unreadable::Missing`].
+    /// Why there is none.
+    None(#[serde(with = "UnreadableWire")] Unreadable),
+}
+
+/// [`Unreadable`] as it is sent.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Unreadable", rename_all = "snake_case")]
+enum UnreadableWire {
     Missing,
-    /// [`Unreadable::NotRegular`].
     NotRegular,
-    /// [`Unreadable::TooLarge`].
     TooLarge,
-    /// [`Unreadable::Binary`].
     Binary,
-    /// [`Unreadable::Secret`].
     Secret,
-    /// [`Unreadable::Changing`].
     Changing,
-    /// [`Unreadable::Refused`].
     Refused,
 }
 
 impl From<Result<DiskFile, Unreadable>> for ScriptWire {
     fn from(script: Result<DiskFile, Unreadable>) -> Self {
-        match script {
-            Ok(DiskFile { text, behind }) => Self::Text { text, behind },
-            Err(Unreadable::Missing) => Self::Missing,
-            Err(Unreadable::NotRegular) => Self::NotRegular,
-            Err(Unreadable::TooLarge) => Self::TooLarge,
-            Err(Unreadable::Binary) => Self::Binary,
-            Err(Unreadable::Secret) => Self::Secret,
-            Err(Unreadable::Changing) => Self::Changing,
-            Err(Unreadable::Refused) => Self::Refused,
-        }
+        script.map_or_else(Self::None, |DiskFile { text, behind }| Self::Text { text, behind })
     }
 }
 
@@ -135,13 +127,7 @@ impl From<ScriptWire> for Result<DiskFile, Unreadable> {
             // The reader's work is bounded by the size of a script. An invalid byte becomes three bytes.
             ScriptWire::Text { text, .. } if text.len() > 3 * LONGEST_SCRIPT => Err(Unreadable::TooLarge),
             ScriptWire::Text { text, behind } => Ok(DiskFile { text, behind }),
-            ScriptWire::Missing => Err(Unreadable::Missing),
-            ScriptWire::NotRegular => Err(Unreadable::NotRegular),
-            ScriptWire::TooLarge => Err(Unreadable::TooLarge),
-            ScriptWire::Binary => Err(Unreadable::Binary),
-            ScriptWire::Secret => Err(Unreadable::Secret),
-            ScriptWire::Changing => Err(Unreadable::Changing),
-            ScriptWire::Refused => Err(Unreadable::Refused),
+            ScriptWire::None(error) => Err(error),
         }
     }
 }

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -36,21 +37,23 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
     let guard = Arc::new(Guard { environment: Environment { guard: None, ..environment } });
     let (end, stop) = watch::channel(false);
     let mut tasks = tokio::task::JoinSet::new();
-    if let Some(path) = listeners.socket {
-        let listener = socket::bind(&path)?;
-        tell(&format!("hooks: {}", path.display()));
-        tasks.spawn(socket::serve(Arc::clone(&guard), listener, stop.clone()));
-    }
+    // The socket comes last: hooks find either no guard, or one that is complete.
     if let Some(address) = listeners.desk {
         let desk = desk::prepare(&guard, address, tell)?;
-        let listener = tokio::net::TcpListener::bind(address).await?;
+        let listener = listen(address, "--listen").await?;
         tell(&format!("desk: http://{}", listener.local_addr()?));
         tasks.spawn(desk::serve(desk, listener, stop.clone()));
     }
     if let Some(address) = listeners.api {
-        let listener = tokio::net::TcpListener::bind(address).await?;
+        let api = api::prepare(&guard)?;
+        let listener = listen(address, "--api").await?;
         tell(&format!("API: http://{}", listener.local_addr()?));
-        tasks.spawn(api::serve(Arc::clone(&guard), listener, stop.clone()));
+        tasks.spawn(api::serve(api, listener, stop.clone()));
+    }
+    if let Some(path) = listeners.socket {
+        let listener = socket::bind(&path)?;
+        tell(&format!("hooks: {}", path.display()));
+        tasks.spawn(socket::serve(Arc::clone(&guard), listener, stop));
     }
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -66,4 +69,11 @@ pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&
         Some(Err(error)) => Err(io::Error::other(error)),
         None => Ok(()),
     }
+}
+
+async fn listen(address: SocketAddr, option: &str) -> io::Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let text = format!("{option} {address} cannot be used ({error}); choose another address");
+        io::Error::new(error.kind(), text)
+    })
 }

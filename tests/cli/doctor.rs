@@ -161,6 +161,19 @@ fn a_state_folder_that_is_missing_is_found() {
 }
 
 #[test]
+fn a_cooldown_file_that_cannot_be_read_is_found() {
+    let sandbox = installation();
+    assert_eq!(finding(&quick(&sandbox), "cooldown file").0, "ok");
+    sandbox.write("cooldown.json", "{\"services\": [");
+    assert_failed(&quick(&sandbox), "cooldown file", "actions are denied", "fix it or move it away");
+    sandbox.write("hosts.yaml", "hosts: {here: {address: 127.0.0.1}}\npolicy: {on_failure: open}\n");
+    assert_eq!(sandbox.opsctl(&["render"], b"").code, Some(0));
+    let run = quick(&sandbox);
+    let (condition, what, _) = finding(&run, "cooldown file");
+    assert_eq!((run.code, condition.as_str()), (Some(0), "warning"), "{what}");
+}
+
+#[test]
 fn a_closed_policy_needs_a_recent_client() {
     for (version, condition) in [("2.1.290", "failed"), ("2.1.295", "ok")] {
         let sandbox = installation();

@@ -2,6 +2,8 @@
 //! Slow: `.ci/run` calls them, `tests/run` does not.
 #![cfg(test)]
 
+#[path = "../ledger/at_once.rs"]
+mod at_once;
 #[path = "../report/browser.rs"]
 mod browser;
 #[path = "../support/guard_process.rs"]
@@ -19,3 +21,6 @@ mod desk;
 mod questions;
 mod socket;
 mod waiting;
+
+/// How often 200 processes ask at once.
+const ROUNDS_AT_ONCE: usize = 20;

@@ -19,11 +19,10 @@ pub struct Clock {
 
 pub fn environment(sandbox: &Sandbox) -> Environment {
     let folder: PathBuf = sandbox.path("");
-    Environment::from_variables(|name| {
-        matches!(name, "CLAUDEOPS_STATE_DIR" | "CLAUDE_PROJECT_DIR" | "CLAUDEOPS_HOSTS").then(|| {
-            if name == "CLAUDEOPS_HOSTS" { folder.join("hosts.yaml") } else { folder.clone() }
-                .into_os_string()
-        })
+    Environment::from_variables(|name| match name {
+        "CLAUDEOPS_STATE_DIR" | "CLAUDE_PROJECT_DIR" => Some(folder.clone().into_os_string()),
+        "CLAUDEOPS_HOSTS" => Some(folder.join("hosts.yaml").into_os_string()),
+        _ => sandbox.variable(name),
     })
 }
 
@@ -56,6 +55,7 @@ impl Clock {
         for (key, value) in more.as_object().into_iter().flatten() {
             input[key] = value.clone();
         }
+        self.sandbox.set_clock_of_ledger(self.now);
         served(input.to_string().as_bytes(), Some(event), &environment(&self.sandbox), self.now)
     }
 

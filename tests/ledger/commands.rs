@@ -38,8 +38,8 @@ fn what_was_done_by_hand_counts_like_what_the_agent_did() {
     ok(&cooldown(&sandbox, &["record", "jellyfin", "--kind", "redeployment"]));
     denied(&sandbox.before("t2", "ansible-playbook redeploy-jellyfin.yml"));
     assert_eq!(
-        sandbox.sql("SELECT group_concat(action_type || success, ' ') FROM cooldown_actions"),
-        "restart1 restart0 redeployment1"
+        sandbox.sql("SELECT action_type, success FROM cooldown_actions ORDER BY id"),
+        "restart|1\nrestart|0\nredeployment|1"
     );
 }
 
@@ -104,7 +104,7 @@ fn events_and_status_read_the_ledger_and_create_none() {
     let sandbox = Sandbox::new();
     assert_eq!(ok(&sandbox.opsctl(&["events"], b"")), "no events\n");
     ok(&sandbox.opsctl(&["status", "--json"], b""));
-    assert!(!sandbox.path("claudeops.db").exists());
+    assert!(!sandbox.has_ledger());
     sandbox.after("t1", "docker restart jellyfin");
     for limit in ["1", "4294967295"] {
         let run = sandbox.opsctl(&["events", "--limit", limit, "--json"], b"");
@@ -129,9 +129,9 @@ fn pruning_keeps_what_still_counts() {
         "INSERT INTO events (level, message, created_at) VALUES ('info', 'old', datetime('now', '-100 days')),
              ('info', 'old', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-100 days')), ('info', 'new', datetime('now', '-80 days'));
          INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier)
-             VALUES ('jellyfin', 'restart', datetime('now', '-100 days'), 1, 2), ('jellyfin', 'restart', datetime('now', '-80 days'), 1, 2);
+             VALUES ('jellyfin', 'restart', datetime('now', '-100 days'), TRUE, 2), ('jellyfin', 'restart', datetime('now', '-80 days'), TRUE, 2);
          INSERT INTO hook_actions (service, kind, verb, counts, state, reserved_at, expires_at)
-             VALUES ('jellyfin', 'restart', 'restart', 1, 'reserved', '2020-01-01T00:00:00Z', '2020-01-01T00:10:00Z');
+             VALUES ('jellyfin', 'restart', 'restart', TRUE, 'reserved', '2020-01-01T00:00:00Z', '2020-01-01T00:10:00Z');
          INSERT INTO budget_resets (service, at, why) VALUES ('sonarr', '2020-01-01T00:00:00Z', 'reset'),
              ('sonarr', '2020-01-02T00:00:00Z', 'reset')",
     );
@@ -156,7 +156,7 @@ fn pruning_without_a_ledger_reports_it_and_creates_none() {
     let run = sandbox.opsctl(&["prune", "--keep", "90d"], b"");
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("no ledger at "), "{run:?}");
-    assert!(!sandbox.path("claudeops.db").exists());
+    assert!(!sandbox.has_ledger());
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn status_shows_what_needs_attention_and_no_colours_in_a_pipe() {
     }
     sandbox.sql(
         "INSERT INTO notices (key, created_at, level, title, body, format, tags, state) VALUES
-             ('verify/x', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'critical', 'x is down' || char(27) || '[31m', '', 'text', '', 'failed')",
+             ('verify/x', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'critical', 'x is down\u{1b}[31m', '', 'text', '', 'failed')",
     );
     let text = ok(&sandbox.opsctl(&["status"], b"")).to_owned();
     assert!(text.contains("needs attention:\n  2"), "{text}");

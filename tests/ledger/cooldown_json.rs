@@ -226,10 +226,7 @@ fn the_times_of_the_file_are_set_without_touching_a_budget() {
             assert_eq!((run.code, run.stdout), (Some(0), format!("{key}: {at}\n")));
             assert_eq!(services(&json), before);
         }
-        assert!(
-            !sandbox.path("claudeops.db").exists()
-                || sandbox.sql("SELECT count(*) FROM cooldown_actions") == "0"
-        );
+        assert!(!sandbox.has_ledger() || sandbox.sql("SELECT count(*) FROM cooldown_actions") == "0");
     }
     let sandbox = Sandbox::new();
     sandbox.write("cooldown.json", "[]");

@@ -176,6 +176,7 @@ fn answered(part: usize) -> [usize; 3] {
             }
             assert!(!run.stderr.contains("defect") && !run.stderr.contains("panicked"), "{shown}: {run:?}");
         }
+        sandbox.set_clock_of_ledger(now);
         let answer = served(&input, event, &environment(&sandbox), now);
         check(&input, event, &answer);
         denied += usize::from(answer.denial.is_some());

@@ -87,19 +87,6 @@ fn setting_the_clock_back_frees_no_budget() {
 }
 
 #[test]
-fn a_bogus_timestamp_does_not_block_a_budget_for_ever() {
-    let clock = Clock::new();
-    clock.run("t1", RESTART);
-    clock.sandbox.sql(
-        "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier) VALUES
-             ('jellyfin', 'restart', '2031-01-01T00:00:00Z', 1, 2), ('jellyfin', 'restart', 'soon', 1, 2),
-             ('jellyfin', 'restart', '', 1, 2), ('jellyfin', 'restart', x'ff00', 1, 2)",
-    );
-    clock.run("t2", RESTART);
-    assert!(clock.ask("t3", RESTART).is_some());
-}
-
-#[test]
 fn counters_cleared_within_a_second_are_exact() {
     let clock = Clock::new();
     let reset = || {
@@ -231,7 +218,7 @@ fn calls_without_an_id_settle_one_reservation_each() {
         assert_eq!(
             clock
                 .sandbox
-                .sql("SELECT group_concat(state, ' ') FROM (SELECT state FROM hook_actions ORDER BY id)"),
+                .sql("SELECT group_concat(state, ' ') FROM (SELECT state FROM hook_actions ORDER BY id) AS all_states"),
             "reserved done"
         );
         assert_eq!(tell(&clock, "pre-tool-use").denial, None);
@@ -260,7 +247,9 @@ fn a_pull_request_or_a_notification_is_recorded_once() {
         clock.done("t1", command);
     }
     assert_eq!(
-        clock.sandbox.sql("SELECT group_concat(message, '; ') FROM (SELECT message FROM events ORDER BY id)"),
+        clock.sandbox.sql(
+            "SELECT group_concat(message, '; ') FROM (SELECT message FROM events ORDER BY id) AS messages"
+        ),
         "Pull request created: Mend; Notification sent via Apprise"
     );
 }

@@ -17,4 +17,8 @@ mod random;
 #[path = "../support/sandbox.rs"]
 mod sandbox;
 mod session_manager;
+mod size_limits;
 mod stdin;
+
+/// How often 200 processes ask at once; the tests of the guard do it more often.
+const ROUNDS_AT_ONCE: usize = 5;

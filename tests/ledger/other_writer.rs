@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::{Child, Stdio};
 
+use crate::at_once::ask_at_once;
 use crate::clock::{Clock, is_used_up};
 use crate::sandbox::{Sandbox, sqlite3};
 
@@ -125,4 +126,27 @@ fn tables_without_indexes_stay_without() {
     let context = clock.tell("session-start", None, "", &serde_json::Value::Null).output.to_string();
     assert!(context.contains("  jellyfin: 2/2 restarts (4h)"), "{context}");
     assert!(context.contains("Container restarted: docker restart jellyfin"), "{context}");
+}
+
+/// The database is the session manager's, in a rollback journal: readers and writers keep each other waiting.
+#[test]
+fn budgets_are_exact_without_a_write_ahead_log() {
+    let sandbox = Sandbox::new();
+    sandbox.sql(SCHEMA);
+    assert_eq!(sandbox.sql("PRAGMA journal_mode"), "delete");
+    let allowed = ask_at_once(&sandbox, |n| format!("service{}", n % 50));
+    assert_eq!(allowed.values().sum::<usize>(), 100, "{allowed:?}");
+}
+
+#[test]
+fn a_bogus_timestamp_does_not_block_a_budget_for_ever() {
+    let clock = Clock::new();
+    clock.run("t1", RESTART);
+    clock.sandbox.sql(
+        "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier) VALUES
+             ('jellyfin', 'restart', '2031-01-01T00:00:00Z', 1, 2), ('jellyfin', 'restart', 'soon', 1, 2),
+             ('jellyfin', 'restart', '', 1, 2), ('jellyfin', 'restart', x'ff00', 1, 2)",
+    );
+    clock.run("t2", RESTART);
+    assert!(clock.ask("t3", RESTART).is_some());
 }

@@ -73,7 +73,15 @@ impl DatabaseServer {
         server
     }
 
-    /// A new server that does not run yet, with a certificate for `localhost`.
+    /// A new server that syncs each commit to its disk, as in use.
+    pub fn durable() -> Self {
+        let mut server = Self::created();
+        server.configure("max_connections = 300\n");
+        server.start();
+        server
+    }
+
+    /// A new server that does not run yet, with a certificate for `localhost` and the addresses of two networks.
     pub fn created() -> Self {
         let folder = tempfile::tempdir().unwrap();
         own(folder.path());
@@ -125,6 +133,14 @@ impl DatabaseServer {
         server
     }
 
+    /// Accepts connections from other machines, too.
+    pub fn open_to_networks(&self) {
+        self.configure("listen_addresses = '*'\n");
+        let path = self.data().join("pg_hba.conf");
+        let rules = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(path, rules + "host all all 10.0.0.0/8 scram-sha-256\n").unwrap();
+    }
+
     /// The folder of its data.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
@@ -142,7 +158,8 @@ impl DatabaseServer {
         std::fs::write(self.authority(), params.self_signed(&key).unwrap().pem()).unwrap();
         let authority = Issuer::new(params, key);
         let key = KeyPair::generate().unwrap();
-        let names = CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+        let names = ["localhost", "127.0.0.1", "10.0.1.1", "10.0.2.1"].map(str::to_owned);
+        let names = CertificateParams::new(names).unwrap();
         let certificate = names.signed_by(&key, &authority).unwrap();
         for (name, text) in [("server.crt", certificate.pem()), ("server.key", key.serialize_pem())] {
             let path = self.data().join(name);
@@ -179,14 +196,41 @@ impl DatabaseServer {
         }
     }
 
+    /// Sends a signal to all processes of the server.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let Some(process) = &self.process else { return };
+        let id = process.id().to_string();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        for id in [id.as_str()].into_iter().chain(children.split_whitespace()) {
+            let pid = rustix::process::Pid::from_raw(id.parse().unwrap()).unwrap();
+            // A child may have ended meanwhile.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+
     /// Ends it at once, as a power failure would (`KILL`), or after its clients have been disconnected (`INT`).
     pub fn end(&mut self, signal: rustix::process::Signal) {
+        if signal == rustix::process::Signal::KILL {
+            self.signal(signal);
+        }
         let Some(mut process) = self.process.take() else { return };
         let pid = rustix::process::Pid::from_child(&process);
-        rustix::process::kill_process(pid, signal).unwrap();
+        // It may have ended already.
+        let _ = rustix::process::kill_process(pid, signal);
         process.wait().unwrap();
-        // After a kill, processes of the server may still hold its shared memory for a moment.
         let _ = std::fs::remove_file(self.data().join("postmaster.pid"));
+    }
+
+    /// What psql says to a role that may not run a statement.
+    pub fn refusal(&self, role: &str, database: &str, statement: &str) -> String {
+        let output = self.psql_command(database).args(["-U", role, "-c", statement]).output().unwrap();
+        assert!(!output.status.success(), "{statement} is allowed");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    /// The server's log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
 
     /// A session that has run these statements, until it is dropped.
@@ -223,33 +267,33 @@ impl DatabaseServer {
 
     /// The URL of a database for a role.
     pub fn url(&self, role: &str, password: &str, database: &str) -> String {
+        self.url_at(&format!("localhost:{}", self.port), role, password, database)
+    }
+
+    /// The URL of a database for a role, at addresses `HOST:PORT` that are separated by commas.
+    pub fn url_at(&self, addresses: &str, role: &str, password: &str, database: &str) -> String {
         let password: String = url::form_urlencoded::byte_serialize(password.as_bytes()).collect();
         format!(
-            "postgres://{role}:{}@localhost:{}/{database}?sslrootcert={}",
+            "postgres://{role}:{}@{addresses}/{database}?sslrootcert={}",
             password.replace('+', "%20"),
-            self.port,
             self.authority().display()
         )
     }
 
-    /// The answer of psql: columns separated by `|`, as sqlite3 prints them.
-    pub fn psql(&self, database: &str, statements: &str) -> String {
+    /// psql, which reads statements from its stdin.
+    pub fn psql_command(&self, database: &str) -> Command {
         let mut command = program("psql");
         command
             .env("PGPASSWORD", PASSWORD)
             .env("PGOPTIONS", "-c TimeZone=UTC")
             .args(["-h", "localhost", "-p", &self.port.to_string(), "-U", "postgres", "-d", database])
-            .args([
-                "--no-psqlrc",
-                "--tuples-only",
-                "--no-align",
-                "--quiet",
-                "-v",
-                "ON_ERROR_STOP=1",
-                "-c",
-                statements,
-            ]);
-        let output = command.output().unwrap();
+            .args(["--no-psqlrc", "--tuples-only", "--no-align", "--quiet", "-v", "ON_ERROR_STOP=1"]);
+        command
+    }
+
+    /// The answer of psql: columns separated by `|`, as sqlite3 prints them.
+    pub fn psql(&self, database: &str, statements: &str) -> String {
+        let output = self.psql_command(database).args(["-c", statements]).output().unwrap();
         assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
@@ -268,6 +312,8 @@ impl Drop for Holding {
 
 impl Drop for DatabaseServer {
     fn drop(&mut self) {
+        // A test that has failed may have stopped it.
+        self.signal(rustix::process::Signal::CONT);
         self.end(rustix::process::Signal::QUIT);
     }
 }

@@ -110,18 +110,19 @@ pub(super) fn kill_the_rest() {
     }
 }
 
-/// Whether a program of this kind is still in the calling thread's network namespace: its command line contains the
-/// words.
-pub(super) fn holds(words: &[&str]) -> bool {
+/// Whether a program of this kind may still be in the calling thread's network namespace: its command line contains the
+/// words, or is empty, as that of a program that is just being started is.
+pub(super) fn may_hold(words: &[&str]) -> bool {
     let line = words.join("\0");
-    processes()
-        .iter()
-        .any(|id| fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|it| it.contains(&line)))
+    processes().iter().any(|id| {
+        fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|it| it.is_empty() || it.contains(&line))
+    })
 }
 
 /// The processes in the calling thread's network namespace.
 ///
-/// The test program itself is none: `/proc/PID/ns` shows the namespaces of its first thread, which never moves.
+/// The test program itself is none: `/proc/PID/ns` shows the namespaces of its first thread, which never moves. A zombie has
+/// no namespaces.
 fn processes() -> Vec<i32> {
     let here = fs::read_link("/proc/thread-self/ns/net").unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten();

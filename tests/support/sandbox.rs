@@ -1,10 +1,13 @@
 //! A state folder of its own for each test, and the program run in it with nothing else around.
 #![allow(dead_code, reason = "each test crate uses its own part of it")]
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -30,6 +33,12 @@ impl Sandbox {
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.into(), value.into()));
         self
+    }
+
+    /// The value of a variable of [`Self::with`].
+    pub fn variable(&self, name: &str) -> Option<OsString> {
+        let found = self.variables.iter().rev().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.into())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -137,6 +146,29 @@ impl Sandbox {
     pub fn sql(&self, query: &str) -> String {
         sqlite3(&self.path("claudeops.db"), query)
     }
+
+    /// Sets the clock of the ledger: a file has none.
+    pub fn set_clock_of_ledger(&self, _: DateTime<Utc>) {}
+
+    /// Whether there is a ledger.
+    pub fn has_ledger(&self) -> bool {
+        self.path("claudeops.db").exists()
+    }
+
+    /// Waits until what killed processes had begun has ended: it ends with them.
+    pub fn until_idle(&self) {}
+
+    /// Asserts that the database is not damaged.
+    pub fn assert_intact(&self) {
+        assert_eq!(self.sql("PRAGMA integrity_check"), "ok");
+    }
+
+    /// A program, and its input, with which it locks the ledger and prints a line, until its stdin is closed.
+    pub fn locking_program(&self) -> (Command, &'static str) {
+        let mut command = Command::new("sqlite3");
+        command.arg(self.path("claudeops.db"));
+        (command, "BEGIN IMMEDIATE; SELECT 'locked';\n")
+    }
 }
 
 pub fn sqlite3(database: &Path, statements: &str) -> String {
@@ -158,6 +190,22 @@ pub fn call(id: &str, command: &str) -> Value {
         "tool_input": {"command": command, "description": "as asked"},
         "tool_use_id": id,
     })
+}
+
+/// A program of [`Sandbox::command`], called by another program.
+pub fn through(outer: &[&str], inner: &Command) -> Command {
+    let mut command = Command::new(outer[0]);
+    command.args(&outer[1..]).arg(inner.get_program()).args(inner.get_args()).env_clear();
+    command.current_dir(inner.get_current_dir().unwrap());
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
+/// A run, and how long it took.
+pub fn timed(command: Command, stdin: &[u8]) -> (Run, Duration) {
+    let started = Instant::now();
+    let run = run(command, stdin);
+    (run, started.elapsed())
 }
 
 fn run(mut command: Command, stdin: &[u8]) -> Run {

@@ -6,7 +6,7 @@ use crate::ledger::{Change, LedgerError};
 use crate::model::policy::Policy;
 use crate::model::question::Grant;
 use crate::policy::budget::Usage;
-use crate::policy::decide::{BudgetKey, Reservation, Snapshot};
+use crate::policy::decide::{BudgetKey, Reservation, Snapshot, wanted};
 
 /// The grants that a call uses, by budget: each with how many actions.
 pub type Uses = Vec<(BudgetKey, Vec<(Grant, u32)>)>;
@@ -47,15 +47,8 @@ fn missing(
     policy: &Policy,
     now: chrono::DateTime<chrono::Utc>,
 ) -> Vec<(BudgetKey, u32)> {
-    let mut wanted: Vec<(&BudgetKey, u32)> = Vec::new();
-    for reservation in reservations.iter().filter(|reservation| reservation.counts) {
-        match wanted.iter_mut().find(|(key, _)| *key == &reservation.key) {
-            Some((_, count)) => *count += 1,
-            None => wanted.push((&reservation.key, 1)),
-        }
-    }
     let none = Usage::default();
-    let missing = wanted.into_iter().filter_map(|(key, more)| {
+    let missing = wanted(reservations).into_iter().filter_map(|(key, more)| {
         let budget = if key.kind == "redeployment" { &policy.redeployment } else { &policy.restart };
         let used = snapshot.get(key).unwrap_or(&none).counted(budget, now).len();
         let free = budget.limit.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX));

@@ -49,6 +49,14 @@ impl Location {
         self.file().is_some_and(|path| !path.exists())
     }
 
+    /// The files with secrets of a server; see [`ServerAddress::secret_files`].
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        match &self.place {
+            Place::File(_) => vec![],
+            Place::Server(address) => address.secret_files(),
+        }
+    }
+
     /// The name of the agent.
     pub fn agent_name(&self) -> String {
         self.agent

@@ -3,6 +3,8 @@
 //! The statements of the ledger are written once, in the dialect of SQLite; [`dialect`] translates what PostgreSQL writes
 //! differently. Each engine has its own migrations.
 
+#![expect(clippy::needless_pass_by_value, reason = "lists of values are written where they are used")]
+
 pub mod address;
 mod dialect;
 mod error;

@@ -28,7 +28,7 @@ use crate::ledger::time;
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Limits are counted in pauses of this length: on a machine that is too busy to answer in time, they are longer, too.
-const TICK: Duration = Duration::from_millis(25);
+const TICK: Duration = Duration::from_millis(50);
 
 /// How long a failure to connect is remembered.
 const MEMORY: Duration = Duration::from_secs(1);
@@ -132,7 +132,7 @@ impl Server {
     /// Runs statements that may wait for the locks of others, after which the server cancels them within `limit`.
     pub fn batch_with_locks(&self, sql: &str, limit: Duration) -> Result<TextRows> {
         patience::check()?;
-        let left = patience::for_statement().min(patience::ANSWER);
+        let left = patience::for_statement().min(patience::ANSWER.saturating_sub(limit));
         let (result, waited) = self.tell(|reply| Job::Batch(sql.to_owned(), limit + left, reply))?;
         if waited >= limit + left {
             // It has not even cancelled them.

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use proptest::prelude::*;
 
 use super::Who;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, fixture};
 use crate::model::event::{SessionStart, Subagent};
 use crate::model::session::{Activity, State};
 use crate::policy::session::state;
@@ -135,8 +135,7 @@ proptest! {
         late in prop::collection::vec((0usize..8, 0i64..150), 64),
         clock_goes_back in any::<bool>(),
     ) {
-        let folder = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        let (_folder, mut ledger) = fixture::ledger();
         let all = history(&turns, ends);
         let happened = all.get(..=cut.index(all.len())).unwrap();
         // Messages of the model are 100 ms apart, tool calls take 1 ms.

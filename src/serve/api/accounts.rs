@@ -97,7 +97,7 @@ impl Accounts {
     /// Whether a request of this session is forwarded.
     pub async fn check(&self, session: &str) -> Verdict {
         let (reply, answer) = oneshot::channel();
-        let gone = || Verdict::Unavailable("opsctl: the guard is ending".to_owned());
+        let gone = || Verdict::Unavailable("opsctl: the guard is shutting down; try again".to_owned());
         if self.orders.send(Order::Check { session: session.to_owned(), reply }).is_err() {
             return gone();
         }
@@ -123,7 +123,7 @@ impl Account {
     /// States what the request has used so far, which replaces what was stated before.
     pub fn used(&self, model: String, usage: Usage) {
         let Self { number, session, orders } = self;
-        // An error means that the guard is ending.
+        // An error means that the guard is shutting down.
         let _ = orders.send(Order::Used {
             number: *number,
             session: session.clone(),

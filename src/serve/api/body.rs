@@ -33,6 +33,23 @@ pub enum BodyError {
     Idle,
 }
 
+/// The next part of a body, or [`BodyError::Idle`] if there is none within [`IDLE`].
+fn poll_part<B>(
+    body: &mut B,
+    idle: &mut Pin<Box<Sleep>>,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Result<Frame<Bytes>, BoxError>>>
+where
+    B: hyper::body::Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
+    let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) else {
+        ready!(idle.as_mut().poll(cx));
+        return Poll::Ready(Some(Err(BodyError::Idle.into())));
+    };
+    idle.as_mut().reset(Instant::now() + IDLE);
+    Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+}
+
 /// The body of a request, counted and limited.
 #[derive(Debug)]
 pub struct Upload {
@@ -57,24 +74,16 @@ impl hyper::body::Body for Upload {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(cx) else {
-            ready!(self.idle.as_mut().poll(cx));
-            return Poll::Ready(Some(Err(BodyError::Idle.into())));
-        };
-        self.idle.as_mut().reset(Instant::now() + IDLE);
-        Poll::Ready(match frame {
-            Some(Ok(frame)) => {
-                let length = frame.data_ref().map_or(0, |data| data.len() as u64);
-                let sent = self.sent.fetch_add(length, Ordering::Relaxed).saturating_add(length);
-                if sent > self.most {
-                    Some(Err(BodyError::TooLarge(self.most).into()))
-                } else {
-                    Some(Ok(frame))
-                }
+        let this = &mut *self;
+        let frame = ready!(poll_part(&mut this.inner, &mut this.idle, cx));
+        if let Some(Ok(frame)) = &frame {
+            let length = frame.data_ref().map_or(0, |data| data.len() as u64);
+            let sent = this.sent.fetch_add(length, Ordering::Relaxed).saturating_add(length);
+            if sent > this.most {
+                return Poll::Ready(Some(Err(BodyError::TooLarge(this.most).into())));
             }
-            Some(Err(error)) => Some(Err(error.into())),
-            None => None,
-        })
+        }
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -132,12 +141,7 @@ impl hyper::body::Body for Download {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
-        let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) else {
-            ready!(this.idle.as_mut().poll(cx));
-            this.ended(false);
-            return Poll::Ready(Some(Err(BodyError::Idle.into())));
-        };
-        this.idle.as_mut().reset(Instant::now() + IDLE);
+        let frame = ready!(poll_part(&mut this.inner, &mut this.idle, cx));
         match &frame {
             Some(Ok(frame)) => {
                 if let (Some(data), Some((meter, account))) = (frame.data_ref(), &mut this.metered) {
@@ -155,7 +159,7 @@ impl hyper::body::Body for Download {
             Some(Err(_)) => this.ended(false),
             None => this.ended(true),
         }
-        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {

@@ -54,24 +54,30 @@ const RESPONSE: Duration = Duration::from_mins(10);
 /// How long responses under way may take when the guard is to end.
 const ENDING: Duration = Duration::from_secs(5);
 
-struct Api {
+/// What all requests share.
+pub struct Api {
     settings: Settings,
     connections: Arc<Connections>,
     accounts: Accounts,
     places: Arc<Semaphore>,
 }
 
-/// Serves connections until the process ends.
-pub async fn serve(guard: Arc<Guard>, listener: TcpListener, stop: Stop) -> io::Result<()> {
+/// Prepares to serve. Errors are those of the settings, the policy and the prices.
+pub fn prepare(guard: &Guard) -> io::Result<Api> {
     let settings = Settings::from_variables(variable).map_err(io::Error::other)?;
     let prices = prices::built_in().map_err(io::Error::other)?;
-    let accounts = Accounts::start(guard.environment.clone(), prices).map_err(io::Error::other)?;
-    let api = Arc::new(Api {
+    Ok(Api {
         connections: Connections::new(settings.upstream.clone(), settings.proxy.clone()),
         settings,
-        accounts: accounts.clone(),
+        accounts: Accounts::start(guard.environment.clone(), prices).map_err(io::Error::other)?,
         places: Arc::new(Semaphore::new(MOST_UNDER_WAY)),
-    });
+    })
+}
+
+/// Serves connections until the process ends.
+pub async fn serve(api: Api, listener: TcpListener, stop: Stop) -> io::Result<()> {
+    let accounts = api.accounts.clone();
+    let api = Arc::new(api);
     let router = Router::new().fallback(forward).with_state(api);
     let serving = axum::serve(Limited::new(listener), router).with_graceful_shutdown(stopped(stop.clone()));
     let late = async {

@@ -42,8 +42,8 @@ const FILES: [(&str, &str, &str); 3] = [
 /// The query of the page.
 #[derive(Debug, Deserialize)]
 pub struct DeskQuery {
-    /// The question that was just answered.
-    answered: Option<i64>,
+    /// The number of the question that was just answered.
+    answered: Option<String>,
 }
 
 /// The query of a link.
@@ -61,7 +61,8 @@ pub async fn desk(
 ) -> Response {
     // Before the ledger is read: a change in between shows as a newer version.
     let version = desk.live.version();
-    let page = desk.blocking(move |desk| desk_page(desk, &visitor, &version, query.answered));
+    let answered = query.answered.and_then(|id| id.parse().ok());
+    let page = desk.blocking(move |desk| desk_page(desk, &visitor, &version, answered));
     page.await.unwrap_or_else(|problem| problem)
 }
 
@@ -112,9 +113,10 @@ fn desk_page(
 pub async fn question(
     State(desk): State<Arc<Desk>>,
     visitor: Option<Visitor>,
-    Path(id): Path<i64>,
+    Path(id): Path<String>,
     Query(query): Query<LinkQuery>,
 ) -> Response {
+    let Ok(id) = id.parse() else { return desk.problem(&Problem::NOT_FOUND) };
     let page = desk.blocking(move |desk| question_page(desk, visitor.as_ref(), id, query.t));
     page.await.unwrap_or_else(|problem| problem)
 }

@@ -20,13 +20,18 @@ pub enum TokenError {
     #[error(transparent)]
     Created(#[from] SecretFileError),
     /// The file cannot be read.
-    #[error("the token file {} cannot be read: {error}", .path.display())]
+    #[error("the token file {} cannot be read ({error}); correct {variable}", .path.display())]
     Unreadable {
+        /// The variable that names it.
+        variable: &'static str,
         /// The file.
         path: PathBuf,
         /// What went wrong.
         error: io::Error,
     },
+    /// The operating system has no random numbers.
+    #[error("the desk cannot start: {0}")]
+    Randomness(io::Error),
     /// The token could be guessed.
     #[error("the token in {} is shorter than {LEAST} characters; write a random one, for example with `openssl rand -hex 32`", .0.display())]
     TooShort(PathBuf),
@@ -67,13 +72,13 @@ impl Tokens {
             // A named file in the state folder is created, too: in a container, the desk cannot listen on loopback only.
             let own = settings.token_file.as_ref().filter(|path| path.parent() != Some(state_dir));
             let text = match own {
-                Some(path) => read(path)?,
+                Some(path) => read(path, "CLAUDEOPS_DESK_TOKEN_FILE")?,
                 None => private_file(&path, || random().map(|token| encoded(&token)))?,
             };
             tokens.login = Some((token(&text, &path)?, path));
         }
         if let Some(path) = &settings.metrics_token_file {
-            tokens.metrics = Some(token(&read(path)?, path)?);
+            tokens.metrics = Some(token(&read(path, "CLAUDEOPS_METRICS_TOKEN_FILE")?, path)?);
         }
         Ok(tokens)
     }
@@ -99,13 +104,13 @@ fn token(text: &str, path: &Path) -> Result<Token, TokenError> {
     if text.chars().count() < LEAST {
         return Err(TokenError::TooShort(path.to_owned()));
     }
-    Token::new(text).map_err(|error| TokenError::Unreadable { path: path.to_owned(), error })
+    Token::new(text).map_err(TokenError::Randomness)
 }
 
-fn read(path: &Path) -> Result<String, TokenError> {
+fn read(path: &Path, variable: &'static str) -> Result<String, TokenError> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(4096).read_to_string(&mut text));
-    read.map(|_| text).map_err(|error| TokenError::Unreadable { path: path.to_owned(), error })
+    read.map(|_| text).map_err(|error| TokenError::Unreadable { variable, path: path.to_owned(), error })
 }
 
 #[cfg(test)]

@@ -119,32 +119,10 @@ pub fn path_part(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn question() -> Question {
-        Question {
-            id: 7,
-            session: "s".into(),
-            call: "c".into(),
-            command: "docker restart jellyfin".into(),
-            digest: "d".into(),
-            actions: vec!["restart of jellyfin".into()],
-            service: None,
-            reasons: vec![],
-            tier: None,
-            words: None,
-            asked_at: "2026-03-21T14:00:00Z".parse().unwrap(),
-            expires_at: "2026-03-21T15:00:00Z".parse().unwrap(),
-            state: QuestionState::Open,
-            at_terminal: false,
-            answered_by: None,
-            answered_at: None,
-            note: None,
-        }
-    }
-
     #[test]
     fn a_command_is_shown_whole_and_hidden_characters_as_escapes() {
         let long = format!("echo a\u{202e}b\n{}", "x ".repeat(3000));
-        let view = QuestionView::of(&Question { command: long, ..question() }, Utc::now());
+        let view = QuestionView::of(&Question { command: long, ..Question::example() }, Utc::now());
         assert!(view.command.starts_with("echo a\\u{202e}b\nx x"), "{}", view.command);
         assert_eq!(view.command.len(), "echo a\\u{202e}b\n".len() + 6000);
     }
@@ -153,20 +131,23 @@ mod tests {
     fn the_seal_changes_with_what_is_shown() {
         let seal_of = |question: Question| seal(&question);
         let all = [
-            seal_of(question()),
-            seal_of(Question { command: "docker restart nas".into(), ..question() }),
-            seal_of(Question { actions: vec!["restart of nas".into()], ..question() }),
-            seal_of(Question { service: Some("nas".into()), ..question() }),
-            seal_of(Question { digest: "e".into(), ..question() }),
+            seal_of(Question::example()),
+            seal_of(Question { command: "docker restart nas".into(), ..Question::example() }),
+            seal_of(Question { actions: vec!["restart of nas".into()], ..Question::example() }),
+            seal_of(Question { service: Some("nas".into()), ..Question::example() }),
+            seal_of(Question { digest: "e".into(), ..Question::example() }),
         ];
         let different: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(different.len(), all.len());
-        assert_eq!(seal_of(question()), seal_of(Question { note: Some("n".into()), ..question() }));
+        assert_eq!(
+            seal_of(Question::example()),
+            seal_of(Question { note: Some("n".into()), ..Question::example() })
+        );
     }
 
     #[test]
     fn a_question_is_urgent_in_its_last_minutes() {
-        let urgent = |at: &str| QuestionView::of(&question(), at.parse().unwrap()).is_urgent;
+        let urgent = |at: &str| QuestionView::of(&Question::example(), at.parse().unwrap()).is_urgent;
         assert!(!urgent("2026-03-21T14:54:59Z") && urgent("2026-03-21T14:55:01Z"));
     }
 

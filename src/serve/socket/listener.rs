@@ -12,27 +12,37 @@ const MODE: u32 = 0o666;
 
 /// Binds the socket. A file that a guard has left behind is replaced; the socket of a running guard is an error.
 pub fn bind(path: &Path) -> io::Result<UnixListener> {
-    let fail = |error: &io::Error, why: &str| {
-        io::Error::new(error.kind(), format!("the socket {} {why} ({error})", path.display()))
+    const ANOTHER: &str = "choose another path";
+    let fail = |error: io::Error, what: &str, remedy: &str| {
+        io::Error::new(error.kind(), format!("the socket {} {what} ({error}); {remedy}", path.display()))
     };
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(fail(&error, "cannot be examined")),
+        Err(error) => return Err(fail(error, "cannot be examined", ANOTHER)),
         Ok(file) if !file.file_type().is_socket() => {
             let error = io::Error::from(ErrorKind::AlreadyExists);
-            return Err(fail(&error, "cannot be created: another file has its name"));
+            return Err(fail(error, "cannot be created: another file has its name", ANOTHER));
         }
         Ok(_) => match UnixStream::connect(path) {
             Ok(_) => {
                 let error = io::Error::from(ErrorKind::AddrInUse);
-                return Err(fail(&error, "belongs to a guard that is running; end it first"));
+                return Err(fail(error, "belongs to a guard that is running", "end it first"));
             }
-            Err(_) => std::fs::remove_file(path).map_err(|error| fail(&error, "cannot be replaced"))?,
+            Err(_) => std::fs::remove_file(path)
+                .map_err(|error| fail(error, "cannot be replaced", "remove it, or choose another path"))?,
         },
     }
-    let listener = UnixListener::bind(path).map_err(|error| fail(&error, "cannot be created"))?;
+    let listener = UnixListener::bind(path).map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::NotFound => "create its folder, or choose another path",
+            ErrorKind::InvalidInput => "choose a path of at most 107 bytes",
+            ErrorKind::PermissionDenied => "let this user write its folder, or choose another path",
+            _ => ANOTHER,
+        };
+        fail(error, "cannot be created", remedy)
+    })?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))
-        .map_err(|error| fail(&error, "cannot be opened to other users"))?;
+        .map_err(|error| fail(error, "cannot be opened to other users", ANOTHER))?;
     Ok(listener)
 }
 

@@ -1,6 +1,7 @@
 //! The lines and fields that awk reads, when its input is known.
 
-use super::interpreter_calls::{Call, Part, Token, tokens};
+use super::interpreter_calls::Call;
+use super::interpreter_tokens::{Part, Token, tokens};
 use crate::catalogue::program::Language;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::text::is_known;

@@ -1,7 +1,8 @@
 //! Interpreters of other languages: follows the commands that their code starts.
 
 use super::awk_lines;
-use super::interpreter_calls::{Call, Part, find_calls, tokens};
+use super::interpreter_calls::{Call, find_calls};
+use super::interpreter_tokens::{Part, tokens};
 use super::libraries;
 use crate::catalogue::program::{Language, Program};
 use crate::shell::Complaint;

@@ -1,6 +1,7 @@
 //! Libraries in code of other languages: other names of functions, clients of container engines and of HTTP.
 
-use super::interpreter_calls::{CALLS, Call, Part, Token};
+use super::interpreter_calls::{CALLS, Call};
+use super::interpreter_tokens::{Part, Token};
 use crate::catalogue::program::Language;
 
 /// Modules that start processes, under whose other names calls are found, too.

@@ -252,20 +252,25 @@ fn many_requests_need_constant_memory() {
     let upstream = Upstream::start(message("claude-haiku-5-5", 10, 10));
     let proxy = Proxy::start(&upstream.url(), "{spend: {day: 1000}}", &[]);
     let started = Instant::now();
-    thread::scope(|scope| {
-        for thread in 0..8 {
-            let proxy = &proxy;
-            scope.spawn(move || {
-                for number in 0..500 {
-                    let session = format!("s{thread}-{}", number % 10);
-                    assert_eq!(proxy.message(&session).status, 200);
+    let peaks: Vec<u64> = (0..4)
+        .map(|_| {
+            thread::scope(|scope| {
+                for thread in 0..8 {
+                    let proxy = &proxy;
+                    scope.spawn(move || {
+                        for number in 0..125 {
+                            let session = format!("s{thread}-{}", number % 10);
+                            assert_eq!(proxy.message(&session).status, 200);
+                        }
+                    });
                 }
             });
-        }
-    });
-    let peak = proxy.peak_memory();
-    println!("4000 requests in {:?}, peak {peak} KiB", started.elapsed());
-    assert!(peak < 40 * 1024, "{peak} KiB");
+            proxy.peak_memory()
+        })
+        .collect();
+    println!("4000 requests in {:?}, peaks after each thousand in KiB: {peaks:?}", started.elapsed());
+    // The first thousand loads code and fills buffers.
+    assert!(peaks[3] < peaks[0] + 4 * 1024 && peaks[3] < 48 * 1024, "{peaks:?}");
     let sums = proxy.rows("SELECT count(*) AS requests, sum(output_tokens) AS tokens FROM api_requests");
     assert_eq!((&sums[0]["requests"], &sums[0]["tokens"]), (&4000.into(), &40_000.into()));
 }

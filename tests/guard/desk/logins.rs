@@ -131,9 +131,11 @@ fn health_and_metrics_are_for_this_machine_or_a_bearer_token() {
     assert!(
         metrics.header("content-type").unwrap().starts_with("application/openmetrics-text; version=1.0.0")
     );
+    for header in ["X-Forwarded-For", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via"] {
+        assert_eq!(desk.get("/metrics", &[(header, "x")]).status, 401, "{header}");
+        assert_eq!(desk.get("/healthz", &[(header, "x")]).status, 401, "{header}");
+    }
     let forwarded = ("X-Forwarded-For", "198.51.100.7");
-    assert_eq!(desk.get("/metrics", &[forwarded]).status, 401);
-    assert_eq!(desk.get("/healthz", &[forwarded]).status, 401);
     assert_eq!(desk.get("/healthz", &[forwarded, ("Authorization", "Bearer wrong")]).status, 401);
     assert_eq!(
         desk.get("/healthz", &[forwarded, ("Authorization", "Bearer a-token-for-metrics")]).status,

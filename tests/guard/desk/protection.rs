@@ -1,5 +1,7 @@
 //! What pages of other sites and their names cannot do.
 
+use serde_json::{Value, json};
+
 use super::server::State;
 
 #[test]
@@ -77,7 +79,7 @@ fn every_answer_forbids_frames_other_sources_and_storing() {
         ("/q/1", &[][..], 401),
         ("/q/1?t=x", &[][..], 403),
         ("/q/2", &logged_in[..], 404),
-        ("/q/x", &logged_in[..], 400),
+        ("/q/x", &logged_in[..], 404),
         ("/answer", &logged_in[..], 405),
         ("/sessions", &logged_in[..], 200),
         ("/sessions/..%2f..%2fetc%2fpasswd/log", &logged_in[..], 404),
@@ -121,10 +123,13 @@ fn the_log_of_a_session_is_shown_without_secrets_and_without_following_links() {
     run("one", "/results/of/the/agent/a.jsonl");
     run("two", "/results/b.jsonl");
     run("three", "../../desk-token");
-    state.sandbox.write(
-        "results/a.jsonl",
-        "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{\"command\":\"mysql --password hunter22 <b>\"}}]}}\n",
-    );
+    // A long text is cut in the middle of a token, whose beginning is not recognised.
+    let long = format!("{} ghp_0123456789abcdefghij", "x".repeat(1990));
+    let says = |block: Value| json!({"type": "assistant", "message": {"content": [block]}});
+    let call =
+        json!({"type": "tool_use", "name": "Bash", "input": {"command": "mysql --password hunter22 <b>"}});
+    let log = format!("{}\n{}\n", says(call), says(json!({"type": "text", "text": long})));
+    state.sandbox.write("results/a.jsonl", &log);
     let target = state.sandbox.write("secret.txt", "{\"type\":\"opsctl\",\"at\":\"t\",\"x\":\"stolen\"}\n");
     std::os::unix::fs::symlink(target, state.sandbox.path("results/b.jsonl")).unwrap();
     let desk = state.start();
@@ -133,6 +138,7 @@ fn the_log_of_a_session_is_shown_without_secrets_and_without_following_links() {
     let page = log("one");
     assert_eq!(page.status, 200);
     assert!(page.body.contains("Bash: mysql --password [redacted] &lt;b&gt;"), "{}", page.body);
+    assert!(page.body.contains("xxx") && !page.body.contains("ghp_"), "{}", page.body);
     for id in ["two", "three", "four"] {
         assert_eq!(log(id).status, 404, "{id}");
     }

@@ -29,7 +29,7 @@ while IFS= read -r -d '' folder && IFS= read -r -d '' status && IFS= read -r -d 
   cd /
   IFS= read -r -d '' -n 400 complaint < /oracle/err
   printf '%s\0' end "$exit_status" "$complaint" >> /oracle/log
-  left=(/tmp/* /root/* /app/!(services.txt|restart.flag) /state/* /results/* /oracle/naps)
+  left=(/tmp/* /root/* /app/!(services.txt|restart.flag) /state/* /results/* /oracle/nap[s])
   ((${#files[@]})) && rm -f -- "${files[@]}"
   ((${#left[@]})) && rm -rf -- "${left[@]}"
 done

@@ -28,8 +28,8 @@ paths=()
 for name in "${real[@]}"; do
   path=$(type -P "$name") || missing "no program \`$name\` on this machine"
   paths+=("$path")
-  cp -L -- "$path" "usr/bin/$name"
 done
+cp -L -- "${paths[@]}" usr/bin
 # stdbuf works through a library that the loader preloads.
 libraries=$(ldd "${paths[@]}" 2>/dev/null | grep -o '/[^ ]*lib[^ :]*' | sort -u)
 for buffer in /usr/libexec/coreutils/libstdbuf.so /usr/lib/*/coreutils/libstdbuf.so /usr/lib/coreutils/libstdbuf.so; do
@@ -40,6 +40,10 @@ for shell in sh dash ash zsh ksh rbash; do ln -s bash "usr/bin/$shell"; done
 
 cp -- "$stand_ins"/*.sh oracle/
 chmod +x oracle/*.sh
+if dash=$(type -P dash); then
+  cp -L -- "$dash" oracle/dash
+  sed -i '1s|.*|#!/oracle/dash|' oracle/acts.sh
+fi
 while read -r name role; do
   [[ -z $name || $name == '#'* ]] && continue
   ln -sf "/oracle/$role.sh" "usr/bin/$name"

@@ -15,7 +15,7 @@ far_shell() { # HOST, and the words after it
   # The real ssh joins its words with blanks and leaves the reading to the shell over there.
   if (($#)); then set -- -c "$*"; else set --; fi
   # shellcheck disable=SC2016 # for the shell over there
-  exec "${clean[@]}" unshare --uts bash -c 'hostname "$1" && cd && shift && exec bash "$@"' ssh "$host" "$@"
+  exec -c /usr/bin/unshare --uts /bin/bash -c 'export PATH=/usr/bin HOME=/root; hostname "$1" && cd && shift && exec bash "$@"' ssh "$host" "$@"
 }
 
 play_ssh() {

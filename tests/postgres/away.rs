@@ -7,14 +7,27 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::database_server::DatabaseServer;
-use crate::sandbox::{Run, Sandbox, call, denied, passes};
+use crate::sandbox::on_file::Sandbox;
+use crate::sandbox::{Run, call, denied, passes};
 
-/// Within this time a hook answers while the server is away.
-const LIMIT: Duration = Duration::from_secs(2);
+/// Within this time a hook answers while the server is away: two seconds, and what a busy machine adds.
+const LIMIT: Duration = Duration::from_millis(2500);
 
 const RESTART: &str = "docker restart jellyfin";
 
 const KEPT: &str = "guard-undelivered.jsonl";
+
+const CLAIMED: &str = "guard-undelivered.claimed.jsonl";
+
+/// What is kept, in the order in which it ran.
+fn kept(agent: &Sandbox) -> String {
+    let files = [CLAIMED, KEPT].map(|name| agent.path(name)).into_iter().filter(|file| file.exists());
+    let read = |file: std::path::PathBuf| {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::read_to_string(file).unwrap()
+    };
+    files.map(read).collect()
+}
 
 fn agent(url: &str) -> Sandbox {
     Sandbox::new().with("CLAUDEOPS_DB_URL", url).with("CLAUDEOPS_AGENT", "nas")
@@ -47,8 +60,7 @@ fn all_hooks(agent: &Sandbox, how: &str) {
     }
     let run = in_time(&format!("{how}: session-end"), || agent.hook("session-end", &session));
     assert!(run.stderr.contains("the end of the session is kept"), "{run:?}");
-    assert_eq!(agent.path(KEPT).metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(agent.read(KEPT).lines().count(), 2);
+    assert_eq!(kept(agent).lines().count(), 2);
     in_time(&format!("{how}: a command without an action"), || agent.before("t2", "ls -la"));
 }
 
@@ -84,16 +96,16 @@ fn what_ran_during_an_outage_is_recorded_once_and_at_its_time() {
     assert_eq!(agent.after("t2", RESTART).code, Some(0));
     let reason = denied(&agent.before("t3", RESTART));
     assert!(reason.contains("2/2 restarts in last 4h"), "{reason}");
-    let kept = agent.read(KEPT);
-    assert_eq!(kept.lines().count(), 2);
+    let lines = kept(&agent);
+    assert_eq!(lines.lines().count(), 2);
     std::thread::sleep(Duration::from_secs(3));
     server.start();
     for _ in 0..3 {
         let shown = agent.opsctl(&["cooldown", "show", "jellyfin"], b"");
         assert!(shown.stdout.starts_with("jellyfin: 2/2 restarts"), "{shown:?}");
-        assert!(!agent.path(KEPT).exists() && !agent.path("guard-undelivered.claimed.jsonl").exists());
+        assert_eq!(kept(&agent), "");
         // A process that was killed before it removed the file delivers it again, and a line may be cut off.
-        agent.write(KEPT, &format!("{kept}{{\"finished\": {{\"at\""));
+        agent.write(KEPT, &format!("{lines}{{\"finished\": {{\"at\""));
     }
     denied(&agent.before("t4", RESTART));
     assert_eq!(server.psql("ops", "SELECT count(*) FROM cooldown_actions"), "2");
@@ -126,7 +138,7 @@ fn reports_survive_kills_while_they_are_delivered() {
     for _ in 0..3 {
         assert_eq!(agent.opsctl(&["cooldown", "--json"], b"").code, Some(0));
     }
-    assert!(!agent.path(KEPT).exists() && !agent.path("guard-undelivered.claimed.jsonl").exists());
+    assert_eq!(kept(&agent), "");
     let twice = "SELECT count(*), count(DISTINCT service) FROM cooldown_actions";
     assert_eq!(server.psql("ops", twice), format!("{count}|{count}"));
 }
@@ -200,7 +212,53 @@ fn an_agent_that_stops_in_a_transaction_does_not_stop_the_others() {
     drop(holder);
     let run = agent(&url).before("t2", "docker restart radarr");
     passes(&run);
-    assert!(run.stderr.is_empty(), "{run:?}");
+    assert!(!run.stderr.contains("without being counted"), "{run:?}");
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn a_guard_that_serves_many_answers_in_time_too() {
+    let server = DatabaseServer::new();
+    let url = server.database("ops");
+    let guard = agent(&url);
+    let socket = guard.path("guard.sock");
+    let _process = Ends(guard.command(&["serve", "--socket", socket.to_str().unwrap()]).spawn().unwrap());
+    let hook = Sandbox::new().with("CLAUDEOPS_GUARD", &format!("unix:{}", socket.display()));
+    while !socket.exists() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for n in 0..8 {
+        passes(&hook.before(&format!("t{n}"), &format!("docker restart service{n}")));
+    }
+    server.signal(Signal::STOP);
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let hook = &hook;
+            scope.spawn(move || {
+                let command = format!("docker restart service{n}");
+                for round in 0..2 {
+                    let what = format!("guard, {n}, round {round}");
+                    let run = in_time(&what, || hook.after(&format!("t{n}"), &command));
+                    assert!(round > 0 || run.stderr.contains("is kept, and recorded later"), "{run:?}");
+                }
+            });
+        }
+    });
+    server.signal(Signal::CONT);
+    // The guard has lost its connections, and opens new ones when its memory of the failure has passed.
+    std::thread::sleep(Duration::from_millis(1200));
+    passes(&hook.before("t9", "docker restart service9"));
+    let counted = "SELECT count(*), count(DISTINCT service) FROM cooldown_actions";
+    assert_eq!(server.psql("ops", counted), "4|4");
+}
+
+/// A process that ends with its test.
+struct Ends(std::process::Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

@@ -1,0 +1,143 @@
+//! One server for all tests that need nothing of it but a database.
+
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock};
+
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
+
+use crate::database_server::{DatabaseServer, PASSWORD};
+
+/// The server.
+pub struct SharedServer(DatabaseServer);
+
+/// What SQLite has and the tests use, for their own queries; and a clock that a test sets, which hides that of the server.
+const PATTERN: &str = "
+    CREATE SCHEMA sqlite;
+    CREATE AGGREGATE sqlite.group_concat (TEXT, TEXT) (SFUNC = string_agg_transfn, STYPE = internal, FINALFUNC = string_agg_finalfn);
+    CREATE FUNCTION sqlite.comma(state TEXT, more TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE
+        AS $$ SELECT coalesce(state || ',', '') || more $$;
+    CREATE AGGREGATE sqlite.group_concat (TEXT) (SFUNC = sqlite.comma, STYPE = TEXT);
+    CREATE FUNCTION sqlite.datetime(TEXT, TEXT DEFAULT '0 s') RETURNS TIMESTAMPTZ LANGUAGE sql
+        AS $$ SELECT pg_catalog.now() + $2::INTERVAL $$;
+    CREATE FUNCTION sqlite.strftime(TEXT, TEXT, TEXT DEFAULT '0 s') RETURNS TIMESTAMPTZ LANGUAGE sql
+        AS $$ SELECT date_trunc('second', pg_catalog.now() + $3::INTERVAL) $$;
+    CREATE SCHEMA amcheck;
+    CREATE EXTENSION amcheck SCHEMA amcheck;
+    CREATE SCHEMA test;
+    CREATE TABLE test.clock (now TIMESTAMPTZ);
+    CREATE FUNCTION test.clock_timestamp() RETURNS TIMESTAMPTZ LANGUAGE sql VOLATILE
+        AS $$ SELECT coalesce((SELECT now FROM test.clock), pg_catalog.clock_timestamp()) $$";
+
+/// The server, which ends with the test program.
+pub fn server() -> &'static SharedServer {
+    static SERVER: OnceLock<SharedServer> = OnceLock::new();
+    SERVER.get_or_init(|| {
+        let (ready, started) = std::sync::mpsc::channel();
+        // Its processes end with the thread that starts them.
+        std::thread::spawn(move || {
+            let mut server = DatabaseServer::created();
+            server
+                .configure("fsync = off\nmax_connections = 700\nsearch_path = 'public, test, pg_catalog'\n");
+            server.start();
+            remove_at_the_end(&server);
+            server.psql("postgres", "CREATE DATABASE pattern");
+            server.psql("pattern", PATTERN);
+            ready.send(server).unwrap();
+            loop {
+                std::thread::park();
+            }
+        });
+        SharedServer(started.recv().unwrap())
+    })
+}
+
+/// A static value is not dropped: removes the folder of a server when this process has ended, however it ends.
+fn remove_at_the_end(server: &DatabaseServer) {
+    let mut keeper = Command::new("sh");
+    keeper.args(["-c", "cat; sleep 1; rm -rf \"$1\"", "sh"]).arg(server.data().parent().unwrap());
+    let mut keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let pipe = keeper.stdin.take().unwrap();
+    std::mem::forget(pipe);
+}
+
+impl SharedServer {
+    /// The URL of a database.
+    pub fn url(&self, database: &str) -> String {
+        self.0.url("postgres", PASSWORD, database)
+    }
+
+    /// An interactive psql.
+    pub fn psql_command(&self, database: &str) -> Command {
+        self.0.psql_command(database)
+    }
+}
+
+/// A database, which is dropped with this value.
+pub struct Database {
+    pub name: String,
+    connection: Mutex<(Runtime, Client)>,
+}
+
+fn connected(database: &str) -> (Runtime, Client) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let client = runtime.block_on(async {
+        let mut config = tokio_postgres::Config::new();
+        let server = &server().0;
+        config.host_path(server.data().parent().unwrap()).port(server.port);
+        config.user("postgres").password(PASSWORD).dbname(database);
+        config.options("-c search_path=public,sqlite,test -c TimeZone=UTC");
+        let (client, connection) = config.connect(NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client
+    });
+    (runtime, client)
+}
+
+impl Database {
+    /// A new, empty database.
+    pub fn new(name: &str) -> Self {
+        static CREATION: Mutex<()> = Mutex::new(());
+        let turn = CREATION.lock().unwrap();
+        server().0.psql("postgres", &format!("CREATE DATABASE {name} TEMPLATE pattern"));
+        drop(turn);
+        Self { name: name.to_owned(), connection: Mutex::new(connected(name)) }
+    }
+
+    /// The rows of the last query: columns separated by `|`, booleans and times as opsctl writes them to a file.
+    pub fn sql(&self, query: &str) -> String {
+        let connection = self.connection.lock().unwrap();
+        let (runtime, client) = &*connection;
+        let messages = runtime.block_on(client.simple_query(query));
+        let messages = messages.unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        let mut lines = vec![];
+        for message in messages {
+            if let SimpleQueryMessage::Row(row) = message {
+                let columns: Vec<String> =
+                    (0..row.len()).map(|column| as_in_a_file(row.get(column).unwrap_or(""))).collect();
+                lines.push(columns.join("|"));
+            }
+        }
+        lines.join("\n").trim_end().to_owned()
+    }
+}
+
+fn as_in_a_file(value: &str) -> String {
+    match value {
+        "t" => "1".to_owned(),
+        "f" => "0".to_owned(),
+        _ => match chrono::DateTime::parse_from_str(&format!("{value}00"), "%Y-%m-%d %H:%M:%S%.f%z") {
+            Ok(time) => time.to_utc().to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true),
+            Err(_) => value.to_owned(),
+        },
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let (runtime, client) = connected("postgres");
+        let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        // A test that has failed reports its own cause.
+        let _ = runtime.block_on(client.simple_query(&drop));
+    }
+}
