@@ -135,7 +135,7 @@ pub fn snapshot(
     let read = || {
         let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok((None, now)) };
         let now = ledger.now(now)?;
-        Ok((ledger.usage_of_all(policy, now)?, now))
+        Ok((ledger.usage_of_all(policy, None, now)?, now))
     };
     let (usage, now) = read().unwrap_or_else(|error: LedgerError| {
         warnings.push(error.into());

@@ -328,6 +328,9 @@ fn with_ledger(
         return Ok(Judgement::fail_closed(acting, loss));
     }
     change.reserve(acting.id, &lifted.reservations, acting.now)?;
+    if let Some(length) = policy.exclusive {
+        change.take_leases(acting.id.session, &lifted.reservations, length.delta(), acting.now)?;
+    }
     grants::use_all(&change, acting, &lifted.uses)?;
     audit::record(&change, acting, &verdict, &snapshot, (lifted.remark.as_deref(), environment))?;
     let by = (policy, acting.id.session);

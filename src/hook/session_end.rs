@@ -1,4 +1,4 @@
-//! A session has ended: its open reservations are released.
+//! A session has ended: its open reservations and its leases are released.
 
 use chrono::{DateTime, Utc};
 
@@ -14,7 +14,7 @@ use crate::model::session::Activity;
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 
-/// Releases the session's open reservations. An API error that ended the session is reported here, too: the client may exit
+/// Releases the session's open reservations and its leases. An API error that ended the session is reported here, too: the client may exit
 /// before its hook for that event has started.
 pub fn handle(
     call: &HookCall,
@@ -52,6 +52,7 @@ fn release(session: &str, environment: &Environment, now: DateTime<Utc>) -> Resu
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
     change.release_session(session)?;
+    change.release_leases(session)?;
     let kept = failures::record_kept(&change, environment)?;
     change.note_time("session-end", environment.started.elapsed(), now)?;
     change.commit()?;

@@ -7,7 +7,7 @@ use crate::model::action::{ActionKind, Verb};
 use crate::model::checks::{Engine, Place, Verifier};
 use crate::model::effect::Effect;
 use crate::model::message::Audience;
-use crate::model::policy::{HostsAllowed, OnFailure, Resolve, Unlisted, Unresolved};
+use crate::model::policy::{HostsAllowed, OnFailure, Per, Resolve, Unlisted, Unresolved};
 use crate::model::rules::Where;
 
 /// Defines enums of words: `WIRE <=> MODEL { Variant = "word", … }` has a word for every variant of the model's enum,
@@ -52,6 +52,7 @@ choices! {
     UnresolvedWire <=> Unresolved { Budget = "budget", Allow = "allow", Deny = "deny" }
     UnlistedWire <=> Unlisted { Own = "own", Shared = "shared", Deny = "deny" }
     HostsWire <=> HostsAllowed { Inventory = "inventory", Any = "any" }
+    PerWire <=> Per { Service = "service", Agent = "agent" }
     OnFailureWire <=> OnFailure { Open = "open", Closed = "closed" }
     WhereWire <=> Where { Local = "local", Remote = "remote", Any = "any" }
     EngineWire <=> Engine { Docker = "docker", Podman = "podman" }

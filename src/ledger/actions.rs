@@ -18,13 +18,13 @@ use crate::redact;
 /// after the hook, or died.
 const RESERVATION_LIFE: TimeDelta = TimeDelta::minutes(10);
 
-pub(super) const RESERVED_FOR_CALL: &str = "SELECT id, service, kind, counts FROM hook_actions
+pub(super) const RESERVED_FOR_CALL: &str = "SELECT id, service, kind, counts, agent FROM hook_actions
      WHERE session_id IS ?1 AND tool_use_id IS ?2 AND state IN ('reserved', 'released') ORDER BY id";
 
 pub(super) const OPEN_FOR_CALL: &str = "SELECT service, kind FROM hook_actions
      WHERE session_id IS ?1 AND tool_use_id IS ?2 AND state = 'reserved' AND expires_at > ?3";
 
-pub(super) const RESERVED_FOR_ACTION: &str = "SELECT id, service, kind, counts FROM hook_actions
+pub(super) const RESERVED_FOR_ACTION: &str = "SELECT id, service, kind, counts, agent FROM hook_actions
      WHERE session_id IS ?1 AND tool_use_id IS NULL AND state IN ('reserved', 'released')
          AND service = ?2 AND kind = ?3 AND verb = ?4 AND host IS ?5
      ORDER BY state = 'reserved' AND expires_at > ?6 DESC, id";
@@ -36,8 +36,8 @@ pub(super) const ALREADY_SETTLED: &str =
 pub(super) const RELEASE: &str =
     "UPDATE hook_actions SET state = 'released' WHERE session_id = ?1 AND state = 'reserved'";
 
-/// The id of a reservation, its budget, and whether it counts.
-type Reserved = (i64, BudgetKey, bool);
+/// The id of a reservation, its budget, whether it counts, and the agent that reserved it.
+type Reserved = (i64, BudgetKey, bool, Option<String>);
 
 /// The result of settling a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,20 +103,21 @@ impl Change<'_> {
             None => self.reserved_for_actions(call, actions, now)?,
         };
         let mut counted = Vec::new();
-        for (id, key, counts) in reserved {
+        for (id, key, counts, agent) in reserved {
             self.transaction.execute(
                 "UPDATE hook_actions SET state = ?2, settled_at = ?3 WHERE id = ?1",
                 params![id, state, time::write(now)],
             )?;
             if counts {
-                self.insert_cooldown_action(call, &key, result, tier, now, false)?;
+                let agent = agent.unwrap_or_else(|| self.agent());
+                self.insert_cooldown_action(call, (&key, &agent), result, tier, now, false)?;
                 counted.push(key);
             }
         }
         for action in unreserved {
             self.insert_hook_action(call, action, state, now, Some(now))?;
             if action.counts {
-                self.insert_cooldown_action(call, &action.key, result, tier, now, false)?;
+                self.insert_cooldown_action(call, (&action.key, &self.agent()), result, tier, now, false)?;
                 counted.push(action.key.clone());
             }
         }
@@ -245,13 +246,14 @@ impl Change<'_> {
         at: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
         let call = CallId { session, tool_use: None };
-        self.insert_cooldown_action(call, key, result, tier, at, true).map_err(|cause| self.error(cause))
+        self.insert_cooldown_action(call, (key, &self.agent()), result, tier, at, true)
+            .map_err(|cause| self.error(cause))
     }
 
     fn insert_cooldown_action(
         &self,
         call: CallId<'_>,
-        key: &BudgetKey,
+        (key, agent): (&BudgetKey, &str),
         result: &ToolResult,
         tier: Option<Tier>,
         now: DateTime<Utc>,
@@ -280,7 +282,7 @@ impl Change<'_> {
                     // The ids of a server are used once, and its agents change no history.
                     if self.transaction.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, by_hand = ?3, agent = ?4" },
                 ),
-                params![id, call.session, by_hand, self.agent()],
+                params![id, call.session, by_hand, agent],
             )
             .map(|_| ())
     }
@@ -301,7 +303,7 @@ impl Change<'_> {
 fn read_reserved(row: &Row<'_>) -> engine::Result<Reserved> {
     let kind: String = row.get(2)?;
     let kind = if kind == "redeployment" { "redeployment" } else { "restart" };
-    Ok((row.get(0)?, BudgetKey { service: row.get(1)?, kind }, row.get(3)?))
+    Ok((row.get(0)?, BudgetKey { service: row.get(1)?, kind }, row.get(3)?, row.get(4)?))
 }
 
 /// The stored state of a settled action, and its error message.

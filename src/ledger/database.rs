@@ -96,6 +96,7 @@ impl Ledger {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let ledger = Self::connect(location, flags, LockTimeout::Normal)?;
         if ledger.connection.is_server()
+            && !migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))?
             && migrate::version(&ledger.connection).map_err(|cause| ledger.error(cause))? == 0
         {
             return Ok(None);
@@ -178,6 +179,11 @@ impl Ledger {
     pub fn now(&self, here: DateTime<Utc>) -> Result<DateTime<Utc>, LedgerError> {
         let Connection::Server(server) = &*self.connection else { return Ok(here) };
         server.batch(locks::CLOCK).and_then(|rows| locks::time_of(&rows)).map_err(|e| self.error(e))
+    }
+
+    /// The name of the agent that uses the ledger.
+    pub(super) fn agent(&self) -> String {
+        self.location.agent_name()
     }
 
     pub(super) fn error(&self, cause: Error) -> LedgerError {

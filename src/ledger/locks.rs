@@ -1,7 +1,7 @@
 //! What a change locks on a server. A file has one writer at a time anyway.
 //!
 //! Locks are advisory and end with their transaction. A change of everything excludes all others; changes of budgets
-//! exclude those of the same budgets. They are acquired in one order, so that no two changes wait for each other.
+//! exclude those of budgets of the same services, because a lease and a reset are of a service. They are acquired in one order, so that no two changes wait for each other.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub fn begin<'a>(
                 call.map(|call| number(&["call", call.session.unwrap_or(""), call.tool_use.unwrap_or("")]));
             // In the order of the numbers, and not of the names: two names may have one number.
             let numbers: BTreeSet<i32> =
-                budgets.iter().map(|key| number(&[key.kind, &key.service])).chain(call).collect();
+                budgets.iter().map(|key| number(&["service", &key.service])).chain(call).collect();
             for number in numbers {
                 sql.push_str(&format!("SELECT pg_advisory_xact_lock({FAMILY}, {number});"));
             }
@@ -103,10 +103,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_have_numbers_of_their_own() {
+    fn services_and_calls_have_numbers_of_their_own() {
         let numbers: BTreeSet<i32> = (0..500)
-            .map(|n| number(&["restart", &format!("service{n}")]))
-            .chain([number(&["redeployment", "service1"])])
+            .map(|n| number(&["service", &format!("service{n}")]))
+            .chain([number(&["call", "service1"])])
             .collect();
         assert_eq!(numbers.len(), 501);
         assert!(!numbers.contains(&0));

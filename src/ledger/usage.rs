@@ -8,31 +8,33 @@ use super::database::{Change, Ledger};
 use super::engine;
 use super::engine::{Connection, OptionalExtension as _, Statement, ToSql, params};
 use super::error::LedgerError;
-use super::{migrate, time};
-use crate::model::policy::Policy;
+use super::{leases, migrate, time};
+use crate::model::policy::{Per, Policy};
 use crate::policy::budget::Usage;
 use crate::policy::decide::{BudgetKey, Snapshot};
 
 pub(super) const ACTIONS: &str = "SELECT timestamp, id, TRUE FROM cooldown_actions
      WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3";
 
-/// The last column: whether opsctl wrote the row.
+/// The last column: whether opsctl wrote the row. Rows of the agent `?4`, and of unknown ones; `NULL`: of all agents.
 pub(super) const ACTIONS_BY_WRITER: &str =
     "SELECT timestamp, id, action_id IS NOT NULL FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
-     WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3";
+     WHERE service = ?1 AND action_type = ?2 AND timestamp >= ?3 AND (recorded_actions.agent = ?4 OR recorded_actions.agent IS NULL OR ?4 IS NULL)";
 
 /// The latest starts that closed a cycle, which have no row in `cooldown_actions`.
 pub(super) const UNCOUNTED: &str = "SELECT settled_at FROM (
-         SELECT settled_at, counts FROM hook_actions WHERE service = ?1 AND kind = ?2 ORDER BY id DESC LIMIT 100) AS latest
-     WHERE NOT counts AND settled_at IS NOT NULL";
+         SELECT settled_at, counts, agent FROM hook_actions WHERE service = ?1 AND kind = ?2 ORDER BY id DESC LIMIT 100) AS latest
+     WHERE NOT counts AND settled_at IS NOT NULL AND (agent = ?3 OR agent IS NULL OR ?3 IS NULL)";
 
 pub(super) const OPEN_RESERVATIONS: &str = "SELECT reserved_at FROM hook_actions
-     WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND expires_at > ?3 AND counts AND NOT cleared";
+     WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND expires_at > ?3 AND counts AND NOT cleared
+         AND (agent = ?4 OR agent IS NULL OR ?4 IS NULL)";
 
 /// The last verb on a service that begins or ends a stop.
 ///
 /// A stop counts in any state: even one that failed or was never settled may have taken the service down. Any other
-/// verb counts only if it succeeded or is running: after a failed start the service is still down.
+/// verb counts only if it succeeded or is running: after a failed start the service is still down. It may be of any agent,
+/// also where each has a budget of its own.
 pub(super) const LAST_VERB: &str = "SELECT verb FROM hook_actions
      WHERE service = ?1 AND kind = ?2
          AND (verb = 'stop' OR state = 'done' OR (state = 'reserved' AND expires_at > ?3))
@@ -69,7 +71,8 @@ impl Change<'_> {
         policy: &Policy,
         now: DateTime<Utc>,
     ) -> Result<Snapshot, LedgerError> {
-        let look = || Reader::new(&self.transaction, policy, now)?.usage_of(keys);
+        let agent = self.agent();
+        let look = || Reader::new(&self.transaction, (policy, &agent), now)?.usage_of(keys);
         look().map_err(|cause| self.error(cause))
     }
 }
@@ -82,19 +85,27 @@ impl Ledger {
         policy: &Policy,
         now: DateTime<Utc>,
     ) -> Result<Snapshot, LedgerError> {
+        let agent = self.agent();
         let look = || {
             let view = self.connection.reading()?;
-            Reader::new(&view, policy, now)?.usage_of(keys)
+            Reader::new(&view, (policy, &agent), now)?.usage_of(keys)
         };
         look().map_err(|cause| self.error(cause))
     }
 
-    /// The usage of all budgets within the longest window before `now`; `None` if the ledger has no action.
-    pub fn usage_of_all(&self, policy: &Policy, now: DateTime<Utc>) -> Result<Option<Snapshot>, LedgerError> {
+    /// The usage of all budgets within the longest window before `now`, as they are for `agent` (`None`: the agent that reads
+    /// the ledger); `None` if the ledger has no action.
+    pub fn usage_of_all(
+        &self,
+        policy: &Policy,
+        agent: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Snapshot>, LedgerError> {
+        let agent = agent.map_or_else(|| self.agent(), str::to_owned);
         let look = || {
             // One transaction: otherwise each of hundreds of queries would take a lock.
             let view = self.connection.reading()?;
-            let reader = Reader::new(&view, policy, now)?;
+            let reader = Reader::new(&view, (policy, &agent), now)?;
             if reader.is_empty()? {
                 return Ok(None);
             }
@@ -110,6 +121,9 @@ struct Reader<'a> {
     /// The start of the longest window.
     since: DateTime<Utc>,
     now: DateTime<Utc>,
+    policy: &'a Policy,
+    /// Whose usage it is.
+    agent: &'a str,
     /// Whether `cooldown_actions` exists.
     shared: bool,
     /// Whether all tables of opsctl exist.
@@ -117,15 +131,28 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(connection: &'a Connection, policy: &Policy, now: DateTime<Utc>) -> engine::Result<Self> {
+    fn new(
+        connection: &'a Connection,
+        (policy, agent): (&'a Policy, &'a str),
+        now: DateTime<Utc>,
+    ) -> engine::Result<Self> {
         let window = policy.restart.window.delta().max(policy.redeployment.window.delta());
         Ok(Self {
             connection,
             since: now - window,
             now,
+            policy,
+            agent,
             shared: migrate::has_table(connection, "cooldown_actions")?,
             own: migrate::is_latest(connection)?,
         })
+    }
+
+    /// The agent whose actions count; `None`: those of all agents count.
+    fn only(&self, key: &BudgetKey) -> Option<&'a str> {
+        let per =
+            if key.kind == "redeployment" { self.policy.redeployment.per } else { self.policy.restart.per };
+        (per == Per::Agent).then_some(self.agent)
     }
 
     fn is_empty(&self) -> engine::Result<bool> {
@@ -210,14 +237,21 @@ impl<'a> Statements<'a> {
                 usage.reset = Some(at);
                 last_cleared = last_action;
             }
-            let now = time::write(reader.now);
-            usage.entries = own.reserved(key, &now)?;
-            usage.uncounted = own.uncounted(key)?;
+            let (now, only) = (time::write(reader.now), reader.only(key));
+            usage.entries = own.reserved(key, &now, only)?;
+            usage.uncounted = own.uncounted(key, only)?;
             usage.stopped = own.is_stopped(key, &now)?;
+            if reader.policy.exclusive.is_some() {
+                usage.holder = leases::holder(reader.connection, &key.service, reader.agent, reader.now)?;
+            }
         }
         let mut of_others = Vec::new();
         let Some(actions) = &mut self.actions else { return Ok(usage) };
-        let mut rows = actions.query(params![key.service, key.kind, time::floor(reader.since)])?;
+        let since = time::floor(reader.since);
+        let only = reader.only(key);
+        let of: [&dyn ToSql; 4] = [&key.service, &key.kind, &since, &only];
+        // Without the tables of opsctl, rows have no agent.
+        let mut rows = actions.query(if reader.own { &of } else { of.get(..3).unwrap_or(&of) })?;
         while let Some(row) = rows.next()? {
             // A row whose time cannot be parsed is ignored.
             let Some(at) = row.get::<String>(0).ok().as_deref().and_then(time::read) else { continue };
@@ -243,12 +277,17 @@ impl OwnStatements<'_> {
         Ok(row.and_then(|(at, last_action)| Some((time::read(&at)?, last_action))))
     }
 
-    fn reserved(&mut self, key: &BudgetKey, now: &str) -> engine::Result<Vec<DateTime<Utc>>> {
-        times(&mut self.reservations, params![key.service, key.kind, now])
+    fn reserved(
+        &mut self,
+        key: &BudgetKey,
+        now: &str,
+        only: Option<&str>,
+    ) -> engine::Result<Vec<DateTime<Utc>>> {
+        times(&mut self.reservations, params![key.service, key.kind, now, only])
     }
 
-    fn uncounted(&mut self, key: &BudgetKey) -> engine::Result<Vec<DateTime<Utc>>> {
-        times(&mut self.uncounted, params![key.service, key.kind])
+    fn uncounted(&mut self, key: &BudgetKey, only: Option<&str>) -> engine::Result<Vec<DateTime<Utc>>> {
+        times(&mut self.uncounted, params![key.service, key.kind, only])
     }
 
     fn is_stopped(&mut self, key: &BudgetKey, now: &str) -> engine::Result<bool> {

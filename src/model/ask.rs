@@ -7,6 +7,8 @@ use super::window::Window;
 pub enum Topic {
     /// A used-up budget.
     Budget,
+    /// A service that another agent is remediating.
+    Exclusive,
     /// An action or a command that the tier does not allow.
     Tier,
     /// A command that changes something, where the tier allows no changes.
@@ -19,8 +21,9 @@ pub enum Topic {
 
 impl Topic {
     /// The topics that are not names of rules.
-    pub const FIXED: [(&'static str, Self); 4] = [
+    pub const FIXED: [(&'static str, Self); 5] = [
         ("budget", Self::Budget),
+        ("exclusive", Self::Exclusive),
         ("tier", Self::Tier),
         ("changes", Self::Changes),
         ("unknown", Self::Unknown),
@@ -30,6 +33,7 @@ impl Topic {
     pub fn as_str(&self) -> &str {
         match self {
             Self::Budget => "budget",
+            Self::Exclusive => "exclusive",
             Self::Tier => "tier",
             Self::Changes => "changes",
             Self::Unknown => "unknown",

@@ -50,14 +50,16 @@ pub struct Policy {
     pub approval_key: Option<PublicKey>,
     /// The spending limits.
     pub spend: SpendPolicy,
+    /// How long an agent that acts on a service excludes all others from it; `None`: agents do not exclude each other.
+    pub exclusive: Option<Window>,
 }
 
 impl Default for Policy {
     /// The limits of Claude Ops: 2 restarts in 4 h, 1 redeployment in 24 h.
     fn default() -> Self {
         Self {
-            restart: Budget { limit: 2, window: Window::hours(4) },
-            redeployment: Budget { limit: 1, window: Window::hours(24) },
+            restart: Budget { limit: 2, window: Window::hours(4), per: Per::Service },
+            redeployment: Budget { limit: 1, window: Window::hours(24), per: Per::Service },
             unresolved: Unresolved::Budget,
             unlisted: Unlisted::Own,
             resolve: Resolve::default(),
@@ -72,6 +74,7 @@ impl Default for Policy {
             ask: vec![],
             approval_key: None,
             spend: SpendPolicy::default(),
+            exclusive: None,
         }
     }
 }
@@ -104,6 +107,18 @@ pub struct Budget {
     pub limit: u32,
     /// The length of the sliding window.
     pub window: Window,
+    /// Whose actions count.
+    pub per: Per,
+}
+
+/// Whose actions count against a budget, where several agents share a ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Per {
+    /// Those of all agents.
+    #[default]
+    Service,
+    /// Those of the agent that acts, and those whose agent is unknown.
+    Agent,
 }
 
 /// How actions are handled whose target service cannot be determined.

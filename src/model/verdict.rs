@@ -25,11 +25,12 @@ pub struct Asked {
 }
 
 /// The names of the rules.
-pub const RULES: [&str; 15] = [
+pub const RULES: [&str; 16] = [
     "ask",
     "budget",
     "dry_run",
     "effect",
+    "exclusive",
     "forbidden",
     "hosts",
     "mode",

@@ -20,6 +20,17 @@ pub struct Usage {
     pub stopped: bool,
     /// The time at which the counters were cleared; entries of the file up to this time no longer count.
     pub reset: Option<DateTime<Utc>>,
+    /// Another agent that is remediating the service now; `None` if there is none, or agents do not exclude each other.
+    pub holder: Option<Holder>,
+}
+
+/// An agent that is remediating a service, and excludes all others from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The name of the agent.
+    pub agent: String,
+    /// The end of its lease, unless it acts again or its session ends before.
+    pub until: DateTime<Utc>,
 }
 
 /// Whether two writers' records of one service and kind are of the same action.
@@ -92,9 +103,9 @@ pub fn fit(counted: &[DateTime<Utc>], budget: &Budget, more: u32) -> Fit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::policy::Window;
+    use crate::model::policy::{Per, Window};
 
-    const BUDGET: Budget = Budget { limit: 2, window: Window::hours(4) };
+    const BUDGET: Budget = Budget { limit: 2, window: Window::hours(4), per: Per::Service };
 
     fn at(time: &str) -> DateTime<Utc> {
         format!("2026-03-21T{time}Z").parse().unwrap()

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::budget::{Fit, Usage, fit};
+use super::budget::{Fit, Holder, Usage, fit};
 use super::tier;
 use super::unidentified::{is_unlisted, unlisted_objection, unresolved_objection};
 use crate::model::action::{ActionKind, Family, Verb};
 use crate::model::ask::Topic;
 use crate::model::plain_text::capitalised;
-use crate::model::policy::{Budget, Policy, Tier, Unlisted, Unresolved};
+use crate::model::policy::{Budget, Per, Policy, Tier, Unlisted, Unresolved};
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 
 /// The service name in the ledger of actions whose target service cannot be determined; `@HOST` follows for a remote
@@ -75,10 +75,11 @@ pub fn decide(
     now: DateTime<Utc>,
 ) -> Decision {
     let mut reasons = static_objections(actions, policy, tier);
-    // The budgets are not checked for a command that is denied anyway: one reason is enough.
+    // The history is not checked for a command that is denied anyway: one reason is enough.
     let reservations = if reasons.is_empty() {
         let reservations = reservations(actions, snapshot, policy);
-        reasons = budget_objections(&reservations, &notes(actions, policy), snapshot, policy, now);
+        reasons = exclusive_objections(&reservations, snapshot, policy, now);
+        reasons.extend(budget_objections(&reservations, &notes(actions, policy), snapshot, policy, now));
         reservations
     } else {
         vec![]
@@ -136,6 +137,7 @@ pub fn every_objection(
         }
     }
     let reservations = reservations(actions, snapshot, policy);
+    reasons.extend(exclusive_objections(&reservations, snapshot, policy, now));
     reasons.extend(budget_objections(&reservations, &notes(actions, policy), snapshot, policy, now));
     (reasons, reservations)
 }
@@ -224,6 +226,34 @@ pub fn reservations_of(draws: Vec<Draw>, snapshot: &Snapshot) -> Vec<Reservation
     taken
 }
 
+/// Objections to actions on services that another agent is remediating, one for each service.
+fn exclusive_objections(
+    reservations: &[Reservation],
+    snapshot: &Snapshot,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Vec<Reason> {
+    if policy.exclusive.is_none() {
+        return vec![];
+    }
+    let mut reasons: Vec<Reason> = Vec::new();
+    for BudgetKey { service, .. } in reservations.iter().map(|reservation| &reservation.key) {
+        // The lease is that of the service, whichever of its budgets has been read.
+        let of_service = snapshot.iter().filter(|(key, _)| key.service == *service);
+        let mut holders = of_service.filter_map(|(_, usage)| usage.holder.as_ref());
+        let Some(Holder { agent, until }) = holders.find(|holder| holder.until > now) else { continue };
+        let until = until.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let text = format!(
+            "{service} is being remediated by agent {agent} until {until}. Do not act on it: report what you have found, or try again after that time."
+        );
+        let reason = Reason { rule: "exclusive", topic: Some(Topic::Exclusive), text };
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons
+}
+
 /// How many actions the reservations take from each budget, in their order.
 pub fn wanted(reservations: &[Reservation]) -> Vec<(&BudgetKey, u32)> {
     let mut wanted: Vec<(&BudgetKey, u32)> = Vec::new();
@@ -280,10 +310,11 @@ fn refusal(
     } else {
         ""
     };
-    let Budget { limit, window } = budget;
+    let Budget { limit, window, per } = budget;
+    let whose = if *per == Per::Agent { " of this agent" } else { "" };
     let service = &key.service;
     Some(format!(
-        "Cooldown limit exceeded for {service}: {used}/{limit} {plural} in last {window}{wanted}. {when}{advice}"
+        "Cooldown limit exceeded for {service}: {used}/{limit} {plural}{whose} in last {window}{wanted}. {when}{advice}"
     ))
 }
 
@@ -291,7 +322,7 @@ fn refusal(
 mod tests {
     use super::*;
     use crate::model::action::{Action, Target};
-    use crate::model::policy::Window;
+    use crate::model::policy::{Per, Window};
 
     fn now() -> DateTime<Utc> {
         "2026-03-21T14:30:00Z".parse().unwrap()
@@ -456,9 +487,75 @@ mod tests {
         }
     }
 
+    fn held(agent: &str, minutes_left: i64) -> Snapshot {
+        let until = now() + chrono::TimeDelta::minutes(minutes_left);
+        let holder = Some(Holder { agent: agent.to_owned(), until });
+        let key = BudgetKey { service: "jellyfin".into(), kind: "restart" };
+        BTreeMap::from([(key, Usage { holder, ..Usage::default() })])
+    }
+
+    fn exclusive() -> Policy {
+        Policy { exclusive: Some(Window::minutes(30)), ..Policy::default() }
+    }
+
+    #[test]
+    fn a_service_that_another_agent_remediates_is_denied_and_the_holder_named() {
+        let decision = decide(&[restart("jellyfin")], &held("nas", 22), &exclusive(), None, now());
+        assert_eq!(
+            denials(&decision),
+            [
+                "jellyfin is being remediated by agent nas until 2026-03-21T14:52:00Z. Do not act on it: report what you have found, or try again after that time."
+            ]
+        );
+        let Verdict::Deny(reasons) = &decision.verdict else { panic!("{decision:?}") };
+        assert_eq!((reasons[0].rule, &reasons[0].topic), ("exclusive", &Some(Topic::Exclusive)));
+    }
+
+    #[test]
+    fn the_lease_of_a_service_applies_to_every_kind_of_action_and_to_no_other_service() {
+        let redeploy = action(ActionKind::Redeployment, Verb::Deploy, Some("jellyfin"));
+        let verdict =
+            |actions: &[ResolvedAction]| decide(actions, &held("nas", 22), &exclusive(), None, now());
+        assert_eq!(denials(&verdict(&[redeploy, restart("jellyfin")])).len(), 1);
+        assert_eq!(verdict(&[restart("sonarr")]).verdict, Verdict::Silent);
+    }
+
+    #[test]
+    fn an_expired_lease_and_a_policy_without_leases_exclude_no_agent() {
+        let restart = [restart("jellyfin")];
+        assert_eq!(decide(&restart, &held("nas", 0), &exclusive(), None, now()).verdict, Verdict::Silent);
+        let policy = Policy::default();
+        assert_eq!(decide(&restart, &held("nas", 22), &policy, None, now()).verdict, Verdict::Silent);
+    }
+
+    #[test]
+    fn a_lease_and_a_used_up_budget_are_both_stated() {
+        let mut snapshot = held("nas", 22);
+        for usage in snapshot.values_mut() {
+            usage.entries = vec![now(), now()];
+        }
+        let decision = decide(&[restart("jellyfin")], &snapshot, &exclusive(), None, now());
+        assert_eq!(denials(&decision).len(), 2);
+        let (reasons, _) = every_objection(&[restart("jellyfin")], &snapshot, &exclusive(), None, now());
+        let rules: Vec<&str> = reasons.iter().map(|reason| reason.rule).collect();
+        assert_eq!(rules, ["exclusive", "budget"]);
+    }
+
+    #[test]
+    fn the_denial_of_a_budget_per_agent_states_whose_actions_it_counts() {
+        let restart_budget = Budget { per: Per::Agent, ..Policy::default().restart };
+        let policy = Policy { restart: restart_budget, ..Policy::default() };
+        let decision =
+            decide(&[restart("jellyfin")], &used("jellyfin", &[30, 8], false), &policy, None, now());
+        assert!(denials(&decision)[0].contains("2/2 restarts of this agent in last 4h"), "{decision:?}");
+    }
+
     #[test]
     fn a_limit_of_0_states_no_next_time() {
-        let policy = Policy { restart: Budget { limit: 0, window: Window::hours(4) }, ..Policy::default() };
+        let policy = Policy {
+            restart: Budget { limit: 0, window: Window::hours(4), per: Per::Service },
+            ..Policy::default()
+        };
         let decision = decide(&[restart("jellyfin")], &Snapshot::new(), &policy, None, now());
         assert_eq!(
             denials(&decision),

@@ -61,7 +61,7 @@ pub fn budget_exhausted(
     now: DateTime<Utc>,
 ) -> Notice {
     let Exhausted { key: BudgetKey { service, kind }, budget, used, next } = exhausted;
-    let Budget { limit, window } = budget;
+    let Budget { limit, window, .. } = budget;
     let next_allowed = next.map_or_else(
         || "The limit is 0: no action is allowed.".to_owned(),
         |next| format!("The next one is allowed at {}.", time(next)),

@@ -51,6 +51,8 @@ impl Cast {
             Inventory { domain: None, hosts: vec![host], services: vec![service] };
         // No person answers a rehearsal: what would be asked is denied.
         policy.installation.policy.ask.clear();
+        // Other agents do not disturb a rehearsal.
+        policy.installation.policy.exclusive = None;
         // Waiting does not make the service healthy.
         let grace = &mut policy.installation.policy.verify.grace;
         *grace = Window::seconds(1).unwrap_or(*grace);

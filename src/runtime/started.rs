@@ -6,7 +6,7 @@
 
 use super::agent_side;
 use super::client_process::{ancestors, is_client};
-use super::environment::{Environment, dry_run, tier_named};
+use super::environment::{Environment, dry_run, plain_word, tier_named};
 use super::installation::header_in_force;
 use crate::link::address::{self, Address};
 use crate::model::policy::Tier;
@@ -20,6 +20,8 @@ struct Started {
     dry_run: bool,
     /// The guard of the farthest process that states one.
     guard: Option<Address>,
+    /// The name of the agent that the farthest process states: a budget may be per agent.
+    agent: Option<String>,
     /// Whether the client is the nearest of them, and was started without a tier.
     client_without_tier: bool,
 }
@@ -41,8 +43,13 @@ pub fn restored(environment: &Environment) -> Option<Environment> {
     }
     let dry_run = environment.dry_run || started.dry_run;
     let guard = started.guard.or_else(|| environment.guard.clone());
-    let is_weaker = tier != environment.tier || dry_run != environment.dry_run || guard != environment.guard;
-    is_weaker.then(|| Environment { tier, guard, dry_run, ..environment.clone() })
+    let mut ledger = environment.ledger.clone();
+    ledger.agent = started.agent.or(ledger.agent);
+    let is_weaker = ledger != environment.ledger
+        || tier != environment.tier
+        || dry_run != environment.dry_run
+        || guard != environment.guard;
+    is_weaker.then(|| Environment { tier, guard, dry_run, ledger, ..environment.clone() })
 }
 
 impl Started {
@@ -55,6 +62,9 @@ impl Started {
             started.tier = lower(started.tier, tier.map(|tier| tier_named(&tier).unwrap_or(Tier::Observe)));
             let guard = variable(&environ, address::VARIABLE).and_then(|guard| Address::read(guard.as_ref()));
             started.guard = guard.or(started.guard);
+            started.agent = variable(&environ, "CLAUDEOPS_AGENT")
+                .and_then(|name| plain_word(name.trim()))
+                .or(started.agent);
             started.dry_run |= dry_run(variable(&environ, "CLAUDEOPS_DRY_RUN").as_deref(), &mut vec![]);
         }
         started
@@ -114,6 +124,15 @@ mod tests {
             Some("unix:/guard/a")
         );
         assert_eq!(guard(&[(true, "CLAUDEOPS_GUARD=\0")]), None);
+    }
+
+    #[test]
+    fn the_agent_of_the_farthest_process_is_in_force() {
+        let agent = |processes: &[(bool, &str)]| started(processes).agent;
+        let processes =
+            [(true, "CLAUDEOPS_AGENT=pie\0"), (false, "CLAUDEOPS_AGENT= nas\0"), (false, "A=1\0")];
+        assert_eq!(agent(&processes).as_deref(), Some("nas"));
+        assert_eq!(agent(&[(true, "CLAUDEOPS_AGENT=\0")]), None);
     }
 
     #[test]

@@ -9,9 +9,11 @@ use crate::model::client_setting::ClientSetting;
 
 /// Variables whose values determine what the guard allows, which program it is, or which ledger it reads. Without a
 /// value, an empty text is pinned, which counts as unset.
-const GUARDING: [&str; 18] = [
+const GUARDING: [&str; 20] = [
     "BASH_ENV",
+    "CLAUDEOPS_AGENT",
     "CLAUDEOPS_APPRISE_CONFIG",
+    "CLAUDEOPS_DB_PASSWORD_FILE",
     "CLAUDEOPS_DB_PATH",
     "CLAUDEOPS_DRY_RUN",
     "CLAUDEOPS_GUARD",

@@ -1,6 +1,7 @@
 //! The program as its callers see it: arguments, stdin, environment in; exit code, stdout, stderr, files out.
 #![cfg(test)]
 
+mod agents;
 mod audit;
 mod context;
 mod context_warnings;

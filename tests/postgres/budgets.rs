@@ -24,3 +24,24 @@ fn two_agents_share_the_budget_of_a_service() {
     assert_eq!(server.psql("ops", rows), "jellyfin|nas\njellyfin|pie");
     assert_eq!(nas.path("claudeops.db").exists(), false);
 }
+
+#[test]
+fn each_agent_has_a_budget_of_its_own_if_the_policy_says_so() {
+    let server = DatabaseServer::new();
+    let url = server.database("ops");
+    let (nas, pie) = (agent(&url, "nas"), agent(&url, "pie"));
+    for agent in [&nas, &pie] {
+        agent.write("hosts.yaml", "policy: {restart: {limit: 1, per: agent}}\n");
+    }
+    for (agent, name) in [(&nas, "nas"), (&pie, "pie")] {
+        passes(&agent.before("t1", "docker restart jellyfin"));
+        passes(&agent.after("t1", "docker restart jellyfin"));
+        let reason = denied(&agent.before("t2", "docker restart jellyfin"));
+        assert!(reason.contains("1/1 restarts of this agent in last 4h"), "{name}: {reason}");
+    }
+    // A row whose agent is unknown counts for each of them.
+    passes(&nas.before("t3", "docker restart sonarr"));
+    passes(&nas.after("t3", "docker restart sonarr"));
+    server.psql("ops", "UPDATE recorded_actions SET agent = NULL");
+    denied(&pie.before("t4", "docker restart sonarr"));
+}

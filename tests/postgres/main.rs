@@ -26,6 +26,7 @@ mod copies;
 mod input;
 #[path = "../ledger/kills.rs"]
 mod kills;
+mod leases;
 #[path = "../ledger/life_cycle.rs"]
 mod life_cycle;
 mod networks;

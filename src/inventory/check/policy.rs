@@ -47,6 +47,7 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Pol
         ask,
         approval_key,
         spend: spend::check(wire.spend, found),
+        exclusive: wire.exclusive.as_ref().and_then(|time| found.keep(check_duration(time))),
     }
 }
 
@@ -61,7 +62,8 @@ fn check_budget(wire: Option<BudgetWire>, default: Budget) -> Checked<Budget> {
         None => default.window,
         Some(window) => check_duration(&window)?,
     };
-    Ok(Budget { limit: wire.limit.unwrap_or(default.limit), window })
+    let per = wire.per.map_or(default.per, Into::into);
+    Ok(Budget { limit: wire.limit.unwrap_or(default.limit), window, per })
 }
 
 fn check_verification(wire: VerifyWire, default: Verification, found: &mut Found) -> Verification {

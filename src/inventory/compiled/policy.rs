@@ -11,10 +11,10 @@ use super::error::{CompiledError, window};
 use super::mirrors::each;
 use super::spend::SpendWire;
 use crate::inventory::choices::{
-    EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
+    EffectWire, HostsWire, KindWire, OnFailureWire, PerWire, ResolveWire, UnlistedWire, UnresolvedWire,
 };
 use crate::model::ask::{Ask, Topic};
-use crate::model::policy::{Budget, Policy, Resolve, TierPolicy, Unlisted};
+use crate::model::policy::{Budget, Per, Policy, Resolve, TierPolicy, Unlisted};
 use crate::model::public_key::PublicKey;
 use crate::model::rules::Rules;
 use crate::model::tier::Tier;
@@ -44,6 +44,8 @@ pub struct PolicyWire {
     approval_key: Option<String>,
     #[serde(default, skip_serializing_if = "SpendWire::is_default")]
     spend: SpendWire,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    exclusive_seconds: Option<i64>,
 }
 
 impl From<Policy> for PolicyWire {
@@ -64,6 +66,7 @@ impl From<Policy> for PolicyWire {
             ask: each(policy.ask),
             approval_key: policy.approval_key.map(|key| key.to_string()),
             spend: policy.spend.into(),
+            exclusive_seconds: policy.exclusive.map(|time| time.delta().num_seconds()),
         }
     }
 }
@@ -92,6 +95,10 @@ impl PolicyWire {
             ask: self.ask.into_iter().map(AskWire::into_ask).collect::<Result<_, _>>()?,
             approval_key: self.approval_key.as_deref().map(public_key).transpose()?,
             spend: self.spend.into(),
+            exclusive: self
+                .exclusive_seconds
+                .map(|seconds| window(seconds, "exclusive_seconds"))
+                .transpose()?,
         })
     }
 }
@@ -104,17 +111,21 @@ fn time_of_day(seconds: u32) -> Result<NaiveTime, CompiledError> {
 struct BudgetWire {
     limit: u32,
     window_seconds: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    per: Option<PerWire>,
 }
 
 impl From<Budget> for BudgetWire {
-    fn from(Budget { limit, window }: Budget) -> Self {
-        Self { limit, window_seconds: window.delta().num_seconds() }
+    fn from(Budget { limit, window, per }: Budget) -> Self {
+        let per = Some(per).filter(|per| *per != Per::default()).map(Into::into);
+        Self { limit, window_seconds: window.delta().num_seconds(), per }
     }
 }
 
 impl BudgetWire {
     fn into_budget(self) -> Result<Budget, CompiledError> {
-        Ok(Budget { limit: self.limit, window: window(self.window_seconds, "window_seconds")? })
+        let per = self.per.map_or_else(Per::default, Into::into);
+        Ok(Budget { limit: self.limit, window: window(self.window_seconds, "window_seconds")?, per })
     }
 }
 

@@ -9,7 +9,7 @@ use super::forms::{Entries, NumberOrMap, OneOrMore, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::spend::SpendWire;
 use crate::inventory::choices::{
-    EffectWire, HostsWire, KindWire, OnFailureWire, ResolveWire, UnlistedWire, UnresolvedWire,
+    EffectWire, HostsWire, KindWire, OnFailureWire, PerWire, ResolveWire, UnlistedWire, UnresolvedWire,
 };
 
 /// Budgets, tiers and rules. A missing key keeps its default.
@@ -20,6 +20,8 @@ pub struct PolicyWire {
     pub restart: Option<BudgetWire>,
     /// Budget of redeployments with playbooks and charts, per service. Default: 1 in `24h`.
     pub redeployment: Option<BudgetWire>,
+    /// How long an agent excludes all others from a service after each of its actions on it, where several agents share a ledger; see [fleet.md](fleet.md#one-agent-at-a-time). Default: agents do not exclude each other.
+    pub exclusive: Option<Spanned<String>>,
     /// An action whose target service cannot be determined is counted against a separate budget (`budget`), allowed (`allow`) or denied (`deny`). Default: `budget`.
     pub unresolved: Option<UnresolvedWire>,
     /// A name that no service lists has a budget of its own (`own`), shares one with all such names on its host (`shared`), or is denied (`deny`). Default: `own`.
@@ -50,7 +52,7 @@ pub struct PolicyWire {
     pub webhooks: Option<Vec<Spanned<String>>>,
     /// Time of day of the daily digest, from `00:00` to `23:59` in the container's local time (`TZ`); see [notifications.md](notifications.md#the-daily-digest). Default: no digest.
     pub digest: Option<Spanned<String>>,
-    /// What a person is asked about instead of denying it: `budget` (a used-up budget), `tier` (a tier that is too low), `changes` and `unknown` (effects that the tier does not allow), and names of always-denied commands; see [questions.md](questions.md). A call is asked about only if everything that it is denied for is listed. Needs `approval_key`. Default: nothing.
+    /// What a person is asked about instead of denying it: `budget` (a used-up budget), `exclusive` (a service that another agent is remediating), `tier` (a tier that is too low), `changes` and `unknown` (effects that the tier does not allow), and names of always-denied commands; see [questions.md](questions.md). A call is asked about only if everything that it is denied for is listed. Needs `approval_key`. Default: nothing.
     pub ask: Option<Vec<Spanned<TextOrMap<AskWire>>>>,
     /// Public key of the answers to questions, as `opsctl key` prints it: `ed25519:` and 32 bytes in base64. Without it, no answer and no grant is accepted.
     pub approval_key: Option<Spanned<String>>,
@@ -62,7 +64,7 @@ pub struct PolicyWire {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AskWire {
-    /// What is asked: `budget`, `tier`, `changes`, `unknown`, or the name of a rule about always-denied commands.
+    /// What is asked: `budget`, `exclusive`, `tier`, `changes`, `unknown`, or the name of a rule about always-denied commands.
     pub about: Spanned<String>,
     /// Tags of the notification targets that get the question, in addition to `question` and the service.
     pub contact: Option<Spanned<OneOrMore>>,
@@ -84,6 +86,8 @@ pub struct BudgetWire {
     pub limit: Option<u32>,
     /// Length of the sliding window.
     pub window: Option<Spanned<String>>,
+    /// Where several agents share a ledger, the budget of a service counts the actions of all agents (`service`), or each agent has a budget of its own for it (`agent`); see [fleet.md](fleet.md#a-budget-for-each-agent). Default: `service`.
+    pub per: Option<PerWire>,
 }
 
 /// Rights of a tier. A missing key keeps its default.

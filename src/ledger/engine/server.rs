@@ -58,6 +58,8 @@ enum Job {
 #[derive(Debug)]
 pub struct Server {
     jobs: UnboundedSender<Job>,
+    /// The schema version that was last found there.
+    pub schema: Cell<u32>,
 }
 
 /// A row.
@@ -109,7 +111,7 @@ impl Server {
         let (connected, waited) = connected.recv().map_err(|_| ended())?;
         patience::spend(waited);
         connected?;
-        Ok(Self { jobs })
+        Ok(Self { jobs, schema: Cell::new(0) })
     }
 
     /// The rows of a query.
@@ -139,6 +141,11 @@ impl Server {
             patience::spend(left);
         }
         result
+    }
+
+    /// Whether the connection has ended.
+    pub fn has_ended(&self) -> bool {
+        self.jobs.is_closed()
     }
 
     /// Whether the server still answers, and accepts changes.
@@ -214,7 +221,7 @@ async fn work(access: &Access, limit: Duration, ready: &Reply<()>, mut jobs: Unb
                 answer(limit, rows, &reply).await
             }
         };
-        if !has_answered {
+        if !has_answered || client.is_closed() {
             return;
         }
     }

@@ -1,0 +1,105 @@
+//! Leases: which agent remediates a service now, where `policy.exclusive` lets only one of them do it at a time.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::database::{Change, Ledger};
+use super::engine::{self, Connection, OptionalExtension as _, params};
+use super::error::LedgerError;
+use super::{migrate, time};
+use crate::policy::budget::Holder;
+use crate::policy::decide::Reservation;
+
+pub(super) const OF_OTHERS: &str =
+    "SELECT agent, expires_at FROM leases WHERE service = ?1 AND agent <> ?2 AND expires_at > ?3";
+
+/// A lease of another agent stays: a person may have approved one call during it. A lease that two sessions of an agent have
+/// taken belongs to neither of them, and ends when it expires.
+const TAKE: &str = "INSERT INTO leases (service, agent, session_id, expires_at) VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (service) DO UPDATE SET
+         agent = excluded.agent, expires_at = excluded.expires_at,
+         session_id = CASE WHEN leases.expires_at <= ?5 OR leases.session_id = excluded.session_id
+             THEN excluded.session_id END
+     WHERE leases.agent = excluded.agent OR leases.expires_at <= ?5";
+
+/// A lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The service.
+    pub service: String,
+    /// The agent that remediates it.
+    pub agent: String,
+    /// The session whose end releases it; `None`: it ends when it expires.
+    pub session: Option<String>,
+    /// When it expires.
+    pub until: DateTime<Utc>,
+}
+
+impl Change<'_> {
+    /// Takes or renews the leases of the services of these reservations for the agent that changes the ledger.
+    pub fn take_leases(
+        &self,
+        session: Option<&str>,
+        reservations: &[Reservation],
+        length: TimeDelta,
+        now: DateTime<Utc>,
+    ) -> Result<(), LedgerError> {
+        let mut services: Vec<&str> =
+            reservations.iter().map(|reservation| reservation.key.service.as_str()).collect();
+        services.sort_unstable();
+        services.dedup();
+        let (agent, until, now) = (self.agent(), time::write(now + length), time::write(now));
+        for service in services {
+            self.transaction
+                .execute(TAKE, params![service, agent, session, until, now])
+                .map_err(|cause| self.error(cause))?;
+        }
+        Ok(())
+    }
+
+    /// Releases the leases of a session that has ended.
+    pub fn release_leases(&self, session: &str) -> Result<(), LedgerError> {
+        self.transaction
+            .execute("DELETE FROM leases WHERE session_id = ?1", [session])
+            .map(|_| ())
+            .map_err(|cause| self.error(cause))
+    }
+}
+
+impl Ledger {
+    /// The leases at `now`, by service.
+    pub fn leases(&self, now: DateTime<Utc>) -> Result<Vec<Lease>, LedgerError> {
+        let look = || {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(vec![]);
+            }
+            let mut statement = self.connection.prepare(
+                "SELECT service, agent, session_id, expires_at FROM leases WHERE expires_at > ?1 ORDER BY service",
+            )?;
+            let mut rows = statement.query([time::write(now)])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                if let Some(until) = time::read(&row.get::<String>(3)?) {
+                    let (service, agent, session) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                    found.push(Lease { service, agent, session, until });
+                }
+            }
+            Ok(found)
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+}
+
+/// The agent other than `agent` that has the lease of a service at `now`.
+pub(super) fn holder(
+    connection: &Connection,
+    service: &str,
+    agent: &str,
+    now: DateTime<Utc>,
+) -> engine::Result<Option<Holder>> {
+    let row = connection
+        .query_row(OF_OTHERS, params![service, agent, time::write(now)], |row| {
+            Ok((row.get::<String>(0)?, row.get::<String>(1)?))
+        })
+        .optional()?;
+    Ok(row.and_then(|(agent, until)| Some(Holder { agent, until: time::read(&until)? })))
+}

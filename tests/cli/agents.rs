@@ -1,0 +1,101 @@
+//! Several agents that share a ledger: their names, budgets per agent, and services that one agent at a time remediates.
+
+use serde_json::json;
+
+use crate::sandbox::{Run, Sandbox, call, denied, passes};
+
+/// Two agents with one ledger and this `hosts.yaml`.
+fn two_agents(hosts: &str) -> [Sandbox; 2] {
+    let nas = Sandbox::new().with("CLAUDEOPS_AGENT", "nas");
+    let ledger = nas.path("claudeops.db");
+    let pie =
+        Sandbox::new().with("CLAUDEOPS_AGENT", "pie").with("CLAUDEOPS_DB_PATH", ledger.to_str().unwrap());
+    for agent in [&nas, &pie] {
+        agent.write("hosts.yaml", hosts);
+    }
+    [nas, pie]
+}
+
+fn before_in(agent: &Sandbox, session: &str, id: &str, command: &str) -> Run {
+    let mut call = call(id, command);
+    call["session_id"] = json!(session);
+    agent.hook("pre-tool-use", &call)
+}
+
+fn end(agent: &Sandbox, session: &str) {
+    passes(&agent.hook("session-end", &json!({"session_id": session, "reason": "other"})));
+}
+
+const JELLYFIN: &str = "docker restart jellyfin";
+
+#[test]
+fn an_agent_excludes_others_from_a_service_until_its_session_ends() {
+    let [nas, pie] = two_agents("services: {jellyfin: {}, sonarr: {}}\npolicy: {exclusive: 30m}\n");
+    passes(&before_in(&nas, "s1", "t1", JELLYFIN));
+    let reason = denied(&before_in(&pie, "s2", "t2", JELLYFIN));
+    assert!(reason.starts_with("jellyfin is being remediated by agent nas until 2"), "{reason}");
+    assert_eq!(nas.sql("SELECT rule, agent FROM hook_decisions WHERE verdict = 'deny'"), "exclusive|pie");
+    passes(&before_in(&pie, "s2", "t3", "docker restart sonarr"));
+    end(&pie, "s2");
+    denied(&before_in(&pie, "s2", "t4", JELLYFIN));
+    end(&nas, "s1");
+    passes(&before_in(&pie, "s2", "t5", JELLYFIN));
+}
+
+#[test]
+fn two_sessions_of_one_agent_do_not_exclude_each_other() {
+    let [nas, pie] = two_agents("policy: {exclusive: 30m, restart: {limit: 9}}\n");
+    for (session, id) in [("s1", "t1"), ("s2", "t2")] {
+        passes(&before_in(&nas, session, id, JELLYFIN));
+    }
+    // The end of one of them leaves the lease to the other.
+    end(&nas, "s2");
+    denied(&before_in(&pie, "s3", "t3", JELLYFIN));
+}
+
+#[test]
+fn a_lease_expires_and_is_off_by_default() {
+    let [nas, pie] = two_agents("policy: {exclusive: 30m}\n");
+    passes(&before_in(&nas, "s1", "t1", JELLYFIN));
+    nas.sql("UPDATE leases SET expires_at = '2026-03-21T14:00:00Z'");
+    passes(&before_in(&pie, "s2", "t2", JELLYFIN));
+    assert_eq!(nas.sql("SELECT agent, session_id FROM leases"), "pie|s2");
+    let [nas, pie] = two_agents("policy: {}\n");
+    passes(&before_in(&nas, "s1", "t1", JELLYFIN));
+    passes(&before_in(&pie, "s2", "t2", JELLYFIN));
+    assert_eq!(nas.sql("SELECT count(*) FROM leases"), "0");
+}
+
+#[test]
+fn explain_states_the_holder_and_takes_no_lease() {
+    let [nas, pie] = two_agents("policy: {exclusive: 30m}\n");
+    passes(&before_in(&nas, "s1", "t1", JELLYFIN));
+    let run = pie.opsctl(&["explain", "docker restart jellyfin"], b"");
+    assert!(run.stdout.contains("remediated by agent nas"), "{run:?}");
+    pie.opsctl(&["explain", "docker restart sonarr"], b"");
+    assert_eq!(nas.sql("SELECT service FROM leases"), "jellyfin");
+}
+
+#[test]
+fn each_agent_has_a_budget_of_its_own_if_the_policy_says_so() {
+    let [nas, pie] = two_agents("policy: {restart: {limit: 1, per: agent}, redeployment: {limit: 1}}\n");
+    for (agent, id) in [(&nas, "t1"), (&pie, "t2")] {
+        passes(&agent.before(id, JELLYFIN));
+        passes(&agent.after(id, JELLYFIN));
+        denied(&agent.before("t3", JELLYFIN));
+    }
+    // The other budget is that of the service.
+    passes(&nas.before("t4", "helm upgrade jellyfin ./chart"));
+    denied(&pie.before("t5", "helm upgrade jellyfin ./chart"));
+}
+
+#[test]
+fn rows_of_no_known_agent_count_for_every_agent() {
+    let [nas, pie] = two_agents("policy: {restart: {limit: 1, per: agent}}\n");
+    passes(&nas.before("t1", JELLYFIN));
+    passes(&nas.after("t1", JELLYFIN));
+    for rows in ["UPDATE recorded_actions SET agent = NULL", "DELETE FROM recorded_actions"] {
+        nas.sql(rows);
+        assert!(denied(&pie.before("t2", JELLYFIN)).contains("1/1 restarts of this agent"), "{rows}");
+    }
+}
