@@ -138,12 +138,13 @@ impl Ended {
         let mut ledger = Ledger::open(&environment.ledger)?;
         let change = ledger.change()?;
         change.release_session_until(&self.session, self.at)?;
-        if let Some(reason) = &self.reason
-            && !change.is_seen_after(&self.session, self.at)?
-        {
-            let ended = Activity::Ended { reason: Some(reason) };
-            change.record_activity(&self.session, &ended, self.at)?;
-            change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
+        if !change.is_seen_after(&self.session, self.at)? {
+            change.release_leases(&self.session)?;
+            if let Some(reason) = &self.reason {
+                let ended = Activity::Ended { reason: Some(reason) };
+                change.record_activity(&self.session, &ended, self.at)?;
+                change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
+            }
         }
         change.commit()
     }

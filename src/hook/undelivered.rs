@@ -37,7 +37,7 @@ enum Line {
     /// The input of a hook, for a guard.
     Report { event: Option<String>, stdin: String },
     /// A call that has run, for a ledger on a server.
-    Finished { finished: FinishedWire },
+    Finished { finished: FinishedWire, agent: String },
     /// The end of a session, for a ledger on a server.
     Ended { ended: Ended },
 }
@@ -65,7 +65,8 @@ pub fn keep(input: Input<'_>, environment: &Environment) -> io::Result<()> {
 
 /// Keeps a call that has run for the ledger.
 pub fn keep_finished(finished: &Finished, environment: &Environment) -> io::Result<()> {
-    append(&Line::Finished { finished: finished.into() }, environment)
+    let agent = environment.ledger.agent_name();
+    append(&Line::Finished { finished: finished.into(), agent }, environment)
 }
 
 /// Keeps the end of a session for the ledger.
@@ -151,13 +152,16 @@ fn record_kept(environment: &Environment) -> Result<(), LedgerError> {
         match line {
             Line::Report { .. } => return Ok(Delivered::NotNow),
             Line::Ended { ended } => ended.record_late(environment)?,
-            Line::Finished { finished } => {
+            Line::Finished { finished, agent } => {
                 let Some(finished) = finished.read() else { return Ok(Delivered::NotNow) };
                 let policy = policy.get_or_insert_with(|| {
                     installation::in_force(environment, &mut Vec::new()).installation.policy
                 });
+                // A guard keeps the calls of several agents.
+                let mut environment = environment.clone();
+                environment.ledger.agent = Some(agent);
                 // `cooldown.json` has it since it ran.
-                finished.record(policy, environment, &mut Vec::new())?;
+                finished.record(policy, &environment, &mut Vec::new())?;
             }
         }
         Ok(Delivered::Yes)
