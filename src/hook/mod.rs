@@ -6,6 +6,7 @@ pub mod wire;
 
 mod context_warning;
 mod ending;
+mod finished;
 pub mod forward;
 mod guarded;
 pub mod lookups;
@@ -142,7 +143,10 @@ fn handle(
         HookEvent::Other(_) => deliver(Answer::silent()),
         other => deliver(match guarded::guarded(environment) {
             Some((guard, environment)) => guarded::slow(&guard, input, &environment),
-            None => answer(other, call, environment, now),
+            None => {
+                undelivered::record(environment);
+                answer(other, call, environment, now)
+            }
         }),
     }
 }

@@ -105,6 +105,11 @@ impl Ledger {
         Ok(Some(ledger))
     }
 
+    /// Connects to a server, whether or not it has the tables of opsctl.
+    pub(super) fn to_check(location: &Location) -> Result<Self, LedgerError> {
+        Self::connect(location.clone(), OpenFlags::SQLITE_OPEN_READ_ONLY, LockTimeout::Normal)
+    }
+
     /// Whether there is a ledger: a file of this path, or its tables on the server.
     pub fn exists(location: &Location) -> Result<bool, LedgerError> {
         match location.place {

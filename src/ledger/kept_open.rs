@@ -79,7 +79,9 @@ pub(super) fn take(place: &Place, read_only: bool) -> Option<Rc<Connection>> {
             // The last request may have chosen otherwise.
             Connection::File(file) => file.pragma_update(None, "synchronous", "FULL").is_ok(),
             // The server may have been restarted, or replaced by another one.
-            Connection::Server(server) => kept.used.elapsed() < TRUSTED || server.is_usable(),
+            Connection::Server(server) => {
+                !server.has_ended() && (kept.used.elapsed() < TRUSTED || server.is_usable())
+            }
         };
         if is_usable {
             kept.used = Instant::now();

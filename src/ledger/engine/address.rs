@@ -51,6 +51,14 @@ impl Location {
         self.file().is_some_and(|path| !path.exists())
     }
 
+    /// The files with secrets of a server; see [`ServerAddress::secret_files`].
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        match &self.place {
+            Place::File(_) => vec![],
+            Place::Server(address) => address.secret_files(),
+        }
+    }
+
     /// The name of the agent.
     pub fn agent_name(&self) -> String {
         self.agent
@@ -116,6 +124,23 @@ impl ServerAddress {
     /// The server of this URL. `password_file` contains the password, if the URL does not.
     pub const fn new(url: String, password_file: Option<PathBuf>) -> Self {
         Self { url, password_file }
+    }
+
+    /// Whether the server is given a password.
+    pub fn has_password(&self) -> bool {
+        self.password_file.is_some()
+            || self.access("").is_ok_and(|access| access.config.get_password().is_some())
+    }
+
+    /// The files with secrets: the password, and the key of a client certificate.
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        let query = self.url.split_once('?').map_or("", |(_, query)| query);
+        let of = |wanted: &str| {
+            let mut parameters = form_urlencoded::parse(query.as_bytes());
+            parameters.find(|(name, _)| name == wanted).map(|(_, value)| PathBuf::from(&*value))
+        };
+        // Without a file of its own, the key is with the certificate.
+        self.password_file.iter().cloned().chain(of("sslkey").or_else(|| of("sslcert"))).collect()
     }
 
     /// Reads the URL and its files. The server sees the name of the agent. An error names what is wrong, and no secret.
