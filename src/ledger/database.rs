@@ -14,7 +14,7 @@ use super::engine::{Connection, Error, Server, Transaction};
 use super::error::LedgerError;
 use super::lock_timeout::{LockTimeout, look_again};
 use super::locks::{self, Scope};
-use super::{creation, engine, folder_lock, kept_open, log, migrate};
+use super::{creation, engine, folder_lock, kept_open, log, migrate, turns};
 use crate::write_limit;
 
 /// An open ledger.
@@ -123,7 +123,8 @@ impl Ledger {
         let connection = match &location.place {
             Place::File(path) => open_file(path, flags).map(Connection::File),
             Place::Server(address) => {
-                Server::connect(address, location.agent_name().as_ref()).map(Connection::Server)
+                let connect = || Server::connect(address, location.agent_name().as_ref());
+                turns::in_turn(location.state_dir.as_deref(), connect).map(Connection::Server)
             }
         };
         let connection = Rc::new(connection.map_err(|cause| LedgerError::new(&location, cause))?);

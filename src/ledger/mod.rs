@@ -42,6 +42,7 @@ pub mod rights;
 pub mod seen;
 pub mod sessions;
 pub mod spend;
+mod turns;
 mod usage;
 mod verifications;
 

@@ -191,7 +191,7 @@ impl DatabaseServer {
                 return;
             }
             let log = || std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-            assert!(began.elapsed() < Duration::from_secs(60), "the server does not answer: {}", log());
+            assert!(began.elapsed() < Duration::from_mins(1), "the server does not answer: {}", log());
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -17,6 +17,8 @@ pub struct Location {
     pub place: Place,
     /// The name of the agent in all rows that this process adds; without it, the name of this machine.
     pub agent: Option<String>,
+    /// The state folder, in which processes take turns to connect to a server.
+    pub state_dir: Option<PathBuf>,
 }
 
 /// Where a ledger is.
@@ -67,7 +69,7 @@ impl Location {
 
 impl From<&Path> for Location {
     fn from(path: &Path) -> Self {
-        Self { place: Place::File(path.to_owned()), agent: None }
+        Self { place: Place::File(path.to_owned()), agent: None, state_dir: None }
     }
 }
 
@@ -145,13 +147,17 @@ impl ServerAddress {
     pub fn access(&self, agent: &str) -> Result<Access, String> {
         let (place, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
         let mut ours = TlsParameters::default();
-        let mut theirs = form_urlencoded::Serializer::new(String::new());
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            if !ours.take(&name, &value) {
-                theirs.append_pair(&name, &value);
+        // A `+` is no space in these URLs, unlike in forms.
+        let query = query.replace('+', "%2B");
+        let mut theirs: Vec<&str> = vec![];
+        for pair in query.split('&') {
+            let is_ours =
+                form_urlencoded::parse(pair.as_bytes()).any(|(name, value)| ours.take(&name, &value));
+            if !is_ours {
+                theirs.push(pair);
             }
         }
-        let mut config = tokio_postgres::Config::from_str(&format!("{place}?{}", theirs.finish()))
+        let mut config = tokio_postgres::Config::from_str(&format!("{place}?{}", theirs.join("&")))
             .map_err(|error| format!("its URL is not valid: {}", whole_text(&error)))?;
         let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
         config.ssl_mode(if ours.is_off || is_local { SslMode::Disable } else { SslMode::Require });
@@ -275,9 +281,9 @@ mod tests {
 
     #[test]
     fn several_hosts_and_other_parameters_reach_the_client() {
-        let access = server("postgres://u:p@a:1,b:2/d?target_session_attrs=read-write&sslmode=disable")
-            .access("nas")
-            .unwrap();
+        let parameters = "target_session_attrs=read-write&sslmode=disable&options=-c%20search_path%3Dops+1";
+        let access = server(&format!("postgres://u:p@a:1,b:2/d?{parameters}")).access("nas").unwrap();
+        assert_eq!(access.config.get_options(), Some("-c search_path=ops+1"));
         assert_eq!(access.config.get_hosts().len(), 2);
         assert_eq!(access.config.get_ports(), [1, 2]);
         assert_eq!(access.config.get_password(), Some("p".as_bytes()));
