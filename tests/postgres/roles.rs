@@ -160,7 +160,7 @@ fn doctor_describes_the_server() {
     }
     let text = ledger(&server.url("postgres", PASSWORD, "ops"));
     assert!(text.contains("warning") && text.contains("may change or delete history"), "{text}");
-    let text = ledger(&url.replace("?", "?sslmode=disable&"));
+    let text = ledger(&url.replace('?', "?sslmode=disable&"));
     assert!(text.contains("warning") && text.contains("crosses the network without TLS"), "{text}");
     let replica = {
         let mut replica = DatabaseServer::replica_of(&server);

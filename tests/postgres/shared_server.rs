@@ -53,6 +53,7 @@ pub fn server() -> &'static SharedServer {
 }
 
 /// A static value is not dropped: removes the folder of a server when this process has ended, however it ends.
+#[expect(clippy::zombie_processes, reason = "it ends after this process")]
 fn remove_at_the_end(server: &DatabaseServer) {
     let mut keeper = Command::new("sh");
     keeper.args(["-c", "cat; sleep 1; rm -rf \"$1\"", "sh"]).arg(server.data().parent().unwrap());
