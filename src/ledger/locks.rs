@@ -35,7 +35,7 @@ pub const CLOCK: &str =
 const FAMILY: i32 = 0x6f70_7363;
 
 /// How long to wait for locks before another attempt.
-const TURN: Duration = Duration::from_millis(500);
+const TURN: Duration = Duration::from_secs(1);
 
 /// How long the server keeps a transaction whose agent has stopped.
 const STOPPED: Duration = Duration::from_secs(4);

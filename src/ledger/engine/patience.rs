@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::Error;
 
 /// How long a hook waits for a server in all, and anybody else for a connection.
-pub const ANSWER: Duration = Duration::from_millis(1600);
+pub const ANSWER: Duration = Duration::from_millis(1700);
 
 /// How long a verb waits for the answer to one statement, such as the deletion of old rows.
 const STATEMENT: Duration = Duration::from_mins(1);

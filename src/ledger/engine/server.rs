@@ -97,10 +97,10 @@ impl Server {
 
     fn attempt(address: &ServerAddress, agent: &str, limit: Duration) -> Result<Self> {
         let mut access = address.access(agent).map_err(Error::Server)?;
-        if access.config.get_connect_timeout().is_none() {
-            // One of several servers may be away.
-            let servers = u32::try_from(access.config.get_hosts().len()).unwrap_or(u32::MAX);
-            access.config.connect_timeout(limit / servers.max(1));
+        let servers = u32::try_from(access.config.get_hosts().len()).unwrap_or(u32::MAX);
+        if servers > 1 && access.config.get_connect_timeout().is_none() {
+            // One of them may be away.
+            access.config.connect_timeout(limit / servers);
         }
         let (jobs, received) = unbounded_channel();
         let (ready, connected) = sync_channel(1);
@@ -109,7 +109,10 @@ impl Server {
             .spawn(move || serve(&access, limit, &ready, received))
             .map_err(|error| Error::Server(format!("no thread for its connection: {error}")))?;
         let (connected, waited) = connected.recv().map_err(|_| ended())?;
-        patience::spend(waited);
+        if connected.is_err() {
+            // A server that is only slow to accept one of many connections is not away.
+            patience::spend(waited);
+        }
         connected?;
         Ok(Self { jobs, schema: Cell::new(0) })
     }
@@ -134,7 +137,7 @@ impl Server {
     /// Runs statements that may wait for the locks of others, after which the server cancels them within `limit`.
     pub fn batch_with_locks(&self, sql: &str, limit: Duration) -> Result<TextRows> {
         patience::check()?;
-        let left = patience::for_statement().min(patience::ANSWER.saturating_sub(limit));
+        let left = patience::for_statement().min(patience::ANSWER);
         let (result, waited) = self.tell(|reply| Job::Batch(sql.to_owned(), limit + left, reply))?;
         if waited >= limit + left {
             // It has not even cancelled them.
@@ -244,6 +247,7 @@ async fn answer<T>(
 /// Connects within `limit`. Waiting for a free connection does not count.
 async fn connect(access: &Access, limit: Duration, waited: &mut Duration) -> Result<Client> {
     let mut in_line = Duration::ZERO;
+    let mut last = None;
     loop {
         let tls = MakeRustlsConnect::new(access.tls.clone());
         let (connected, took) = within(limit.saturating_sub(*waited), access.config.connect(tls)).await;
@@ -254,7 +258,7 @@ async fn connect(access: &Access, limit: Duration, waited: &mut Duration) -> Res
                 return Ok(client);
             }
             Some(Err(error)) => error,
-            None => return Err(Error::late(limit)),
+            None => return Err(last.unwrap_or_else(|| Error::late(limit))),
         };
         let pause = Duration::from_millis(fastrand::u64(10..60));
         match state(&error) {
@@ -262,6 +266,7 @@ async fn connect(access: &Access, limit: Duration, waited: &mut Duration) -> Res
             Away::Down if *waited < limit => *waited += pause,
             _ => return Err(of_server(&error)),
         }
+        last = Some(of_server(&error));
         sleep(pause).await;
     }
 }
