@@ -118,9 +118,9 @@ const A_BIG_FLEET: &str = "
 /// The queries with values as hooks have them. `now` and `since` stand for these times.
 const HOT_WITH_VALUES: [(&str, &[&str]); 19] = [
     (usage::ACTIONS, &["service7", "restart", "since"]),
-    (usage::ACTIONS_BY_WRITER, &["service7", "restart", "since"]),
-    (usage::UNCOUNTED, &["service7", "restart"]),
-    (usage::OPEN_RESERVATIONS, &["service7", "restart", "now"]),
+    (usage::ACTIONS_BY_WRITER, &["service7", "restart", "since", "nas"]),
+    (usage::UNCOUNTED, &["service7", "restart", "nas"]),
+    (usage::OPEN_RESERVATIONS, &["service7", "restart", "now", "nas"]),
     (usage::LAST_VERB, &["service7", "restart", "now"]),
     (usage::LAST_RESET, &["service7"]),
     (usage::KEYS_BY_SKIPPING, &["since"]),

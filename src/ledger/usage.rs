@@ -44,7 +44,8 @@ pub(super) const LAST_RESET: &str =
     "SELECT at, last_action FROM budget_resets WHERE service = ?1 ORDER BY id DESC LIMIT 1";
 
 /// Every service and kind with a recent action. Skips from one service to the next in an index that begins with the
-/// service, because there are few services and many rows.
+/// service, because there are few services and many rows. With `OFFSET`, PostgreSQL does not turn this into a join that reads them
+/// all.
 pub(super) const KEYS_BY_SKIPPING: &str = "WITH RECURSIVE
          known(service) AS (
              SELECT min(service) FROM cooldown_actions
@@ -54,7 +55,7 @@ pub(super) const KEYS_BY_SKIPPING: &str = "WITH RECURSIVE
          kinds(kind) AS (VALUES ('restart'), ('redeployment'))
      SELECT service, kind FROM known, kinds WHERE EXISTS (
          SELECT 1 FROM cooldown_actions
-         WHERE service = known.service AND action_type = kinds.kind AND timestamp >= ?1)";
+         WHERE service = known.service AND action_type = kinds.kind AND timestamp >= ?1 LIMIT 1 OFFSET 0)";
 
 /// Every service and kind with a recent action, for another program's table without an index by service.
 const KEYS_BY_READING: &str =
