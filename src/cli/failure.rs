@@ -106,7 +106,7 @@ pub enum Failure {
     EmptyStatus,
 
     #[error("no ledger at {0}; name it with CLAUDEOPS_DB_PATH or CLAUDEOPS_DB_URL")]
-    NoLedger(Location),
+    NoLedger(Box<Location>),
     #[error("the ledger is a file: name a server with CLAUDEOPS_DB_URL, as postgres://ROLE@HOST/DATABASE")]
     NoServer,
     #[error("no ledger at {0}; nothing is copied")]

@@ -153,6 +153,7 @@ fn clock(server: &Server) -> engine::Result<(Duration, TimeDelta)> {
     Ok(best.unwrap_or_default())
 }
 
+#[expect(clippy::option_option, reason = "whether it follows another server, and whether it knows how far")]
 fn behind(connection: &Connection) -> engine::Result<Option<Option<f64>>> {
     let sql =
         "SELECT pg_is_in_recovery(), extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8";

@@ -46,9 +46,9 @@ pub enum TransferError {
     )]
     Differs {
         /// The ledger that is copied.
-        source_: Location,
+        source_: String,
         /// The ledger that has the row.
-        target: Location,
+        target: String,
         /// The table.
         table: &'static str,
         /// The primary key of the row.
@@ -111,7 +111,7 @@ impl Table {
     /// The next rows after those of this key, in the order of their keys.
     fn page(&self, from: &Connection, after: Option<&[Value]>) -> engine::Result<Vec<Vec<Value>>> {
         let keys = self.key_names();
-        let placeholders = self.placeholders(from, self.keys().iter().map(|(_, column)| *column), 1);
+        let placeholders = Self::placeholders(from, self.keys().iter().map(|(_, column)| *column), 1);
         let which = after.map(|_| format!("WHERE ({keys}) > ({placeholders})")).unwrap_or_default();
         let sql = format!("SELECT {} FROM {} {which} ORDER BY {keys} LIMIT {BATCH}", self.names(), self.name);
         let values: Vec<&dyn ToSql> =
@@ -123,12 +123,7 @@ impl Table {
     }
 
     /// Parameters from this number on, with the types of the columns on a server.
-    fn placeholders<'a>(
-        &self,
-        of: &Connection,
-        columns: impl Iterator<Item = &'a Column>,
-        first: usize,
-    ) -> String {
+    fn placeholders<'a>(of: &Connection, columns: impl Iterator<Item = &'a Column>, first: usize) -> String {
         let one = |(number, column): (usize, &Column)| {
             let kind = if of.is_server() { format!("::{}", column.kind) } else { String::new() };
             format!("?{number}{kind}")
@@ -141,7 +136,7 @@ impl Table {
             self.columns.iter().filter(|column| !keys_only || column.is_key).collect();
         let rows = (0..count).map(|row| {
             let first = row * columns.len() + 1;
-            format!("({})", self.placeholders(of, columns.iter().copied(), first))
+            format!("({})", Self::placeholders(of, columns.iter().copied(), first))
         });
         rows.collect::<Vec<_>>().join(", ")
     }
@@ -194,7 +189,7 @@ impl Table {
             if column.is_key || rights::is_changeable(self.name, &column.name) {
                 values.push(value);
                 let number = values.len();
-                let placeholder = self.placeholders(to, std::iter::once(column), number);
+                let placeholder = Self::placeholders(to, std::iter::once(column), number);
                 let list = if column.is_key { &mut which } else { &mut set };
                 list.push(format!("{} = {placeholder}", column.name));
             }
@@ -209,13 +204,11 @@ impl Column {
     fn read(&self, value: Value) -> Option<Value> {
         let value = match (self.kind.as_str(), value) {
             (_, Value::Null) => Value::Null,
-            (_, Value::Blob(_)) => return None,
             ("timestamp with time zone", Value::Text(text)) => Value::Text(time::write(time::read(&text)?)),
             ("boolean", Value::Integer(number)) => Value::Integer((number != 0).into()),
-            ("bigint", value @ Value::Integer(_)) => value,
+            ("bigint", value @ Value::Integer(_)) | ("double precision", value @ Value::Real(_)) => value,
             ("integer", Value::Integer(number)) => Value::Integer(i32::try_from(number).ok()?.into()),
             ("smallint", Value::Integer(number)) => Value::Integer(i16::try_from(number).ok()?.into()),
-            ("double precision", value @ Value::Real(_)) => value,
             #[expect(clippy::cast_precision_loss, reason = "SQLite stores whole costs as integers")]
             ("double precision", Value::Integer(number)) => Value::Real(number as f64),
             ("text", Value::Text(text)) => Value::Text(text.replace('\0', "\u{fffd}")),
@@ -329,7 +322,7 @@ fn write(
                 changed += 1;
             }
             None => {
-                let (source_, target) = (from.clone(), to.clone());
+                let (source_, target) = (from.to_string(), to.to_string());
                 return Err(TransferError::Differs { source_, target, table: table.name, key });
             }
         }
