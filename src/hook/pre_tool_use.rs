@@ -8,7 +8,7 @@ use super::{guarded, transcript, undelivered, wire};
 use crate::guard::asking::{Request, subject};
 use crate::guard::explain::explain;
 use crate::guard::judge::{Judgement, judge, judge_alone, record};
-use crate::ledger::LedgerError;
+use crate::ledger::{LedgerError, limit_rest};
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
 use crate::runtime::client::{self, Asking};
@@ -68,5 +68,6 @@ pub fn handle(
         // The client shows stderr to the model with a denial, so the warnings are left out.
         Verdict::Deny(reasons) => Answer::deny(reasons),
     });
+    limit_rest();
     record(&acting, &verdict, unrecorded, environment);
 }

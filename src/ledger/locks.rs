@@ -34,8 +34,8 @@ pub const CLOCK: &str =
 /// The first number of all advisory locks of the ledger: `opsc` in ASCII.
 const FAMILY: i32 = 0x6f70_7363;
 
-/// How long to wait for locks before another attempt.
-const TURN: Duration = Duration::from_secs(1);
+/// How long to wait for locks before another attempt, which is behind all others: few attempts are fair.
+const TURN: Duration = Duration::from_millis(2500);
 
 /// How long the server keeps a transaction whose agent has stopped.
 const STOPPED: Duration = Duration::from_secs(4);

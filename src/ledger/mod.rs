@@ -51,7 +51,7 @@ pub use call_id::CallId;
 pub use containers::KnownContainer;
 pub use database::{Change, Ledger};
 pub use engine::address::{Location, Place, ServerAddress};
-pub use engine::patience::limit_waiting;
+pub use engine::patience::{limit_rest, limit_waiting};
 pub use error::LedgerError;
 pub use events::{Event, Source, WhichEvents};
 pub use health::{FileHealth, Health, OLDEST_SERVER, ServerHealth, Standby};

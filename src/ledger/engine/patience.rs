@@ -22,6 +22,13 @@ pub fn limit_waiting() {
     WHY.take();
 }
 
+/// Limits what this thread does after it has answered. If the server was away until then, it is not asked again.
+pub fn limit_rest() {
+    if LEFT.get().is_some() && check().is_ok() {
+        limit_waiting();
+    }
+}
+
 /// How long to wait for a connection.
 pub fn for_connection() -> Duration {
     LEFT.get().unwrap_or(ANSWER)
@@ -70,7 +77,11 @@ mod tests {
         remember(&Error::Server("refused".to_owned()));
         spend(Duration::from_secs(1));
         assert_eq!(check().unwrap_err().to_string(), "refused");
+        limit_rest();
+        assert!(check().is_err(), "a server that was away is not asked again");
         limit_waiting();
-        assert!(check().is_ok());
+        spend(Duration::from_secs(1));
+        limit_rest();
+        assert_eq!(for_statement(), ANSWER);
     }
 }
