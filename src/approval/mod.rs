@@ -54,7 +54,7 @@ pub enum ApprovalError {
     )]
     OtherKey(PublicKey),
     #[error("no ledger at {0}; name it with CLAUDEOPS_DB_PATH or CLAUDEOPS_DB_URL")]
-    NoLedger(Location),
+    NoLedger(Box<Location>),
 }
 
 /// Answers a question: signs and stores the answer of `who`. Returns the question in its new state.
@@ -70,7 +70,7 @@ pub fn answer(
 ) -> Result<Question, ApprovalError> {
     let key = signing_key(environment)?;
     if !Ledger::exists(&environment.ledger)? {
-        return Err(ApprovalError::NoLedger(environment.ledger.clone()));
+        return Err(ApprovalError::NoLedger(Box::new(environment.ledger.clone())));
     }
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;

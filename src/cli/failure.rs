@@ -8,6 +8,7 @@ use crate::import::ImportError;
 use crate::inventory::error::HostsError;
 use crate::ledger::cooldown_edit::EditError;
 use crate::ledger::mark::LedgerLoss;
+use crate::ledger::transfer::TransferError;
 use crate::ledger::{LedgerError, Location};
 use crate::link::caller::LinkError;
 use crate::model::policy::Window;
@@ -105,7 +106,13 @@ pub enum Failure {
     EmptyStatus,
 
     #[error("no ledger at {0}; name it with CLAUDEOPS_DB_PATH or CLAUDEOPS_DB_URL")]
-    NoLedger(Location),
+    NoLedger(Box<Location>),
+    #[error("the ledger is a file: name a server with CLAUDEOPS_DB_URL, as postgres://ROLE@HOST/DATABASE")]
+    NoServer,
+    #[error("no ledger at {0}; nothing is copied")]
+    NothingToCopy(Location),
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     #[error("--keep {keep} is shorter than a budget window of {window}")]
     KeepTooShort { keep: Window, window: Window },
     #[error("--since is in the future; choose an earlier time")]

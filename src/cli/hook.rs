@@ -16,6 +16,7 @@ use crate::guard::failures;
 use crate::hook;
 use crate::hook::answer::{Answer, Output};
 use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
+use crate::ledger::limit_waiting;
 use crate::model::policy::OnFailure;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
@@ -49,6 +50,7 @@ pub fn fast_path(arguments: &[OsString]) -> Option<HookArgs> {
 pub fn run(args: &HookArgs) -> u8 {
     // A panic would end the process with an exit code that the client does not know.
     std::panic::set_hook(Box::new(|_| {}));
+    limit_waiting();
     let event = args.event.as_deref();
     let answered = Cell::new(None);
     let served = catch_unwind(AssertUnwindSafe(|| {

@@ -62,7 +62,7 @@ const FOLDERS: [&str; 2] = ["repos", "ssh"];
   opsctl init homelab
   opsctl init --egress homelab    # with an egress proxy
   opsctl init --guard homelab     # with the guard as a process of its own
-  opsctl init --fleet homelab     # with two agents that share a ledger on PostgreSQL
+  opsctl init --fleet homelab     # with two agents and a shared ledger
   opsctl init --from ~/stacks --from ~/ansible homelab
   opsctl init --from ssh://root@nas --from systemd:root@nas homelab
   opsctl init --from ~/stacks --diff homelab    # what hosts.yaml lacks

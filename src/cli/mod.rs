@@ -4,6 +4,7 @@ mod approvals;
 mod audit;
 mod context;
 mod cooldown;
+mod db;
 mod demo;
 mod doctor;
 mod doctor_hooks;
@@ -120,6 +121,7 @@ enum Verb {
     Stats(stats::StatsArgs),
     Suggest(suggest::SuggestArgs),
     Prune(prune::PruneArgs),
+    Db(db::DbArgs),
     Demo(demo::DemoArgs),
     Doctor(doctor::DoctorArgs),
     Init(init::InitArgs),
@@ -168,8 +170,8 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
 /// A verb that a guard runs, if there is one; `None` for verbs about files and programs of this machine.
 fn guard_line<'a>(verb: &Verb, color: Colors, arguments: &'a [OsString]) -> Option<VerbLine<'a>> {
     use Verb::{
-        Completions, Context, Demo, Doctor, Explain, Handoff, Hook, Hosts, Init, Launch, Man, Mcp, Rehearse,
-        Render, Serve, Session, Tier,
+        Completions, Context, Db, Demo, Doctor, Explain, Handoff, Hook, Hosts, Init, Launch, Man, Mcp,
+        Rehearse, Render, Serve, Session, Tier,
     };
     let colours = match color {
         Colors::Auto => None,
@@ -178,8 +180,9 @@ fn guard_line<'a>(verb: &Verb, color: Colors, arguments: &'a [OsString]) -> Opti
     };
     let line = VerbLine { arguments, colours, reads_stdin: false, needs_folder: false };
     match verb {
-        Completions(_) | Context(_) | Demo(_) | Doctor(_) | Handoff(_) | Hook(_) | Hosts(_) | Init(_)
-        | Launch(_) | Man(_) | Mcp(_) | Rehearse(_) | Render(_) | Serve(_) | Session(_) | Tier(_) => None,
+        Completions(_) | Context(_) | Db(_) | Demo(_) | Doctor(_) | Handoff(_) | Hook(_) | Hosts(_)
+        | Init(_) | Launch(_) | Man(_) | Mcp(_) | Rehearse(_) | Render(_) | Serve(_) | Session(_)
+        | Tier(_) => None,
         Explain(args) => {
             Some(VerbLine { reads_stdin: args.reads_stdin(), needs_folder: args.is_here(), ..line })
         }
@@ -206,6 +209,33 @@ const fn keeps_state(verb: &Verb) -> bool {
     )
 }
 
+/// Whether a verb reads or changes the ledger.
+const fn uses_ledger(verb: &Verb) -> bool {
+    use Verb::{
+        Approvals, Approve, Audit, Cooldown, Events, Explain, Grant, Metrics, Prune, Refuse, Report,
+        Sessions, Stats, Status, Suggest, Verify,
+    };
+    matches!(
+        verb,
+        Approvals(_)
+            | Approve(_)
+            | Audit(_)
+            | Cooldown(_)
+            | Events(_)
+            | Explain(_)
+            | Grant(_)
+            | Metrics(_)
+            | Prune(_)
+            | Refuse(_)
+            | Report(_)
+            | Sessions(_)
+            | Stats(_)
+            | Status(_)
+            | Suggest(_)
+            | Verify(_)
+    )
+}
+
 /// Whether a verb needs the keys of the client or the targets of notifications.
 const fn needs_keys(verb: &Verb) -> bool {
     matches!(verb, Verb::Serve(_) | Verb::Session(_) | Verb::Notify(_) | Verb::Doctor(_))
@@ -218,6 +248,9 @@ fn run_verb(verb: Verb) -> Result<u8, Failure> {
     if keeps_state(&verb) {
         // If this fails, the verb reports that it cannot write there.
         let _ = Environment::of_process().create_own_state_dir();
+    }
+    if uses_ledger(&verb) {
+        crate::hook::undelivered::record(&Environment::of_process());
     }
     match verb {
         Verb::Hook(args) => Ok(hook::run(&args)),
@@ -248,6 +281,7 @@ fn run_verb(verb: Verb) -> Result<u8, Failure> {
         Verb::Stats(args) => stats::run(&args),
         Verb::Suggest(args) => suggest::run(&args),
         Verb::Prune(args) => prune::run(&args),
+        Verb::Db(args) => db::run(&args),
         Verb::Demo(_) => demo::run(),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Init(args) => init::run(&args),

@@ -17,3 +17,15 @@ pub fn during<T>(what: String, work: impl FnOnce() -> T) -> T {
     spinner.finish_and_clear();
     done
 }
+
+/// Shows each step that `work` states while it runs.
+pub fn steps<T>(work: impl FnOnce(&dyn Fn(String)) -> T) -> T {
+    if !shows_progress() {
+        return work(&|_| ());
+    }
+    let spinner = ProgressBar::new_spinner();
+    spinner.enable_steady_tick(Duration::from_millis(120));
+    let done = work(&|step| spinner.set_message(step));
+    spinner.finish_and_clear();
+    done
+}

@@ -32,7 +32,7 @@ pub fn run(args: &PruneArgs) -> Result<u8, Failure> {
         }
     }
     if !Ledger::exists(&environment.ledger)? {
-        return Err(Failure::NoLedger(environment.ledger));
+        return Err(Failure::NoLedger(Box::new(environment.ledger)));
     }
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;

@@ -7,7 +7,7 @@ use rustix::fs::{Access, access};
 
 use super::examined::Examined;
 use super::finding::{Condition, Finding};
-use crate::ledger::Ledger;
+use crate::ledger::{FileHealth, Health, Ledger, OLDEST_SERVER, ServerHealth};
 
 /// Checks that the state folder exists, is writable, and is not world-writable.
 pub fn folder(examined: &Examined<'_>) -> Finding {
@@ -74,36 +74,27 @@ fn lost_rows(examined: &Examined<'_>) -> Option<Finding> {
 }
 
 fn ledger_file(examined: &Examined<'_>) -> Finding {
-    const CHECK: &str = LEDGER;
-    let path = &examined.environment.ledger;
-    let health = match Ledger::open_existing(path)
-        .and_then(|ledger| ledger.map(|ledger| ledger.health(!examined.quick)).transpose())
-    {
-        Ok(Some(health)) => health,
-        Ok(None) => {
-            return Finding::ok(CHECK, format!("no ledger at {path} yet; the first action creates it"));
-        }
-        Err(error) => {
-            return Finding::failed(CHECK, error.to_string(), "budgets cannot be enforced without it");
-        }
-    };
-    let name = path;
+    let location = &examined.environment.ledger;
+    match Ledger::health(location, !examined.quick) {
+        Ok(Some(Health::File(health))) => of_file(&location.to_string(), health),
+        Ok(Some(Health::Server(health))) => of_server(&location.to_string(), &health),
+        Ok(None) => Finding::ok(LEDGER, format!("no ledger at {location} yet; the first action creates it")),
+        Err(error) => Finding::failed(LEDGER, error.to_string(), "budgets cannot be enforced without it"),
+    }
+}
+
+fn of_file(name: &str, health: FileHealth) -> Finding {
     if let Some(damage) = health.damage {
         let remedy =
             "stop the agent, keep a copy, and restore it from a backup or with `sqlite3 FILE .recover`";
-        return Finding::failed(CHECK, format!("{name} is damaged: {damage}"), remedy);
+        return Finding::failed(LEDGER, format!("{name} is damaged: {damage}"), remedy);
     }
     if health.version > health.newest {
-        let remedy = "install that release or a later one";
-        return Finding::failed(
-            CHECK,
-            format!("{name} was written by a later release (version {})", health.version),
-            remedy,
-        );
+        return of_later_release(name, health.version);
     }
     if health.blocks_manager {
         return Finding::failed(
-            CHECK,
+            LEDGER,
             format!(
                 "{name} was created by an earlier release: the session manager cannot create its tables there"
             ),
@@ -112,7 +103,203 @@ fn ledger_file(examined: &Examined<'_>) -> Finding {
     }
     if health.journal != "wal" {
         let what = format!("{name} is in journal mode `{}`: hooks block each other", health.journal);
-        return Finding::warning(CHECK, what, "run `sqlite3 FILE 'PRAGMA journal_mode=WAL'` on it");
+        return Finding::warning(LEDGER, what, "run `sqlite3 FILE 'PRAGMA journal_mode=WAL'` on it");
     }
-    Finding::ok(CHECK, format!("{name}, version {}", health.version))
+    Finding::ok(LEDGER, format!("{name}, version {}", health.version))
+}
+
+fn of_later_release(name: &str, version: u32) -> Finding {
+    Finding::failed(
+        LEDGER,
+        format!("{name} was written by a later release (version {version})"),
+        "install that release or a later one",
+    )
+}
+
+/// The largest difference of two clocks that is no problem, in milliseconds.
+const CLOCKS: i64 = 1000;
+
+/// How many seconds a standby may be behind.
+const BEHIND: f64 = 10.0;
+
+fn of_server(name: &str, health: &ServerHealth) -> Finding {
+    const RIGHTS: &str = "let the owner of its tables run what `opsctl db grant --role ROLE` prints";
+    if health.release < OLDEST_SERVER {
+        let what =
+            format!("{name} is PostgreSQL {}, and opsctl needs {OLDEST_SERVER} or later", health.release);
+        return Finding::failed(LEDGER, what, "upgrade the server");
+    }
+    if let Some(behind) = health.behind {
+        let behind = behind.map_or_else(String::new, |seconds| format!(", {seconds:.1} s behind"));
+        let what = format!("{name} is a standby{behind}, and accepts no changes");
+        return Finding::failed(
+            LEDGER,
+            what,
+            "name the primary server in CLAUDEOPS_DB_URL, or promote this one",
+        );
+    }
+    if health.version > health.newest {
+        return of_later_release(name, health.version);
+    }
+    if health.version < health.newest {
+        let what = format!(
+            "{name} has version {} of its tables, and this release needs {}",
+            health.version, health.newest
+        );
+        return Finding::failed(
+            LEDGER,
+            what,
+            "run `opsctl db grant --role ROLE` as the owner of the database, and what it prints",
+        );
+    }
+    let rights = health.rights.clone().unwrap_or_default();
+    if !rights.missing.is_empty() {
+        let what = format!("the role {} lacks rights on {name}: {}", health.role, rights.missing.join(", "));
+        return Finding::failed(LEDGER, what, RIGHTS);
+    }
+    let ahead = health.clock_ahead.num_milliseconds();
+    let mut problems: Vec<(String, &str)> = Vec::new();
+    if ahead.abs() > CLOCKS {
+        let what = format!(
+            "its clock differs by {:.1} s from that of this machine",
+            health.clock_ahead.as_seconds_f64()
+        );
+        problems.push((what, "synchronise both clocks"));
+    }
+    if health.exposes_password {
+        let what = "its password crosses the network without TLS".to_owned();
+        problems.push((what, "remove `sslmode=disable` from CLAUDEOPS_DB_URL"));
+    }
+    if !rights.too_much.is_empty() {
+        let what =
+            format!("the role {} may change or delete history: {}", health.role, shortened(&rights.too_much));
+        problems.push((what, RIGHTS));
+    }
+    for standby in health.standbys.iter().flatten().filter(|standby| standby.behind > BEHIND) {
+        let what = format!("the standby {} is {:.0} s behind", standby.name, standby.behind);
+        problems.push((what, "check the standby and the network"));
+    }
+    let facts = facts(name, health);
+    if problems.is_empty() {
+        return Finding::ok(LEDGER, facts);
+    }
+    let (what, mut remedies): (Vec<String>, Vec<&str>) = problems.into_iter().unzip();
+    remedies.dedup();
+    Finding::warning(LEDGER, format!("{facts}; {}", what.join("; ")), remedies.join("; "))
+}
+
+fn facts(name: &str, health: &ServerHealth) -> String {
+    let standbys = match health.standbys.as_deref() {
+        None => "standbys are not visible to this role".to_owned(),
+        Some([]) => "no standby".to_owned(),
+        Some(standbys) => {
+            let each =
+                standbys.iter().map(|standby| format!("{} {:.1} s behind", standby.name, standby.behind));
+            format!("standbys: {}", each.collect::<Vec<_>>().join(", "))
+        }
+    };
+    format!(
+        "{name}, PostgreSQL {}, version {}, round trip {:.1} ms, clock {:+} ms, {}, {standbys}",
+        health.release,
+        health.version,
+        health.round_trip.as_secs_f64() * 1000.0,
+        health.clock_ahead.num_milliseconds(),
+        health.tls.as_deref().unwrap_or("no TLS"),
+    )
+}
+
+/// The first names of a list.
+fn shortened(names: &[String]) -> String {
+    match names {
+        [first, second, third, rest @ ..] if !rest.is_empty() => {
+            format!("{first}, {second}, {third} and {} more tables", rest.len())
+        }
+        names => names.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::ledger::Standby;
+    use crate::ledger::rights::Rights;
+
+    fn healthy() -> ServerHealth {
+        ServerHealth {
+            release: 15,
+            version: 23,
+            newest: 23,
+            round_trip: Duration::from_micros(400),
+            clock_ahead: TimeDelta::milliseconds(-3),
+            tls: Some("TLSv1.3".into()),
+            exposes_password: false,
+            role: "nas".into(),
+            rights: Some(Rights::default()),
+            behind: None,
+            standbys: Some(vec![]),
+        }
+    }
+
+    fn found(health: &ServerHealth) -> (Condition, String) {
+        let finding = of_server("postgres://nas@db/ops", health);
+        (finding.condition, finding.to_string())
+    }
+
+    #[test]
+    fn a_healthy_server_is_described() {
+        let (condition, text) = found(&healthy());
+        assert_eq!(condition, Condition::Ok);
+        assert!(
+            text.contains("PostgreSQL 15, version 23, round trip 0.4 ms, clock -3 ms, TLSv1.3, no standby"),
+            "{text}"
+        );
+        let (condition, text) = found(&ServerHealth { standbys: None, ..healthy() });
+        assert_eq!(condition, Condition::Ok);
+        assert!(text.contains("not visible to this role"), "{text}");
+    }
+
+    #[test]
+    fn what_prevents_counting_is_a_failure() {
+        let rights = Rights { missing: vec!["INSERT on events".into()], too_much: vec![] };
+        for (health, part) in [
+            (ServerHealth { release: 14, ..healthy() }, "needs 15 or later"),
+            (ServerHealth { behind: Some(Some(2.0)), ..healthy() }, "is a standby, 2.0 s behind"),
+            (ServerHealth { version: 22, ..healthy() }, "version 22 of its tables"),
+            (ServerHealth { version: 99, ..healthy() }, "a later release"),
+            (ServerHealth { rights: Some(rights), ..healthy() }, "lacks rights on"),
+        ] {
+            let (condition, text) = found(&health);
+            assert_eq!(condition, Condition::Failed, "{text}");
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_needs_attention_is_a_warning() {
+        let rights =
+            Rights { missing: vec![], too_much: ["a", "b", "c", "d", "e"].map(str::to_owned).into() };
+        let late = Standby { name: "pie".into(), behind: 60.0 };
+        for (health, part) in [
+            (
+                ServerHealth { clock_ahead: TimeDelta::milliseconds(-1500), ..healthy() },
+                "its clock differs by -1.5 s",
+            ),
+            (ServerHealth { tls: None, exposes_password: true, ..healthy() }, "without TLS"),
+            (
+                ServerHealth { rights: Some(rights), ..healthy() },
+                "may change or delete history: a, b, c and 2 more",
+            ),
+            (ServerHealth { standbys: Some(vec![late]), ..healthy() }, "pie is 60 s behind"),
+        ] {
+            let (condition, text) = found(&health);
+            assert_eq!(condition, Condition::Warning, "{text}");
+            assert!(text.contains(part), "{text}");
+        }
+        let (condition, _) = found(&ServerHealth { tls: None, ..healthy() });
+        assert_eq!(condition, Condition::Ok, "without a password, nothing is exposed");
+    }
 }

@@ -355,7 +355,9 @@ fn record_denial(
     ledger: Ledger,
 ) -> Result<Vec<i64>, LedgerError> {
     let mut ledger = ledger.for_the_record();
-    let change = ledger.change()?;
+    let budgets: Vec<BudgetKey> = snapshot.keys().cloned().collect();
+    let scope = if has_lost_rows { Scope::All } else { Scope::Of { budgets: &budgets, call: None } };
+    let change = ledger.change_in(scope)?;
     // Another process may have reported it since.
     let lost = if has_lost_rows { change.loss(&environment.state_dir)? } else { None };
     audit::record(&change, acting, verdict, snapshot, (None, environment))?;

@@ -129,6 +129,7 @@ fn locations(environment: &Environment) -> Locations {
         state: absolute(&environment.state_dir),
         hosts: installation::hosts_file(environment.hosts.as_deref()).map(|path| absolute(&path)),
         approval_key: environment.approval_key.as_deref().map(&absolute),
+        database_keys: environment.ledger.secret_files().iter().map(|path| absolute(path)).collect(),
         opsctl: std::env::current_exe().ok().map(|path| absolute(&path)),
     }
 }

@@ -6,6 +6,7 @@ pub mod wire;
 
 mod context_warning;
 mod ending;
+mod finished;
 pub mod forward;
 mod guarded;
 pub mod lookups;
@@ -140,9 +141,11 @@ fn handle(
             deliver(post_tool_use::handle(call, tool, result, input, environment, now));
         }
         HookEvent::Other(_) => deliver(Answer::silent()),
-        other => deliver(match guarded::guarded(environment) {
-            Some((guard, environment)) => guarded::slow(&guard, input, &environment),
-            None => answer(other, call, environment, now),
+        other => deliver(if let Some((guard, environment)) = guarded::guarded(environment) {
+            guarded::slow(&guard, input, &environment)
+        } else {
+            undelivered::record(environment);
+            answer(other, call, environment, now)
         }),
     }
 }

@@ -3,16 +3,15 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
+use super::finished::Finished;
 use super::forward::Input;
-use super::guarded;
+use super::{guarded, undelivered};
 use crate::guard::acting::ActingCall;
-use crate::guard::{failures, lost};
+use crate::guard::failures;
+use crate::ledger::LedgerError;
 use crate::ledger::cooldown_edit::{self, Edit};
-use crate::ledger::{CallId, Ledger, LedgerError, Scope, Settled};
-use crate::model::action::ActionKind;
 use crate::model::event::{HookCall, ToolCall, ToolResult};
-use crate::policy::decide::{BudgetKey, budget_keys, reservations};
-use crate::policy::report;
+use crate::policy::decide::BudgetKey;
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 
@@ -33,64 +32,37 @@ pub fn handle(
     if let Some((guard, environment)) = guarded::guarded(environment) {
         return guarded::report(&guard, input, &environment);
     }
-    match record(&acting, result, environment, &mut warnings) {
-        Ok((counted, now)) => {
-            let success = *result == ToolResult::Succeeded;
-            let edits: Vec<(&str, Edit)> = counted
-                .iter()
-                .map(|key| (key.service.as_str(), Edit::Add { kind: key.kind, at: now, success }))
-                .collect();
-            if let Err(error) = cooldown_edit::edit(&environment.cooldown_file(), &edits) {
-                warnings.push(error.into());
-            }
-        }
-        Err(error) => {
-            let warning = Warning::RanUnrecorded { error, actions: acting.evidence() };
-            let message = format!("Guard failed to count: {warning}");
-            warnings.push(warning);
-            warnings.extend(failures::report(environment, acting.id.session, &message, None, now));
-        }
+    undelivered::record(environment);
+    let finished = Finished::of(&acting, result);
+    let (counted, at) = match finished.record(&acting.installation.policy, environment, &mut warnings) {
+        Ok(recorded) => recorded,
+        Err(error) => (unrecorded(&finished, error, environment, &mut warnings), now),
+    };
+    let success = *result == ToolResult::Succeeded;
+    let edits: Vec<(&str, Edit)> =
+        counted.iter().map(|key| (key.service.as_str(), Edit::Add { kind: key.kind, at, success })).collect();
+    if let Err(error) = cooldown_edit::edit(&environment.cooldown_file(), &edits) {
+        warnings.push(error.into());
     }
     Answer::allow(warnings)
 }
 
-/// Records the call in the ledger. Returns the budgets that it drew on, and the time of the ledger.
-fn record(
-    acting: &ActingCall<'_>,
-    result: &ToolResult,
+/// Keeps a call for a ledger on a server, which may be away; otherwise reports the failure. Returns the budgets that it
+/// counts against until then.
+fn unrecorded(
+    finished: &Finished,
+    error: LedgerError,
     environment: &Environment,
     warnings: &mut Vec<Warning>,
-) -> Result<(Vec<BudgetKey>, DateTime<Utc>), LedgerError> {
-    let policy = &acting.installation.policy;
-    if acting.actions.is_empty() && environment.ledger.is_missing() {
-        return Ok((vec![], acting.now));
+) -> Vec<BudgetKey> {
+    if environment.ledger.file().is_none() && undelivered::keep_finished(finished, environment).is_ok() {
+        warnings.push(Warning::RecordKept(error));
+        return finished.counted_alone();
     }
-    let keys = budget_keys(&acting.actions, policy);
-    let mut ledger = Ledger::open(&environment.ledger)?;
-    let change = ledger.change_in(Scope::Of { budgets: &keys, call: Some(acting.id) })?;
-    let now = change.now(acting.now);
-    if acting.actions.is_empty() && !change.has_reserved(acting.id)? {
-        return Ok((vec![], now));
-    }
-    let lost = change.loss(&environment.state_dir)?;
-    let snapshot = change.usage(&keys, policy, now)?;
-    let actions = reservations(&acting.actions, &snapshot, policy);
-    let settled = change.settle(acting.id, &acting.evidence(), &actions, result, acting.tier, now)?;
-    let Settled::Now(counted) = settled else { return Ok((vec![], now)) };
-    if let CallId { session: Some(session), tool_use: Some(id) } = acting.id {
-        change.use_terminal_question(session, id, now)?;
-    }
-    for action in &acting.actions {
-        change.add_event(acting.id.session, &report::event(action, result), now)?;
-    }
-    let reported = acting.actions.iter().any(|action| action.action.kind == ActionKind::Notification);
-    if let Some(session) = acting.id.session.filter(|_| reported && *result == ToolResult::Succeeded) {
-        change.note_report(session, now)?;
-    }
-    let kept = failures::record_kept(&change, environment)?;
-    change.note_time("post-tool-use", environment.started.elapsed(), now)?;
-    let by = (policy, acting.id.session);
-    warnings.extend(lost::commit(change, lost, by, environment, now)?);
-    failures::remove_kept(kept);
-    Ok((counted, now))
+    let warning = Warning::RanUnrecorded { error, actions: finished.evidence.clone() };
+    let message = format!("Guard failed to count: {warning}");
+    warnings.push(warning);
+    let session = finished.session.as_deref();
+    warnings.extend(failures::report(environment, session, &message, None, finished.at));
+    vec![]
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::answer::{Answer, Remarks};
 use super::forward::Input;
-use super::{guarded, transcript, wire};
+use super::{guarded, transcript, undelivered, wire};
 use crate::guard::asking::{Request, subject};
 use crate::guard::explain::explain;
 use crate::guard::judge::{Judgement, judge, judge_alone, record};
@@ -49,7 +49,11 @@ pub fn handle(
     };
     let Judgement { verdict, unrecorded, remark } = match &limited.guard {
         None if agent_side::is_gone() => return,
-        None => judge(&mut acting, &request, limited, &mut warnings),
+        None => {
+            // What has run while the ledger was away has used budgets.
+            undelivered::record(limited);
+            judge(&mut acting, &request, limited, &mut warnings)
+        }
         Some(guard) => match guarded::quick(guard, input, limited) {
             Ok(answer) => return deliver(answer),
             Err(error) => judge_alone(&acting, LedgerError::of_guard(error), limited, &mut warnings),

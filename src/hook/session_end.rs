@@ -3,9 +3,10 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::Answer;
+use super::finished::Ended;
 use super::registry::{self, Details};
-use super::stop_failure;
 use super::transcript::{self, ApiError};
+use super::{stop_failure, undelivered};
 use crate::guard::failures;
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
@@ -33,7 +34,12 @@ pub fn handle(
     if !environment.ledger.is_missing()
         && let Err(error) = release(session, environment, now)
     {
-        answer.warnings.push(Warning::OpenReservations(error));
+        let reason = activity.map(|_| reason.unwrap_or_default().to_owned());
+        let ended = Ended { session: session.clone(), reason, at: now };
+        let is_kept =
+            environment.ledger.file().is_none() && undelivered::keep_ended(ended, environment).is_ok();
+        let warning = if is_kept { Warning::EndKept } else { Warning::OpenReservations };
+        answer.warnings.push(warning(error));
     }
     if let Some(ApiError { error, message }) = call.transcript.as_deref().and_then(transcript::last_error) {
         let reported = stop_failure::handle(call, error.as_deref(), Some(&message), environment, now);

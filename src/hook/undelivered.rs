@@ -1,29 +1,52 @@
-//! Reports of finished calls that did not reach the guard. They are kept in a file of the state folder and sent by the next
-//! hook or verb that reaches it; the guard counts a call once.
+//! Reports of finished calls that did not reach the guard, or a ledger on a server. They are kept in a file of the state
+//! folder, and delivered by the next hook or verb that reaches it. A call counts once.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::finished::{Ended, Finished, FinishedWire};
 use super::forward::{self, Input};
 use crate::guard::failures;
+use crate::ledger::LedgerError;
 use crate::link::address::Address;
 use crate::link::caller::LinkError;
 use crate::link::message::{Call, Reply};
+use crate::model::policy::Policy;
 use crate::plain_file::{self, Content};
 use crate::runtime::environment::Environment;
 use crate::runtime::guard_link::{self, QUICK};
+use crate::runtime::installation;
 use crate::write_limit;
+
+/// How long a hook delivers what is kept. The rest waits for the next one.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// How often to look for a file that no other process takes at this moment.
+const ATTEMPTS: u32 = 100;
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
-struct ReportWire {
-    event: Option<String>,
-    stdin: String,
+#[serde(untagged)]
+enum Line {
+    /// The input of a hook, for a guard.
+    Report { event: Option<String>, stdin: String },
+    /// A call that has run, for a ledger on a server.
+    Finished { finished: FinishedWire, agent: String },
+    /// The end of a session, for a ledger on a server.
+    Ended { ended: Ended },
+}
+
+/// Whether a line was delivered.
+enum Delivered {
+    Yes,
+    /// It is for another recipient, or there is no time left.
+    NotNow,
 }
 
 fn waiting_file(state_dir: &Path) -> PathBuf {
@@ -34,51 +57,171 @@ fn claimed_file(state_dir: &Path) -> PathBuf {
     state_dir.join("guard-undelivered.claimed.jsonl")
 }
 
-/// Keeps a report.
+/// Keeps the input of a hook for the guard.
 pub fn keep(input: Input<'_>, environment: &Environment) -> io::Result<()> {
-    let line = ReportWire {
-        event: input.event.map(str::to_owned),
-        stdin: String::from_utf8_lossy(input.stdin).into_owned(),
-    };
-    let mut line = serde_json::to_string(&line)?;
-    line.push('\n');
-    write_limit::fail_beyond();
-    // Commands may contain secrets. One write, so that lines of two processes do not mix.
-    let path = waiting_file(&environment.state_dir);
-    let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
-    file.write_all(line.as_bytes())
+    let stdin = String::from_utf8_lossy(input.stdin).into_owned();
+    append(&Line::Report { event: input.event.map(str::to_owned), stdin }, environment)
 }
 
-/// Sends what is kept, failures included. An error means that the guard cannot be reached; everything stays kept.
+/// Keeps a call that has run for the ledger.
+pub fn keep_finished(finished: &Finished, environment: &Environment) -> io::Result<()> {
+    let agent = environment.ledger.agent_name();
+    append(&Line::Finished { finished: finished.into(), agent }, environment)
+}
+
+/// Keeps the end of a session for the ledger.
+pub fn keep_ended(ended: Ended, environment: &Environment) -> io::Result<()> {
+    append(&Line::Ended { ended }, environment)
+}
+
+fn append(line: &Line, environment: &Environment) -> io::Result<()> {
+    let line = serde_json::to_string(line)?;
+    write_limit::fail_beyond();
+    let path = waiting_file(&environment.state_dir);
+    for _ in 0..ATTEMPTS {
+        // Commands may contain secrets.
+        let mut file = OpenOptions::new().create(true).read(true).append(true).mode(0o600).open(&path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            // Another process writes, or has claimed the file, which then has another name.
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(Duration::from_millis(2));
+                continue;
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let is_there =
+            path.metadata().is_ok_and(|named| file.metadata().is_ok_and(|it| it.ino() == named.ino()));
+        if is_there {
+            let text = if is_cut_off(&mut file)? { format!("\n{line}\n") } else { format!("{line}\n") };
+            return file.write_all(text.as_bytes());
+        }
+    }
+    Err(io::ErrorKind::ResourceBusy.into())
+}
+
+/// Whether the last line has no end: its writer was killed.
+fn is_cut_off(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+/// Sends what is kept to the guard, failures included. An error means that the guard cannot be reached; everything stays
+/// kept.
 pub fn deliver(guard: &Address, environment: &Environment) -> Result<(), LinkError> {
     // First what an interrupted process has left, then what has come since.
     for _ in 0..2 {
         failures(guard, environment)?;
-        reports(guard, environment)?;
+        each(environment, |line| {
+            let Line::Report { event, stdin } = line else { return Ok(Delivered::NotNow) };
+            let input = Input { stdin: stdin.as_bytes(), event: event.as_deref() };
+            // The session was that of another hook.
+            forward::serve(guard, input, &of_any_session(environment), QUICK)?;
+            Ok(Delivered::Yes)
+        })?;
     }
     Ok(())
 }
 
-fn reports(guard: &Address, environment: &Environment) -> Result<(), LinkError> {
+/// Records what is kept in a ledger on a server. If that fails, everything stays kept.
+pub fn record(environment: &Environment) {
+    let state_dir = &environment.state_dir;
+    if environment.ledger.file().is_some() || environment.guard.is_some() {
+        return;
+    }
+    for file in [claimed_file(state_dir), waiting_file(state_dir)] {
+        // The ledger's failure is that of the caller, too, which reports it.
+        if file.exists() && record_kept(environment).is_err() {
+            return;
+        }
+    }
+}
+
+fn record_kept(environment: &Environment) -> Result<(), LedgerError> {
+    let began = Instant::now();
+    let mut policy: Option<Policy> = None;
+    each(environment, |line| {
+        if began.elapsed() > LONGEST {
+            return Ok(Delivered::NotNow);
+        }
+        match line {
+            Line::Report { .. } => return Ok(Delivered::NotNow),
+            Line::Ended { ended } => ended.record_late(environment)?,
+            Line::Finished { finished, agent } => {
+                let Some(finished) = finished.read() else { return Ok(Delivered::NotNow) };
+                let policy = policy.get_or_insert_with(|| {
+                    installation::in_force(environment, &mut Vec::new()).installation.policy
+                });
+                // A guard keeps the calls of several agents.
+                let mut environment = environment.clone();
+                environment.ledger.agent = Some(agent);
+                // `cooldown.json` has it since it ran.
+                finished.record(policy, &environment, &mut Vec::new())?;
+            }
+        }
+        Ok(Delivered::Yes)
+    })
+}
+
+/// Delivers the lines that are kept, and keeps those that are not delivered.
+fn each<E>(
+    environment: &Environment,
+    mut deliver: impl FnMut(Line) -> Result<Delivered, E>,
+) -> Result<(), E> {
     let (waiting, claimed) = (waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
     if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
         return Ok(());
     }
-    // Another process may be sending it. If that one was killed, its lock is gone.
+    // Another process may be delivering it. If that one was killed, its lock is gone.
     let Ok(file) = File::open(&claimed) else { return Ok(()) };
     if file.try_lock().is_err() {
         return Ok(());
     }
     let Ok(Content::Bytes(text)) = plain_file::read(&claimed, u64::MAX) else { return Ok(()) };
-    for line in text.split(|byte| *byte == b'\n') {
-        // A line that was cut off by a full disk states no call.
-        let Ok(ReportWire { event, stdin }) = serde_json::from_slice(line) else { continue };
-        let input = Input { stdin: stdin.as_bytes(), event: event.as_deref() };
-        // The session was that of another hook.
-        forward::serve(guard, input, &of_any_session(environment), QUICK)?;
+    let mut left: Vec<&[u8]> = Vec::new();
+    let mut failed = None;
+    let mut count = 0;
+    for text in text.split(|byte| *byte == b'\n') {
+        // A line that was cut off states no call.
+        let Ok(line) = serde_json::from_slice(text) else { continue };
+        count += 1;
+        let delivered = if failed.is_some() { Ok(Delivered::NotNow) } else { deliver(line) };
+        if !matches!(delivered, Ok(Delivered::Yes)) {
+            left.push(text);
+        }
+        failed = failed.or(delivered.err());
     }
-    let _ = std::fs::remove_file(claimed);
-    Ok(())
+    if left.is_empty() {
+        let _ = std::fs::remove_file(claimed);
+    } else if left.len() < count {
+        // If this fails, lines are delivered once more, and count once.
+        let _ = replace(&claimed, &left);
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+fn replace(file: &Path, lines: &[&[u8]]) -> io::Result<()> {
+    let new = file.with_extension("new");
+    let mut text = lines.join(&b'\n');
+    text.push(b'\n');
+    write_limit::fail_beyond();
+    let written = OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new)
+        .and_then(|mut file| file.write_all(&text))
+        .and_then(|()| std::fs::rename(&new, file));
+    if written.is_err() {
+        let _ = std::fs::remove_file(new);
+    }
+    written
 }
 
 /// The session of a kept report is that of its input.

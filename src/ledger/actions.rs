@@ -277,11 +277,21 @@ impl Change<'_> {
         )?;
         self.transaction
             .execute(
-                "INSERT INTO recorded_actions (action_id, session_id, by_hand, agent) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (action_id) DO UPDATE SET session_id = ?2, by_hand = ?3, agent = ?4",
+                &format!(
+                    "INSERT INTO recorded_actions (action_id, session_id, by_hand, agent) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (action_id) {}",
+                    // The ids of a server are used once, and its agents change no history.
+                    if self.transaction.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, by_hand = ?3, agent = ?4" },
+                ),
                 params![id, call.session, by_hand, agent],
             )
             .map(|_| ())
+    }
+
+    /// Releases the open reservations of a session that are not later than `until`.
+    pub fn release_session_until(&self, session: &str, until: DateTime<Utc>) -> Result<(), LedgerError> {
+        let sql = format!("{RELEASE} AND reserved_at <= ?2");
+        let released = self.transaction.execute(&sql, params![session, time::write(until)]);
+        released.map(|_| ()).map_err(|cause| self.error(cause))
     }
 
     /// Releases the open reservations of a session. Returns how many there were.

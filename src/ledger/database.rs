@@ -14,7 +14,7 @@ use super::engine::{Connection, Error, Server, Transaction};
 use super::error::LedgerError;
 use super::lock_timeout::{LockTimeout, look_again};
 use super::locks::{self, Scope};
-use super::{creation, engine, folder_lock, kept_open, log, migrate};
+use super::{creation, engine, folder_lock, kept_open, log, migrate, turns};
 use crate::write_limit;
 
 /// An open ledger.
@@ -96,12 +96,18 @@ impl Ledger {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let ledger = Self::connect(location, flags, LockTimeout::Normal)?;
         if ledger.connection.is_server()
+            && !migrate::is_latest(&ledger.connection).map_err(|cause| ledger.error(cause))?
             && migrate::version(&ledger.connection).map_err(|cause| ledger.error(cause))? == 0
         {
             return Ok(None);
         }
         kept_open::put(&ledger.location.place, true, &ledger.connection);
         Ok(Some(ledger))
+    }
+
+    /// Connects to a server, whether or not it has the tables of opsctl.
+    pub(super) fn to_check(location: &Location) -> Result<Self, LedgerError> {
+        Self::connect(location.clone(), OpenFlags::SQLITE_OPEN_READ_ONLY, LockTimeout::Normal)
     }
 
     /// Whether there is a ledger: a file of this path, or its tables on the server.
@@ -117,7 +123,8 @@ impl Ledger {
         let connection = match &location.place {
             Place::File(path) => open_file(path, flags).map(Connection::File),
             Place::Server(address) => {
-                Server::connect(address, location.agent_name().as_ref()).map(Connection::Server)
+                let connect = || Server::connect(address, location.agent_name().as_ref());
+                turns::in_turn(location.state_dir.as_deref(), connect).map(Connection::Server)
             }
         };
         let connection = Rc::new(connection.map_err(|cause| LedgerError::new(&location, cause))?);

@@ -47,6 +47,7 @@ fn remedy(location: &Location, error: &Error) -> &'static str {
     if let Place::Server(_) = location.place {
         return match error {
             Error::Refused(_) => "`opsctl db grant` prints the rights that each role needs",
+            Error::Locked => "wait for them; if one has stopped, the server ends its transaction",
             Error::File(_) | Error::Server(_) => {
                 "check CLAUDEOPS_DB_URL and the server; `opsctl doctor` measures both"
             }

@@ -140,8 +140,11 @@ impl Change<'_> {
         let id: i64 = self.transaction.query_row(sql, row, |row| row.get(0))?;
         self.transaction
             .execute(
-                "INSERT INTO recorded_events (event_id, session_id, source, agent) VALUES (?1, ?2, ?3, ?4)
-                 ON CONFLICT (event_id) DO UPDATE SET session_id = ?2, source = ?3, agent = ?4",
+                &format!(
+                    "INSERT INTO recorded_events (event_id, session_id, source, agent) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (event_id) {}",
+                    // The ids of a server are used once, and its agents change no history.
+                    if self.transaction.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, source = ?3, agent = ?4" },
+                ),
                 params![id, session, source, self.agent()],
             )
             .map(|_| ())

@@ -26,5 +26,5 @@ pub fn on_server() -> Option<Ledger> {
     let separator = if url.contains('?') { '&' } else { '?' };
     let url = format!("{url}{separator}options=-c%20search_path%3D{name}");
     let place = Place::Server(ServerAddress::new(url, None));
-    Some(Ledger::open(Location { place, agent: None }).unwrap())
+    Some(Ledger::open(Location { place, agent: None, state_dir: None }).unwrap())
 }

@@ -1,8 +1,10 @@
-//! Connections that a thread of the guard keeps open between two requests. Opening the ledger costs more than a request.
+//! Connections that stay open. A thread of the guard keeps its connections between two requests: opening the ledger costs more
+//! than a request. Any other process keeps only its connection to a server, which it would otherwise open several times.
 
 use std::cell::{Cell, RefCell};
 use std::os::unix::fs::MetadataExt as _;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use super::engine::Connection;
 use super::engine::address::Place;
@@ -17,6 +19,8 @@ struct Kept {
     place: Place,
     read_only: bool,
     identity: Identity,
+    /// When it was last known to be usable.
+    used: Instant,
     connection: Rc<Connection>,
 }
 
@@ -25,9 +29,16 @@ thread_local! {
     static KEPT: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
+/// How long a connection to a server is used again without asking whether it still is one.
+const TRUSTED: Duration = Duration::from_millis(500);
+
 /// Keeps the connections of this thread open from now on.
 pub fn keep_connections() {
     IS_ENABLED.set(true);
+}
+
+fn is_kept(place: &Place) -> bool {
+    IS_ENABLED.get() || matches!(place, Place::Server(_))
 }
 
 /// What identifies a ledger at its place.
@@ -49,7 +60,7 @@ fn identity(place: &Place) -> Option<Identity> {
 
 /// A kept connection to the ledger that is at this place now, unless it is in use.
 pub(super) fn take(place: &Place, read_only: bool) -> Option<Rc<Connection>> {
-    if !IS_ENABLED.get() {
+    if !is_kept(place) {
         return None;
     }
     let identity = identity(place)?;
@@ -57,17 +68,24 @@ pub(super) fn take(place: &Place, read_only: bool) -> Option<Rc<Connection>> {
         // A file that was replaced is another ledger.
         all.retain(|kept| kept.place != *place || kept.identity == identity);
         let is_free = |kept: &Kept| {
-            kept.place == *place && kept.read_only == read_only && Rc::strong_count(&kept.connection) == 1
+            // A server decides by the role what a connection may do.
+            let is_fit = kept.read_only == read_only || kept.identity == Identity::Server;
+            kept.place == *place && is_fit && Rc::strong_count(&kept.connection) == 1
         };
         let found = all.iter().position(is_free)?;
-        let connection = Rc::clone(&all.get(found)?.connection);
+        let kept = all.get_mut(found)?;
+        let connection = Rc::clone(&kept.connection);
         let is_usable = match &*connection {
             // The last request may have chosen otherwise.
             Connection::File(file) => file.pragma_update(None, "synchronous", "FULL").is_ok(),
             // The server may have been restarted, or replaced by another one.
-            Connection::Server(server) => server.is_usable(),
+            Connection::Server(server) => {
+                !server.has_ended() && (kept.used.elapsed() < TRUSTED || server.is_usable())
+            }
         };
-        if !is_usable {
+        if is_usable {
+            kept.used = Instant::now();
+        } else {
             all.remove(found);
         }
         is_usable.then_some(connection)
@@ -76,7 +94,7 @@ pub(super) fn take(place: &Place, read_only: bool) -> Option<Rc<Connection>> {
 
 /// Keeps a connection, if this thread keeps any.
 pub(super) fn put(place: &Place, read_only: bool, connection: &Rc<Connection>) {
-    if !IS_ENABLED.get() {
+    if !is_kept(place) {
         return;
     }
     let Some(identity) = identity(place) else { return };
@@ -84,7 +102,7 @@ pub(super) fn put(place: &Place, read_only: bool, connection: &Rc<Connection>) {
         let cache = || connection.file().map(|file| file.pragma_update(None, "cache_size", -CACHE_KIB));
         if all.len() < MOST && cache().is_none_or(|result| result.is_ok()) {
             let connection = Rc::clone(connection);
-            all.push(Kept { place: place.clone(), read_only, identity, connection });
+            all.push(Kept { place: place.clone(), read_only, identity, used: Instant::now(), connection });
         }
     });
 }

@@ -34,6 +34,12 @@ pub const CLOCK: &str =
 /// The first number of all advisory locks of the ledger: `opsc` in ASCII.
 const FAMILY: i32 = 0x6f70_7363;
 
+/// How long to wait for locks before another attempt.
+const TURN: Duration = Duration::from_secs(1);
+
+/// How long the server keeps a transaction whose agent has stopped.
+const STOPPED: Duration = Duration::from_secs(4);
+
 /// Begins a transaction with the locks of `scope`. Returns it and the time of the server after it has them.
 pub fn begin<'a>(
     connection: &'a Connection,
@@ -41,7 +47,7 @@ pub fn begin<'a>(
     scope: Scope<'_>,
     limit: Duration,
 ) -> Result<(Transaction<'a>, DateTime<Utc>)> {
-    let mut sql = format!("BEGIN; SET LOCAL lock_timeout = {};", limit.as_millis());
+    let mut sql = String::new();
     match scope {
         Scope::All => sql.push_str(&format!("SELECT pg_advisory_xact_lock({FAMILY}, 0);")),
         Scope::Of { budgets, call } => {
@@ -56,11 +62,24 @@ pub fn begin<'a>(
             }
         }
     }
-    sql.push_str(CLOCK);
+    let turn = TURN.min(limit);
+    // A server that is away must be noticed while this waits, so that it waits in turns. An agent that stops in the middle of
+    // a transaction loses its locks before others give up.
+    let sql = format!(
+        "BEGIN; SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL statement_timeout = {};
+         {sql} SET LOCAL statement_timeout = DEFAULT; {CLOCK}",
+        STOPPED.as_millis(),
+        turn.as_millis(),
+    );
     // If an answer is lost, dropping this rolls back.
     let transaction = Transaction::begun(connection);
-    let rows = server.batch_with_locks(&sql, limit)?;
-    Ok((transaction, time_of(&rows)?))
+    let mut answer = server.batch_with_locks(&sql, turn);
+    let mut waited = turn;
+    while matches!(answer, Err(Error::Locked)) && waited < limit {
+        answer = server.batch_with_locks(&format!("ROLLBACK; {sql}"), turn);
+        waited += turn;
+    }
+    Ok((transaction, time_of(&answer?)?))
 }
 
 /// The time in the last row of a batch.

@@ -35,6 +35,14 @@ const MIGRATIONS: [(u32, &str); 23] = [
 /// Those of a server, in ascending order. Each number is that of the SQLite migration that leaves the same tables.
 const ON_SERVER: [(u32, &str); 1] = [(23, include_str!("migrations/postgresql/0001_ledger.sql"))];
 
+/// The names of the tables that the migrations of a server create.
+#[cfg(test)]
+pub fn tables_on_server() -> Vec<String> {
+    let lines = ON_SERVER.into_iter().flat_map(|(_, sql)| sql.lines());
+    let names = lines.filter_map(|line| line.strip_prefix("CREATE TABLE "));
+    names.map(|rest| rest.trim_end_matches(" (").to_owned()).collect()
+}
+
 /// The migration that prepares a ledger of opsctl for the session manager. A database of the session manager needs it not.
 const MANAGER_TABLES: u32 = 16;
 
@@ -43,6 +51,13 @@ const SHARED: [&str; 2] = ["events", "cooldown_actions"];
 
 /// Whether all migrations are applied, as on every call but the first.
 pub fn is_latest(connection: &Connection) -> Result<bool> {
+    if let Connection::Server(server) = connection {
+        // Tables of a server only get newer.
+        if server.schema.get() < newest() {
+            server.schema.set(version(connection)?);
+        }
+        return Ok(server.schema.get() >= newest());
+    }
     Ok(version(connection)? >= newest())
 }
 

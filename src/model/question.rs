@@ -123,6 +123,7 @@ impl Question {
 
     /// An open question for tests.
     #[cfg(test)]
+    #[expect(clippy::missing_panics_doc, reason = "only for tests")]
     pub fn example() -> Self {
         Self {
             id: 7,

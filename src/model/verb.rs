@@ -41,4 +41,12 @@ impl Verb {
             Self::Loosen => "loosen",
         }
     }
+
+    /// The verb of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        use Verb::{Create, Deploy, Loosen, Restart, Rollback, Scale, Send, Start, Stop, Uninstall};
+        [Restart, Stop, Start, Deploy, Rollback, Uninstall, Scale, Create, Send, Loosen]
+            .into_iter()
+            .find(|verb| verb.as_str() == name)
+    }
 }

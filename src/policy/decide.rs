@@ -33,6 +33,17 @@ pub struct BudgetKey {
 /// The usage of budgets that a decision is based on.
 pub type Snapshot = BTreeMap<BudgetKey, Usage>;
 
+/// What an action takes from a budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draw {
+    /// The budget.
+    pub key: BudgetKey,
+    /// The operation.
+    pub verb: Verb,
+    /// The host; `None` for this machine.
+    pub host: Option<String>,
+}
+
 /// A part of a budget that is taken before the command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reservation {
@@ -184,21 +195,33 @@ fn key(action: &ResolvedAction, policy: &Policy) -> Option<BudgetKey> {
 }
 
 /// The reservations that the actions need, in the order in which they run.
+pub fn reservations(actions: &[ResolvedAction], snapshot: &Snapshot, policy: &Policy) -> Vec<Reservation> {
+    reservations_of(draws(actions, policy), snapshot)
+}
+
+/// What the actions take from budgets, in the order in which they run.
+pub fn draws(actions: &[ResolvedAction], policy: &Policy) -> Vec<Draw> {
+    let draw = |action: &ResolvedAction| {
+        let key = key(action, policy)?;
+        Some(Draw { key, verb: action.action.verb, host: action.host.clone() })
+    };
+    actions.iter().filter_map(draw).collect()
+}
+
+/// The reservations that actions need.
 ///
 /// A stop opens a cycle; the next start of this service closes it without being counted, so that a service is never
 /// left down because its budget was used up in between.
-pub fn reservations(actions: &[ResolvedAction], snapshot: &Snapshot, policy: &Policy) -> Vec<Reservation> {
+pub fn reservations_of(draws: Vec<Draw>, snapshot: &Snapshot) -> Vec<Reservation> {
     let mut stopped: BTreeMap<BudgetKey, bool> = BTreeMap::new();
     let mut taken = Vec::new();
-    for action in actions {
-        let Some(key) = key(action, policy) else { continue };
+    for Draw { key, verb, host } in draws {
         let stopped = stopped
             .entry(key.clone())
             .or_insert_with(|| snapshot.get(&key).is_some_and(|usage| usage.stopped));
-        let verb = action.action.verb;
         let counts = !(*stopped && verb == Verb::Start);
         *stopped = verb == Verb::Stop;
-        taken.push(Reservation { key, verb, host: action.host.clone(), counts });
+        taken.push(Reservation { key, verb, host, counts });
     }
     taken
 }

@@ -42,7 +42,7 @@ pub fn values(variables: impl IntoIterator<Item = (String, String)>) -> Vec<Stri
         } else if name.starts_with(BEGINNING) || ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             values.push(value);
         } else {
-            values.extend(url_password(&value));
+            values.extend(url_passwords(&value));
         }
     }
     values.retain(|value| value.len() >= SHORTEST);
@@ -53,11 +53,23 @@ pub fn values(variables: impl IntoIterator<Item = (String, String)>) -> Vec<Stri
     values
 }
 
-/// The password of a URL such as `postgres://bob:hunter2@db/x`.
-fn url_password(value: &str) -> Option<String> {
-    let (_, rest) = value.split_once("://")?;
-    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
-    user.split_once(':').map(|(_, password)| password.to_owned())
+/// The passwords of a URL such as `postgres://bob:hunter2@db/x` or `postgres://db/x?password=hunter2`, as written and decoded.
+fn url_passwords(value: &str) -> Vec<String> {
+    let Some((_, rest)) = value.split_once("://") else { return vec![] };
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let user = place.split('/').next().and_then(|place| place.rsplit_once('@')).map(|(user, _)| user);
+    let of_user = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
+    let stated = query.split('&').filter_map(|pair| pair.split_once('='));
+    let stated =
+        stated.filter(|(name, _)| ["password", "sslpassword"].contains(name)).map(|(_, value)| value);
+    let decoded = |text: &str| {
+        let text = text.replace('+', "%2B").replace('=', "%3D").replace('&', "%26");
+        url::form_urlencoded::parse(text.as_bytes())
+            .next()
+            .map(|(text, _)| text.into_owned())
+            .unwrap_or_default()
+    };
+    of_user.into_iter().chain(stated).flat_map(|text| [text.to_owned(), decoded(text)]).collect()
 }
 
 /// Base64 without the last characters, which depend on what follows.
@@ -97,12 +109,23 @@ mod tests {
             ("CLAUDEOPS_APPRISE_URLS", "mailto://bob/pw12345, ntfy://topic-9"),
             ("BROWSER_CRED_NAS", "bob:hunter2"),
             ("APP_DB_URL", "postgres://bob:pass-word@db.lan/x"),
+            ("CLAUDEOPS_DB_URL", "postgres://bob:a%20b%27cdef@db.lan/x?password=para-meter"),
             ("DB_PASSWORD", "short"),
             ("EDITOR", "nano-editor"),
             ("PWD", "/srv/app"),
         ];
         let values = values(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        for value in ["key/0123", "a2V5LzAx", "key%2F0123", "ntfy://topic-9", "bob:hunter2", "pass-word"] {
+        for value in [
+            "key/0123",
+            "a2V5LzAx",
+            "key%2F0123",
+            "ntfy://topic-9",
+            "bob:hunter2",
+            "pass-word",
+            "a b'cdef",
+            "a%20b%27cdef",
+            "para-meter",
+        ] {
             assert!(values.iter().any(|known| known == value), "{value}: {values:?}");
         }
         for value in ["short", "nano-editor", "/srv/app"] {

@@ -144,6 +144,7 @@ impl Environment {
                     ),
                 },
                 agent: text("CLAUDEOPS_AGENT").and_then(|name| plain_word(name.trim())),
+                state_dir: Some(state_dir.clone()),
             },
             results: path("CLAUDEOPS_RESULTS_DIR"),
             state_dir,

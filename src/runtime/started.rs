@@ -49,7 +49,7 @@ pub fn restored(environment: &Environment) -> Option<Environment> {
         || tier != environment.tier
         || dry_run != environment.dry_run
         || guard != environment.guard;
-    is_weaker.then(|| Environment { tier, guard, dry_run, ledger, ..environment.clone() })
+    is_weaker.then(|| Environment { ledger, tier, guard, dry_run, ..environment.clone() })
 }
 
 impl Started {

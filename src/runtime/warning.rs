@@ -66,6 +66,10 @@ pub enum Warning {
     RunsUncounted { error: LedgerError, actions: String },
     #[error("{error}; `{actions}` has run and is not recorded")]
     RanUnrecorded { error: LedgerError, actions: String },
+    #[error("{0}; the report of a finished call is kept, and recorded later")]
+    RecordKept(LedgerError),
+    #[error("{0}; the end of the session is kept, and recorded later")]
+    EndKept(LedgerError),
     #[error("{0}; open reservations expire after ten minutes")]
     OpenReservations(LedgerError),
 

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::credentials::Credential;
 use super::lines::{self, Line};
 use crate::held_variables;
+use crate::link::address;
 
 /// The time between SIGTERM and SIGKILL.
 const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -68,6 +69,10 @@ pub async fn run(start: Start<'_>, mut hear: impl FnMut(Heard)) -> io::Result<En
     let mut command = Command::new(start.program);
     // Hooks have notices delivered by this process.
     command.env_remove("CLAUDEOPS_APPRISE_URLS").env_remove(held_variables::SOCKET);
+    if std::env::var_os(address::VARIABLE).is_some() {
+        // The guard has the ledger, and its password.
+        command.env_remove("CLAUDEOPS_DB_URL").env_remove("CLAUDEOPS_DB_PASSWORD_FILE");
+    }
     for credential in &start.credentials {
         command.env_remove(credential.variable).env(credential.descriptor, credential.number());
     }

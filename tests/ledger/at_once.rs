@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 
 use crate::ROUNDS_AT_ONCE;
-use crate::sandbox::{Sandbox, call, through};
+use crate::sandbox::{Sandbox, call};
 
 pub const PROCESSES: usize = 200;
 
@@ -15,14 +15,13 @@ pub fn ask_at_once(sandbox: &Sandbox, service_of: impl Fn(usize) -> String) -> B
     allowed
 }
 
-/// Starts all hooks at the same moment: shells wait for it, because a hook would not wait long for its input. Returns the number
-/// of allowed calls of each service.
+/// Starts all hooks before any of them gets its input, so that they run concurrently. Returns the number of allowed calls of
+/// each service.
 pub fn allowed_at_once(hooks: Vec<Command>, service_of: impl Fn(usize) -> String) -> BTreeMap<String, usize> {
     let ready = std::sync::Barrier::new(hooks.len());
     let children: Vec<Child> = hooks
         .into_iter()
-        .map(|hook| {
-            let mut hook = through(&["sh", "-c", "read -r go; exec \"$@\"", "sh"], &hook);
+        .map(|mut hook| {
             hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
         })
         .collect();
@@ -37,7 +36,7 @@ pub fn allowed_at_once(hooks: Vec<Command>, service_of: impl Fn(usize) -> String
                     let input = call(&format!("t{n}"), &format!("docker restart {service}")).to_string();
                     let mut stdin = child.stdin.take().unwrap();
                     ready.wait();
-                    std::io::Write::write_all(&mut stdin, format!("go\n{input}").as_bytes()).unwrap();
+                    std::io::Write::write_all(&mut stdin, input.as_bytes()).unwrap();
                     drop(stdin);
                     (service, child.wait_with_output().unwrap())
                 })

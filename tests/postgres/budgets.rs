@@ -22,7 +22,7 @@ fn two_agents_share_the_budget_of_a_service() {
     let rows =
         "SELECT service, agent FROM cooldown_actions JOIN recorded_actions ON action_id = id ORDER BY id";
     assert_eq!(server.psql("ops", rows), "jellyfin|nas\njellyfin|pie");
-    assert_eq!(nas.path("claudeops.db").exists(), false);
+    assert!(!nas.path("claudeops.db").exists());
 }
 
 #[test]

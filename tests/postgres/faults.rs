@@ -22,12 +22,13 @@ const FAULTS: [Fault; 9] = [
         name: "nothing listens",
         sql: "",
         url: |url| url.split('?').next().unwrap().rsplit_once(':').unwrap().0.to_owned() + ":1/ops",
-        said: "refused",
+        // It may be starting, so that it is asked again.
+        said: "did not answer",
     },
     Fault {
         name: "a wrong password",
         sql: "",
-        url: |url| replaced(url, "postgres:", "postgres:not-"),
+        url: |url| replaced(url, "//postgres:", "//postgres:not-"),
         said: "password authentication failed",
     },
     Fault {
@@ -149,7 +150,12 @@ const LOSSES: [(&str, &str, &str); 3] = [
         "DELETE FROM hook_actions WHERE id = 1",
         "has lost rows: `hook_actions` ends at row 0",
     ),
-    ("replaced", "DROP SCHEMA public CASCADE; CREATE SCHEMA public", "does not exist or is empty"),
+    (
+        "replaced",
+        // The creation of another ledger within the same second cannot be distinguished by its time.
+        "DROP SCHEMA public CASCADE; CREATE SCHEMA public; SELECT pg_sleep(1.1)",
+        "was created at",
+    ),
 ];
 
 fn report(run: &Run) -> Vec<&str> {
@@ -163,7 +169,7 @@ fn a_server_that_has_lost_rows_is_reported_and_the_policy_applies() {
         sandbox.sql(loss);
         let reason = denied(&sandbox.before("t1", RESTART));
         assert!(reason.contains("policy.on_failure is closed"), "{name}: {reason}");
-        assert!(reason.contains(said) || reason.contains("was created at"), "{name}: {reason}");
+        assert!(reason.contains(said), "{name}: {reason}");
 
         let sandbox = with_a_restart("open");
         sandbox.sql(loss);

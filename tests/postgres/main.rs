@@ -13,6 +13,7 @@ mod shared_server;
 mod answer;
 #[path = "../ledger/at_once.rs"]
 mod at_once;
+mod away;
 mod budgets;
 #[path = "../ledger/clock.rs"]
 mod clock;
@@ -20,6 +21,7 @@ mod clock;
 mod commands;
 #[path = "../ledger/cooldown_json.rs"]
 mod cooldown_json;
+mod copies;
 #[path = "../ledger/input.rs"]
 mod input;
 #[path = "../ledger/kills.rs"]
@@ -31,6 +33,7 @@ mod networks;
 mod outages;
 #[path = "../ledger/random.rs"]
 mod random;
+mod roles;
 #[path = "../ledger/stdin.rs"]
 mod stdin;
 #[path = "../support/mod.rs"]

@@ -57,8 +57,13 @@ fn remove_at_the_end(server: &DatabaseServer) {
     let mut keeper = Command::new("sh");
     keeper.args(["-c", "cat; sleep 1; rm -rf \"$1\"", "sh"]).arg(server.data().parent().unwrap());
     let mut keeper = keeper.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    let pipe = keeper.stdin.take().unwrap();
-    std::mem::forget(pipe);
+    // It ends when this process closes the pipe by its end.
+    std::thread::spawn(move || {
+        let _pipe = keeper.stdin.take();
+        loop {
+            std::thread::park();
+        }
+    });
 }
 
 impl SharedServer {

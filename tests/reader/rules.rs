@@ -238,6 +238,7 @@ fn locations() -> Locations {
         ledger: "/state/claudeops.db".into(),
         state: "/state".into(),
         approval_key: None,
+        database_keys: vec![],
         hosts: Some("/app/hosts.yaml".into()),
         opsctl: Some("/usr/local/bin/opsctl".into()),
     }

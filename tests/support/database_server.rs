@@ -191,7 +191,7 @@ impl DatabaseServer {
                 return;
             }
             let log = || std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-            assert!(began.elapsed() < Duration::from_secs(60), "the server does not answer: {}", log());
+            assert!(began.elapsed() < Duration::from_mins(1), "the server does not answer: {}", log());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -219,6 +219,39 @@ impl DatabaseServer {
         let _ = rustix::process::kill_process(pid, signal);
         process.wait().unwrap();
         let _ = std::fs::remove_file(self.data().join("postmaster.pid"));
+    }
+
+    /// What psql says to a role that may not run a statement.
+    pub fn refusal(&self, role: &str, database: &str, statement: &str) -> String {
+        let output = self.psql_command(database).args(["-U", role, "-c", statement]).output().unwrap();
+        assert!(!output.status.success(), "{statement} is allowed");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    /// The server's log.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+
+    /// A session that has run these statements, until it is dropped.
+    pub fn holding(&self, database: &str, statements: &str) -> Holding {
+        use std::io::Write as _;
+        let mut command = program("psql");
+        command
+            .env("PGPASSWORD", PASSWORD)
+            .env("PGAPPNAME", "holding")
+            .args(["-h", "localhost", "-p", &self.port.to_string(), "-U", "postgres", "-d", database])
+            .args(["--no-psqlrc", "--quiet"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
+        let mut psql = command.spawn().unwrap();
+        writeln!(psql.stdin.as_mut().unwrap(), "{statements};").unwrap();
+        let done = "SELECT count(*) FROM pg_stat_activity
+            WHERE application_name = 'holding' AND state LIKE 'idle%' AND query <> ''";
+        while self.psql("postgres", done) != "1" {
+            assert!(psql.try_wait().unwrap().is_none(), "{statements}");
+        }
+        Holding(psql)
     }
 
     /// Makes a replica accept changes.
@@ -263,6 +296,17 @@ impl DatabaseServer {
         let output = self.psql_command(database).args(["-c", statements]).output().unwrap();
         assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+}
+
+/// A session of psql.
+pub struct Holding(Child);
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        // Its input ends, and so does its session.
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
     }
 }
 

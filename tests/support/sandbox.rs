@@ -148,6 +148,7 @@ impl Sandbox {
     }
 
     /// Sets the clock of the ledger: a file has none.
+    #[expect(clippy::unused_self, reason = "a ledger on a server has one")]
     pub fn set_clock_of_ledger(&self, _: DateTime<Utc>) {}
 
     /// Whether there is a ledger.
@@ -156,6 +157,7 @@ impl Sandbox {
     }
 
     /// Waits until what killed processes had begun has ended: it ends with them.
+    #[expect(clippy::unused_self, reason = "a server goes on")]
     pub fn until_idle(&self) {}
 
     /// Asserts that the database is not damaged.

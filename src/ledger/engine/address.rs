@@ -17,6 +17,8 @@ pub struct Location {
     pub place: Place,
     /// The name of the agent in all rows that this process adds; without it, the name of this machine.
     pub agent: Option<String>,
+    /// The state folder, in which processes take turns to connect to a server.
+    pub state_dir: Option<PathBuf>,
 }
 
 /// Where a ledger is.
@@ -49,6 +51,14 @@ impl Location {
         self.file().is_some_and(|path| !path.exists())
     }
 
+    /// The files with secrets of a server; see [`ServerAddress::secret_files`].
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        match &self.place {
+            Place::File(_) => vec![],
+            Place::Server(address) => address.secret_files(),
+        }
+    }
+
     /// The name of the agent.
     pub fn agent_name(&self) -> String {
         self.agent
@@ -59,7 +69,7 @@ impl Location {
 
 impl From<&Path> for Location {
     fn from(path: &Path) -> Self {
-        Self { place: Place::File(path.to_owned()), agent: None }
+        Self { place: Place::File(path.to_owned()), agent: None, state_dir: None }
     }
 }
 
@@ -116,17 +126,38 @@ impl ServerAddress {
         Self { url, password_file }
     }
 
+    /// Whether the server is given a password.
+    pub fn has_password(&self) -> bool {
+        self.password_file.is_some()
+            || self.access("").is_ok_and(|access| access.config.get_password().is_some())
+    }
+
+    /// The files with secrets: the password, and the key of a client certificate.
+    pub fn secret_files(&self) -> Vec<PathBuf> {
+        let query = self.url.split_once('?').map_or("", |(_, query)| query);
+        let of = |wanted: &str| {
+            let mut parameters = form_urlencoded::parse(query.as_bytes());
+            parameters.find(|(name, _)| name == wanted).map(|(_, value)| PathBuf::from(&*value))
+        };
+        // Without a file of its own, the key is with the certificate.
+        self.password_file.iter().cloned().chain(of("sslkey").or_else(|| of("sslcert"))).collect()
+    }
+
     /// Reads the URL and its files. The server sees the name of the agent. An error names what is wrong, and no secret.
     pub fn access(&self, agent: &str) -> Result<Access, String> {
         let (place, query) = self.url.split_once('?').unwrap_or((&self.url, ""));
         let mut ours = TlsParameters::default();
-        let mut theirs = form_urlencoded::Serializer::new(String::new());
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            if !ours.take(&name, &value) {
-                theirs.append_pair(&name, &value);
+        // A `+` is no space in these URLs, unlike in forms.
+        let query = query.replace('+', "%2B");
+        let mut theirs: Vec<&str> = vec![];
+        for pair in query.split('&') {
+            let is_ours =
+                form_urlencoded::parse(pair.as_bytes()).any(|(name, value)| ours.take(&name, &value));
+            if !is_ours {
+                theirs.push(pair);
             }
         }
-        let mut config = tokio_postgres::Config::from_str(&format!("{place}?{}", theirs.finish()))
+        let mut config = tokio_postgres::Config::from_str(&format!("{place}?{}", theirs.join("&")))
             .map_err(|error| format!("its URL is not valid: {}", whole_text(&error)))?;
         let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
         config.ssl_mode(if ours.is_off || is_local { SslMode::Disable } else { SslMode::Require });
@@ -250,9 +281,9 @@ mod tests {
 
     #[test]
     fn several_hosts_and_other_parameters_reach_the_client() {
-        let access = server("postgres://u:p@a:1,b:2/d?target_session_attrs=read-write&sslmode=disable")
-            .access("nas")
-            .unwrap();
+        let parameters = "target_session_attrs=read-write&sslmode=disable&options=-c%20search_path%3Dops+1";
+        let access = server(&format!("postgres://u:p@a:1,b:2/d?{parameters}")).access("nas").unwrap();
+        assert_eq!(access.config.get_options(), Some("-c search_path=ops+1"));
         assert_eq!(access.config.get_hosts().len(), 2);
         assert_eq!(access.config.get_ports(), [1, 2]);
         assert_eq!(access.config.get_password(), Some("p".as_bytes()));

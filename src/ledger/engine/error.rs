@@ -1,5 +1,7 @@
 //! Errors of both engines.
 
+use std::time::Duration;
+
 use rusqlite::ErrorCode;
 use rusqlite::types::{FromSqlError, Type};
 
@@ -18,6 +20,9 @@ pub enum Error {
     /// A server refuses an operation for lack of rights, or because its tables are not those of this release.
     #[error("{0}")]
     Refused(String),
+    /// Other agents hold the locks of an operation.
+    #[error("other agents hold its locks")]
+    Locked,
 }
 
 impl Error {
@@ -34,7 +39,22 @@ impl Error {
     pub fn file_code(&self) -> Option<ErrorCode> {
         match self {
             Self::File(error) => error.sqlite_error_code(),
-            Self::Server(_) | Self::Refused(_) => None,
+            Self::Server(_) | Self::Refused(_) | Self::Locked => None,
+        }
+    }
+
+    /// A server that has not answered within this time.
+    pub fn late(limit: Duration) -> Self {
+        Self::Server(format!("it did not answer within {:.1} s", limit.as_secs_f32()))
+    }
+
+    /// This error of a server once more.
+    pub fn again(&self) -> Option<Self> {
+        match self {
+            Self::File(_) => None,
+            Self::Server(why) => Some(Self::Server(why.clone())),
+            Self::Refused(why) => Some(Self::Refused(why.clone())),
+            Self::Locked => Some(Self::Locked),
         }
     }
 }

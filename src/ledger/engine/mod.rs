@@ -8,6 +8,7 @@
 pub mod address;
 mod dialect;
 mod error;
+pub mod patience;
 mod server;
 
 use std::cell::Cell;

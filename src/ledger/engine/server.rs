@@ -1,6 +1,7 @@
 //! A connection to a PostgreSQL server. The client library is asynchronous, and the ledger is not, so that each connection
 //! has a thread. No call waits longer than its limit.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -20,13 +21,11 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Access, ServerAddress, whole_text};
 use super::error::{Error, Result};
+use super::patience;
 use crate::ledger::time;
 
-/// How long a server may take to accept a connection, or to answer a statement that waits for no lock.
-const ANSWER: Duration = Duration::from_millis(1800);
-
-/// How long to wait for the locks of other agents, or for a free connection.
-pub const BUSY: Duration = Duration::from_secs(5);
+/// How long to wait for a free connection.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// Limits are counted in pauses of this length: on a machine that is too busy to answer in time, they are longer, too.
 const TICK: Duration = Duration::from_millis(50);
@@ -37,7 +36,7 @@ const MEMORY: Duration = Duration::from_secs(1);
 struct Failure {
     of: ServerAddress,
     at: Instant,
-    why: String,
+    why: Error,
 }
 
 static FAILURE: Mutex<Option<Failure>> = Mutex::new(None);
@@ -45,11 +44,13 @@ static FAILURE: Mutex<Option<Failure>> = Mutex::new(None);
 /// The rows of a batch, as text.
 pub type TextRows = Vec<Vec<Option<String>>>;
 
-type Reply<T> = SyncSender<Result<T>>;
+/// Takes a result, and how long the server was waited for.
+type Reply<T> = SyncSender<(Result<T>, Duration)>;
 
+/// A statement, how long to wait for the answer, and where it goes.
 enum Job {
-    Query(String, Vec<Text>, Reply<Vec<ServerRow>>),
-    Execute(String, Vec<Text>, Reply<usize>),
+    Query(String, Vec<Text>, Duration, Reply<Vec<ServerRow>>),
+    Execute(String, Vec<Text>, Duration, Reply<usize>),
     Batch(String, Duration, Reply<TextRows>),
 }
 
@@ -57,6 +58,8 @@ enum Job {
 #[derive(Debug)]
 pub struct Server {
     jobs: UnboundedSender<Job>,
+    /// The schema version that was last found there.
+    pub schema: Cell<u32>,
 }
 
 /// A row.
@@ -65,56 +68,87 @@ pub struct ServerRow(tokio_postgres::Row);
 
 impl Server {
     /// Connects. A server that restarts, or has no free connection, is asked again. For a moment after a failure, the answer
-    /// is the same without asking: a hook that uses the ledger several times waits once.
+    /// is the same without asking: a guard that serves many hooks does not let each of them wait.
     pub fn connect(address: &ServerAddress, agent: &str) -> Result<Self> {
+        patience::check()?;
         let mut failure = FAILURE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Failure { of, at, why }) = &*failure
             && of == address
             && at.elapsed() < MEMORY
+            && let Some(why) = why.again()
         {
-            return Err(Error::Server(why.clone()));
+            return Err(why);
         }
         // Only the memory is shared between threads, and not the attempt.
         *failure = None;
         drop(failure);
-        Self::attempt(address, agent).inspect_err(|error| {
-            let failure = Failure { of: address.clone(), at: Instant::now(), why: error.to_string() };
-            *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        let limit = patience::for_connection();
+        Self::attempt(address, agent, limit).inspect_err(|error| {
+            patience::remember(error);
+            // An attempt that had less time shows less.
+            if limit == patience::ANSWER
+                && let Some(why) = error.again()
+            {
+                let failure = Failure { of: address.clone(), at: Instant::now(), why };
+                *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            }
         })
     }
 
-    fn attempt(address: &ServerAddress, agent: &str) -> Result<Self> {
-        let access = address.access(agent).map_err(Error::Server)?;
+    fn attempt(address: &ServerAddress, agent: &str, limit: Duration) -> Result<Self> {
+        let mut access = address.access(agent).map_err(Error::Server)?;
+        let servers = u32::try_from(access.config.get_hosts().len()).unwrap_or(u32::MAX);
+        if servers > 1 && access.config.get_connect_timeout().is_none() {
+            // One of them may be away.
+            access.config.connect_timeout(limit / servers);
+        }
         let (jobs, received) = unbounded_channel();
         let (ready, connected) = sync_channel(1);
         thread::Builder::new()
             .name("ledger".to_owned())
-            .spawn(move || serve(&access, &ready, received))
+            .spawn(move || serve(&access, limit, &ready, received))
             .map_err(|error| Error::Server(format!("no thread for its connection: {error}")))?;
-        connected.recv().map_err(|_| ended())??;
-        Ok(Self { jobs })
+        let (connected, waited) = connected.recv().map_err(|_| ended())?;
+        if connected.is_err() {
+            // A server that is only slow to accept one of many connections is not away.
+            patience::spend(waited);
+        }
+        connected?;
+        Ok(Self { jobs, schema: Cell::new(0) })
     }
 
     /// The rows of a query.
     pub fn query(&self, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<ServerRow>> {
         let values = texts(values)?;
-        self.ask(|reply| Job::Query(sql.to_owned(), values, reply))
+        self.ask(|limit, reply| Job::Query(sql.to_owned(), values, limit, reply))
     }
 
     /// Runs a statement. Returns how many rows it has changed.
     pub fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
         let values = texts(values)?;
-        self.ask(|reply| Job::Execute(sql.to_owned(), values, reply))
+        self.ask(|limit, reply| Job::Execute(sql.to_owned(), values, limit, reply))
     }
 
     /// Runs statements that are separated by `;`. Returns their rows.
     pub fn batch(&self, sql: &str) -> Result<TextRows> {
-        self.ask(|reply| Job::Batch(sql.to_owned(), ANSWER, reply))
+        self.ask(|limit, reply| Job::Batch(sql.to_owned(), limit, reply))
     }
 
-    /// Runs statements that may wait for the locks of others.
+    /// Runs statements that may wait for the locks of others, after which the server cancels them within `limit`.
     pub fn batch_with_locks(&self, sql: &str, limit: Duration) -> Result<TextRows> {
-        self.ask(|reply| Job::Batch(sql.to_owned(), limit + ANSWER, reply))
+        patience::check()?;
+        let left = patience::for_statement().min(patience::ANSWER);
+        let (result, waited) = self.tell(|reply| Job::Batch(sql.to_owned(), limit + left, reply))?;
+        if waited >= limit + left {
+            // It has not even cancelled them.
+            patience::spend(left);
+        }
+        result
+    }
+
+    /// Whether the connection has ended.
+    pub fn has_ended(&self) -> bool {
+        self.jobs.is_closed()
     }
 
     /// Whether the server still answers, and accepts changes.
@@ -123,10 +157,18 @@ impl Server {
         read_only.is_ok_and(|rows| rows == [vec![Some("off".to_owned())]])
     }
 
-    fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T> {
+    fn ask<T>(&self, job: impl FnOnce(Duration, Reply<T>) -> Job) -> Result<T> {
+        patience::check()?;
+        let limit = patience::for_statement();
+        let (result, waited) = self.tell(|reply| job(limit, reply))?;
+        patience::spend(waited);
+        result.inspect_err(patience::remember)
+    }
+
+    fn tell<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<(Result<T>, Duration)> {
         let (reply, answer) = sync_channel(1);
         self.jobs.send(job(reply)).map_err(|_| ended())?;
-        answer.recv().map_err(|_| ended())?
+        answer.recv().map_err(|_| ended())
     }
 }
 
@@ -134,88 +176,117 @@ fn ended() -> Error {
     Error::Server("the connection has ended".to_owned())
 }
 
-fn serve(access: &Access, ready: &Reply<()>, jobs: UnboundedReceiver<Job>) {
+fn serve(access: &Access, limit: Duration, ready: &Reply<()>, jobs: UnboundedReceiver<Job>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
-        Ok(runtime) => runtime.block_on(work(access, ready, jobs)),
+        Ok(runtime) => runtime.block_on(work(access, limit, ready, jobs)),
         Err(error) => {
-            let _ = ready.send(Err(Error::Server(error.to_string())));
+            let _ = ready.send((Err(Error::Server(error.to_string())), Duration::ZERO));
         }
     }
 }
 
-async fn work(access: &Access, ready: &Reply<()>, mut jobs: UnboundedReceiver<Job>) {
-    let client = match connect(access).await {
+/// Runs the statements of a connection. It ends, and closes the connection, when the server has not answered one of them:
+/// otherwise the server would keep the locks of a transaction that nobody finishes.
+async fn work(access: &Access, limit: Duration, ready: &Reply<()>, mut jobs: UnboundedReceiver<Job>) {
+    let mut waited = Duration::ZERO;
+    let client = match connect(access, limit, &mut waited).await {
         Ok(client) => client,
         Err(error) => {
-            let _ = ready.send(Err(error));
+            let _ = ready.send((Err(error), waited));
             return;
         }
     };
-    if ready.send(Ok(())).is_err() {
+    if ready.send((Ok(()), waited)).is_err() {
         return;
     }
-    // A caller that has given up needs no reply.
     while let Some(job) = jobs.recv().await {
-        match job {
-            Job::Query(sql, values, reply) => {
+        let has_answered = match job {
+            Job::Query(sql, values, limit, reply) => {
                 let rows = async {
                     let rows = client.query_typed(&sql, &typed(&values)).await?;
                     Ok(rows.into_iter().map(ServerRow).collect())
                 };
-                let _ = reply.send(within(ANSWER, rows).await);
+                answer(limit, rows, &reply).await
             }
-            Job::Execute(sql, values, reply) => {
+            Job::Execute(sql, values, limit, reply) => {
                 let changed = async {
                     let rows = client.execute_typed(&sql, &typed(&values)).await?;
                     Ok(usize::try_from(rows).unwrap_or(usize::MAX))
                 };
-                let _ = reply.send(within(ANSWER, changed).await);
+                answer(limit, changed, &reply).await
             }
             Job::Batch(sql, limit, reply) => {
                 let rows = async {
                     let messages = client.simple_query(&sql).await?;
                     Ok(messages.iter().filter_map(text_row).collect())
                 };
-                let _ = reply.send(within(limit, rows).await);
+                answer(limit, rows, &reply).await
             }
+        };
+        if !has_answered || client.is_closed() {
+            return;
         }
     }
 }
 
-async fn connect(access: &Access) -> Result<Client> {
-    let mut waited = Duration::ZERO;
+/// Sends the result of a statement. Whether the server has answered.
+async fn answer<T>(
+    limit: Duration,
+    work: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+    reply: &Reply<T>,
+) -> bool {
+    let (found, waited) = within(limit, work).await;
+    let has_answered = found.is_some();
+    let result = found.map_or_else(|| Err(Error::late(limit)), |found| found.map_err(|e| of_server(&e)));
+    // A caller that has given up needs no reply.
+    let _ = reply.send((result, waited));
+    has_answered
+}
+
+/// Connects within `limit`. Waiting for a free connection does not count.
+async fn connect(access: &Access, limit: Duration, waited: &mut Duration) -> Result<Client> {
+    let mut in_line = Duration::ZERO;
+    let mut last = None;
     loop {
         let tls = MakeRustlsConnect::new(access.tls.clone());
-        let connected = within_raw(ANSWER, access.config.connect(tls)).await;
-        let (error, limit) = match connected {
-            Ok(Ok((client, connection))) => {
+        let (connected, took) = within(limit.saturating_sub(*waited), access.config.connect(tls)).await;
+        *waited += took;
+        let error = match connected {
+            Some(Ok((client, connection))) => {
                 tokio::spawn(connection);
                 return Ok(client);
             }
-            Ok(Err(error)) => {
-                let limit = patience(&error);
-                (of_server(&error), limit)
-            }
-            Err(error) => (error, Duration::ZERO),
+            Some(Err(error)) => error,
+            None => return Err(last.unwrap_or_else(|| Error::late(limit))),
         };
-        if waited >= limit {
-            return Err(error);
-        }
         let pause = Duration::from_millis(fastrand::u64(10..60));
+        match state(&error) {
+            Away::Full if in_line < BUSY => in_line += pause,
+            Away::Down if *waited < limit => *waited += pause,
+            _ => return Err(of_server(&error)),
+        }
+        last = Some(of_server(&error));
         sleep(pause).await;
-        waited += pause;
     }
 }
 
-/// How long to try again after this error.
-fn patience(error: &tokio_postgres::Error) -> Duration {
+/// Why there is no connection.
+enum Away {
+    /// The server has no free connection.
+    Full,
+    /// It starts, ends, is not there, or is not the server that accepts changes any more.
+    Down,
+    /// Another attempt would have the same result.
+    Refuses,
+}
+
+fn state(error: &tokio_postgres::Error) -> Away {
     match error.code() {
-        Some(&SqlState::TOO_MANY_CONNECTIONS) => BUSY,
-        // It starts, ends, or is not the server that accepts changes any more.
-        Some(&SqlState::CANNOT_CONNECT_NOW | &SqlState::ADMIN_SHUTDOWN) => ANSWER,
-        None if is_away(error) => ANSWER,
-        Some(_) | None => Duration::ZERO,
+        Some(&SqlState::TOO_MANY_CONNECTIONS) => Away::Full,
+        Some(&SqlState::CANNOT_CONNECT_NOW | &SqlState::ADMIN_SHUTDOWN) => Away::Down,
+        None if is_away(error) => Away::Down,
+        _ => Away::Refuses,
     }
 }
 
@@ -239,24 +310,20 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
     false
 }
 
-async fn within_raw<T>(limit: Duration, work: impl Future<Output = T>) -> Result<T> {
-    let ticks = limit.as_millis() / TICK.as_millis();
+/// The result of `work`, unless it takes longer than `limit`; and how long it was waited for, in whole ticks.
+async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> (Option<T>, Duration) {
+    let waited = Cell::new(Duration::ZERO);
     let patience = async {
-        for _ in 0..ticks {
+        while waited.get() < limit {
             sleep(TICK).await;
+            waited.set(waited.get() + TICK);
         }
     };
-    tokio::select! {
-        found = work => Ok(found),
-        () = patience => Err(Error::Server(format!("it did not answer within {:.1} s", limit.as_secs_f32()))),
-    }
-}
-
-async fn within<T>(
-    limit: Duration,
-    work: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
-) -> Result<T> {
-    within_raw(limit, work).await?.map_err(|error| of_server(&error))
+    let found = tokio::select! {
+        found = work => Some(found),
+        () = patience => None,
+    };
+    (found, waited.get())
 }
 
 fn of_server(error: &tokio_postgres::Error) -> Error {
@@ -269,6 +336,7 @@ fn of_server(error: &tokio_postgres::Error) -> Error {
         | SqlState::INVALID_PASSWORD
         | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
         | SqlState::READ_ONLY_SQL_TRANSACTION => Error::Refused(text),
+        SqlState::LOCK_NOT_AVAILABLE | SqlState::QUERY_CANCELED => Error::Locked,
         _ => Error::Server(text),
     }
 }

@@ -114,6 +114,16 @@ impl Change<'_> {
         Ok(Before { paused })
     }
 
+    /// Whether a session was seen after a time.
+    pub fn is_seen_after(&self, session: &str, at: DateTime<Utc>) -> Result<bool, LedgerError> {
+        let sql = "SELECT 1 FROM hook_sessions WHERE session_id = ?1 AND last_seen_at > ?2";
+        let seen = self
+            .transaction
+            .prepare(sql)
+            .and_then(|mut query| query.exists(params![session, time::write(at)]));
+        seen.map_err(|cause| self.error(cause))
+    }
+
     /// Records an activity. Those that are asynchronous may be recorded in any order.
     pub fn record_activity(
         &self,

@@ -19,6 +19,8 @@ pub struct Locations {
     pub hosts: Option<String>,
     /// The private key of answers to questions.
     pub approval_key: Option<String>,
+    /// The password of the ledger's server, and keys of client certificates.
+    pub database_keys: Vec<String>,
     /// This program.
     pub opsctl: Option<String>,
 }
@@ -196,6 +198,7 @@ pub const SECRET: &[(&str, Where)] = &[
     ("$*WEBHOOK_URL", Where::Local),
     ("$*APPRISE_URL*", Where::Local),
     ("$DATABASE_URL", Where::Local),
+    ("$CLAUDEOPS_DB_URL", Where::Local),
     ("$ANTHROPIC_*", Where::Local),
     ("!$ANTHROPIC_*MODEL*", Where::Local),
     ("!$ANTHROPIC_BASE_URL", Where::Local),
@@ -235,6 +238,8 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
         "ledger-mark.json",
         "guard-failures.jsonl",
         "guard-failures.claimed.jsonl",
+        "guard-undelivered.jsonl",
+        "guard-undelivered.claimed.jsonl",
         "handoff-taken.json",
         "mcp.json",
         "mcp-tier1.json",
@@ -257,7 +262,7 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
             file(&path, PERSON);
         }
     }
-    locations.approval_key.iter().for_each(|path| file(path, PERSON));
+    locations.approval_key.iter().chain(&locations.database_keys).for_each(|path| file(path, PERSON));
     locations.hosts.iter().for_each(|path| file(path, POLICY));
     locations.opsctl.iter().for_each(|path| file(path, POLICY));
     list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, PERSON, locations, roots)));
@@ -271,6 +276,7 @@ pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachin
     let own_keys = GUARD_KEYS.iter().map(|name| format!("{}/{name}", locations.state));
     let keys: Vec<Guarded> = own_keys
         .chain(locations.approval_key.clone())
+        .chain(locations.database_keys.iter().cloned())
         .flat_map(|path| guarded(&path, Where::Local, "", locations, roots))
         .collect();
     defaults

@@ -73,7 +73,10 @@ pub async fn run_through(
     };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     command.envs(variables.iter().copied());
-    command.env_remove("ANTHROPIC_API_KEY").env_remove("CLAUDEOPS_APPRISE_URLS");
+    command
+        .env_remove("ANTHROPIC_API_KEY")
+        .env_remove("CLAUDEOPS_APPRISE_URLS")
+        .env_remove("CLAUDEOPS_DB_URL");
     let mut child =
         command.spawn().map_err(|error| not_started(&error, if ssh.is_some() { "ssh" } else { program }))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());

@@ -171,6 +171,7 @@ fn run(
         .env_remove("APPRISE_URLS")
         .env_remove("CLAUDEOPS_APPRISE_URLS")
         .env_remove("ANTHROPIC_API_KEY")
+        .env_remove("CLAUDEOPS_DB_URL")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
