@@ -131,10 +131,11 @@ impl Browser {
         loop {
             let mut answer = self.next();
             if answer["id"] == json!(self.calls) {
-                // An expression has no value in a page that is just being left.
-                let is_left =
-                    answer["error"]["message"].as_str().is_some_and(|why| why.contains("target navigated"));
-                assert!(answer["error"].is_null() || is_left, "{method}: {answer}");
+                if answer["error"]["message"].as_str().is_some_and(|why| why.contains("target navigated")) {
+                    // The page was just being left; the next one answers.
+                    return self.call(method, params);
+                }
+                assert!(answer["error"].is_null(), "{method}: {answer}");
                 return answer["result"].take();
             }
             self.events.push(answer);
@@ -160,7 +161,8 @@ impl Browser {
     /// Evaluates an expression that leads to another page, and waits until that is loaded.
     pub fn follow(&mut self, expression: &str) {
         self.events.retain(|event| event["method"] != "Page.loadEventFired");
-        self.evaluate(&format!("void ({expression})"));
+        // The answer to the call comes before the page is left.
+        self.evaluate(&format!("void setTimeout(() => {{ {expression} }}, 0)"));
         self.wait_for_page();
     }
 
@@ -207,7 +209,7 @@ impl Browser {
 
     /// All visible text.
     pub fn text(&mut self) -> String {
-        self.evaluate("document.body.innerText").as_str().unwrap_or_default().to_owned()
+        self.evaluate("document.body.innerText").as_str().unwrap().to_owned()
     }
 
     /// Presses and releases a key.
