@@ -83,7 +83,7 @@ fn wait(what: &str, agents: &[Agent], done: impl Fn(&Agent) -> bool) {
     }
 }
 
-/// Lets all agents act, whatever becomes of it.
+/// Lets all agents act, with any result.
 fn some_actions(agents: &[Agent], count: usize) {
     let before: BTreeMap<&str, usize> =
         agents.iter().map(|agent| (agent.name.as_str(), agent.actions())).collect();

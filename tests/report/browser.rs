@@ -131,6 +131,10 @@ impl Browser {
         loop {
             let mut answer = self.next();
             if answer["id"] == json!(self.calls) {
+                if answer["error"]["message"].as_str().is_some_and(|why| why.contains("target navigated")) {
+                    // The page was just being left; the next one answers.
+                    return self.call(method, params);
+                }
                 assert!(answer["error"].is_null(), "{method}: {answer}");
                 return answer["result"].take();
             }
@@ -157,7 +161,8 @@ impl Browser {
     /// Evaluates an expression that leads to another page, and waits until that is loaded.
     pub fn follow(&mut self, expression: &str) {
         self.events.retain(|event| event["method"] != "Page.loadEventFired");
-        self.evaluate(&format!("void ({expression})"));
+        // The answer to the call comes before the page is left.
+        self.evaluate(&format!("void setTimeout(() => {{ {expression} }}, 0)"));
         self.wait_for_page();
     }
 

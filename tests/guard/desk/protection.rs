@@ -123,12 +123,12 @@ fn the_log_of_a_session_is_shown_without_secrets_and_without_following_links() {
     run("one", "/results/of/the/agent/a.jsonl");
     run("two", "/results/b.jsonl");
     run("three", "../../desk-token");
-    // A long text is cut in the middle of a token, whose beginning is not recognised.
-    let long = format!("{} ghp_0123456789abcdefghij", "x".repeat(1990));
+    // A padded text is cut in the middle of a token, whose beginning is not recognised.
+    let padded = format!("{} ghp_0123456789abcdefghij", "x".repeat(1990));
     let says = |block: Value| json!({"type": "assistant", "message": {"content": [block]}});
     let call =
         json!({"type": "tool_use", "name": "Bash", "input": {"command": "mysql --password hunter22 <b>"}});
-    let log = format!("{}\n{}\n", says(call), says(json!({"type": "text", "text": long})));
+    let log = format!("{}\n{}\n", says(call), says(json!({"type": "text", "text": padded})));
     state.sandbox.write("results/a.jsonl", &log);
     let target = state.sandbox.write("secret.txt", "{\"type\":\"opsctl\",\"at\":\"t\",\"x\":\"stolen\"}\n");
     std::os::unix::fs::symlink(target, state.sandbox.path("results/b.jsonl")).unwrap();
