@@ -4,12 +4,13 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Serialize;
 
+use super::agents;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{print, print_json};
 use super::person;
 use super::project::environment_in_force;
-use super::table::print_table;
+use super::table::{print_table, print_table_with_agents};
 use super::text;
 use super::time::{relative_time, timestamp};
 use crate::approval;
@@ -87,13 +88,19 @@ pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {
             grants: grants.iter().map(GrantWire::new).collect(),
         });
     }
+    let several = agents::are_several(&environment)?;
     if args.all {
-        print_table(TITLES, questions.iter().map(cells), "no questions");
+        if several {
+            let rows = questions.iter().map(|question| (cells(question), question.agent.clone()));
+            print_table_with_agents(TITLES, rows, "no questions");
+        } else {
+            print_table(TITLES, questions.iter().map(cells), "no questions");
+        }
     } else if questions.is_empty() {
         print("no open questions\n");
     } else {
         for question in &questions {
-            print(&in_words(question, now));
+            print(&in_words(question, several, now));
         }
     }
     for grant in &grants {
@@ -140,11 +147,13 @@ fn cells(question: &Question) -> [String; 6] {
 }
 
 /// An open question, for a person who answers it.
-fn in_words(question: &Question, now: DateTime<Utc>) -> String {
-    let Question { id, session, tier, command, reasons, words, expires_at, .. } = question;
+fn in_words(question: &Question, several: bool, now: DateTime<Utc>) -> String {
+    let Question { id, session, tier, command, reasons, words, expires_at, agent, .. } = question;
+    let agent = agent.as_ref().filter(|_| several);
+    let agent = agent.map(|agent| format!(" of agent {}", text::line(agent))).unwrap_or_default();
     let tier = tier.map(|tier| format!(", tier {tier}")).unwrap_or_default();
     let mut page = format!(
-        "question {id}, session {}{tier}: open until {} ({})\n",
+        "question {id}, session {}{agent}{tier}: open until {} ({})\n",
         text::line(session),
         timestamp(*expires_at),
         relative_time(*expires_at - now)
@@ -186,6 +195,7 @@ struct ApprovalsWire<'a> {
 pub struct QuestionWire<'a> {
     id: i64,
     session: &'a str,
+    agent: Option<&'a str>,
     call: &'a str,
     command: &'a str,
     actions: &'a [String],
@@ -208,6 +218,7 @@ impl<'a> QuestionWire<'a> {
         Self {
             id: question.id,
             session: &question.session,
+            agent: question.agent.as_deref(),
             call: &question.call,
             command: &question.command,
             actions: &question.actions,

@@ -9,9 +9,9 @@ use super::failure::Failure;
 use super::follow::follow;
 use super::output::print_json;
 use super::project::environment_in_force;
-use super::table::print_table;
+use super::table::{print_table, print_table_with_agents};
 use super::text::{self, Text};
-use super::{services, time};
+use super::{agents, services, time};
 use crate::inventory::error::suggestion;
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Decision, Which};
@@ -40,6 +40,9 @@ pub struct AuditArgs {
     /// Only decisions in this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Only decisions on commands of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Only decisions since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
@@ -92,6 +95,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         session: args.session.as_deref(),
         since: args.since,
         after: None,
+        agent: args.agent.as_deref(),
     };
     let matching = |which, limit| -> Result<Vec<Decision>, Failure> {
         Ok(match Ledger::open_existing(&environment.ledger)? {
@@ -99,6 +103,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
             None => vec![],
         })
     };
+    let several = agents::are_several(&environment)?;
     if args.follow {
         let mut after = None;
         let next = |limit| {
@@ -110,14 +115,24 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
             if args.json {
                 return Ok(Text::json(&DecisionWire::new(decision))?);
             }
-            Ok(Text::from(&text::line(&cells(decision, args.relative).join(" | "))))
+            let mut cells = cells(decision, args.relative).to_vec();
+            if several {
+                cells.insert(1, decision.agent.clone().unwrap_or_else(|| "-".to_owned()));
+            }
+            Ok(Text::from(&text::line(&cells.join(" | "))))
         });
     }
     let decisions = matching(which, args.limit)?;
     if args.json {
         return print_json(&DecisionsWire { decisions: decisions.iter().map(DecisionWire::new).collect() });
     }
-    print_table(TITLES, decisions.iter().map(|decision| cells(decision, args.relative)), "no decisions");
+    let cells = |decision| cells(decision, args.relative);
+    if several {
+        let rows = decisions.iter().map(|decision| (cells(decision), decision.agent.clone()));
+        print_table_with_agents(TITLES, rows, "no decisions");
+    } else {
+        print_table(TITLES, decisions.iter().map(cells), "no decisions");
+    }
     Ok(OK)
 }
 
@@ -157,6 +172,7 @@ struct DecisionWire<'a> {
     id: i64,
     at: Option<String>,
     session: Option<&'a str>,
+    agent: Option<&'a str>,
     tier: Option<u8>,
     verdict: &'a str,
     rules: Vec<&'a str>,
@@ -174,6 +190,7 @@ impl<'a> DecisionWire<'a> {
             id: decision.id,
             at: decision.at.map(time::timestamp),
             session: decision.session.as_deref(),
+            agent: decision.agent.as_deref(),
             tier: decision.tier,
             verdict: &decision.verdict,
             rules: decision.rule.split_whitespace().collect(),

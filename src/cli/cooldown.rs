@@ -178,7 +178,8 @@ struct Budgets {
 impl Budgets {
     fn show(&self, service: Option<&str>, json: bool) -> Result<u8, Failure> {
         let mut warnings = Vec::new();
-        let mut budgets = budgets::of_all(&self.environment, &self.installation, self.now, &mut warnings);
+        let Self { environment, installation, now } = self;
+        let mut budgets = budgets::of_agents(environment, installation, None, *now, &mut warnings);
         complain_all(warnings);
         if let Some(service) = service.map(|service| self.installation.inventory.service_named(service)) {
             budgets.retain(|budget| budget.service == service);
@@ -367,6 +368,8 @@ struct BudgetsWire<'a> {
 #[derive(Serialize)]
 pub struct BudgetWire<'a> {
     service: &'a str,
+    /// The agent, where each has a budget of its own.
+    agent: Option<&'a str>,
     listed: bool,
     restart: KindWire,
     redeployment: KindWire,
@@ -386,6 +389,7 @@ impl<'a> BudgetWire<'a> {
     pub fn new(budget: &'a ServiceBudget) -> Self {
         Self {
             service: &budget.service,
+            agent: budget.agent.as_deref(),
             listed: budget.listed,
             restart: KindWire::new(&budget.restart),
             redeployment: KindWire::new(&budget.redeployment),

@@ -9,9 +9,9 @@ use super::failure::Failure;
 use super::follow::follow;
 use super::output::print_json;
 use super::project::environment_in_force;
-use super::table::print_table;
+use super::table::{print_table, print_table_with_agents};
 use super::text::{self, Text};
-use super::{services, time};
+use super::{agents, services, time};
 use crate::ledger::decisions::{Decision, Which};
 use crate::ledger::{Event, Ledger, WhichEvents};
 use crate::runtime::environment::Environment;
@@ -34,6 +34,9 @@ pub struct EventsArgs {
     /// Only events of this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Only events of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Only events since this time: `2h`, `3d`, `2026-03-21T14:00:00Z`
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
@@ -85,9 +88,11 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
             session: args.session.as_deref(),
             since: args.since,
             after: args.follow.then_some(0),
+            agent: args.agent.as_deref(),
         },
         after_denial: None,
     };
+    let several = agents::are_several(&environment)?;
     if args.follow {
         return follow(
             args.limit,
@@ -96,7 +101,7 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
                 if args.json {
                     return Ok(Text::json(&EventWire::new(event))?);
                 }
-                Ok(Text::from(&line(event, args.relative, Utc::now())))
+                Ok(Text::from(&line(event, args.relative, several, Utc::now())))
             },
         );
     }
@@ -106,7 +111,7 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
     }
     let now = Utc::now();
     let cells = |event: &Event| {
-        let Event { at, level, service, message } = event;
+        let Event { at, level, service, message, .. } = event;
         [
             time::shown(*at, args.relative, now),
             level.clone(),
@@ -114,9 +119,16 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
             message.clone(),
         ]
     };
-    print_table(["TIME", "LEVEL", "SERVICE", "MESSAGE"], events.iter().map(cells), "no events");
+    if several {
+        let rows = events.iter().map(|event| (cells(event), event.agent.clone()));
+        print_table_with_agents(TITLES, rows, "no events");
+    } else {
+        print_table(TITLES, events.iter().map(cells), "no events");
+    }
     Ok(OK)
 }
+
+const TITLES: [&str; 4] = ["TIME", "LEVEL", "SERVICE", "MESSAGE"];
 
 /// Events, and denials as events of the level `denied`.
 struct Source<'a> {
@@ -133,7 +145,7 @@ impl Source<'_> {
         let most = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut found = Vec::new();
         if self.which.level.is_none_or(|level| level == LevelName::Denied.as_str()) {
-            let WhichEvents { service, session, since, .. } = self.which;
+            let WhichEvents { service, session, since, agent, .. } = self.which;
             let which = Which {
                 service,
                 verdict: Some("deny"),
@@ -141,6 +153,7 @@ impl Source<'_> {
                 session,
                 since,
                 after: self.after_denial,
+                agent,
             };
             let denials = ledger.decisions(which, limit)?;
             self.after_denial = denials.first().map(|denial| denial.id).or(self.after_denial);
@@ -155,35 +168,47 @@ impl Source<'_> {
 
     fn events(&mut self, ledger: &Ledger, limit: u32, most: usize) -> Result<Vec<Event>, Failure> {
         // Without filters, events are sorted by time, so that late rows of other programs are in their place.
-        let WhichEvents { service: None, level: None, session: None, since: None, after: None } = self.which
-        else {
+        if self.which != WhichEvents::default() {
             let found = ledger.events(self.which, most)?.unwrap_or_default();
             self.which.after = found.first().map(|(id, _)| *id).or(self.which.after);
             return Ok(found.into_iter().map(|(_, event)| event).collect());
-        };
+        }
         Ok(ledger.latest_events(limit)?.unwrap_or_default())
     }
 }
 
 fn denied(decision: Decision) -> Event {
     let service = Some(decision.services).filter(|services| !services.is_empty());
-    Event { at: decision.at, level: LevelName::Denied.as_str().to_owned(), service, message: decision.reason }
+    Event {
+        at: decision.at,
+        level: LevelName::Denied.as_str().to_owned(),
+        service,
+        message: decision.reason,
+        agent: decision.agent,
+    }
 }
 
-/// The latest events; empty without a ledger.
-pub fn latest(environment: &Environment, limit: u32) -> Result<Vec<Event>, Failure> {
+/// The latest events of an agent (`None`: of all agents); empty without a ledger.
+pub fn latest(environment: &Environment, agent: Option<&str>, limit: u32) -> Result<Vec<Event>, Failure> {
     let events = match Ledger::open_existing(&environment.ledger)? {
+        Some(ledger) if agent.is_some() => {
+            let which = WhichEvents { agent, ..WhichEvents::default() };
+            let most = usize::try_from(limit).unwrap_or(usize::MAX);
+            let found = ledger.events(which, most)?;
+            found.map(|events| events.into_iter().map(|(_, event)| event).collect())
+        }
         Some(ledger) => ledger.latest_events(limit)?,
         None => None,
     };
     Ok(events.unwrap_or_default())
 }
 
-/// Formats an event as one line, without secrets and hidden characters.
-pub fn line(event: &Event, relative: bool, now: DateTime<Utc>) -> String {
-    let Event { at, level, service, message } = event;
+/// Formats an event as one line, without secrets and hidden characters; with its agent where the ledger has several.
+pub fn line(event: &Event, relative: bool, several: bool, now: DateTime<Utc>) -> String {
+    let Event { at, level, service, message, agent } = event;
+    let agent = if several { format!("{} | ", agent.as_deref().unwrap_or("-")) } else { String::new() };
     let at = time::shown(*at, relative, now);
-    let line = format!("{at} | {level} | {} | {message}", service.as_deref().unwrap_or("-"));
+    let line = format!("{at} | {agent}{level} | {} | {message}", service.as_deref().unwrap_or("-"));
     text::line(&line)
 }
 
@@ -199,6 +224,7 @@ pub struct EventWire<'a> {
     level: &'a str,
     service: Option<&'a str>,
     message: &'a str,
+    agent: Option<&'a str>,
 }
 
 impl<'a> EventWire<'a> {
@@ -209,6 +235,7 @@ impl<'a> EventWire<'a> {
             level: &event.level,
             service: event.service.as_deref(),
             message: &event.message,
+            agent: event.agent.as_deref(),
         }
     }
 }

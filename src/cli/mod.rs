@@ -1,5 +1,6 @@
 //! The command line, with one file per verb. Only this layer uses arguments, the terminal and exit codes.
 
+mod agents;
 mod approvals;
 mod audit;
 mod context;

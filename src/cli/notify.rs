@@ -135,7 +135,7 @@ fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> 
         now,
         since,
         policy: &installation.policy,
-        budgets: budgets::of_all(environment, &installation, now, &mut warnings),
+        budgets: budgets::of_agents(environment, &installation, None, now, &mut warnings),
         actions: ledger.actions_since(since, MOST_ROWS)?.rows,
         events: ledger.events_since(since, MOST_ROWS)?.rows,
         runs: ledger.runs(Some(since), MOST_ROWS)?.rows,

@@ -33,6 +33,9 @@ pub struct ReportArgs {
     /// Start of the period: `24h`, `30d`, `2026-03-21T14:00:00Z`; default: seven days ago
     #[arg(long, value_name = "WHEN", value_parser = time::since)]
     since: Option<DateTime<Utc>>,
+    /// Only what this agent did, and its budgets
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Do not ping hosts
     #[arg(long)]
     no_hosts: bool,
@@ -58,7 +61,9 @@ pub fn run(args: &ReportArgs) -> Result<u8, Failure> {
     let mut warnings = Warning::of_environment(&environment.warnings);
     let compiled = installation::in_force(&environment, &mut warnings);
     let ledger = Ledger::open_existing(&environment.ledger)?;
-    let mut data = ReportData::read(&environment, &compiled, ledger.as_ref(), since, now, &mut warnings)?;
+    let agent = args.agent.as_deref();
+    let mut data =
+        ReportData::read(&environment, &compiled, ledger.as_ref(), agent, (since, now), &mut warnings)?;
     if !args.no_hosts {
         let (found, warning) = hosts::look(&compiled.installation.inventory.hosts, HOSTS_DEADLINE);
         data.hosts = Some(found);

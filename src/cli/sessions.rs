@@ -4,10 +4,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::agents;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::print_json;
-use super::table::print_table;
+use super::table::{print_table, print_table_with_agents};
 use super::text;
 use super::time;
 use crate::ledger::Ledger;
@@ -57,6 +58,9 @@ pub struct SessionsArgs {
     /// Only sessions of this mission
     #[arg(long, value_name = "ID")]
     mission: Option<String>,
+    /// Only sessions of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Only sessions of this tier
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     tier: Option<u8>,
@@ -100,8 +104,12 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
         return set_status(status, &environment);
     }
     let now = Utc::now();
-    let which =
-        WhichSessions { id: args.session.as_deref(), mission: args.mission.as_deref(), since: args.since };
+    let which = WhichSessions {
+        id: args.session.as_deref(),
+        mission: args.mission.as_deref(),
+        since: args.since,
+        agent: args.agent.as_deref(),
+    };
     let mut seen = all(&environment, which, args.stale_after.delta(), now)?;
     seen.retain(|seen| {
         let of_tier = args.tier.is_none_or(|tier| seen.session.tier == Some(tier));
@@ -111,7 +119,13 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
     if args.json {
         return print_json(&SessionsWire { sessions: seen.iter().map(SessionWire::new).collect() });
     }
-    print_table(TITLES, seen.iter().map(|seen| cells(seen, args.relative, now)), "no sessions");
+    let cells = |seen| cells(seen, args.relative, now);
+    if agents::are_several(&environment)? {
+        let rows = seen.iter().map(|seen| (cells(seen), seen.session.agent.clone()));
+        print_table_with_agents(TITLES, rows, "no sessions");
+    } else {
+        print_table(TITLES, seen.iter().map(cells), "no sessions");
+    }
     Ok(OK)
 }
 
@@ -244,6 +258,7 @@ struct SessionsWire<'a> {
 struct SessionWire<'a> {
     id: &'a str,
     client_id: Option<&'a str>,
+    agent: Option<&'a str>,
     tier: Option<u8>,
     mode: Option<&'a str>,
     role: Option<&'a str>,
@@ -292,6 +307,7 @@ impl<'a> SessionWire<'a> {
         Self {
             id: &session.id,
             client_id: session.client_id.as_deref(),
+            agent: session.agent.as_deref(),
             tier: session.tier,
             mode: session.mode.as_deref(),
             role: session.role.as_deref(),

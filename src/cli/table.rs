@@ -39,13 +39,36 @@ pub fn print_table<const N: usize>(
     if rows.is_empty() {
         print(&format!("{empty}\n"));
     } else {
-        print(formatted(titles, &rows, terminal::width()));
+        let rows: Vec<Vec<String>> = rows.into_iter().map(Into::into).collect();
+        print(formatted(&titles, &rows, terminal::width()));
     }
 }
 
-fn formatted<const N: usize>(titles: [&str; N], rows: &[[String; N]], width: Option<usize>) -> Text {
+/// Prints a table with the agent of each row behind the first column.
+pub fn print_table_with_agents<const N: usize>(
+    titles: [&str; N],
+    rows: impl IntoIterator<Item = ([String; N], Option<String>)>,
+    empty: &str,
+) {
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(cells, agent)| with_second(cells.into(), agent.unwrap_or_else(|| "-".to_owned())))
+        .collect();
+    if rows.is_empty() {
+        print(&format!("{empty}\n"));
+    } else {
+        print(formatted(&with_second(titles.into(), "AGENT"), &rows, terminal::width()));
+    }
+}
+
+fn with_second<T>(mut cells: Vec<T>, cell: T) -> Vec<T> {
+    cells.insert(cells.len().min(1), cell);
+    cells
+}
+
+fn formatted(titles: &[&str], rows: &[Vec<String>], width: Option<usize>) -> Text {
     let mut table = comfy_table::Table::new();
-    table.load_style(NOTHING).set_header(titles);
+    table.load_style(NOTHING).set_header(titles.to_vec());
     match width.and_then(|width| u16::try_from(width).ok()) {
         Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
         None => table.set_content_arrangement(ContentArrangement::Disabled),
@@ -93,8 +116,8 @@ mod tests {
 
     fn shown(width: Option<usize>) -> String {
         let rows = [["09:00", "deny", "one two three four five"], ["10:00", "allow", ""]];
-        let rows = rows.map(|row| row.map(str::to_owned));
-        anstream::adapter::strip_str(formatted(["TIME", "VERDICT", "REASON"], &rows, width).as_str())
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        anstream::adapter::strip_str(formatted(&["TIME", "VERDICT", "REASON"], &rows, width).as_str())
             .to_string()
     }
 
@@ -115,8 +138,8 @@ mod tests {
 
     #[test]
     fn control_characters_of_a_cell_reach_no_terminal() {
-        let rows = [["a\u{1b}[31m\nb".to_owned()]];
-        let text = anstream::adapter::strip_str(formatted(["TEXT"], &rows, None).as_str()).to_string();
+        let rows = [vec!["a\u{1b}[31m\nb".to_owned()]];
+        let text = anstream::adapter::strip_str(formatted(&["TEXT"], &rows, None).as_str()).to_string();
         assert_eq!(text, "TEXT\na [31m b\n");
     }
 }

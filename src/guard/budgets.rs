@@ -5,7 +5,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use crate::inventory::Installation;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::{Ledger, LedgerError};
-use crate::model::policy::{Budget, Policy};
+use crate::model::policy::{Budget, Per, Policy};
 use crate::policy::budget::{Fit, fit};
 use crate::policy::decide::{BudgetKey, Snapshot};
 use crate::runtime::environment::Environment;
@@ -16,6 +16,8 @@ use crate::runtime::warning::Warning;
 pub struct ServiceBudget {
     /// The service.
     pub service: String,
+    /// The agent whose budgets they are; `None`: those of all agents together, or of the only agent.
+    pub agent: Option<String>,
     /// Whether `hosts.yaml` lists it, or lists no service at all.
     pub listed: bool,
     /// Its restarts.
@@ -50,6 +52,7 @@ impl ServiceBudget {
     pub fn unused(service: &str, policy: &Policy) -> Self {
         Self {
             service: service.to_owned(),
+            agent: None,
             listed: true,
             restart: KindBudget::new(policy.restart, vec![]),
             redeployment: KindBudget::new(policy.redeployment, vec![]),
@@ -63,9 +66,18 @@ impl ServiceBudget {
         };
         Self {
             service: service.to_owned(),
+            agent: None,
             listed,
             restart: KindBudget::new(policy.restart, counted("restart", &policy.restart)),
             redeployment: KindBudget::new(policy.redeployment, counted("redeployment", &policy.redeployment)),
+        }
+    }
+
+    /// The service, and the agent whose budgets they are.
+    pub fn name(&self) -> String {
+        match &self.agent {
+            Some(agent) => format!("{} (agent {agent})", self.service),
+            None => self.service.clone(),
         }
     }
 
@@ -89,7 +101,8 @@ impl ServiceBudget {
 
     /// One line, as the session context shows it.
     pub fn in_words(&self) -> String {
-        let Self { service, restart, redeployment, .. } = self;
+        let Self { restart, redeployment, .. } = self;
+        let service = self.name();
         let Some(next) = self.next_reset() else {
             return format!("{service}: {}", self.idle_in_words());
         };
@@ -201,4 +214,55 @@ pub fn of_all(
     let (snapshot, now) =
         snapshot(environment, installation, now, warnings).unwrap_or_else(|| (Snapshot::new(), now));
     in_order(installation, &snapshot, now)
+}
+
+/// The budgets of every service, for an operator: where a budget is per agent, those of `agent`, or of each agent of the
+/// ledger that has used them.
+pub fn of_agents(
+    environment: &Environment,
+    installation: &Installation,
+    agent: Option<&str>,
+    now: DateTime<Utc>,
+    warnings: &mut Vec<Warning>,
+) -> Vec<ServiceBudget> {
+    let policy = &installation.policy;
+    let is_per_agent = [policy.restart, policy.redeployment].iter().any(|budget| budget.per == Per::Agent);
+    let agents = match agent {
+        _ if !is_per_agent => vec![],
+        Some(agent) => vec![agent.to_owned()],
+        // An error is that of the usage.
+        None => Ledger::open_existing(&environment.ledger)
+            .ok()
+            .flatten()
+            .and_then(|ledger| ledger.agents().ok())
+            .unwrap_or_default(),
+    };
+    if agents.is_empty() {
+        return of_all(environment, installation, now, warnings);
+    }
+    let mut budgets: Vec<ServiceBudget> = Vec::new();
+    let mut idle: Option<Vec<ServiceBudget>> = None;
+    for agent in agents {
+        let mut of_agent = environment.clone();
+        of_agent.ledger.agent = Some(agent.clone());
+        let mut new = vec![];
+        let (used, unused): (Vec<_>, Vec<_>) =
+            of_all(&of_agent, installation, now, &mut new).into_iter().partition(ServiceBudget::in_use);
+        if idle.is_none() {
+            // The agents share a ledger and its problems.
+            warnings.append(&mut new);
+        }
+        budgets.extend(used.into_iter().map(|budget| ServiceBudget { agent: Some(agent.clone()), ..budget }));
+        idle = Some(match idle {
+            None => unused,
+            Some(idle) => idle.into_iter().filter(|budget| unused.contains(budget)).collect(),
+        });
+    }
+    // The sort is stable: services in cooldown first.
+    budgets.sort_by_key(|budget| {
+        let until = budget.cooldown_until();
+        (until.is_none(), until)
+    });
+    budgets.extend(idle.unwrap_or_default());
+    budgets
 }

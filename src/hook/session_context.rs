@@ -259,6 +259,7 @@ mod tests {
             level: "warning".into(),
             service: None,
             message: message.into(),
+            agent: None,
         }
     }
 

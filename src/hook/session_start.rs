@@ -118,7 +118,7 @@ fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
         ));
     }
     if let Ok(Some(ledger)) = Ledger::open_existing(&environment.ledger) {
-        for Problem { title, at } in ledger.problems(now).unwrap_or_default() {
+        for Problem { title, at, .. } in ledger.problems(now).unwrap_or_default() {
             let at = at.map_or_else(
                 || "unknown time".to_owned(),
                 |at| at.to_rfc3339_opts(SecondsFormat::Secs, true),

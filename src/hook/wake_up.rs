@@ -80,7 +80,7 @@ fn gather(own: &str, since: DateTime<Utc>, environment: &Environment) -> Result<
     // To the second, as it is stored.
     let lately = |at: Option<DateTime<Utc>>| at.is_some_and(|at| at.timestamp() >= since.timestamp());
     if let Some(mission) = mission::of_process() {
-        let which = WhichSessions { mission: Some(&mission), since: Some(since), id: None };
+        let which = WhichSessions { mission: Some(&mission), since: Some(since), ..WhichSessions::default() };
         summary.sessions = ledger.sessions(which)?;
         summary.sessions.retain(|session| session.id != own);
     }

@@ -98,6 +98,8 @@ pub struct Run {
     pub duration_ms: Option<i64>,
     /// The chain of hand-overs that it belongs to, if any.
     pub chain: Option<Chain>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
 }
 
 /// The time that a session has, after its deadline, to end and to be recorded.
@@ -126,8 +128,8 @@ const ANSWERED: &str = "WHERE outcome = 'waiting' AND NOT EXISTS (
      ORDER BY id";
 
 const LATEST: &str =
-    "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at
-     FROM client_runs WHERE started_at >= ?1 OR ?1 IS NULL ORDER BY id DESC LIMIT ?2";
+    "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at, agent
+     FROM client_runs WHERE (started_at >= ?1 OR ?1 IS NULL) AND (agent = ?3 OR ?3 IS NULL) ORDER BY id DESC LIMIT ?2";
 
 /// The chain of the session `?1` or `?2`.
 pub(super) const CHAIN: &str =
@@ -243,12 +245,22 @@ impl Ledger {
 
     /// The latest sessions, at most `most`, that started at or after `since`; newest first.
     pub fn runs(&self, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>, LedgerError> {
+        self.runs_of(None, since, most)
+    }
+
+    /// The latest sessions of an agent (`None`: of all agents), at most `most`, that started at or after `since`; newest first.
+    pub fn runs_of(
+        &self,
+        agent: Option<&str>,
+        since: Option<DateTime<Utc>>,
+        most: u32,
+    ) -> Result<Period<Run>, LedgerError> {
         let look = || {
             // A read-only connection does not migrate.
             if !migrate::is_latest(&self.connection)? {
                 return Ok(vec![]);
             }
-            let wanted = params![since.map(time::write), i64::from(most) + 1];
+            let wanted = params![since.map(time::write), i64::from(most) + 1, agent];
             let mut statement = self.connection.prepare(LATEST)?;
             let mut runs = statement.query_map(wanted, run)?.collect::<engine::Result<Vec<_>>>()?;
             let mut chains = self.connection.prepare(CHAIN)?;
@@ -283,5 +295,6 @@ fn run(row: &Row<'_>) -> engine::Result<Run> {
         duration_ms: row.get(7)?,
         resumed_at: row.get::<Option<String>>(8)?.and_then(|at| time::read(&at)),
         chain: None,
+        agent: row.get(9)?,
     })
 }

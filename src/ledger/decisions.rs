@@ -71,6 +71,8 @@ pub struct Decision {
     pub micros: Option<i64>,
     /// What it does to the world: `reads`, `acts`, `changes` or `unknown`; `None`: nothing asked for it.
     pub effect: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
 }
 
 /// Selects decisions; `None` selects all.
@@ -88,6 +90,8 @@ pub struct Which<'a> {
     pub since: Option<DateTime<Utc>>,
     /// Those after this row id.
     pub after: Option<i64>,
+    /// Those of this agent.
+    pub agent: Option<&'a str>,
 }
 
 /// Statistics of recorded decisions and hooks.
@@ -102,11 +106,12 @@ pub struct Statistics {
 }
 
 const MATCHING: &str =
-    "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect
+    "SELECT id, at, session_id, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
      FROM hook_decisions
      WHERE (instr(' ' || services || ' ', ' ' || ?1 || ' ') > 0 OR ?1 IS NULL)
          AND (verdict = ?2 OR ?2 IS NULL) AND (instr(' ' || rule || ' ', ' ' || ?3 || ' ') > 0 OR ?3 IS NULL)
          AND (session_id = ?4 OR ?4 IS NULL) AND (at >= ?5 OR ?5 IS NULL) AND (id > ?7 OR ?7 IS NULL)
+         AND (agent = ?8 OR ?8 IS NULL)
      ORDER BY id DESC LIMIT ?6";
 
 impl Change<'_> {
@@ -158,8 +163,9 @@ impl Ledger {
             if !migrate::is_latest(&self.connection)? {
                 return Ok(vec![]);
             }
-            let Which { service, verdict, rule, session, since, after } = which;
-            let wanted = params![service, verdict, rule, session, since.map(time::write), count, after];
+            let Which { service, verdict, rule, session, since, after, agent } = which;
+            let wanted =
+                params![service, verdict, rule, session, since.map(time::write), count, after, agent];
             self.connection.prepare(MATCHING)?.query_map(wanted, decision)?.collect()
         };
         look().map_err(|cause| self.error(cause))
@@ -172,19 +178,33 @@ impl Ledger {
 
     /// Statistics of the latest decisions and hooks at or after `since`.
     pub fn statistics(&self, since: Option<DateTime<Utc>>) -> Result<Statistics, LedgerError> {
-        self.try_statistics(since).map_err(|cause| self.error(cause))
+        self.statistics_of(None, since)
     }
 
-    fn try_statistics(&self, since: Option<DateTime<Utc>>) -> engine::Result<Statistics> {
+    /// Statistics of the latest decisions and hooks of an agent (`None`: of all agents) at or after `since`.
+    pub fn statistics_of(
+        &self,
+        agent: Option<&str>,
+        since: Option<DateTime<Utc>>,
+    ) -> Result<Statistics, LedgerError> {
+        self.try_statistics(agent, since).map_err(|cause| self.error(cause))
+    }
+
+    fn try_statistics(
+        &self,
+        agent: Option<&str>,
+        since: Option<DateTime<Utc>>,
+    ) -> engine::Result<Statistics> {
         let mut found = Statistics::default();
         if !migrate::is_latest(&self.connection)? {
             return Ok(found);
         }
         let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
         let mut decisions = self.connection.prepare(
-            "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 ORDER BY id DESC LIMIT ?2",
+            "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+             ORDER BY id DESC LIMIT ?2",
         )?;
-        let mut rows = decisions.query(params![since, SAMPLE])?;
+        let mut rows = decisions.query(params![since, SAMPLE, agent])?;
         while let Some(row) = rows.next()? {
             let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
             for rule in rules.split_whitespace() {
@@ -195,10 +215,11 @@ impl Ledger {
                 found.times.entry("pre-tool-use".to_owned()).or_default().push(micros);
             }
         }
-        let mut times = self
-            .connection
-            .prepare("SELECT event, micros FROM hook_times WHERE at >= ?1 ORDER BY id DESC LIMIT ?2")?;
-        let mut rows = times.query(params![since, SAMPLE])?;
+        let mut times = self.connection.prepare(
+            "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+             ORDER BY id DESC LIMIT ?2",
+        )?;
+        let mut rows = times.query(params![since, SAMPLE, agent])?;
         while let Some(row) = rows.next()? {
             found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
         }
@@ -223,6 +244,7 @@ fn decision(row: &Row<'_>) -> engine::Result<Decision> {
         reason: row.get(9)?,
         micros: row.get(10)?,
         effect: row.get(11)?,
+        agent: row.get(12)?,
     })
 }
 

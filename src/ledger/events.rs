@@ -22,10 +22,12 @@ pub struct Event {
     pub service: Option<String>,
     /// The message, of any length.
     pub message: String,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
 }
 
 /// Selects events; `None` selects all.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WhichEvents<'a> {
     /// Those of this service.
     pub service: Option<&'a str>,
@@ -37,36 +39,41 @@ pub struct WhichEvents<'a> {
     pub since: Option<DateTime<Utc>>,
     /// Those with a larger row id.
     pub after: Option<i64>,
+    /// Those of this agent.
+    pub agent: Option<&'a str>,
 }
 
 /// An event's session as the client names it, and the tables that hold it. In a table of the session manager, the column
 /// holds the number of one of its own sessions.
-pub(super) const OF_SESSION: [&str; 2] = [
+pub(super) const OF_SESSION: [&str; 3] = [
     "CASE WHEN event_id IS NULL THEN CAST(events.session_id AS TEXT) ELSE recorded_events.session_id END",
     "events LEFT JOIN recorded_events ON event_id = id",
+    "recorded_events.agent",
 ];
 
 /// Of a database without the tables of opsctl.
-const OF_OTHERS: [&str; 2] = ["session_id", "events"];
+const OF_OTHERS: [&str; 3] = ["session_id", "events", "CAST(NULL AS TEXT)"];
 
-fn matching([session, tables]: [&str; 2]) -> String {
+fn matching([session, tables, agent]: [&str; 3]) -> String {
     format!(
-        "SELECT id, created_at, level, service, message FROM {tables}
+        "SELECT id, created_at, level, service, message, {agent} FROM {tables}
          WHERE (service = ?1 OR ?1 IS NULL) AND (level = ?2 OR ?2 IS NULL) AND ({session} = ?3 OR ?3 IS NULL)
-             AND (created_at >= ?4 OR ?4 IS NULL) AND (id > ?5 OR ?5 IS NULL) ORDER BY id DESC"
+             AND (created_at >= ?4 OR ?4 IS NULL) AND (id > ?5 OR ?5 IS NULL)
+             AND ({agent} = ?6 OR ?6 IS NULL) ORDER BY id DESC"
     )
 }
 
-pub(super) const LATEST: &str = "SELECT id, created_at, level, service, message FROM events WHERE id IN (
+pub(super) const LATEST: &str =
+    "SELECT id, created_at, level, service, message, NULL FROM events WHERE id IN (
      SELECT id FROM (SELECT id FROM events ORDER BY created_at DESC LIMIT ?1) AS latest
      UNION SELECT id FROM (SELECT id FROM events ORDER BY id DESC LIMIT ?1) AS last)";
 
 /// For another program's table that has no index by time: sorting the whole table would be too slow.
 pub(super) const LAST_WRITTEN: &str =
-    "SELECT id, created_at, level, service, message FROM events ORDER BY id DESC LIMIT ?1";
+    "SELECT id, created_at, level, service, message, NULL FROM events ORDER BY id DESC LIMIT ?1";
 
 fn recent_duplicate() -> String {
-    let [session, tables] = OF_SESSION;
+    let [session, tables, _] = OF_SESSION;
     format!(
         "SELECT 1 FROM (SELECT {session} AS session, message FROM {tables} ORDER BY id DESC LIMIT 50) AS latest
          WHERE session IS ?1 AND message = ?2"
@@ -195,7 +202,12 @@ impl Ledger {
         }
         let indexed = migrate::has_index_on(&self.connection, "events", "created_at").map_err(fail)?;
         let sql = if indexed { LATEST } else { LAST_WRITTEN };
-        let mut statement = self.connection.prepare(sql).map_err(fail)?;
+        let mut sql = sql.to_owned();
+        if migrate::is_latest(&self.connection).map_err(fail)? {
+            let [_, tables, agent] = OF_SESSION;
+            sql = sql.replacen("NULL FROM events", &format!("{agent} FROM {tables}"), 1);
+        }
+        let mut statement = self.connection.prepare(&sql).map_err(fail)?;
         let mut events = statement
             .query_map([i64::from(count) * 3], |row| Ok((row.get::<i64>(0)?, event(row))))
             .and_then(Iterator::collect::<engine::Result<Vec<_>>>)
@@ -218,11 +230,11 @@ impl Ledger {
             if !migrate::has_table(&self.connection, "events")? {
                 return Ok(None);
             }
-            let WhichEvents { service, level, session, since, after } = which;
+            let WhichEvents { service, level, session, since, after, agent } = which;
             let of = if migrate::is_latest(&self.connection)? { OF_SESSION } else { OF_OTHERS };
             let mut statement = self.connection.prepare(&matching(of))?;
             let mut rows =
-                statement.query(params![service, level, session, since.map(time::floor), after])?;
+                statement.query(params![service, level, session, since.map(time::floor), after, agent])?;
             let mut found = Vec::new();
             while found.len() < count
                 && let Some(row) = rows.next()?
@@ -247,5 +259,6 @@ fn event(row: &Row<'_>) -> Event {
         level: row.get(2).unwrap_or_else(|_| "?".to_owned()),
         service: row.get(3).unwrap_or(None),
         message: row.get(4).unwrap_or_else(|_| "?".to_owned()),
+        agent: row.get(5).unwrap_or(None),
     }
 }

@@ -27,6 +27,8 @@ pub struct ActionRecord {
     pub succeeded: bool,
     /// The id of the session.
     pub session: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
 }
 
 /// The latest rows of a period, newest first.
@@ -54,17 +56,18 @@ impl<T> Period<T> {
     }
 }
 
-const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, state = 'done', session_id
+const BY_HOOKS: &str = "SELECT settled_at, service, kind, verb, host, state = 'done', session_id, agent
      FROM hook_actions WHERE state IN ('done', 'failed') AND settled_at >= ?1 ORDER BY id DESC LIMIT ?2";
 
 /// Rows that no hook settled. The last column: whether another program wrote the row.
 const BY_OTHERS: &str =
-    "SELECT timestamp, service, action_type, NULL, NULL, success, recorded_actions.session_id, action_id IS NULL
+    "SELECT timestamp, service, action_type, NULL, NULL, success, recorded_actions.session_id,
+         recorded_actions.agent, action_id IS NULL
      FROM cooldown_actions LEFT JOIN recorded_actions ON action_id = id
      WHERE timestamp >= ?1 AND by_hand IS NOT FALSE ORDER BY id DESC LIMIT ?2";
 
 /// The rows of a database without the tables of opsctl.
-const BY_ANYONE: &str = "SELECT timestamp, service, action_type, NULL, NULL, success, session_id, FALSE
+const BY_ANYONE: &str = "SELECT timestamp, service, action_type, NULL, NULL, success, session_id, NULL, FALSE
      FROM cooldown_actions WHERE timestamp >= ?1 ORDER BY id DESC LIMIT ?2";
 
 impl Ledger {
@@ -95,7 +98,7 @@ impl Ledger {
             while let Some(row) = rows.next()? {
                 // Columns of other writers may have any type; rows that cannot be read are ignored.
                 let Some(action) = action(&row) else { continue };
-                if row.get(7)? { &mut again } else { &mut actions }.push(action);
+                if row.get(8)? { &mut again } else { &mut actions }.push(action);
             }
             again.retain(|record| !actions.iter().any(|action| is_same(action, record)));
             actions.append(&mut again);
@@ -107,7 +110,17 @@ impl Ledger {
 
     /// The latest events at or after `since`, at most `most`, newest first.
     pub fn events_since(&self, since: DateTime<Utc>, most: u32) -> Result<Period<Event>, LedgerError> {
-        let which = events::WhichEvents { since: Some(since), ..events::WhichEvents::default() };
+        self.events_of(None, since, most)
+    }
+
+    /// The latest events of an agent (`None`: of all agents) at or after `since`, at most `most`, newest first.
+    pub fn events_of(
+        &self,
+        agent: Option<&str>,
+        since: DateTime<Utc>,
+        most: u32,
+    ) -> Result<Period<Event>, LedgerError> {
+        let which = events::WhichEvents { since: Some(since), agent, ..events::WhichEvents::default() };
         let wanted = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
         let found = self.events(which, wanted)?.unwrap_or_default();
         let mut rows: Vec<Event> = found.into_iter().map(|(_, event)| event).collect();
@@ -130,5 +143,6 @@ fn action(row: &Row<'_>) -> Option<ActionRecord> {
         host: row.get(4).ok()?,
         succeeded: row.get(5).ok()?,
         session: row.get(6).unwrap_or(None),
+        agent: row.get(7).unwrap_or(None),
     })
 }

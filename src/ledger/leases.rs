@@ -66,6 +66,20 @@ impl Change<'_> {
 }
 
 impl Ledger {
+    /// The names of the agents that have had sessions or have leases, sorted.
+    pub fn agents(&self) -> Result<Vec<String>, LedgerError> {
+        let look = || {
+            if !migrate::is_latest(&self.connection)? {
+                return Ok(vec![]);
+            }
+            let sql = "SELECT agent FROM hook_sessions WHERE agent IS NOT NULL
+                 UNION SELECT agent FROM client_runs WHERE agent IS NOT NULL
+                 UNION SELECT agent FROM leases ORDER BY agent";
+            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+        };
+        look().map_err(|cause| self.error(cause))
+    }
+
     /// The leases at `now`, by service.
     pub fn leases(&self, now: DateTime<Utc>) -> Result<Vec<Lease>, LedgerError> {
         let look = || {

@@ -1,7 +1,8 @@
 //! What a change locks on a server. A file has one writer at a time anyway.
 //!
 //! Locks are advisory and end with their transaction. A change of everything excludes all others; changes of budgets
-//! exclude those of budgets of the same services, because a lease and a reset are of a service. They are acquired in one order, so that no two changes wait for each other.
+//! exclude those of budgets of the same services, because a lease and a reset are of a service. They are acquired in one
+//! order, so that no two changes wait for each other.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -26,9 +26,9 @@ pub(super) const UNDELIVERED: &str = "SELECT count(*) FROM notices
      WHERE state IN ('pending', 'sending', 'failed') AND created_at >= ?1";
 
 /// Reads only the latest 500 rows, backwards from the last one.
-pub(super) const PROBLEMS: &str = "SELECT title, created_at FROM (
-         SELECT title, created_at, row_number() OVER (PARTITION BY key ORDER BY created_at DESC, id DESC) AS place FROM
-             (SELECT id, key, title, level, created_at FROM notices ORDER BY id DESC LIMIT 500) AS latest
+pub(super) const PROBLEMS: &str = "SELECT title, created_at, agent FROM (
+         SELECT title, created_at, agent, row_number() OVER (PARTITION BY key ORDER BY created_at DESC, id DESC) AS place FROM
+             (SELECT id, key, title, level, created_at, agent FROM notices ORDER BY id DESC LIMIT 500) AS latest
          WHERE level = 'critical' AND created_at >= ?1) AS critical
      WHERE place = 1 ORDER BY created_at DESC";
 
@@ -114,6 +114,8 @@ pub struct Problem {
     pub title: String,
     /// When it was last raised.
     pub at: Option<DateTime<Utc>>,
+    /// The agent that raised it; `None` if it is not known.
+    pub agent: Option<String>,
 }
 
 impl Change<'_> {
@@ -235,8 +237,10 @@ impl Ledger {
                 return Ok(vec![]);
             }
             let since = time::write(now - STILL_NEWS);
-            let read =
-                |row: &Row<'_>| Ok(Problem { title: row.get(0)?, at: time::read(&row.get::<String>(1)?) });
+            let read = |row: &Row<'_>| {
+                let at = time::read(&row.get::<String>(1)?);
+                Ok(Problem { title: row.get(0)?, at, agent: row.get(2)? })
+            };
             self.connection.prepare(PROBLEMS)?.query_map([since], read)?.collect()
         };
         look().map_err(|cause| self.error(cause))

@@ -14,7 +14,7 @@ use crate::redact;
 const TEXT_CHARS: usize = 8_000;
 
 const COLUMNS: &str = "SELECT id, session_id, tool_use_id, digest, command, actions, service, reasons, tier, words, asked_at,
-         questions.expires_at, at_terminal, used_at, answer, answered_by, answered_at, question_answers.expires_at, note
+         questions.expires_at, at_terminal, used_at, answer, answered_by, answered_at, question_answers.expires_at, note, questions.agent
      FROM questions LEFT JOIN question_answers ON question_id = id";
 
 const USE: &str = "UPDATE questions SET used_at = ?2 WHERE id = ?1 AND used_at IS NULL";
@@ -293,6 +293,7 @@ fn question(row: &Row<'_>, now: DateTime<Utc>) -> engine::Result<Question> {
         answered_by: row.get(15)?,
         answered_at: at(16)?,
         note: row.get(18)?,
+        agent: row.get(19)?,
     })
 }
 

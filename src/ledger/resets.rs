@@ -62,8 +62,7 @@ impl Ledger {
     /// Whether an action, an event, a decision or a health check of this name is recorded.
     pub fn knows_service(&self, name: &str) -> Result<bool, LedgerError> {
         let which = Which { service: Some(name), ..Which::default() };
-        let events =
-            WhichEvents { service: Some(name), level: None, session: None, since: None, after: None };
+        let events = WhichEvents { service: Some(name), ..WhichEvents::default() };
         if !self.decisions(which, 1)?.is_empty()
             || self.events(events, 1)?.is_some_and(|found| !found.is_empty())
         {

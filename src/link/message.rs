@@ -182,6 +182,8 @@ pub struct SessionFacts {
     pub mode: Option<String>,
     /// Whether it is a dry run.
     pub dry_run: bool,
+    /// The name of the agent.
+    pub agent: Option<String>,
     /// The role.
     pub role: Option<String>,
     /// `CLAUDE_SESSION_ID`.

@@ -41,6 +41,8 @@ pub struct Values {
 pub struct BudgetValue {
     /// The service.
     pub service: String,
+    /// The agent, where each has a budget of its own.
+    pub agent: Option<String>,
     /// `restart` or `redeployment`.
     pub kind: &'static str,
     /// The number of actions that count.
@@ -280,7 +282,8 @@ fn budget(
     value: impl Fn(&BudgetValue) -> f64,
 ) -> Family {
     let samples = values.budgets.iter().map(|budget| {
-        let labels = vec![("service", budget.service.clone()), ("kind", budget.kind.to_owned())];
+        let mut labels = vec![("service", budget.service.clone()), ("kind", budget.kind.to_owned())];
+        labels.extend(budget.agent.clone().map(|agent| ("agent", agent)));
         Sample::new(labels, value(budget))
     });
     Family { name, kind: Kind::Gauge, unit: "", help, samples: samples.collect() }

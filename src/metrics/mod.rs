@@ -56,7 +56,7 @@ fn values(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> Va
         unrecorded_failures: failures::kept(environment) as u64,
         hosts: hosts.collect(),
         spend_limits: limits.into_iter().filter_map(|(name, limit)| Some((name, limit?))).collect(),
-        budgets: budgets::of_all(environment, &installation, now, &mut warnings)
+        budgets: budgets::of_agents(environment, &installation, None, now, &mut warnings)
             .iter()
             .flat_map(of_service)
             .collect(),
@@ -79,6 +79,7 @@ fn add_ledger(values: &mut Values, environment: &Environment, now: DateTime<Utc>
 fn of_service(budget: &ServiceBudget) -> [BudgetValue; 2] {
     [("restart", &budget.restart), ("redeployment", &budget.redeployment)].map(|(kind, found)| BudgetValue {
         service: budget.service.clone(),
+        agent: budget.agent.clone(),
         kind,
         used: found.counted.len(),
         limit: found.budget.limit,

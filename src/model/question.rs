@@ -106,6 +106,8 @@ pub struct Question {
     pub answered_at: Option<DateTime<Utc>>,
     /// The note of the answer.
     pub note: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
 }
 
 impl Question {
@@ -143,6 +145,7 @@ impl Question {
             answered_by: None,
             answered_at: None,
             note: None,
+            agent: None,
         }
     }
 }

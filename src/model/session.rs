@@ -160,6 +160,8 @@ pub struct Session {
     pub parent_mission: Option<String>,
     /// `TMUX_PANE`: the tmux pane in which it runs.
     pub tmux_pane: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
     /// The client's process, as [`crate::runtime::client_process`] names it.
     pub process: Option<String>,
     /// When it first started.

@@ -104,7 +104,7 @@ fn less_urgent(data: &ReportData<'_>) -> Vec<Item> {
     for budget in &data.budgets {
         for (kind, of_kind) in [("restart", &budget.restart), ("redeployment", &budget.redeployment)] {
             if let Some(next) = of_kind.next_allowed {
-                let text = format!("{} has no {kind} left", plain(&budget.service));
+                let text = format!("{} has no {kind} left", plain(&budget.name()));
                 let at = Some(Moment::of(next, now));
                 items.push(Item { at, lead: "next ", ..Item::new(false, "cooldown", text) });
             }

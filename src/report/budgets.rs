@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::data::ReportData;
 use super::format::{Moment, count, plain};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
+use crate::ledger::Lease;
 
 /// The number of services with usage that are shown at once.
 const SHOWN: usize = 10;
@@ -18,6 +19,7 @@ const MOST_PARTS: usize = 12;
 
 #[derive(Serialize)]
 pub struct BudgetsView {
+    leases: Vec<LeaseView>,
     used: Vec<ServiceView>,
     others: Vec<ServiceView>,
     more_used: usize,
@@ -26,6 +28,14 @@ pub struct BudgetsView {
     idle: Vec<String>,
     more_idle: usize,
     limits: Option<String>,
+}
+
+/// A service that one agent is remediating.
+#[derive(Serialize)]
+struct LeaseView {
+    service: String,
+    agent: String,
+    until: Moment,
 }
 
 #[derive(Serialize)]
@@ -69,7 +79,13 @@ impl BudgetsView {
                 kind(&budget.redeployment, "redeployment", "redeployments")
             )
         });
+        let lease = |lease: &Lease| LeaseView {
+            service: plain(&lease.service),
+            agent: plain(&lease.agent),
+            until: Moment::of(lease.until, data.now),
+        };
         Self {
+            leases: data.leases.iter().take(MOST_USED).map(lease).collect(),
             more_used: used.len().saturating_sub(MOST_USED),
             used: used.iter().take(SHOWN).map(|budget| service(budget, data.now)).collect(),
             others: used.iter().take(MOST_USED).skip(SHOWN).map(|budget| service(budget, data.now)).collect(),
@@ -84,7 +100,7 @@ impl BudgetsView {
 
 fn service(budget: &ServiceBudget, now: DateTime<Utc>) -> ServiceView {
     ServiceView {
-        name: plain(&budget.service),
+        name: plain(&budget.name()),
         kinds: [kind("restarts", &budget.restart, now), kind("redeployments", &budget.redeployment, now)],
     }
 }

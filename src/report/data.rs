@@ -11,7 +11,7 @@ use crate::ledger::client_runs::Run;
 use crate::ledger::decisions::{Decision, Statistics, Which};
 use crate::ledger::history::{ActionRecord, Period};
 use crate::ledger::notices::Problem;
-use crate::ledger::{Event, Ledger, LedgerError};
+use crate::ledger::{Event, Lease, Ledger, LedgerError};
 use crate::model::policy::Tier;
 use crate::probe::hosts::Found;
 use crate::runtime::environment::Environment;
@@ -53,16 +53,23 @@ pub struct ReportData<'a> {
     pub statistics: Statistics,
     /// What was spent on requests to the model.
     pub spending: Spending,
+    /// The agent whose actions, decisions, events and sessions they are; `None`: those of all agents.
+    pub agent: Option<String>,
+    /// The agents of the ledger. Their names are shown if there are several.
+    pub agents: Vec<String>,
+    /// The services that one agent is remediating.
+    pub leases: Vec<Lease>,
 }
 
 impl<'a> ReportData<'a> {
-    /// The data of the time from `since` to `now`, without the reachability of hosts. Without a ledger, it has no history.
+    /// The data of the time from `since` to `now`, without the reachability of hosts: of an agent, or of all agents (`None`).
+    /// Without a ledger, it has no history.
     pub fn read(
         environment: &Environment,
         compiled: &'a Compiled,
         ledger: Option<&Ledger>,
-        since: DateTime<Utc>,
-        now: DateTime<Utc>,
+        agent: Option<&str>,
+        (since, now): (DateTime<Utc>, DateTime<Utc>),
         warnings: &mut Vec<Warning>,
     ) -> Result<Self, LedgerError> {
         let installation = &compiled.installation;
@@ -71,7 +78,7 @@ impl<'a> ReportData<'a> {
             since,
             tier: environment.tier.or(compiled.tier),
             installation,
-            budgets: budgets::of_all(environment, installation, now, warnings),
+            budgets: budgets::of_agents(environment, installation, agent, now, warnings),
             hosts: None,
             problems: vec![],
             undelivered: 0,
@@ -82,8 +89,13 @@ impl<'a> ReportData<'a> {
             runs: Period::default(),
             statistics: Statistics::default(),
             spending: Spending::read(ledger, &installation.policy.spend, now)?,
+            agent: agent.map(str::to_owned),
+            agents: vec![],
+            leases: vec![],
         };
         if let Some(ledger) = ledger {
+            data.agents = ledger.agents()?;
+            data.leases = ledger.leases(now)?;
             data.read_history(ledger)?;
         }
         Ok(data)
@@ -91,14 +103,23 @@ impl<'a> ReportData<'a> {
 
     fn read_history(&mut self, ledger: &Ledger) -> Result<(), LedgerError> {
         let Self { now, since, .. } = *self;
+        let agent = self.agent.as_deref();
+        let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
         self.problems = ledger.problems(now)?;
+        self.problems.retain(|problem| is_of_agent(&problem.agent));
         self.undelivered = ledger.undelivered_notices(now)?;
         self.actions = ledger.actions_since(since, MOST_ROWS)?;
-        let which = Which { since: Some(since), ..Which::default() };
+        self.actions.rows.retain(|action| is_of_agent(&action.agent));
+        let which = Which { since: Some(since), agent, ..Which::default() };
         self.decisions = ledger.decisions_of_period(which, MOST_ROWS)?;
-        self.events = ledger.events_since(since, MOST_ROWS)?;
-        self.runs = ledger.runs(Some(since), MOST_ROWS)?;
-        self.statistics = ledger.statistics(Some(since))?;
+        self.events = ledger.events_of(agent, since, MOST_ROWS)?;
+        self.runs = ledger.runs_of(agent, Some(since), MOST_ROWS)?;
+        self.statistics = ledger.statistics_of(agent, Some(since))?;
         Ok(())
+    }
+
+    /// The name of an agent, if the ledger has several.
+    pub fn named<'b>(&self, agent: Option<&'b String>) -> Option<&'b String> {
+        agent.filter(|_| self.agents.len() > 1)
     }
 }

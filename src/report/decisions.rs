@@ -108,6 +108,7 @@ fn verdict_means(verdict: &str) -> &'static str {
 fn rule_means(rule: &str) -> &'static str {
     match rule {
         "budget" => "the budget was used up",
+        "exclusive" => "another agent is remediating the service",
         "tier" => "the tier does not allow it",
         "forbidden" => "denied at every tier",
         "repeats" => "a loop of unknown length",

@@ -13,6 +13,8 @@ const MOST: usize = 100;
 
 #[derive(Serialize)]
 pub struct EventsView {
+    /// Whether the ledger has several agents.
+    several: bool,
     rows: Vec<EventView>,
     earlier: Vec<EventView>,
     more: usize,
@@ -25,6 +27,7 @@ struct EventView {
     state: &'static str,
     service: Option<String>,
     message: String,
+    agent: Option<String>,
 }
 
 impl EventsView {
@@ -40,8 +43,10 @@ impl EventsView {
             },
             service: event.service.as_deref().map(plain),
             message: plain(&event.message),
+            agent: event.agent.as_deref().map(plain),
         };
         Self {
+            several: data.agents.len() > 1,
             rows: events.iter().take(SHOWN).map(view).collect(),
             earlier: events.iter().take(MOST).skip(SHOWN).map(view).collect(),
             more: events.len().saturating_sub(MOST),

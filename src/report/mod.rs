@@ -45,6 +45,8 @@ pub struct Sections {
 struct Page<'a> {
     domain: Option<String>,
     tier: Option<u8>,
+    /// The agent whose rows are shown.
+    agent: Option<String>,
     made: Moment,
     since: Moment,
     span: String,
@@ -98,6 +100,7 @@ impl Page<'_> {
         Self {
             domain: data.installation.inventory.domain.as_deref().map(format::plain),
             tier: data.tier.map(Tier::number),
+            agent: data.agent.as_deref().map(format::plain),
             made: Moment::of(now, now),
             since: Moment::of(since, now),
             span: format::span(now - since),

@@ -20,6 +20,8 @@ pub struct SessionsView {
     pub count: usize,
     pub incomplete: usize,
     pub cost: String,
+    /// Whether the ledger has several agents.
+    several: bool,
     rows: Vec<RunView>,
     more: usize,
     /// Earlier sessions that did not complete.
@@ -42,6 +44,7 @@ struct SpendView {
 struct RunView {
     at: Option<Moment>,
     session: String,
+    agent: Option<String>,
     tier: u8,
     model: String,
     outcome: String,
@@ -93,6 +96,7 @@ impl SessionsView {
             count: runs.len(),
             incomplete: runs.iter().filter(|run| state(run, data) == "bad").count(),
             cost: dollars(tiers.values().map(|(_, cost)| cost).sum()),
+            several: data.agents.len() > 1,
             rows: runs.iter().take(MOST).map(|run| row(run, data)).collect(),
             more: runs.len().saturating_sub(MOST),
             failed: runs
@@ -131,6 +135,7 @@ fn row(run: &Run, data: &ReportData<'_>) -> RunView {
     RunView {
         at: run.started_at.map(|at| Moment::of(at, data.now)),
         session: plain(&run.session),
+        agent: run.agent.as_deref().map(plain),
         tier: run.tier,
         model: plain(&run.model),
         outcome,

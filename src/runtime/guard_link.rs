@@ -37,6 +37,7 @@ pub fn facts(environment: &Environment) -> SessionFacts {
         is_tier_blank: environment.is_tier_blank,
         mode: environment.mode.map(|mode| Mode::as_str(mode).to_owned()),
         dry_run: environment.dry_run,
+        agent: Some(environment.ledger.agent_name()),
         role: environment.role.clone(),
         session: environment.session.clone(),
         client_session: environment.client_session.clone(),

@@ -28,7 +28,8 @@
     if (busy) { wanted = true; return; }
     busy = true;
     try {
-      const answer = await fetch("/", { cache: "no-store", credentials: "same-origin" });
+      const agent = new URLSearchParams(location.search).get("agent");
+      const answer = await fetch(agent === null ? "/" : `/?agent=${encodeURIComponent(agent)}`, { cache: "no-store", credentials: "same-origin" });
       if (answer.redirected) { location.reload(); return; }
       if (answer.ok) {
         const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");

@@ -1,6 +1,6 @@
 //! Several agents that share a ledger: their names, budgets per agent, and services that one agent at a time remediates.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox, call, denied, passes};
 
@@ -98,4 +98,112 @@ fn rows_of_no_known_agent_count_for_every_agent() {
         nas.sql(rows);
         assert!(denied(&pie.before("t2", JELLYFIN)).contains("1/1 restarts of this agent"), "{rows}");
     }
+}
+
+/// Sessions of both agents, with an action of each.
+fn two_sessions() -> [Sandbox; 2] {
+    let agents = two_agents("services: {jellyfin: {}, sonarr: {}}\npolicy: {exclusive: 30m}\n");
+    for (agent, session, service) in [(&agents[0], "s1", "jellyfin"), (&agents[1], "s2", "sonarr")] {
+        let start = json!({"session_id": session, "cwd": "/app", "source": "startup"});
+        assert_eq!(agent.hook("session-start", &start).code, Some(0));
+        let mut call = call("t1", &format!("docker restart {service}"));
+        call["session_id"] = json!(session);
+        passes(&agent.hook("pre-tool-use", &call));
+        passes(&agent.hook("post-tool-use", &call));
+    }
+    agents
+}
+
+fn output(agent: &Sandbox, arguments: &[&str]) -> String {
+    let run = agent.opsctl(arguments, b"");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{arguments:?}: {run:?}");
+    run.stdout
+}
+
+#[test]
+fn verbs_show_the_agents_of_a_shared_ledger_and_filter_by_agent() {
+    let [nas, _pie] = two_sessions();
+    for verb in ["audit", "events", "sessions"] {
+        let text = output(&nas, &[verb]);
+        assert!(text.contains("AGENT") && text.contains("nas") && text.contains("pie"), "{verb}: {text}");
+        let of_pie = output(&nas, &[verb, "--agent", "pie"]);
+        assert!(of_pie.contains("pie") && !of_pie.contains("nas"), "{verb}: {of_pie}");
+        let json: Value = serde_json::from_str(&output(&nas, &[verb, "--agent", "pie", "--json"])).unwrap();
+        let rows = json.as_object().unwrap().values().next().unwrap().as_array().unwrap();
+        assert!(!rows.is_empty() && rows.iter().all(|row| row["agent"] == "pie"), "{verb}: {rows:?}");
+        let of_none = output(&nas, &[verb, "--agent", "other"]);
+        assert!(of_none.starts_with("no "), "{verb}: {of_none}");
+    }
+}
+
+#[test]
+fn the_status_shows_agents_and_leases() {
+    let [nas, _pie] = two_sessions();
+    let text = output(&nas, &["status", "--no-hosts"]);
+    assert!(
+        text.contains("services that one agent is remediating:\n  jellyfin: agent nas, until 2"),
+        "{text}"
+    );
+    assert!(text.contains("| nas | warning | jellyfin |"), "{text}");
+    let of_pie = output(&nas, &["status", "--no-hosts", "--agent", "pie"]);
+    assert!(of_pie.contains("| pie | ") && !of_pie.contains("| nas | "), "{of_pie}");
+    let json: Value = serde_json::from_str(&output(&nas, &["status", "--no-hosts", "--json"])).unwrap();
+    let leases: Vec<String> = json["leases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| format!("{} {} {}", it["service"], it["agent"], it["session"]).replace('"', ""))
+        .collect();
+    assert_eq!(leases, ["jellyfin nas s1", "sonarr pie s2"]);
+}
+
+#[test]
+fn one_agent_is_not_named() {
+    let nas = Sandbox::new().with("CLAUDEOPS_AGENT", "the-nas");
+    let start = json!({"session_id": "sess-abc-123", "cwd": "/app", "source": "startup"});
+    assert_eq!(nas.hook("session-start", &start).code, Some(0));
+    passes(&nas.before("t1", JELLYFIN));
+    passes(&nas.after("t1", JELLYFIN));
+    for verb in [&["audit"][..], &["events"], &["sessions"], &["status", "--no-hosts"]] {
+        let text = output(&nas, verb);
+        assert!(!text.contains("the-nas") && !text.contains("AGENT "), "{verb:?}: {text}");
+    }
+    let json: Value = serde_json::from_str(&output(&nas, &["audit", "--json"])).unwrap();
+    assert_eq!(json["decisions"][0]["agent"], "the-nas");
+}
+
+#[test]
+fn the_report_names_agents_and_is_of_one_of_them() {
+    let [nas, _pie] = two_sessions();
+    let page =
+        |arguments: &[&str]| output(&nas, &[&["report", "--no-hosts", "--html", "-"], arguments].concat());
+    let all = page(&[]);
+    for seen in ["restart (agent nas)", "restart (agent pie)", "<td>nas</td>", "by agent nas, until"] {
+        assert!(all.contains(seen), "{seen}");
+    }
+    let of_pie = page(&["--agent", "pie"]);
+    assert!(of_pie.contains("restart (agent pie)") && !of_pie.contains("restart (agent nas)"));
+    assert!(of_pie.contains("\u{b7} agent pie</p>"));
+}
+
+#[test]
+fn budgets_per_agent_are_shown_for_each_agent() {
+    let [nas, pie] = two_agents("services: {jellyfin: {}}\npolicy: {restart: {limit: 2, per: agent}}\n");
+    for (agent, session) in [(&nas, "s1"), (&pie, "s2")] {
+        let start = json!({"session_id": session, "cwd": "/app", "source": "startup"});
+        assert_eq!(agent.hook("session-start", &start).code, Some(0));
+    }
+    passes(&nas.before("t1", JELLYFIN));
+    passes(&nas.after("t1", JELLYFIN));
+    // An operator, who has another name than the agents.
+    let operator = Sandbox::new()
+        .with("CLAUDEOPS_AGENT", "desk")
+        .with("CLAUDEOPS_DB_PATH", nas.path("claudeops.db").to_str().unwrap());
+    operator.write("hosts.yaml", "services: {jellyfin: {}}\npolicy: {restart: {limit: 2, per: agent}}\n");
+    for verb in [&["status", "--no-hosts"][..], &["cooldown"]] {
+        let text = output(&operator, verb);
+        assert!(text.contains("jellyfin (agent nas)") && !text.contains("agent pie"), "{verb:?}: {text}");
+    }
+    let of_pie = output(&operator, &["status", "--no-hosts", "--agent", "pie"]);
+    assert!(of_pie.contains("jellyfin: 0/2 restarts"), "{of_pie}");
 }

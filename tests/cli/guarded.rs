@@ -35,6 +35,24 @@ fn budgets_are_those_of_the_guard_and_the_agents_side_keeps_nothing() {
     assert_eq!(files(&guarded.agent), [""; 0]);
 }
 
+/// The guard has a name of its own, which no row of an agent has.
+#[test]
+fn rows_have_the_name_that_the_agents_side_states() {
+    let policy = Sandbox::new();
+    policy.write("hosts.yaml", "policy: {exclusive: 30m}\n");
+    let hosts = policy.path("hosts.yaml").display().to_string();
+    let guard = Sandbox::new().with("CLAUDEOPS_HOSTS", &hosts).with("CLAUDEOPS_AGENT", "guard");
+    let guarded = Guarded::with(guard, |agent| agent.with("CLAUDEOPS_AGENT", "n\u{1b}as"));
+    passes(&restart(&guarded, "t1", "jellyfin"));
+    passes(&guarded.agent.after("t1", "docker restart jellyfin"));
+    let rows = "SELECT agent FROM recorded_actions UNION SELECT agent FROM hook_decisions
+         UNION SELECT agent FROM recorded_events UNION SELECT agent FROM leases";
+    assert_eq!(guarded.guard.sql(rows), "nas");
+    guarded.guard.sql("UPDATE leases SET agent = 'pie'");
+    assert!(denied(&restart(&guarded, "t2", "jellyfin")).contains("remediated by agent pie"));
+    assert_eq!(guarded.agent.opsctl(&["audit", "--agent", "nas", "--json"], b"").code, Some(0));
+}
+
 #[test]
 fn a_command_without_an_action_does_not_need_the_guard() {
     let mut guarded = Guarded::new();

@@ -9,6 +9,7 @@ use crate::cli::text::{self, Text};
 use crate::cli::{events, time};
 use crate::guard::budgets::{KindBudget, ServiceBudget};
 use crate::guard::spending::Line;
+use crate::ledger::Lease;
 use crate::ledger::client_runs::Run;
 use crate::ledger::notices::Problem;
 use crate::model::inventory::Host;
@@ -50,6 +51,10 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
         text += page.title("budgets of services that hosts.yaml does not list:");
         text += page.budgets(&others, status);
     }
+    if !status.known.leases.is_empty() {
+        text += page.title("services that one agent is remediating:");
+        text.extend(status.known.leases.iter().map(|lease| page.whole(WARNING, &leased(lease, status))));
+    }
     for grant in &status.known.grants {
         text += page.whole(WARNING, &granted(grant, status.now));
     }
@@ -80,17 +85,30 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
             "warning" => WARNING,
             _ => QUIET,
         };
-        text += page.line(style, &events::line(event, false, status.now));
+        text += page.line(style, &events::line(event, false, status.several, status.now));
     }
     text
 }
 
+/// `jellyfin: agent nas, until 2026-03-21T14:52:00Z (in 22m)`.
+fn leased(lease: &Lease, status: &Status) -> String {
+    let Lease { service, agent, until, .. } = lease;
+    let (at, left) = (time::timestamp(*until), time::relative_time(*until - status.now));
+    text::line(&format!("{service}: agent {agent}, until {at} ({left})"))
+}
+
+/// `agent nas | `, where the ledger has several agents.
+fn by(agent: Option<&String>, status: &Status) -> String {
+    agent.filter(|_| status.several).map(|agent| format!("agent {agent} | ")).unwrap_or_default()
+}
+
 /// `3 | docker restart jellyfin | open for 29m more | opsctl approve 3`.
 fn asked(question: &Question, status: &Status) -> String {
-    let Question { id, command, expires_at, .. } = question;
+    let Question { id, command, expires_at, agent, .. } = question;
+    let by = text::line(&by(agent.as_ref(), status));
     let command = text::line(command.lines().next().unwrap_or_default());
     let until = time::relative_time(*expires_at - status.now);
-    format!("{id} | {command} | expires {until} | `opsctl approve {id}` or `opsctl refuse {id}`")
+    format!("{id} | {by}{command} | expires {until} | `opsctl approve {id}` or `opsctl refuse {id}`")
 }
 
 /// What needs attention, one line each.
@@ -98,8 +116,9 @@ fn attention(status: &Status) -> Vec<String> {
     let Known { problems, undelivered, unchecked, .. } = &status.known;
     let mut lines: Vec<String> = problems
         .iter()
-        .map(|Problem { title, at }| {
-            format!("{} | {}", time::shown(*at, false, status.now), text::line(title))
+        .map(|Problem { title, at, agent }| {
+            let by = by(agent.as_ref(), status);
+            format!("{} | {}", time::shown(*at, false, status.now), text::line(&format!("{by}{title}")))
         })
         .collect();
     if status.guard_failures > 0 {
@@ -216,7 +235,8 @@ impl Page {
 /// `2/2 restarts (4h), 0/1 redeployments (24h); next restart 2026-03-21T18:00:00Z (in 3h59m)`.
 fn budget_in_words(budget: &ServiceBudget, status: &Status) -> String {
     let used = |kind: &KindBudget| format!("{}/{}", kind.counted.len(), kind.budget.limit);
-    let ServiceBudget { service, restart, redeployment, .. } = budget;
+    let ServiceBudget { restart, redeployment, .. } = budget;
+    let service = budget.name();
     let mut words = format!(
         "{service}: {} restarts ({}), {} redeployments ({})",
         used(restart),
@@ -236,7 +256,8 @@ fn budget_in_words(budget: &ServiceBudget, status: &Status) -> String {
 /// `2026-03-21T14:00:00Z | tier 1, haiku | completed | 12 turns, 41s | $0.03`.
 fn session_in_words(run: &Run, outcome: &str, status: &Status) -> String {
     let at = time::shown(run.started_at, false, status.now);
-    let mut words = format!("{at} | tier {}, {} | {outcome}", run.tier, run.model);
+    let mut words =
+        format!("{at} | {}tier {}, {} | {outcome}", by(run.agent.as_ref(), status), run.tier, run.model);
     if let Some(turns) = run.turns {
         words += &format!(" | {turns} turns");
     }

@@ -18,7 +18,9 @@ use super::terminal;
 use super::time::timestamp;
 use super::watch::watch;
 use crate::guard::spending::Spending;
+use crate::ledger::Lease;
 use crate::ledger::client_runs::Run;
+use crate::ledger::notices::Problem;
 use crate::ledger::spend::SessionSpend;
 use crate::model::spend::Usd;
 use overview::{Known, Status};
@@ -28,6 +30,7 @@ use overview::{Known, Status};
 #[command(after_help = "Examples:
   opsctl status
   opsctl status --watch          # refresh every two seconds; Ctrl-C ends it
+  opsctl status --agent nas      # what one of several agents did
   opsctl status --no-hosts       # without pinging hosts
   opsctl status --json
 
@@ -36,6 +39,9 @@ pub struct StatusArgs {
     /// Refresh every two seconds
     #[arg(long)]
     watch: bool,
+    /// Only what this agent did, and its budgets
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Do not ping hosts
     #[arg(long)]
     no_hosts: bool,
@@ -49,6 +55,7 @@ struct StatusWire<'a> {
     tier: Option<u8>,
     questions: Vec<QuestionWire<'a>>,
     grants: Vec<GrantWire<'a>>,
+    leases: Vec<LeaseWire<'a>>,
     problems: Vec<ProblemWire<'a>>,
     guard_failures: usize,
     guard_failures_last_day: usize,
@@ -98,11 +105,36 @@ impl<'a> SpendWire<'a> {
 struct ProblemWire<'a> {
     title: &'a str,
     at: Option<String>,
+    agent: Option<&'a str>,
+}
+
+impl<'a> ProblemWire<'a> {
+    fn new(problem: &'a Problem) -> Self {
+        let Problem { title, at, agent } = problem;
+        Self { title, at: time(*at), agent: agent.as_deref() }
+    }
+}
+
+/// An agent that is remediating a service, in JSON.
+#[derive(Serialize)]
+struct LeaseWire<'a> {
+    service: &'a str,
+    agent: &'a str,
+    session: Option<&'a str>,
+    until: String,
+}
+
+impl<'a> LeaseWire<'a> {
+    fn new(lease: &'a Lease) -> Self {
+        let Lease { service, agent, session, until } = lease;
+        Self { service, agent, session: session.as_deref(), until: timestamp(*until) }
+    }
 }
 
 #[derive(Serialize)]
 struct SessionWire<'a> {
     session: &'a str,
+    agent: Option<&'a str>,
     tier: u8,
     model: &'a str,
     started_at: Option<String>,
@@ -114,9 +146,10 @@ struct SessionWire<'a> {
 
 impl<'a> SessionWire<'a> {
     fn new(run: &'a Run) -> Self {
-        let Run { session, tier, model, started_at, outcome, cost_usd, turns, duration_ms, .. } = run;
+        let Run { session, tier, model, started_at, outcome, cost_usd, turns, duration_ms, agent, .. } = run;
         Self {
             session,
+            agent: agent.as_deref(),
             tier: *tier,
             model,
             started_at: time(*started_at),
@@ -134,9 +167,10 @@ fn time(at: Option<DateTime<Utc>>) -> Option<String> {
 
 /// Runs the verb.
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
-    let page = |width| Ok(display::render(&Status::at(Utc::now(), args.no_hosts)?, width));
+    let agent = args.agent.as_deref();
+    let page = |width| Ok(display::render(&Status::at(Utc::now(), args.no_hosts, agent)?, width));
     if args.json {
-        return Status::at(Utc::now(), args.no_hosts)?.print_json();
+        return Status::at(Utc::now(), args.no_hosts, agent)?.print_json();
     }
     if args.watch {
         watch("opsctl status", page)?;
@@ -151,6 +185,7 @@ impl Status {
         let Known {
             questions,
             grants,
+            leases,
             problems,
             undelivered,
             unchecked,
@@ -162,7 +197,8 @@ impl Status {
             tier: self.tier,
             questions: questions.iter().map(QuestionWire::new).collect(),
             grants: grants.iter().map(GrantWire::new).collect(),
-            problems: problems.iter().map(|it| ProblemWire { title: &it.title, at: time(it.at) }).collect(),
+            leases: leases.iter().map(LeaseWire::new).collect(),
+            problems: problems.iter().map(|it| ProblemWire::new(it)).collect(),
             guard_failures: self.guard_failures,
             guard_failures_last_day: *unchecked,
             undelivered_notifications: *undelivered,

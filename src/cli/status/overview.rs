@@ -15,7 +15,7 @@ use crate::ledger::client_runs::Run;
 use crate::ledger::decisions::Which;
 use crate::ledger::notices::Problem;
 use crate::ledger::questions::WhichQuestions;
-use crate::ledger::{Event, Ledger, LedgerError, Location};
+use crate::ledger::{Event, Lease, Ledger, LedgerError, Location};
 use crate::model::inventory::Host;
 use crate::model::policy::{Policy, Tier};
 use crate::model::question::{Grant, Question};
@@ -52,6 +52,8 @@ pub struct Status {
     pub events: Vec<Event>,
     /// The path of the ledger if it does not exist yet.
     pub missing_ledger: Option<Location>,
+    /// Whether the ledger has rows of several agents.
+    pub several: bool,
 }
 
 /// The part of the data from the ledger.
@@ -60,6 +62,8 @@ pub struct Known {
     /// The open questions to a person, oldest first.
     pub questions: Vec<Question>,
     pub grants: Vec<Grant>,
+    /// The services that one agent is remediating.
+    pub leases: Vec<Lease>,
     pub problems: Vec<Problem>,
     pub undelivered: u32,
     /// The number of commands of the last day that could not be checked.
@@ -71,7 +75,7 @@ pub struct Known {
 }
 
 impl Status {
-    pub fn at(now: DateTime<Utc>, no_hosts: bool) -> Result<Self, Failure> {
+    pub fn at(now: DateTime<Utc>, no_hosts: bool, agent: Option<&str>) -> Result<Self, Failure> {
         let environment = environment_in_force();
         let mut warnings = Warning::of_environment(&environment.warnings);
         let compiled = installation::in_force(&environment, &mut warnings);
@@ -81,14 +85,16 @@ impl Status {
             warnings.extend(warning.map(Warning::from));
             found.into_iter().map(|Found { host, reachability }| (host.clone(), reachability)).collect()
         });
-        let budgets = budgets::of_all(&environment, &compiled.installation, now, &mut warnings);
+        let budgets = budgets::of_agents(&environment, &compiled.installation, agent, now, &mut warnings);
         complain_all(warnings);
         let ledger = Ledger::open_existing(&environment.ledger)?;
         let spending = Spending::read(ledger.as_ref(), &compiled.installation.policy.spend, now)?;
         let missing_ledger = ledger.is_none().then(|| environment.ledger.clone());
-        let mut known = ledger.map_or_else(|| Ok(Known::default()), |ledger| Known::from(&ledger, now))?;
+        let several = ledger.as_ref().map_or(Ok(vec![]), Ledger::agents)?.len() > 1;
+        let mut known =
+            ledger.map_or_else(|| Ok(Known::default()), |ledger| Known::from(&ledger, agent, now))?;
         if let Some(loss) = Ledger::loss_at(&environment.ledger, &environment.state_dir)? {
-            known.problems.insert(0, Problem { title: loss.to_string(), at: None });
+            known.problems.insert(0, Problem { title: loss.to_string(), at: None, agent: None });
         }
         Ok(Self {
             now,
@@ -98,28 +104,39 @@ impl Status {
             guard_failures: failures::kept(&environment),
             known,
             spending,
-            events: events::latest(&environment, EVENTS)?,
+            events: events::latest(&environment, agent, EVENTS)?,
             missing_ledger,
+            several,
             policy: compiled.installation.policy,
         })
     }
 }
 
 impl Known {
-    fn from(ledger: &Ledger, now: DateTime<Utc>) -> Result<Self, LedgerError> {
+    fn from(ledger: &Ledger, agent: Option<&str>, now: DateTime<Utc>) -> Result<Self, LedgerError> {
         let since = now - TimeDelta::days(1);
-        let of_the_day = ledger.runs(Some(since), SESSIONS_OF_A_DAY)?.rows;
+        let of_the_day = ledger.runs_of(agent, Some(since), SESSIONS_OF_A_DAY)?.rows;
+        let is_of_agent = |of: &Option<String>| agent.is_none_or(|agent| of.as_deref() == Some(agent));
         let failed = |verdict| {
-            let which = Which { verdict: Some(verdict), since: Some(since), ..Which::default() };
+            let which = Which { verdict: Some(verdict), since: Some(since), agent, ..Which::default() };
             ledger.decisions(which, SESSIONS_OF_A_DAY).map(|found| found.len())
         };
         Ok(Self {
-            questions: ledger.questions(WhichQuestions::Open, QUESTIONS, now)?,
+            questions: ledger
+                .questions(WhichQuestions::Open, QUESTIONS, now)?
+                .into_iter()
+                .filter(|question| is_of_agent(&question.agent))
+                .collect(),
             grants: ledger.grants(now)?,
-            problems: ledger.problems(now)?,
+            leases: ledger.leases(now)?,
+            problems: ledger
+                .problems(now)?
+                .into_iter()
+                .filter(|problem| is_of_agent(&problem.agent))
+                .collect(),
             undelivered: ledger.undelivered_notices(now)?,
             unchecked: failed("fail-open")? + failed("fail-closed")?,
-            sessions: ledger.runs(None, u32::try_from(SESSIONS).unwrap_or(u32::MAX))?.rows,
+            sessions: ledger.runs_of(agent, None, u32::try_from(SESSIONS).unwrap_or(u32::MAX))?.rows,
             sessions_of_the_day: of_the_day.len(),
             cost_of_the_day: of_the_day
                 .iter()

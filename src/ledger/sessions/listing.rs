@@ -18,14 +18,17 @@ pub struct WhichSessions<'a> {
     pub mission: Option<&'a str>,
     /// Those last seen at or after this time.
     pub since: Option<DateTime<Utc>>,
+    /// Those of this agent.
+    pub agent: Option<&'a str>,
 }
 
 const MATCHING: &str =
     "SELECT session_id, client_session_id, tier, mode, role, model, source, cwd, transcript,
-         parent_mission, process, started_at, last_seen_at, ended_at, end_reason, state, status, status_at, tmux_pane
+         parent_mission, process, started_at, last_seen_at, ended_at, end_reason, state, status, status_at, tmux_pane,
+         agent
      FROM hook_sessions
      WHERE (session_id = ?1 OR client_session_id = ?1 OR ?1 IS NULL) AND (parent_mission = ?2 OR ?2 IS NULL)
-         AND (last_seen_at >= ?3 OR ?3 IS NULL)
+         AND (last_seen_at >= ?3 OR ?3 IS NULL) AND (agent = ?4 OR ?4 IS NULL)
      ORDER BY last_seen_at DESC, session_id";
 
 const RUNS: &str = "SELECT sum(cost_usd), max(model) FROM client_runs WHERE session_id IN (?1, ?2)";
@@ -41,9 +44,9 @@ impl Ledger {
             if !migrate::is_latest(&self.connection)? {
                 return Ok(vec![]);
             }
-            let WhichSessions { id, mission, since } = which;
+            let WhichSessions { id, mission, since, agent } = which;
             let mut statement = self.connection.prepare(MATCHING)?;
-            let found = statement.query_map(params![id, mission, since.map(time::write)], session)?;
+            let found = statement.query_map(params![id, mission, since.map(time::write), agent], session)?;
             let mut sessions = found.collect::<engine::Result<Vec<_>>>()?;
             self.complete(&mut sessions)?;
             Ok(sessions)
@@ -96,6 +99,7 @@ fn session(row: &Row<'_>) -> engine::Result<Session> {
         transcript: row.get(8)?,
         parent_mission: row.get(9)?,
         tmux_pane: row.get(18)?,
+        agent: row.get(19)?,
         process: row.get(10)?,
         started: moment(row, 11)?,
         last_seen: moment(row, 12)?,

@@ -28,7 +28,7 @@ pub struct News {
 }
 
 fn latest_events() -> String {
-    let [session, tables] = OF_SESSION;
+    let [session, tables, _] = OF_SESSION;
     format!(
         "SELECT created_at, {session}, level, service, message FROM {tables}
          WHERE created_at >= ?1 ORDER BY id DESC LIMIT 1000"

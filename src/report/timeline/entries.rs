@@ -75,6 +75,7 @@ pub struct Entry {
 /// All entries, newest first.
 pub fn entries(data: &ReportData<'_>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
+    let by = |agent| data.named(agent).map(|agent| format!(" (agent {agent})")).unwrap_or_default();
     for action in &data.actions.rows {
         let what = action.verb.as_deref().unwrap_or(&action.kind);
         let host = action.host.as_deref().map(|host| format!(" on {host}")).unwrap_or_default();
@@ -82,7 +83,7 @@ pub fn entries(data: &ReportData<'_>) -> Vec<Entry> {
             at: action.at,
             service: Some(plain(&action.service)),
             kind: if action.succeeded { Kind::Done } else { Kind::Failed },
-            what: plain(&format!("{what}{host}")),
+            what: plain(&format!("{what}{host}{}", by(action.agent.as_ref()))),
             why: String::new(),
             decision: None,
         });
@@ -103,7 +104,7 @@ pub fn entries(data: &ReportData<'_>) -> Vec<Entry> {
             at,
             service,
             kind,
-            what: plain(&decision.actions),
+            what: plain(&format!("{}{}", decision.actions, by(decision.agent.as_ref()))),
             why: plain(&decision.reason),
             decision: Some(decision.id),
         }));

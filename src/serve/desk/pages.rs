@@ -44,6 +44,15 @@ const FILES: [(&str, &str, &str); 3] = [
 pub struct DeskQuery {
     /// The number of the question that was just answered.
     answered: Option<String>,
+    /// The agent whose rows are shown.
+    agent: Option<String>,
+}
+
+/// The query of the page with the sessions.
+#[derive(Debug, Deserialize)]
+pub struct SessionsQuery {
+    /// The agent whose sessions are shown.
+    agent: Option<String>,
 }
 
 /// The query of a link.
@@ -62,7 +71,8 @@ pub async fn desk(
     // Before the ledger is read: a change in between shows as a newer version.
     let version = desk.live.version();
     let answered = query.answered.and_then(|id| id.parse().ok());
-    let page = desk.blocking(move |desk| desk_page(desk, &visitor, &version, answered));
+    let shown = (answered, query.agent);
+    let page = desk.blocking(move |desk| desk_page(desk, &visitor, &version, shown));
     page.await.unwrap_or_else(|problem| problem)
 }
 
@@ -70,21 +80,25 @@ fn desk_page(
     desk: &Desk,
     visitor: &Visitor,
     version: &str,
-    answered: Option<i64>,
+    (answered, agent): (Option<i64>, Option<String>),
 ) -> Result<Response, Problem> {
     let environment = desk.environment();
     let now = Utc::now();
     let mut warnings = Vec::new();
     let compiled = installation::in_force(environment, &mut warnings);
     let ledger = Ledger::open(&environment.ledger)?;
-    let mut data = ReportData::read(environment, &compiled, Some(&ledger), now - SPAN, now, &mut warnings)?;
+    let agents = ledger.agents()?;
+    let agent = agent.filter(|agent| agents.contains(agent));
+    let period = (now - SPAN, now);
+    let mut data =
+        ReportData::read(environment, &compiled, Some(&ledger), agent.as_deref(), period, &mut warnings)?;
     let hosts = compiled.installation.inventory.hosts.iter().map(|host| {
         let reachability = desk.live.reachability(&host.name, &host.address)?;
         Some(Found { host, reachability })
     });
     data.hosts = hosts.collect();
     let report = report::sections(&data)?;
-    let view = |question: &Question| QuestionView::of(question, now);
+    let view = |question: &Question| QuestionView::of(question, now).of_several(agents.len() > 1);
     let open = ledger.questions(WhichQuestions::Open, MOST_OPEN, now)?;
     let all = ledger.questions(WhichQuestions::All, MOST_OPEN, now)?;
     let recent = all.iter().filter(|question| question.state != QuestionState::Open || question.at_terminal);
@@ -100,6 +114,7 @@ fn desk_page(
         "recent": recent.take(MOST_ANSWERED).map(view).collect::<Vec<_>>(),
         "answered": answered.as_ref().filter(|question| question.state != QuestionState::Open).map(view),
         "warnings": warnings,
+        "filter": filter("/", &agents, agent.as_deref()),
         "headline": report.headline,
         "calm": report.is_calm,
     });
@@ -128,7 +143,8 @@ fn question_page(
     token: Option<String>,
 ) -> Result<Response, Problem> {
     let now = Utc::now();
-    let question = Ledger::open(&desk.environment().ledger)?.question(id, now)?;
+    let ledger = Ledger::open(&desk.environment().ledger)?;
+    let question = ledger.question(id, now)?;
     let is_valid = |question: &Question| {
         token.as_ref().is_some_and(|token| link::is_valid(&desk.key, question, token, now))
     };
@@ -140,7 +156,7 @@ fn question_page(
         (_, None) if token.is_some() => return Err(Problem::LINK),
         (_, None) => return Err(Problem::LOG_IN),
     };
-    let view = QuestionView::of(&question, now);
+    let view = QuestionView::of(&question, now).of_several(ledger.agents()?.len() > 1);
     let title = format!("Question {id}");
     let head = Head { title: &title, domain: None, page: PageName::Other, visitor };
     // A visitor answers as such, also through a link.
@@ -149,14 +165,34 @@ fn question_page(
 }
 
 /// The page with the sessions of the period.
-pub async fn sessions(State(desk): State<Arc<Desk>>, visitor: Visitor) -> Response {
-    let page = desk.blocking(move |desk| sessions_page(desk, &visitor));
+pub async fn sessions(
+    State(desk): State<Arc<Desk>>,
+    visitor: Visitor,
+    Query(query): Query<SessionsQuery>,
+) -> Response {
+    let page = desk.blocking(move |desk| sessions_page(desk, &visitor, query.agent));
     page.await.unwrap_or_else(|problem| problem)
 }
 
-fn sessions_page(desk: &Desk, visitor: &Visitor) -> Result<Response, Problem> {
+/// The links that filter a page by agent; empty if the ledger has not several.
+fn filter(path: &str, agents: &[String], chosen: Option<&str>) -> Vec<serde_json::Value> {
+    if agents.len() < 2 {
+        return vec![];
+    }
+    let all = json!({ "name": "All agents", "href": path, "is_chosen": chosen.is_none() });
+    let of_one = |agent: &String| {
+        let href = format!("{path}?agent={}", path_part(agent));
+        json!({ "name": plain(agent), "href": href, "is_chosen": chosen == Some(agent.as_str()) })
+    };
+    std::iter::once(all).chain(agents.iter().map(of_one)).collect()
+}
+
+fn sessions_page(desk: &Desk, visitor: &Visitor, agent: Option<String>) -> Result<Response, Problem> {
     let now = Utc::now();
-    let runs = Ledger::open(&desk.environment().ledger)?.runs(Some(now - SPAN), MOST_SESSIONS)?;
+    let ledger = Ledger::open(&desk.environment().ledger)?;
+    let agents = ledger.agents()?;
+    let agent = agent.filter(|agent| agents.contains(agent));
+    let runs = ledger.runs_of(agent.as_deref(), Some(now - SPAN), MOST_SESSIONS)?;
     let rows: Vec<_> = runs
         .rows
         .iter()
@@ -165,6 +201,7 @@ fn sessions_page(desk: &Desk, visitor: &Visitor) -> Result<Response, Problem> {
                 "at": run.started_at.map(|at: DateTime<Utc>| Moment::of(at, now)),
                 "session": plain(&run.session),
                 "path": path_part(&run.session),
+                "agent": run.agent.as_deref().map(plain),
                 "tier": run.tier,
                 "model": plain(&run.model),
                 "outcome": plain(&run.outcome.replace('_', " ")),
@@ -173,7 +210,8 @@ fn sessions_page(desk: &Desk, visitor: &Visitor) -> Result<Response, Problem> {
         })
         .collect();
     let lead = count(rows.len(), "session", "sessions");
-    let page = json!({ "rows": rows, "lead": lead, "is_cut": runs.cut });
+    let filter = filter("/sessions", &agents, agent.as_deref());
+    let page = json!({ "rows": rows, "lead": lead, "is_cut": runs.cut, "filter": filter });
     let head = Head { title: "Sessions", domain: None, page: PageName::Sessions, visitor: Some(visitor) };
     desk.templates.page("desk/sessions.html", &desk.key, &head, page, json!({}))
 }

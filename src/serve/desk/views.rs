@@ -25,6 +25,8 @@ pub struct QuestionView {
     tier: Option<u8>,
     words: Option<String>,
     session: String,
+    /// The agent, where the ledger has several.
+    agent: Option<String>,
     /// The session as a part of an address.
     session_path: String,
     asked: Moment,
@@ -57,6 +59,7 @@ impl QuestionView {
             tier: question.tier,
             words: question.words.as_deref().map(visible),
             session: plain(&question.session),
+            agent: question.agent.as_deref().map(plain),
             session_path: path_part(&question.session),
             asked: Moment::of(question.asked_at, now),
             expires: Moment::of(question.expires_at, now),
@@ -70,6 +73,12 @@ impl QuestionView {
             note: question.note.as_deref().map(visible),
             shown: seal(question),
         }
+    }
+
+    /// The view with the name of the agent if the ledger has several.
+    #[must_use]
+    pub fn of_several(self, several: bool) -> Self {
+        Self { agent: self.agent.filter(|_| several), ..self }
     }
 }
 

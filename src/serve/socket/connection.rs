@@ -13,8 +13,9 @@ use super::super::Guard;
 use super::peers::Peers;
 use super::workers::Workers;
 use super::{event, record, verb};
-use crate::link::message::{Call, Greeting, Reply, Request, Versioned};
+use crate::link::message::{Call, Greeting, Reply, Request, SessionFacts, Versioned};
 use crate::link::{VERSION, frame};
+use crate::runtime::environment::Environment;
 
 /// How long a caller has to send its request: a silent one costs no more than its connection.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
@@ -75,20 +76,25 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
             return spawn_blocking(serve).await?;
         }
         Call::Kept => {
-            let environment = guard.environment.clone();
+            let environment = of_agent(&facts, &guard.environment);
             limits.quick.run(move || record::kept(&payload, &environment)).await?
         }
         Call::Notice => {
-            let environment = guard.environment.clone();
+            let environment = of_agent(&facts, &guard.environment);
             limits.quick.run(move || record::notice(&payload, &environment)).await?
         }
         Call::Record(call) => {
-            let environment = guard.environment.clone();
+            let environment = of_agent(&facts, &guard.environment);
             limits.quick.run(move || record::record(call, &environment)).await?
         }
     };
     drop(memory);
     reply(&mut stream, &answer).await
+}
+
+/// The environment of the guard, with the name of the agent.
+fn of_agent(facts: &SessionFacts, own: &Environment) -> Environment {
+    Environment { ledger: event::ledger_of(facts, own), ..own.clone() }
 }
 
 async fn turn(semaphore: &Semaphore) -> io::Result<SemaphorePermit<'_>> {

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::hook;
 use crate::hook::forward::to_wire;
+use crate::ledger::Location;
 use crate::link::lookup::Lookup;
 use crate::link::message::{Found, Reply, SessionFacts};
 use crate::link::{Timed, frame};
@@ -20,7 +21,7 @@ use crate::model::mode::Mode;
 use crate::model::policy::Tier;
 use crate::redact;
 use crate::runtime::agent_side::{Peer, on_behalf_of};
-use crate::runtime::environment::{Environment, ServedFolders};
+use crate::runtime::environment::{Environment, ServedFolders, plain_word};
 use crate::runtime::runner::RunnerEnvironment;
 
 /// How long the caller has to answer one question. Engines and the client's transcript take a few seconds.
@@ -120,6 +121,7 @@ fn environment(facts: &SessionFacts, own: &Environment, runner: &RunnerEnvironme
         is_tier_blank: facts.is_tier_blank,
         mode: facts.mode.as_deref().map(|mode| Mode::named(mode).unwrap_or(Mode::Background)).or(own.mode),
         dry_run: facts.dry_run || own.dry_run,
+        ledger: ledger_of(facts, own),
         session: facts.session.clone(),
         role: facts.role.clone(),
         client_session: facts.client_session.clone(),
@@ -135,6 +137,12 @@ fn environment(facts: &SessionFacts, own: &Environment, runner: &RunnerEnvironme
         warnings: vec![],
         ..own.clone()
     }
+}
+
+/// The ledger of the guard, in the name that the agent's side states.
+pub fn ledger_of(facts: &SessionFacts, own: &Environment) -> Location {
+    let stated = facts.agent.as_deref().and_then(|name| plain_word(name.trim()));
+    Location { agent: stated.or_else(|| own.ledger.agent.clone()), ..own.ledger.clone() }
 }
 
 #[cfg(test)]
@@ -169,6 +177,22 @@ mod tests {
     }
 
     #[test]
+    fn the_agents_side_states_its_name() {
+        let own = Environment::from_variables(|name| (name == "CLAUDEOPS_AGENT").then(|| "guard".into()));
+        let long = "n".repeat(300);
+        for (stated, name) in [
+            (Some("nas"), "nas"),
+            (Some(" n\u{1b}a\ns "), "nas"),
+            (Some(long.as_str()), &long[..200]),
+            (Some("\n"), "guard"),
+            (None, "guard"),
+        ] {
+            let facts = SessionFacts { agent: stated.map(Into::into), ..SessionFacts::default() };
+            assert_eq!(ledger_of(&facts, &own).agent.as_deref(), Some(name), "{stated:?}");
+        }
+    }
+
+    #[test]
     fn a_session_has_the_ledger_and_the_targets_of_the_guard() {
         let own = Environment::from_variables(|name| match name {
             "CLAUDEOPS_STATE_DIR" => Some("/guard".into()),
@@ -184,7 +208,7 @@ mod tests {
             ..SessionFacts::default()
         };
         let of = environment(&facts, &own, &RunnerEnvironment::from_variables(|_| None));
-        assert_eq!((&of.ledger, of.apprise_urls.as_deref()), (&own.ledger, Some("json://x")));
+        assert_eq!((&of.ledger.place, of.apprise_urls.as_deref()), (&own.ledger.place, Some("json://x")));
         assert_eq!(
             (of.policy_dir().to_str(), of.session_state_dir().to_str()),
             (Some("/app"), Some("/state"))

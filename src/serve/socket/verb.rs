@@ -41,6 +41,7 @@ const ALLOWED: [Allowed; 12] = [
             "--limit",
             "--relative",
             "--json",
+            "--agent",
         ],
     },
     Allowed {
@@ -51,7 +52,16 @@ const ALLOWED: [Allowed; 12] = [
     Allowed {
         verb: "events",
         subcommands: &[],
-        options: &["--service", "--level", "--session", "--since", "--limit", "--relative", "--json"],
+        options: &[
+            "--service",
+            "--level",
+            "--session",
+            "--since",
+            "--limit",
+            "--relative",
+            "--json",
+            "--agent",
+        ],
     },
     Allowed { verb: "explain", subcommands: &[], options: &["--json", "--cwd", "--tier", "--exit-code"] },
     Allowed {
@@ -59,12 +69,13 @@ const ALLOWED: [Allowed; 12] = [
         subcommands: &[],
         options: &["--test", "--flush", "--deadline", "--digest", "--limit", "--json"],
     },
-    Allowed { verb: "report", subcommands: &[], options: &["--html", "--since", "--no-hosts"] },
+    Allowed { verb: "report", subcommands: &[], options: &["--html", "--since", "--no-hosts", "--agent"] },
     Allowed {
         verb: "sessions",
         subcommands: &["status"],
         options: &[
             "--active",
+            "--agent",
             "--stale",
             "--since",
             "--session",
@@ -78,7 +89,7 @@ const ALLOWED: [Allowed; 12] = [
         ],
     },
     Allowed { verb: "stats", subcommands: &[], options: &["--since", "--json"] },
-    Allowed { verb: "status", subcommands: &[], options: &["--no-hosts", "--json"] },
+    Allowed { verb: "status", subcommands: &[], options: &["--no-hosts", "--json", "--agent"] },
     Allowed { verb: "suggest", subcommands: &[], options: &["--since", "--json"] },
     Allowed {
         verb: "verify",
@@ -161,6 +172,7 @@ async fn run_allowed(
         ("CLAUDE_CODE_SESSION_ID", facts.client_session.clone()),
         ("CLAUDE_SESSION_MODE", facts.mode.clone()),
         ("CLAUDE_SESSION_ROLE", facts.role.clone()),
+        ("CLAUDEOPS_AGENT", facts.agent.clone()),
         ("CLAUDEOPS_TIER", facts.tier.map(|tier| tier.to_string())),
         ("OPSCTL_COLUMNS", columns.map(|columns| columns.to_string())),
     ];

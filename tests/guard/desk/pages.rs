@@ -159,6 +159,42 @@ fn a_new_question_appears_without_a_reload_and_a_typed_note_stays() {
     );
 }
 
+/// The filter follows a change of the ledger, and works by keyboard.
+#[test]
+fn a_page_is_filtered_by_agent() {
+    let state = State::new();
+    for (agent, session) in [("nas", "s1"), ("pie <b>2</b>", "s2")] {
+        state.sandbox.sql(&format!(
+            "INSERT INTO client_runs (session_id, tier, model, started_at, outcome, agent)
+             VALUES ('{session}', 2, 'sonnet', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'completed', '{agent}')"
+        ));
+    }
+    state.ask("docker restart jellyfin");
+    state.sandbox.sql("UPDATE questions SET agent = 'nas'");
+    let (mut browser, _desk) = start(&state);
+    log_in(&mut browser, &state.token(), DESKTOP);
+    let choices = "[...document.querySelectorAll('nav.agents a')].map((it) => it.textContent + ':' + it.getAttribute('aria-current')).join()";
+    assert_eq!(browser.evaluate(choices), "All agents:true,nas:null,pie <b>2</b>:null");
+    assert!(browser.text().contains("agent nas"), "the question has no agent: {}", browser.text());
+    browser.evaluate("document.querySelectorAll('nav.agents a')[2].focus()");
+    browser.press("Enter", 13, "\r");
+    browser.wait_until("location.search.startsWith('?agent=pie') && document.readyState === 'complete'");
+    assert_eq!(browser.evaluate(choices), "All agents:null,nas:null,pie <b>2</b>:true");
+    let sessions = "[...document.querySelectorAll('#sessions td.id')].map((it) => it.textContent).join()";
+    assert_eq!(browser.evaluate(sessions), "s2");
+    // Open questions of all agents stay, and a change of the ledger leaves the filter.
+    browser.wait_until("document.getElementById('live').textContent === 'live'");
+    state.ask("docker restart adguard");
+    browser.wait_until("document.querySelectorAll('article.question').length === 2");
+    assert_eq!(browser.evaluate(sessions), "s2");
+    browser.visit(&format!("{DESK}/sessions?agent=nas"), PHONE);
+    assert_eq!(
+        browser.evaluate("[...document.querySelectorAll('td.id')].map((it) => it.textContent).join()"),
+        "s1"
+    );
+    assert_eq!(browser.complaints(), vec![] as Vec<String>);
+}
+
 #[test]
 fn a_command_is_shown_as_text_whatever_it_contains() {
     let evil = "docker restart x</pre><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">{{ 7 * 7 }}&lt;\u{202e}\u{1b}[31m";
