@@ -104,7 +104,7 @@ impl Change<'_> {
         };
         let mut counted = Vec::new();
         for (id, key, counts, agent) in reserved {
-            self.transaction.execute(
+            self.transaction.run(
                 "UPDATE hook_actions SET state = ?2, settled_at = ?3 WHERE id = ?1",
                 params![id, state, time::write(now)],
             )?;
@@ -197,7 +197,7 @@ impl Change<'_> {
             .optional()?
             .is_some();
         if !settled {
-            self.transaction.execute(
+            self.transaction.run(
                 "INSERT INTO hook_settled (session_id, tool_use_id, actions, settled_at) VALUES (?1, ?2, ?3, ?4)",
                 params![call.session, call.tool_use, evidence, time::write(now)],
             )?;
@@ -213,27 +213,25 @@ impl Change<'_> {
         now: DateTime<Utc>,
         settled: Option<DateTime<Utc>>,
     ) -> engine::Result<()> {
-        self.transaction
-            .execute(
-                "INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, host, counts, state,
+        self.transaction.run(
+            "INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, host, counts, state,
                                            reserved_at, expires_at, settled_at, agent)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-                params![
-                    call.session,
-                    call.tool_use,
-                    action.key.service,
-                    action.key.kind,
-                    action.verb.as_str(),
-                    action.host,
-                    action.counts,
-                    state,
-                    time::write(now),
-                    time::write(now + RESERVATION_LIFE),
-                    settled.map(time::write),
-                    self.agent(),
-                ],
-            )
-            .map(|_| ())
+            params![
+                call.session,
+                call.tool_use,
+                action.key.service,
+                action.key.kind,
+                action.verb.as_str(),
+                action.host,
+                action.counts,
+                state,
+                time::write(now),
+                time::write(now + RESERVATION_LIFE),
+                settled.map(time::write),
+                self.agent(),
+            ],
+        )
     }
 
     /// Records an action that was reported by hand, without a tool call.
@@ -276,7 +274,7 @@ impl Change<'_> {
             |row| row.get(0),
         )?;
         self.transaction
-            .execute(
+            .run(
                 &format!(
                     "INSERT INTO recorded_actions (action_id, session_id, by_hand, agent) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (action_id) {}",
                     // The ids of a server are used once, and its agents change no history.
@@ -284,7 +282,6 @@ impl Change<'_> {
                 ),
                 params![id, call.session, by_hand, agent],
             )
-            .map(|_| ())
     }
 
     /// Releases the open reservations of a session that are not later than `until`.

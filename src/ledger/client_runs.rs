@@ -180,7 +180,7 @@ impl Change<'_> {
     /// Completes the row of a session that has ended, or waits.
     pub fn end_run(&self, row: i64, end: &RunEnd<'_>) -> Result<(), LedgerError> {
         self.transaction
-            .execute(
+            .run(
                 "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = coalesce(?4, cost_usd),
                      turns = coalesce(turns + ?5, ?5, turns),
                      input_tokens = coalesce(input_tokens + ?6, ?6, input_tokens),
@@ -202,7 +202,6 @@ impl Change<'_> {
                     end.waiting.map(|waiting| &waiting.transcript),
                 ],
             )
-            .map(|_| ())
             .map_err(|e| self.error(e))
     }
 }

@@ -61,10 +61,10 @@ impl Change<'_> {
         }
         let keep = || {
             let outdated = "DELETE FROM engine_containers WHERE seen_at < ?1";
-            self.transaction.execute(outdated, [time::write(now - KEPT)])?;
+            self.transaction.run(outdated, [time::write(now - KEPT)])?;
             for KnownContainer { host, engine, container } in known {
                 let host = host.as_deref().unwrap_or_default();
-                self.transaction.execute(
+                self.transaction.run(
                     "INSERT INTO engine_containers (host, engine, id, container, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
                      ON CONFLICT (host, engine, id) DO UPDATE SET container = ?4, seen_at = ?5",
                     params![host, engine, container.id, container.line(), time::write(now)],

@@ -188,7 +188,7 @@ impl Change<'_> {
             let mut rows = statement.query([cutoff])?;
             while let Some(row) = rows.next()? {
                 let (labels, count): (String, i64) = (row.get(0)?, row.get(1)?);
-                self.transaction.execute(
+                self.transaction.run(
                     "INSERT INTO pruned_counts (counter, labels, count) VALUES (?1, ?2, ?3)
                      ON CONFLICT (counter, labels) DO UPDATE SET count = pruned_counts.count + excluded.count",
                     params![name, labels, count],

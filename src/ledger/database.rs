@@ -124,7 +124,7 @@ impl Ledger {
             Place::File(path) => open_file(path, flags).map(Connection::File),
             Place::Server(address) => {
                 let connect = || Server::connect(address, location.agent_name().as_ref());
-                turns::in_turn(location.state_dir.as_deref(), connect).map(Connection::Server)
+                turns::in_turn(location.state_dir.as_deref(), connect).map(|server| Connection::Server(Box::new(server)))
             }
         };
         let connection = Rc::new(connection.map_err(|cause| LedgerError::new(&location, cause))?);
@@ -211,7 +211,7 @@ fn open_file(path: &Path, flags: OpenFlags) -> engine::Result<rusqlite::Connecti
     Ok(connection)
 }
 
-impl Change<'_> {
+impl<'a> Change<'a> {
     /// The time of the ledger when this change began; see [`Ledger::now`].
     pub fn now(&self, here: DateTime<Utc>) -> DateTime<Utc> {
         self.now.unwrap_or(here)
@@ -224,19 +224,21 @@ impl Change<'_> {
 
     /// Commits the transaction.
     pub fn commit(self) -> Result<(), LedgerError> {
-        self.commit_then(|| ())
+        self.commit_by(Transaction::commit)
     }
 
-    /// Commits the transaction, and then runs `finish` while the folder is still locked.
-    pub(super) fn commit_then(self, finish: impl FnOnce()) -> Result<(), LedgerError> {
+    /// Ends the transaction with `commit`, while the folder is still locked.
+    pub(super) fn commit_by<T>(
+        self,
+        commit: impl FnOnce(Transaction<'a>) -> engine::Result<T>,
+    ) -> Result<T, LedgerError> {
         let Self { transaction, location, _turn, .. } = self;
         let connection = transaction.connection();
-        transaction.commit().map_err(|cause| LedgerError::new(location, cause))?;
-        finish();
+        let done = commit(transaction).map_err(|cause| LedgerError::new(location, cause))?;
         if let Some(file) = connection.file() {
             log::keep_short(file);
         }
-        Ok(())
+        Ok(done)
     }
 
     pub(super) fn error(&self, cause: Error) -> LedgerError {

@@ -120,7 +120,7 @@ impl Change<'_> {
         let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
             *decision;
         self.transaction
-            .execute(
+            .run(
                 "INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services,
                                              budgets, reason, micros, effect, agent)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
@@ -140,18 +140,16 @@ impl Change<'_> {
                     self.agent(),
                 ],
             )
-            .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
 
     /// Records the duration of a hook, without the time to record it.
     pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.transaction
-            .execute(
+            .run(
                 "INSERT INTO hook_times (at, event, micros, agent) VALUES (?1, ?2, ?3, ?4)",
                 params![time::write(now), event, micros(took), self.agent()],
             )
-            .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
 }

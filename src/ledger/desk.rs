@@ -23,7 +23,7 @@ impl Change<'_> {
     /// Records a login, and removes those that have expired.
     pub fn add_login(&self, login: &Login, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let add = || {
-            self.transaction.execute("DELETE FROM desk_logins WHERE expires_at <= ?1", [time::write(now)])?;
+            self.transaction.run("DELETE FROM desk_logins WHERE expires_at <= ?1", [time::write(now)])?;
             self.transaction.execute(
                 "INSERT INTO desk_logins (digest, who, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)",
                 params![login.digest, login.who, time::write(now), time::write(login.expires_at)],
@@ -35,20 +35,18 @@ impl Change<'_> {
     /// Removes a login.
     pub fn remove_login(&self, digest: &str) -> Result<(), LedgerError> {
         self.transaction
-            .execute("DELETE FROM desk_logins WHERE digest = ?1", [digest])
-            .map(|_| ())
+            .run("DELETE FROM desk_logins WHERE digest = ?1", [digest])
             .map_err(|cause| self.error(cause))
     }
 
     /// Writes the time of this check, so that a commit shows whether the ledger can be written.
     pub fn check_writing(&self, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.transaction
-            .execute(
+            .run(
                 "INSERT INTO desk_check (id, checked_at) VALUES (1, ?1)
                  ON CONFLICT (id) DO UPDATE SET checked_at = ?1",
                 [time::write(now)],
             )
-            .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
 }

@@ -146,7 +146,7 @@ impl Change<'_> {
         };
         let id: i64 = self.transaction.query_row(sql, row, |row| row.get(0))?;
         self.transaction
-            .execute(
+            .run(
                 &format!(
                     "INSERT INTO recorded_events (event_id, session_id, source, agent) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (event_id) {}",
                     // The ids of a server are used once, and its agents change no history.
@@ -154,7 +154,6 @@ impl Change<'_> {
                 ),
                 params![id, session, source, self.agent()],
             )
-            .map(|_| ())
     }
 
     /// Records an event that two processes may report, unless it is among the latest events of the session.

@@ -83,7 +83,7 @@ impl Change<'_> {
                 .collect::<engine::Result<_>>()?;
             for (grant, count) in uses {
                 for action in actions.drain(..actions.len().min(*count as usize)) {
-                    self.transaction.execute(
+                    self.transaction.run(
                         "INSERT INTO grant_uses (grant_id, action_id, used_at) VALUES (?1, ?2, ?3)
                          ON CONFLICT DO NOTHING",
                         params![grant, action, time::write(now)],

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Connection, OptionalExtension as _, params};
+use super::engine::{self, Row, params};
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::policy::budget::Holder;
@@ -59,8 +59,7 @@ impl Change<'_> {
     /// Releases the leases of a session that has ended.
     pub fn release_leases(&self, session: &str) -> Result<(), LedgerError> {
         self.transaction
-            .execute("DELETE FROM leases WHERE session_id = ?1", [session])
-            .map(|_| ())
+            .run("DELETE FROM leases WHERE session_id = ?1", [session])
             .map_err(|cause| self.error(cause))
     }
 }
@@ -103,17 +102,8 @@ impl Ledger {
     }
 }
 
-/// The agent other than `agent` that has the lease of a service at `now`.
-pub(super) fn holder(
-    connection: &Connection,
-    service: &str,
-    agent: &str,
-    now: DateTime<Utc>,
-) -> engine::Result<Option<Holder>> {
-    let row = connection
-        .query_row(OF_OTHERS, params![service, agent, time::write(now)], |row| {
-            Ok((row.get::<String>(0)?, row.get::<String>(1)?))
-        })
-        .optional()?;
-    Ok(row.and_then(|(agent, until)| Some(Holder { agent, until: time::read(&until)? })))
+/// The other agent that has the lease of a service, from a row of [`OF_OTHERS`].
+pub(super) fn holder(row: &Row<'_>) -> engine::Result<Option<Holder>> {
+    let (agent, until) = (row.get(0)?, row.get::<String>(1)?);
+    Ok(time::read(&until).map(|until| Holder { agent, until }))
 }

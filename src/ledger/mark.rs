@@ -8,14 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::database::{Change, Ledger};
 use super::engine;
-use super::engine::Connection;
 use super::engine::address::Location;
+use super::engine::{Connection, Row};
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::plain_file::{self, Content};
 
 /// The maximum size of the file in bytes.
 const MAX_BYTES: u64 = 16 * 1024;
+
+const LAST_ROWS: &str = "SELECT (SELECT min(applied_at) FROM opsctl_migrations),
+     (SELECT max(id) FROM cooldown_actions), (SELECT max(id) FROM hook_actions)";
 
 /// What a ledger held when an action was last reserved or recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,16 +83,16 @@ impl Mark {
     fn of(connection: &Connection, ledger: &Location) -> engine::Result<Self> {
         // opsctl creates its tables together.
         let (created, actions, reservations) = if migrate::has_table(connection, "opsctl_migrations")? {
-            let sql = "SELECT (SELECT min(applied_at) FROM opsctl_migrations), \
-                (SELECT max(id) FROM cooldown_actions), (SELECT max(id) FROM hook_actions)";
-            connection.query_row(sql, [], |row| {
-                let last = |column| row.get::<Option<i64>>(column).map(Option::unwrap_or_default);
-                Ok((row.get::<Option<String>>(0)?.unwrap_or_default(), last(1)?, last(2)?))
-            })?
+            connection.query_row(LAST_ROWS, [], Self::last_rows)?
         } else {
             Default::default()
         };
         Ok(Self { ledger: absolute(ledger), created, actions, reservations, lost_at: None })
+    }
+
+    fn last_rows(row: &Row<'_>) -> engine::Result<(String, i64, i64)> {
+        let last = |column| row.get::<Option<i64>>(column).map(Option::unwrap_or_default);
+        Ok((row.get::<Option<String>>(0)?.unwrap_or_default(), last(1)?, last(2)?))
     }
 
     /// What is missing in a ledger of this mark, compared with the `marked` one.
@@ -150,10 +153,15 @@ impl Change<'_> {
         state_dir: &Path,
         lost_at: Option<DateTime<Utc>>,
     ) -> Result<(), LedgerError> {
-        let mut mark = Mark::of(&self.transaction, self.location).map_err(|cause| self.error(cause))?;
-        let before = || Mark::read(state_dir, self.location)?.lost_at;
-        mark.lost_at = lost_at.map(time::write).or_else(before);
-        self.commit_then(|| mark.write(state_dir))
+        let (ledger, location) = (absolute(self.location), self.location);
+        let lost_at = lost_at.map(time::write).or_else(|| Mark::read(state_dir, location)?.lost_at);
+        self.commit_by(|transaction| {
+            let mut found = Default::default();
+            transaction.commit_with(LAST_ROWS, |row| Mark::last_rows(row).map(|row| found = row))?;
+            let (created, actions, reservations) = found;
+            Mark { ledger, created, actions, reservations, lost_at }.write(state_dir);
+            Ok(())
+        })
     }
 }
 

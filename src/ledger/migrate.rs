@@ -3,7 +3,7 @@
 //! The version is in a table of opsctl: the file may belong to another program that stores its own version in SQLite's
 //! header.
 
-use super::engine::{Connection, OptionalExtension as _, Result, Transaction};
+use super::engine::{Connection, Error, OptionalExtension as _, Result, Transaction};
 
 /// In ascending order of their numbers.
 const MIGRATIONS: [(u32, &str); 23] = [
@@ -136,15 +136,18 @@ fn drop_new_indexes(connection: &Connection, table: &str, before: &[(String, Str
 
 /// The schema version of the database; 0 before the first migration.
 pub fn version(connection: &Connection) -> Result<u32> {
-    if connection.is_server() {
-        let exists = "SELECT to_regclass('opsctl_migrations') IS NOT NULL";
-        if !connection.query_row(exists, [], |row| row.get::<bool>(0))? {
-            return Ok(0);
-        }
-    } else if !has_table(connection, "opsctl_migrations")? {
+    if !has_table(connection, "opsctl_migrations")? {
         return Ok(0);
     }
-    connection.query_row("SELECT coalesce(max(version), 0) FROM opsctl_migrations", [], |row| row.get(0))
+    let sql = "SELECT coalesce(max(version), 0) FROM opsctl_migrations";
+    match connection.query_row(sql, [], |row| row.get(0)) {
+        Err(Error::Refused(why)) => {
+            let exists = "SELECT to_regclass('opsctl_migrations') IS NOT NULL";
+            let exists = connection.query_row(exists, [], |row| row.get::<bool>(0))?;
+            if exists { Err(Error::Refused(why)) } else { Ok(0) }
+        }
+        version => version,
+    }
 }
 
 /// Whether the tables of the session manager exist, or tables of the names that opsctl shares are of another program.

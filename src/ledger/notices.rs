@@ -188,11 +188,10 @@ impl Change<'_> {
     ) -> Result<(), LedgerError> {
         let delivered_at = (state == NoticeState::Delivered).then(|| time::write(now));
         self.transaction
-            .execute(
+            .run(
                 "UPDATE notices SET state = ?2, last_error = ?3, delivered_at = ?4, claimed_until = NULL WHERE id = ?1",
                 params![id, state.as_str(), remark.map(redact::text), delivered_at],
             )
-            .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
 }

@@ -166,29 +166,25 @@ impl Change<'_> {
     }
 
     fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> engine::Result<()> {
-        self.transaction.execute(
+        self.transaction.run(
             "INSERT INTO budget_resets (service, at, why, last_action, agent)
                  VALUES (?1, ?2, ?3, (SELECT coalesce(max(id), 0) FROM cooldown_actions), ?4)",
             params![service, time::write(now), why, self.agent()],
         )?;
         // An open reservation counts again when it is settled.
-        self.transaction
-            .execute(
-                "UPDATE hook_actions SET cleared = TRUE WHERE service = ?1 AND state = 'reserved'",
-                [service],
-            )
-            .map(|_| ())
+        self.transaction.run(
+            "UPDATE hook_actions SET cleared = TRUE WHERE service = ?1 AND state = 'reserved'",
+            [service],
+        )
     }
 
     fn set_streak(&self, service: &str, streak: u32, now: DateTime<Utc>) -> engine::Result<()> {
-        self.transaction
-            .execute(
-                "INSERT INTO service_health_streak (service, consecutive_healthy, last_checked_at)
+        self.transaction.run(
+            "INSERT INTO service_health_streak (service, consecutive_healthy, last_checked_at)
                  VALUES (?1, ?2, ?3)
                  ON CONFLICT (service) DO UPDATE SET consecutive_healthy = ?2, last_checked_at = ?3",
-                params![service, streak, time::write(now)],
-            )
-            .map(|_| ())
+            params![service, streak, time::write(now)],
+        )
     }
 
     /// Deletes rows older than `cutoff`, rounded down by up to three days. Returns how many rows were deleted.

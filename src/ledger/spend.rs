@@ -178,7 +178,7 @@ impl Change<'_> {
     pub fn update_api_request(&self, id: i64, usage: &Usage, cost: Usd) -> Result<(), LedgerError> {
         let tokens = &usage.tokens;
         self.transaction
-            .execute(
+            .run(
                 "UPDATE api_requests SET input_tokens = ?2, output_tokens = ?3, cache_write_tokens = ?4,
                      cache_write_1h_tokens = ?5, cache_read_tokens = ?6, web_searches = ?7, cost_micros = ?8, estimated = ?9
                  WHERE id = ?1",
@@ -194,7 +194,6 @@ impl Change<'_> {
                     usage.estimated
                 ],
             )
-            .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
 use super::engine;
-use super::engine::{Connection, OptionalExtension as _, Statement, ToSql, params};
+use super::engine::{Connection, Row, ToSql};
 use super::error::LedgerError;
 use super::{leases, migrate, time};
 use crate::model::policy::{Per, Policy};
@@ -192,115 +192,94 @@ impl<'a> Reader<'a> {
     }
 
     fn usage_of(&self, keys: &[BudgetKey]) -> engine::Result<Snapshot> {
-        let mut statements = Statements::prepare(self)?;
-        keys.iter().map(|key| Ok((key.clone(), statements.usage(key, self)?))).collect()
-    }
-}
-
-/// Statements that are prepared once for all budgets.
-struct Statements<'a> {
-    actions: Option<Statement<'a>>,
-    own: Option<OwnStatements<'a>>,
-}
-
-struct OwnStatements<'a> {
-    reservations: Statement<'a>,
-    uncounted: Statement<'a>,
-    last_verb: Statement<'a>,
-    last_reset: Statement<'a>,
-}
-
-impl<'a> Statements<'a> {
-    fn prepare(reader: &Reader<'a>) -> engine::Result<Self> {
-        let prepare = |sql| reader.connection.prepare(sql);
-        let own = || -> engine::Result<_> {
-            Ok(OwnStatements {
-                reservations: prepare(OPEN_RESERVATIONS)?,
-                uncounted: prepare(UNCOUNTED)?,
-                last_verb: prepare(LAST_VERB)?,
-                last_reset: prepare(LAST_RESET)?,
-            })
-        };
-        Ok(Self {
-            actions: reader
-                .shared
-                .then(|| prepare(if reader.own { ACTIONS_BY_WRITER } else { ACTIONS }))
-                .transpose()?,
-            own: reader.own.then(own).transpose()?,
-        })
-    }
-
-    fn usage(&mut self, key: &BudgetKey, reader: &Reader<'_>) -> engine::Result<Usage> {
-        let mut usage = Usage::default();
-        let mut last_cleared = 0;
-        if let Some(own) = &mut self.own {
-            if let Some((at, last_action)) = own.reset(key)? {
-                usage.reset = Some(at);
-                last_cleared = last_action;
+        let (now, since) = (time::write(self.now), time::floor(self.since));
+        let of: Vec<_> = keys.iter().map(|key| (key, self.only(key))).collect();
+        let mut queries: Vec<(&str, Vec<&dyn ToSql>)> = Vec::new();
+        let mut parts = Vec::new();
+        for (place, (key, only)) in of.iter().enumerate() {
+            let mut add = |part, sql, values| {
+                parts.push((place, part));
+                queries.push((sql, values));
+            };
+            if self.own {
+                add(Part::Reset, LAST_RESET, vec![&key.service]);
+                add(Part::Reserved, OPEN_RESERVATIONS, vec![&key.service, &key.kind, &now, only]);
+                add(Part::Uncounted, UNCOUNTED, vec![&key.service, &key.kind, only]);
+                add(Part::LastVerb, LAST_VERB, vec![&key.service, &key.kind, &now]);
+                if self.policy.exclusive.is_some() {
+                    add(Part::Holder, leases::OF_OTHERS, vec![&key.service, &self.agent, &now]);
+                }
             }
-            let (now, only) = (time::write(reader.now), reader.only(key));
-            usage.entries = own.reserved(key, &now, only)?;
-            usage.uncounted = own.uncounted(key, only)?;
-            usage.stopped = own.is_stopped(key, &now)?;
-            if reader.policy.exclusive.is_some() {
-                usage.holder = leases::holder(reader.connection, &key.service, reader.agent, reader.now)?;
+            if self.shared && self.own {
+                add(Part::Action, ACTIONS_BY_WRITER, vec![&key.service, &key.kind, &since, only]);
+            } else if self.shared {
+                add(Part::Action, ACTIONS, vec![&key.service, &key.kind, &since]);
             }
         }
-        let mut of_others = Vec::new();
-        let Some(actions) = &mut self.actions else { return Ok(usage) };
-        let since = time::floor(reader.since);
-        let only = reader.only(key);
-        let of: [&dyn ToSql; 4] = [&key.service, &key.kind, &since, &only];
-        // Without the tables of opsctl, rows have no agent.
-        let mut rows = actions.query(if reader.own { &of } else { of.get(..3).unwrap_or(&of) })?;
-        while let Some(row) = rows.next()? {
-            // A row whose time cannot be parsed is ignored.
-            let Some(at) = row.get::<String>(0).ok().as_deref().and_then(time::read) else { continue };
-            if row.get::<i64>(1)? <= last_cleared {
-                usage.uncounted.push(at);
-            } else if row.get(2)? {
-                usage.entries.push(at);
-            } else {
-                of_others.push(at);
+        let mut found: Vec<Found> = keys.iter().map(|_| Found::default()).collect();
+        self.connection.read_all(&queries, |query, row| {
+            let part = parts.get(query).and_then(|(place, part)| Some((found.get_mut(*place)?, part)));
+            part.map_or(Ok(()), |(found, part)| found.add(*part, row))
+        })?;
+        Ok(keys.iter().cloned().zip(found.into_iter().map(Found::usage)).collect())
+    }
+}
+
+/// What a query of the usage of a budget finds.
+#[derive(Clone, Copy)]
+enum Part {
+    Reset,
+    Reserved,
+    Uncounted,
+    LastVerb,
+    Holder,
+    Action,
+}
+
+#[derive(Default)]
+struct Found {
+    usage: Usage,
+    /// The last row that a reset has cleared.
+    last_cleared: i64,
+    of_others: Vec<DateTime<Utc>>,
+}
+
+impl Found {
+    fn add(&mut self, part: Part, row: &Row<'_>) -> engine::Result<()> {
+        let usage = &mut self.usage;
+        match part {
+            Part::Reset => {
+                if let Some(at) = time::read(&row.get::<String>(0)?) {
+                    usage.reset = Some(at);
+                    self.last_cleared = row.get(1)?;
+                }
+            }
+            Part::Reserved => usage.entries.extend(time::read(&row.get::<String>(0)?)),
+            Part::Uncounted => usage.uncounted.extend(time::read(&row.get::<String>(0)?)),
+            Part::LastVerb => usage.stopped = row.get::<String>(0)? == "stop",
+            Part::Holder => usage.holder = leases::holder(row)?,
+            Part::Action => {
+                // A row whose time cannot be parsed is ignored.
+                let Some(at) = row.get::<String>(0).ok().as_deref().and_then(time::read) else {
+                    return Ok(());
+                };
+                let times = if row.get::<i64>(1)? <= self.last_cleared {
+                    &mut usage.uncounted
+                } else if row.get(2)? {
+                    &mut usage.entries
+                } else {
+                    &mut self.of_others
+                };
+                times.push(at);
             }
         }
-        usage.merge_rows(&of_others);
-        Ok(usage)
-    }
-}
-
-impl OwnStatements<'_> {
-    fn reset(&mut self, key: &BudgetKey) -> engine::Result<Option<(DateTime<Utc>, i64)>> {
-        let row = self
-            .last_reset
-            .query_row([&key.service], |row| Ok((row.get::<String>(0)?, row.get(1)?)))
-            .optional()?;
-        Ok(row.and_then(|(at, last_action)| Some((time::read(&at)?, last_action))))
+        Ok(())
     }
 
-    fn reserved(
-        &mut self,
-        key: &BudgetKey,
-        now: &str,
-        only: Option<&str>,
-    ) -> engine::Result<Vec<DateTime<Utc>>> {
-        times(&mut self.reservations, params![key.service, key.kind, now, only])
+    fn usage(mut self) -> Usage {
+        self.usage.merge_rows(&self.of_others);
+        self.usage
     }
-
-    fn uncounted(&mut self, key: &BudgetKey, only: Option<&str>) -> engine::Result<Vec<DateTime<Utc>>> {
-        times(&mut self.uncounted, params![key.service, key.kind, only])
-    }
-
-    fn is_stopped(&mut self, key: &BudgetKey, now: &str) -> engine::Result<bool> {
-        let verb: Option<String> =
-            self.last_verb.query_row([&key.service, key.kind, now], |row| row.get(0)).optional()?;
-        Ok(verb.is_some_and(|verb| verb == "stop"))
-    }
-}
-
-fn times(statement: &mut Statement<'_>, of: &[&dyn ToSql]) -> engine::Result<Vec<DateTime<Utc>>> {
-    let times: Vec<String> = statement.query_map(of, |row| row.get(0))?.collect::<engine::Result<_>>()?;
-    Ok(times.iter().filter_map(|at| time::read(at)).collect())
 }
 
 fn known_kind(kind: &str) -> Option<&'static str> {

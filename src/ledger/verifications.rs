@@ -89,7 +89,7 @@ impl Change<'_> {
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
         self.transaction
-            .execute(
+            .run(
                 "INSERT INTO verifications (session_id, at, outcome, actions, agent) VALUES (?1, ?2, ?3, ?4, ?5)",
                 params![
                     session,
@@ -99,7 +99,6 @@ impl Change<'_> {
                     self.agent(),
                 ],
             )
-            .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
 }

@@ -198,7 +198,7 @@ impl Status {
             questions: questions.iter().map(QuestionWire::new).collect(),
             grants: grants.iter().map(GrantWire::new).collect(),
             leases: leases.iter().map(LeaseWire::new).collect(),
-            problems: problems.iter().map(|it| ProblemWire::new(it)).collect(),
+            problems: problems.iter().map(ProblemWire::new).collect(),
             guard_failures: self.guard_failures,
             guard_failures_last_day: *unchecked,
             undelivered_notifications: *undelivered,

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
+use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ConfigBuilder, NamedGroup, RootCertStore, WantsVerifier};
 use tokio_postgres::config::{Host, SslMode};
 use url::form_urlencoded;
 
@@ -169,7 +170,7 @@ impl ServerAddress {
                 .map_err(|error| format!("the password file {} cannot be read: {error}", file.display()))?;
             config.password(password.trim_end_matches(['\r', '\n']));
         }
-        let tls = if ours.is_off || is_local { without_roots() } else { ours.config()? };
+        let tls = if ours.is_off || is_local { without_roots()? } else { ours.config()? };
         Ok(Access { config, tls })
     }
 }
@@ -209,7 +210,7 @@ impl TlsParameters {
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             }
         }
-        let builder = ClientConfig::builder().with_root_certificates(roots);
+        let builder = builder()?.with_root_certificates(roots);
         let Some(certificate) = &self.certificate else { return Ok(builder.with_no_client_auth()) };
         let key = self.key.as_ref().unwrap_or(certificate);
         let own = PrivateKeyDer::from_pem_file(key)
@@ -220,8 +221,18 @@ impl TlsParameters {
     }
 }
 
-fn without_roots() -> ClientConfig {
-    ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
+fn without_roots() -> Result<ClientConfig, String> {
+    Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+/// Offers first the curve that servers before PostgreSQL 18 accept as they are installed: another offer would cost a way there
+/// and back.
+fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, String> {
+    let mut provider = rustls::crypto::ring::default_provider();
+    provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::secp256r1);
+    ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS cannot be used: {error}"))
 }
 
 fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, String> {

@@ -26,7 +26,7 @@ pub enum Connection {
     /// A file.
     File(rusqlite::Connection),
     /// A database of a server.
-    Server(Server),
+    Server(Box<Server>),
 }
 
 /// A statement that may be run several times.
@@ -118,6 +118,42 @@ impl Connection {
         read: impl FnOnce(&Row<'_>) -> Result<T>,
     ) -> Result<T> {
         self.prepare(sql)?.query_row(values, read)
+    }
+
+    /// Runs queries, and gives each row to `read` with the place of its query. A server gets them together, so that they take
+    /// the way there and back once.
+    pub fn read_all(
+        &self,
+        queries: &[(&str, Vec<&dyn ToSql>)],
+        mut read: impl FnMut(usize, &Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::File(file) => {
+                let mut statements: Vec<(&str, rusqlite::Statement<'_>)> = Vec::new();
+                for (place, (sql, values)) in queries.iter().enumerate() {
+                    let known = statements.iter().position(|(of, _)| of == sql);
+                    let known = if let Some(known) = known {
+                        known
+                    } else {
+                        statements.push((sql, file.prepare(sql)?));
+                        statements.len() - 1
+                    };
+                    let Some((_, statement)) = statements.get_mut(known) else { continue };
+                    let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+                    while let Some(row) = rows.next()? {
+                        read(place, &Row::File(row))?;
+                    }
+                }
+            }
+            Self::Server(server) => {
+                let theirs = |(sql, values): &(&str, Vec<_>)| (dialect::postgresql(sql), values.clone());
+                let theirs: Vec<_> = queries.iter().map(theirs).collect();
+                for (place, rows) in server.query_all(&theirs)?.iter().enumerate() {
+                    rows.iter().try_for_each(|row| read(place, &Row::Server(row)))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A transaction for reading: all of its queries see the same moment.
@@ -234,9 +270,32 @@ impl<'a> Transaction<'a> {
         self.connection
     }
 
+    /// Runs a statement without rows. A server gets it with the next one, or with the end of the transaction, which reports
+    /// its errors.
+    pub fn run(&self, sql: &str, values: impl Params) -> Result<()> {
+        match self.connection {
+            Connection::File(_) => self.connection.execute(sql, values).map(|_| ()),
+            Connection::Server(server) => server.execute_later(dialect::postgresql(sql), &values.values()),
+        }
+    }
+
     /// Commits it.
     pub fn commit(self) -> Result<()> {
-        self.connection.execute_batch("COMMIT")?;
+        self.commit_after(&[], |_| Ok(()))
+    }
+
+    /// Commits it after a last query.
+    pub fn commit_with(self, sql: &str, read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+        self.commit_after(&[(sql, vec![])], read)
+    }
+
+    fn commit_after(
+        self,
+        last: &[(&str, Vec<&dyn ToSql>)],
+        mut read: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let commit = [last, &[("COMMIT", vec![])]].concat();
+        self.connection.read_all(&commit, |_, row| read(row))?;
         self.is_open.set(false);
         Ok(())
     }
@@ -253,6 +312,9 @@ impl Deref for Transaction<'_> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.is_open.get() {
+            if let Connection::Server(server) = self.connection {
+                server.forget_later();
+            }
             // The engine rolls back a transaction whose connection ends.
             let _ = self.connection.execute_batch("ROLLBACK");
         }

@@ -1,18 +1,18 @@
 //! A connection to a PostgreSQL server. The client library is asynchronous, and the ledger is not, so that each connection
-//! has a thread. No call waits longer than its limit.
+//! has a runtime of its own, on the thread that uses it. No call waits longer than its limit.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::future::try_join_all;
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::sleep;
+use tokio::runtime::{self, Handle, Runtime};
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::{sleep, timeout};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, FromSql, IsNull, ToSql as ServerToSql, Type};
@@ -44,22 +44,29 @@ static FAILURE: Mutex<Option<Failure>> = Mutex::new(None);
 /// The rows of a batch, as text.
 pub type TextRows = Vec<Vec<Option<String>>>;
 
-/// Takes a result, and how long the server was waited for.
-type Reply<T> = SyncSender<(Result<T>, Duration)>;
+/// The result of a call of the client library.
+type Answer<T> = std::result::Result<T, tokio_postgres::Error>;
 
-/// A statement, how long to wait for the answer, and where it goes.
-enum Job {
-    Query(String, Vec<Text>, Duration, Reply<Vec<ServerRow>>),
-    Execute(String, Vec<Text>, Duration, Reply<usize>),
-    Batch(String, Duration, Reply<TextRows>),
-}
+/// How long to wait at the end for the server to learn of it.
+const FAREWELL: Duration = Duration::from_millis(50);
 
-/// A connection, with its thread.
+/// A connection.
 #[derive(Debug)]
 pub struct Server {
-    jobs: UnboundedSender<Job>,
+    /// `None`: it has ended.
+    open: RefCell<Option<Open>>,
     /// The schema version that was last found there.
     pub schema: Cell<u32>,
+    /// Statements that are sent with the next one.
+    later: RefCell<Vec<(String, Vec<Text>)>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    client: Client,
+    /// Sends and receives for the client.
+    exchange: JoinHandle<Answer<()>>,
+    runtime: Runtime,
 }
 
 /// A row.
@@ -102,43 +109,82 @@ impl Server {
             // One of them may be away.
             access.config.connect_timeout(limit / servers);
         }
-        let (jobs, received) = unbounded_channel();
-        let (ready, connected) = sync_channel(1);
-        thread::Builder::new()
-            .name("ledger".to_owned())
-            .spawn(move || serve(&access, limit, &ready, received))
-            .map_err(|error| Error::Server(format!("no thread for its connection: {error}")))?;
-        let (connected, waited) = connected.recv().map_err(|_| ended())?;
-        if connected.is_err() {
-            // A server that is only slow to accept one of many connections is not away.
-            patience::spend(waited);
+        let failed = |error: io::Error| Error::Server(format!("no runtime for its connection: {error}"));
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let mut waited = Duration::ZERO;
+        match runtime.block_on(connect(&access, limit, &mut waited)) {
+            Ok((client, exchange)) => {
+                let open = RefCell::new(Some(Open { client, exchange, runtime }));
+                Ok(Self { open, schema: Cell::new(0), later: RefCell::default() })
+            }
+            Err(error) => {
+                // A name may still be looked up.
+                runtime.shutdown_background();
+                // A server that is only slow to accept one of many connections is not away.
+                patience::spend(waited);
+                Err(error)
+            }
         }
-        connected?;
-        Ok(Self { jobs, schema: Cell::new(0) })
     }
 
     /// The rows of a query.
     pub fn query(&self, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<ServerRow>> {
-        let values = texts(values)?;
-        self.ask(|limit, reply| Job::Query(sql.to_owned(), values, limit, reply))
+        let mut rows = self.query_all(&[(sql.to_owned(), values.to_vec())])?;
+        Ok(rows.pop().unwrap_or_default())
+    }
+
+    /// The rows of several queries, which are sent together.
+    pub fn query_all(&self, queries: &[(String, Vec<&dyn ToSql>)]) -> Result<Vec<Vec<ServerRow>>> {
+        let mut all = self.later.take();
+        let earlier = all.len();
+        for (sql, values) in queries {
+            all.push((sql.clone(), texts(values)?));
+        }
+        let all: Vec<_> = all.iter().map(|(sql, values)| (sql, typed(values))).collect();
+        let mut found = self.ask(async |client| {
+            try_join_all(all.iter().map(|(sql, values)| client.query_typed(sql, values))).await
+        })?;
+        Ok(found
+            .split_off(earlier)
+            .into_iter()
+            .map(|rows| rows.into_iter().map(ServerRow).collect())
+            .collect())
     }
 
     /// Runs a statement. Returns how many rows it has changed.
     pub fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
+        self.send_later()?;
         let values = texts(values)?;
-        self.ask(|limit, reply| Job::Execute(sql.to_owned(), values, limit, reply))
+        let changed = self.ask(async |client| client.execute_typed(sql, &typed(&values)).await)?;
+        Ok(usize::try_from(changed).unwrap_or(usize::MAX))
+    }
+
+    /// Runs a statement with the next one, which reports its errors: the way to the server and back costs more than most.
+    pub fn execute_later(&self, sql: String, values: &[&dyn ToSql]) -> Result<()> {
+        self.later.borrow_mut().push((sql, texts(values)?));
+        Ok(())
+    }
+
+    /// Forgets the statements of a transaction that is rolled back.
+    pub fn forget_later(&self) {
+        self.later.take();
+    }
+
+    fn send_later(&self) -> Result<()> {
+        if self.later.borrow().is_empty() { Ok(()) } else { self.query_all(&[]).map(|_| ()) }
     }
 
     /// Runs statements that are separated by `;`. Returns their rows.
     pub fn batch(&self, sql: &str) -> Result<TextRows> {
-        self.ask(|limit, reply| Job::Batch(sql.to_owned(), limit, reply))
+        self.send_later()?;
+        self.ask(async |client| batch(client, sql).await)
     }
 
     /// Runs statements that may wait for the locks of others, after which the server cancels them within `limit`.
     pub fn batch_with_locks(&self, sql: &str, limit: Duration) -> Result<TextRows> {
         patience::check()?;
         let left = patience::for_statement().min(patience::ANSWER);
-        let (result, waited) = self.tell(|reply| Job::Batch(sql.to_owned(), limit + left, reply))?;
+        let (result, waited) = self.run(limit + left, async |client| batch(client, sql).await);
         if waited >= limit + left {
             // It has not even cancelled them.
             patience::spend(left);
@@ -148,7 +194,11 @@ impl Server {
 
     /// Whether the connection has ended.
     pub fn has_ended(&self) -> bool {
-        self.jobs.is_closed()
+        let open = self.open.borrow();
+        let Some(open) = &*open else { return true };
+        // What the server has sent meanwhile is read only here.
+        open.runtime.block_on(yield_now());
+        open.client.is_closed()
     }
 
     /// Whether the server still answers, and accepts changes.
@@ -157,95 +207,55 @@ impl Server {
         read_only.is_ok_and(|rows| rows == [vec![Some("off".to_owned())]])
     }
 
-    fn ask<T>(&self, job: impl FnOnce(Duration, Reply<T>) -> Job) -> Result<T> {
+    fn ask<T>(&self, work: impl AsyncFnOnce(&Client) -> Answer<T>) -> Result<T> {
         patience::check()?;
-        let limit = patience::for_statement();
-        let (result, waited) = self.tell(|reply| job(limit, reply))?;
+        let (result, waited) = self.run(patience::for_statement(), work);
         patience::spend(waited);
         result.inspect_err(patience::remember)
     }
 
-    fn tell<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<(Result<T>, Duration)> {
-        let (reply, answer) = sync_channel(1);
-        self.jobs.send(job(reply)).map_err(|_| ended())?;
-        answer.recv().map_err(|_| ended())
-    }
-}
-
-fn ended() -> Error {
-    Error::Server("the connection has ended".to_owned())
-}
-
-fn serve(access: &Access, limit: Duration, ready: &Reply<()>, jobs: UnboundedReceiver<Job>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    match runtime {
-        Ok(runtime) => runtime.block_on(work(access, limit, ready, jobs)),
-        Err(error) => {
-            let _ = ready.send((Err(Error::Server(error.to_string())), Duration::ZERO));
-        }
-    }
-}
-
-/// Runs the statements of a connection. It ends, and closes the connection, when the server has not answered one of them:
-/// otherwise the server would keep the locks of a transaction that nobody finishes.
-async fn work(access: &Access, limit: Duration, ready: &Reply<()>, mut jobs: UnboundedReceiver<Job>) {
-    let mut waited = Duration::ZERO;
-    let client = match connect(access, limit, &mut waited).await {
-        Ok(client) => client,
-        Err(error) => {
-            let _ = ready.send((Err(error), waited));
-            return;
-        }
-    };
-    if ready.send((Ok(()), waited)).is_err() {
-        return;
-    }
-    while let Some(job) = jobs.recv().await {
-        let has_answered = match job {
-            Job::Query(sql, values, limit, reply) => {
-                let rows = async {
-                    let rows = client.query_typed(&sql, &typed(&values)).await?;
-                    Ok(rows.into_iter().map(ServerRow).collect())
-                };
-                answer(limit, rows, &reply).await
-            }
-            Job::Execute(sql, values, limit, reply) => {
-                let changed = async {
-                    let rows = client.execute_typed(&sql, &typed(&values)).await?;
-                    Ok(usize::try_from(rows).unwrap_or(usize::MAX))
-                };
-                answer(limit, changed, &reply).await
-            }
-            Job::Batch(sql, limit, reply) => {
-                let rows = async {
-                    let messages = client.simple_query(&sql).await?;
-                    Ok(messages.iter().filter_map(text_row).collect())
-                };
-                answer(limit, rows, &reply).await
-            }
+    /// The result of `work`, and how long the server was waited for. If it has not answered, the connection ends: otherwise
+    /// the server would keep the locks of a transaction that nobody finishes.
+    fn run<T>(&self, limit: Duration, work: impl AsyncFnOnce(&Client) -> Answer<T>) -> (Result<T>, Duration) {
+        let open = self.open.borrow();
+        let Some(Open { client, runtime, .. }) = &*open else {
+            return (Err(Error::Server("the connection has ended".to_owned())), Duration::ZERO);
         };
-        if !has_answered || client.is_closed() {
-            return;
-        }
+        let (answer, waited) = runtime.block_on(within(limit, work(client)));
+        drop(open);
+        let Some(answer) = answer else {
+            if let Some(open) = self.open.take() {
+                open.runtime.shutdown_background();
+            }
+            return (Err(Error::late(limit)), waited);
+        };
+        (answer.map_err(|error| of_server(&error)), waited)
     }
 }
 
-/// Sends the result of a statement. Whether the server has answered.
-async fn answer<T>(
-    limit: Duration,
-    work: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
-    reply: &Reply<T>,
-) -> bool {
-    let (found, waited) = within(limit, work).await;
-    let has_answered = found.is_some();
-    let result = found.map_or_else(|| Err(Error::late(limit)), |found| found.map_err(|e| of_server(&e)));
-    // A caller that has given up needs no reply.
-    let _ = reply.send((result, waited));
-    has_answered
+impl Drop for Server {
+    /// Tells the server that the connection ends, which would otherwise write a line about it to its log.
+    fn drop(&mut self) {
+        let Some(Open { client, exchange, runtime }) = self.open.take() else { return };
+        drop(client);
+        let can_wait = Handle::try_current().is_err_and(|error| error.is_missing_context());
+        if can_wait {
+            let _ = runtime.block_on(async { timeout(FAREWELL, exchange).await });
+        }
+        runtime.shutdown_background();
+    }
+}
+
+async fn batch(client: &Client, sql: &str) -> Answer<TextRows> {
+    Ok(client.simple_query(sql).await?.iter().filter_map(text_row).collect())
 }
 
 /// Connects within `limit`. Waiting for a free connection does not count.
-async fn connect(access: &Access, limit: Duration, waited: &mut Duration) -> Result<Client> {
+async fn connect(
+    access: &Access,
+    limit: Duration,
+    waited: &mut Duration,
+) -> Result<(Client, JoinHandle<Answer<()>>)> {
     let mut in_line = Duration::ZERO;
     let mut last = None;
     loop {
@@ -253,10 +263,7 @@ async fn connect(access: &Access, limit: Duration, waited: &mut Duration) -> Res
         let (connected, took) = within(limit.saturating_sub(*waited), access.config.connect(tls)).await;
         *waited += took;
         let error = match connected {
-            Some(Ok((client, connection))) => {
-                tokio::spawn(connection);
-                return Ok(client);
-            }
+            Some(Ok((client, connection))) => return Ok((client, tokio::spawn(connection))),
             Some(Err(error)) => error,
             None => return Err(last.unwrap_or_else(|| Error::late(limit))),
         };

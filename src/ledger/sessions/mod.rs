@@ -90,7 +90,7 @@ impl Change<'_> {
         let Who { session, client_id, tier, mode, role, model, cwd, transcript, mission, tmux_pane, process } =
             *who;
         let at = time::write(now);
-        self.transaction.execute(
+        self.transaction.run(
             MEET,
             params![
                 session,
@@ -149,7 +149,7 @@ impl Change<'_> {
         match *activity {
             Activity::Started(beginning) => {
                 let source = beginning.source.as_deref();
-                self.transaction.execute(
+                self.transaction.run(
                     "UPDATE hook_sessions SET awake_us = ?2, source = coalesce(?3, source), ended_at = NULL,
                          end_reason = NULL WHERE session_id = ?1",
                     params![session, at, source],
@@ -158,7 +158,7 @@ impl Change<'_> {
                     // Its subagents keep running, and its status still applies.
                     return self.tools_done(session, at);
                 }
-                self.transaction.execute(
+                self.transaction.run(
                     "UPDATE hook_sessions SET status = NULL, status_at = NULL, reminded_at = ?2
                      WHERE session_id = ?1",
                     params![session, moment],
@@ -179,20 +179,18 @@ impl Change<'_> {
             Activity::SubagentStarted(subagent) => self.subagent(session, subagent, Some(&moment), None, 0),
             Activity::SubagentStopped(subagent) => {
                 self.subagent(session, subagent, None, Some(&moment), at)?;
-                self.transaction
-                    .execute(
-                        "DELETE FROM hook_calls WHERE session_id = ?1 AND agent_id = ?2
+                self.transaction.run(
+                    "DELETE FROM hook_calls WHERE session_id = ?1 AND agent_id = ?2
                              AND coalesce(began_us, 0) <= ?3",
-                        params![session, subagent.id, at],
-                    )
-                    .map(|_| ())
+                    params![session, subagent.id, at],
+                )
             }
             Activity::Stopped => {
                 self.set(session, "idle_us", at)?;
                 self.tools_done(session, at)
             }
             Activity::Ended { reason } => {
-                self.transaction.execute(
+                self.transaction.run(
                     "UPDATE hook_sessions SET over_us = ?2, ended_at = ?3, end_reason = ?4 WHERE session_id = ?1",
                     params![session, at, moment, reason],
                 )?;
@@ -216,41 +214,35 @@ impl Change<'_> {
     }
 
     fn set(&self, session: &str, column: &'static str, at: i64) -> engine::Result<()> {
-        self.transaction
-            .execute(
-                &format!("UPDATE hook_sessions SET {column} = ?2 WHERE session_id = ?1"),
-                params![session, at],
-            )
-            .map(|_| ())
+        self.transaction.run(
+            &format!("UPDATE hook_sessions SET {column} = ?2 WHERE session_id = ?1"),
+            params![session, at],
+        )
     }
 
     /// Marks all tool calls of the session's own agent that began at or before `at` as done.
     fn tools_done(&self, session: &str, at: i64) -> engine::Result<()> {
         self.set(session, "settled_us", at)?;
-        self.transaction
-            .execute(
-                "DELETE FROM hook_calls WHERE session_id = ?1 AND agent_id IS NULL
+        self.transaction.run(
+            "DELETE FROM hook_calls WHERE session_id = ?1 AND agent_id IS NULL
                      AND coalesce(began_us, 0) <= ?2",
-                params![session, at],
-            )
-            .map(|_| ())
+            params![session, at],
+        )
     }
 
     /// Marks all tool calls and subagents of the session as done.
     fn all_done(&self, session: &str, at: i64, moment: &str) -> engine::Result<()> {
         self.set(session, "settled_us", at)?;
-        self.transaction.execute("DELETE FROM hook_calls WHERE session_id = ?1", [session])?;
-        self.transaction
-            .execute(
-                "UPDATE hook_subagents SET ended_at = coalesce(ended_at, ?2), settled_us = max(settled_us, ?3)
+        self.transaction.run("DELETE FROM hook_calls WHERE session_id = ?1", [session])?;
+        self.transaction.run(
+            "UPDATE hook_subagents SET ended_at = coalesce(ended_at, ?2), settled_us = max(settled_us, ?3)
                  WHERE session_id = ?1",
-                params![session, moment, at],
-            )
-            .map(|_| ())
+            params![session, moment, at],
+        )
     }
 
     fn tool_begins(&self, session: &str, call: &str, agent: Option<&str>, at: i64) -> engine::Result<()> {
-        self.transaction.execute(
+        self.transaction.run(
             "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, began_us, done) VALUES (?1, ?2, ?3, ?4, FALSE)
              ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = excluded.began_us",
             params![session, call, agent, at],
@@ -259,7 +251,7 @@ impl Change<'_> {
     }
 
     fn tool_done(&self, session: &str, call: &str, agent: Option<&str>) -> engine::Result<()> {
-        self.transaction.execute(
+        self.transaction.run(
             "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, done) VALUES (?1, ?2, ?3, TRUE)
              ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = TRUE",
             params![session, call, agent],
@@ -269,13 +261,11 @@ impl Change<'_> {
 
     /// Deletes the row of a tool call that has both begun and ended.
     fn forget_if_complete(&self, session: &str, call: &str) -> engine::Result<()> {
-        self.transaction
-            .execute(
-                "DELETE FROM hook_calls WHERE session_id = ?1 AND tool_use_id = ?2 AND done
+        self.transaction.run(
+            "DELETE FROM hook_calls WHERE session_id = ?1 AND tool_use_id = ?2 AND done
                      AND began_us IS NOT NULL",
-                params![session, call],
-            )
-            .map(|_| ())
+            params![session, call],
+        )
     }
 
     fn subagent(
@@ -286,18 +276,16 @@ impl Change<'_> {
         ended: Option<&str>,
         settled: i64,
     ) -> engine::Result<()> {
-        self.transaction
-            .execute(
-                "INSERT INTO hook_subagents (session_id, agent_id, agent_type, started_at, ended_at, settled_us)
+        self.transaction.run(
+            "INSERT INTO hook_subagents (session_id, agent_id, agent_type, started_at, ended_at, settled_us)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                  ON CONFLICT (session_id, agent_id) DO UPDATE SET
                      agent_type = coalesce(excluded.agent_type, hook_subagents.agent_type),
                      started_at = coalesce(excluded.started_at, hook_subagents.started_at),
                      ended_at = coalesce(excluded.ended_at, hook_subagents.ended_at),
                      settled_us = max(hook_subagents.settled_us, excluded.settled_us)",
-                params![session, subagent.id, subagent.kind, started, ended, settled],
-            )
-            .map(|_| ())
+            params![session, subagent.id, subagent.kind, started, ended, settled],
+        )
     }
 
     /// The times that the state of a session follows from.
@@ -318,11 +306,10 @@ impl Change<'_> {
     /// Stores the state of a session.
     pub fn set_state(&self, session: &str, state: State) -> Result<(), LedgerError> {
         self.transaction
-            .execute(
+            .run(
                 "UPDATE hook_sessions SET state = ?2 WHERE session_id = ?1 AND state <> ?2",
                 params![session, state.as_str()],
             )
-            .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
 
@@ -343,11 +330,10 @@ impl Change<'_> {
     /// Records that a session was reminded to set a status.
     pub fn note_reminder(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.transaction
-            .execute(
+            .run(
                 "UPDATE hook_sessions SET reminded_at = ?2 WHERE session_id = ?1",
                 params![session, time::write(now)],
             )
-            .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
 
@@ -355,11 +341,10 @@ impl Change<'_> {
     pub fn set_status(&self, session: &str, text: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let text = Some(text).filter(|text| !text.is_empty());
         self.transaction
-            .execute(
+            .run(
                 "UPDATE hook_sessions SET status = ?2, status_at = ?3, reminded_at = ?3 WHERE session_id = ?1",
                 params![session, text.map(redact::text), time::write(now)],
             )
-            .map(|_| ())
             .map_err(|cause| self.error(cause))
     }
 
