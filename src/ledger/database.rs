@@ -124,7 +124,8 @@ impl Ledger {
             Place::File(path) => open_file(path, flags).map(Connection::File),
             Place::Server(address) => {
                 let connect = || Server::connect(address, location.agent_name().as_ref());
-                turns::in_turn(location.state_dir.as_deref(), connect).map(|server| Connection::Server(Box::new(server)))
+                turns::in_turn(location.state_dir.as_deref(), connect)
+                    .map(|server| Connection::Server(Box::new(server)))
             }
         };
         let connection = Rc::new(connection.map_err(|cause| LedgerError::new(&location, cause))?);

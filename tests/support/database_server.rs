@@ -55,7 +55,7 @@ fn program(name: &str) -> Command {
     if let Some((user, group)) = owner() {
         command.args(["--reuid", &user.to_string(), "--regid", &group.to_string(), "--clear-groups"]);
     }
-    command.arg(programs().join(name)).env("LC_ALL", "C").stdin(Stdio::null());
+    command.arg(programs().join(name)).env("LC_ALL", "C").env("HOME", "/").stdin(Stdio::null());
     command
 }
 
@@ -194,6 +194,26 @@ impl DatabaseServer {
             assert!(began.elapsed() < Duration::from_mins(1), "the server does not answer: {}", log());
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// How long the server's own client library needs to connect over TLS and run nothing.
+    pub fn connection_time(&self) -> Duration {
+        let script = self.folder.path().join("nothing.sql");
+        std::fs::write(&script, "SELECT 1;\n").unwrap();
+        let mut bench = program("pgbench");
+        bench
+            .env("PGPASSWORD", PASSWORD)
+            .env("PGSSLMODE", "verify-full")
+            .env("PGSSLROOTCERT", self.authority())
+            .args(["-h", "localhost", "-p", &self.port.to_string(), "-U", "postgres"])
+            .args(["--connect", "--no-vacuum", "--transactions", "60", "--file"])
+            .arg(script)
+            .arg("postgres");
+        let output = bench.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = text.lines().find_map(|line| line.strip_prefix("average connection time = "));
+        let line = line.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+        Duration::from_secs_f64(line.trim_end_matches(" ms").parse::<f64>().unwrap() / 1000.0)
     }
 
     /// Sends a signal to all processes of the server.

@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use super::file::{Compiled, FORMAT, tier};
+use super::file::{Compiled, FORMAT, tier as of_number};
 use super::mirrors::each;
 use super::rules::RulesWire;
 use crate::catalogue::Catalogue;
@@ -55,12 +55,12 @@ impl PolicyHeader {
 
     /// Reads the header of a file with the text of [`Compiled::to_json`]; `None` for any other text.
     pub fn read(file: impl BufRead) -> Option<Self> {
-        let mut header = Self::default();
-        let (mut rules, mut catalogue) = (None, Catalogue::default());
-        for line in lines(file) {
+        let (mut tier, mut rules, mut catalogue) = (None, None, Catalogue::default());
+        for line in file.lines().map_while(Result::ok).take(MOST_LINES) {
             match key_and_value(&line) {
+                (END, _) => break,
                 ("\"format\"", value) if value.parse() != Ok(FORMAT) => return None,
-                ("\"tier\"", value) => header.tier = tier(serde_json::from_str(value).ok()?).ok()?,
+                ("\"tier\"", value) => tier = of_number(serde_json::from_str(value).ok()?).ok()?,
                 ("\"rules\"", value) => rules = Some(serde_json::from_str::<RulesWire>(value).ok()?),
                 ("\"programs\"", value) => {
                     catalogue = Catalogue::describing(&serde_json::from_str(value).ok()?).ok()?;
@@ -69,32 +69,28 @@ impl PolicyHeader {
             }
         }
         let mut rules = rules?;
-        header.deny = std::mem::take(&mut rules.deny);
-        header.effects = rules.effects.take().map(|effects| effects.map(each));
-        header.rules = rules.into_rules().ok()?;
-        header.rules.catalogue = catalogue;
-        Some(header)
+        let deny = std::mem::take(&mut rules.deny);
+        let effects = rules.effects.take().map(|effects| effects.map(each));
+        let rules = Rules { catalogue, ..rules.into_rules().ok()? };
+        Some(Self { tier, rules, deny, effects })
     }
 }
 
 /// Reads the context windows of models, in tokens by model name or prefix; empty if the header states none.
 pub fn read_windows(file: impl BufRead) -> Vec<(String, u32)> {
-    let windows = lines(file).find_map(|line| match key_and_value(&line) {
+    let mut lines = file.lines().map_while(Result::ok).take(MOST_LINES);
+    let windows = lines.find_map(|line| match key_and_value(&line) {
+        (END, _) => Some(vec![]),
         ("\"windows\"", value) => serde_json::from_str(value).ok(),
         _ => None,
     });
     windows.unwrap_or_default()
 }
 
-fn lines(file: impl BufRead) -> impl Iterator<Item = String> {
-    let lines = file.lines().map_while(Result::ok).take(MOST_LINES);
-    lines.take_while(|line| key_and_value(line).0 != END)
-}
-
 fn key_and_value(line: &str) -> (&str, &str) {
-    let line = line.trim();
-    let (key, value) = line.split_once(": ").unwrap_or((line, ""));
-    (key, value.trim_end_matches(','))
+    let line = line.trim_ascii();
+    let (key, value) = line.split_once(':').unwrap_or((line, ""));
+    (key, value.strip_suffix(',').unwrap_or(value).trim_ascii_start())
 }
 
 #[cfg(test)]
