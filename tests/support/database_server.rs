@@ -203,8 +203,7 @@ impl DatabaseServer {
         let mut bench = program("pgbench");
         bench
             .env("PGPASSWORD", PASSWORD)
-            .env("PGSSLMODE", "verify-full")
-            .env("PGSSLROOTCERT", self.authority())
+            .env("PGSSLMODE", "require")
             .args(["-h", "localhost", "-p", &self.port.to_string(), "-U", "postgres"])
             .args(["--connect", "--no-vacuum", "--transactions", "60", "--file"])
             .arg(script)
