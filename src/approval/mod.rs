@@ -10,7 +10,6 @@ pub mod statement;
 use chrono::{DateTime, TimeDelta, Utc};
 use ring::signature::Ed25519KeyPair;
 
-use crate::ledger::questions::WhichQuestions;
 use crate::ledger::{Ledger, LedgerError, Location};
 use crate::model::event::{Level, NewEvent};
 use crate::model::public_key::PublicKey;
@@ -74,6 +73,7 @@ pub fn answer(
     }
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
+    let now = change.now(now);
     let question = change.question(id, now)?.ok_or(ApprovalError::Unknown(id))?;
     if question.at_terminal {
         return Err(ApprovalError::AtTerminal(id));
@@ -113,8 +113,8 @@ pub struct NewGrant<'a> {
     pub kind: &'static str,
     /// The number of actions.
     pub count: u32,
-    /// Until when it can be used.
-    pub expires_at: DateTime<Utc>,
+    /// For how long it can be used.
+    pub life: TimeDelta,
     /// A note, which the model reads when the grant is used.
     pub note: Option<&'a str>,
 }
@@ -129,6 +129,7 @@ pub fn grant(
     let key = signing_key(environment)?;
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
+    let now = change.now(now);
     let grant = Grant {
         id: 0,
         service: new.service.to_owned(),
@@ -137,7 +138,7 @@ pub fn grant(
         used: 0,
         by: name(who),
         at: now,
-        expires_at: new.expires_at,
+        expires_at: now + new.life,
         note: new.note.and_then(text),
         signature: String::new(),
     };
@@ -155,14 +156,6 @@ pub fn grant(
     change.add_event(None, &event, now)?;
     change.commit()?;
     Ok(grant)
-}
-
-/// The questions that a person can answer now, oldest first, at most 100; none without a ledger.
-pub fn open_questions(environment: &Environment, now: DateTime<Utc>) -> Result<Vec<Question>, LedgerError> {
-    match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.questions(WhichQuestions::Open, 100, now),
-        None => Ok(vec![]),
-    }
 }
 
 /// The private key, if its public part is that of the policy in force.

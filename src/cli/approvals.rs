@@ -76,11 +76,14 @@ pub struct RefuseArgs {
 /// Runs `approvals`.
 pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let now = Utc::now();
+    let mut now = Utc::now();
     let which = if args.all { WhichQuestions::All } else { WhichQuestions::Open };
     let (questions, grants) = match Ledger::open_existing(&environment.ledger)? {
         None => (vec![], vec![]),
-        Some(ledger) => (ledger.questions(which, MOST, now)?, ledger.grants(now)?),
+        Some(ledger) => {
+            now = ledger.now(now)?;
+            (ledger.questions(which, MOST, now)?, ledger.grants(now)?)
+        }
     };
     if args.json {
         return print_json(&ApprovalsWire {

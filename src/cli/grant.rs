@@ -61,15 +61,14 @@ pub fn run(args: &GrantArgs) -> Result<u8, Failure> {
         Kind::Restart => "restart",
         Kind::Redeployment => "redeployment",
     };
-    let now = Utc::now();
     let new = NewGrant {
         service: &service,
         kind,
         count: args.count,
-        expires_at: now + args.duration.delta(),
+        life: args.duration.delta(),
         note: args.note.as_deref(),
     };
-    let grant = approval::grant(&environment, new, &who, now)?;
-    print(&format!("{}\n", granted(&grant, now)));
+    let grant = approval::grant(&environment, new, &who, Utc::now())?;
+    print(&format!("{}\n", granted(&grant, grant.at)));
     Ok(OK)
 }

@@ -79,7 +79,7 @@ pub fn waiting_runs(
     let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(vec![]) };
     match session {
         Some(session) => Ok(ledger.waiting_run(session)?.into_iter().collect()),
-        None => ledger.answered_runs(now),
+        None => ledger.answered_runs(ledger.now(now)?),
     }
 }
 

@@ -70,9 +70,12 @@ pub async fn by_link(
 
 fn answer(desk: &Desk, form: &AnswerForm, who: &str, needs_link: bool) -> Result<Question, Problem> {
     let environment = desk.environment();
-    let now = Utc::now();
     let decision = Answer::named(&form.decision).ok_or(Problem::BAD_REQUEST)?;
-    let question = Ledger::open(&environment.ledger)?.question(form.id, now)?;
+    let ledger = Ledger::open(&environment.ledger)?;
+    let now = ledger.now(Utc::now())?;
+    let question = ledger.question(form.id, now)?;
+    // The answer needs its connection.
+    drop(ledger);
     if needs_link {
         let is_valid = |question: &Question| link::is_valid(&desk.key, question, &form.t, now);
         // A number that does not exist answers as a wrong token does.
