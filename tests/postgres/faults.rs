@@ -22,8 +22,7 @@ const FAULTS: [Fault; 9] = [
         name: "nothing listens",
         sql: "",
         url: |url| url.split('?').next().unwrap().rsplit_once(':').unwrap().0.to_owned() + ":1/ops",
-        // It may be starting, so that it is asked again.
-        said: "did not answer",
+        said: "Connection refused",
     },
     Fault {
         name: "a wrong password",

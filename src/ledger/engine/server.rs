@@ -3,11 +3,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind};
+use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use futures_util::future::try_join_all;
+use futures_util::future::{Either, select, try_join_all};
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use tokio::runtime::{self, Handle, Runtime};
@@ -184,12 +185,23 @@ impl Server {
     pub fn batch_with_locks(&self, sql: &str, limit: Duration) -> Result<TextRows> {
         patience::check()?;
         let left = patience::for_statement().min(patience::ANSWER);
-        let (result, waited) = self.run(limit + left, async |client| batch(client, sql).await);
-        if waited >= limit + left {
-            // It has not even cancelled them.
+        // A server that answers nothing is away: it is not waited for as long as the locks are.
+        let open = self.open.borrow();
+        let Some(Open { client, runtime, .. }) = &*open else { return Err(ended()) };
+        let answer = runtime.block_on(async {
+            let mut answers = pin!(within(left, client.simple_query("")));
+            let mut holds = pin!(within(limit + left, batch(client, sql)));
+            match select(&mut answers, &mut holds).await {
+                Either::Left(((None, _), _)) => None,
+                Either::Left(_) => holds.await.0,
+                Either::Right(((found, _), _)) => found,
+            }
+        });
+        drop(open);
+        if answer.is_none() {
             patience::spend(left);
         }
-        result
+        self.result_of(answer, left)
     }
 
     /// Whether the connection has ended.
@@ -214,22 +226,24 @@ impl Server {
         result.inspect_err(patience::remember)
     }
 
-    /// The result of `work`, and how long the server was waited for. If it has not answered, the connection ends: otherwise
-    /// the server would keep the locks of a transaction that nobody finishes.
+    /// The result of `work`, and how long the server was waited for.
     fn run<T>(&self, limit: Duration, work: impl AsyncFnOnce(&Client) -> Answer<T>) -> (Result<T>, Duration) {
         let open = self.open.borrow();
-        let Some(Open { client, runtime, .. }) = &*open else {
-            return (Err(Error::Server("the connection has ended".to_owned())), Duration::ZERO);
-        };
+        let Some(Open { client, runtime, .. }) = &*open else { return (Err(ended()), Duration::ZERO) };
         let (answer, waited) = runtime.block_on(within(limit, work(client)));
         drop(open);
-        let Some(answer) = answer else {
-            if let Some(open) = self.open.take() {
-                open.runtime.shutdown_background();
-            }
-            return (Err(Error::late(limit)), waited);
-        };
-        (answer.map_err(|error| of_server(&error)), waited)
+        (self.result_of(answer, limit), waited)
+    }
+
+    /// The result of an answer. Without one, the connection ends: otherwise the server would keep the locks of a transaction
+    /// that nobody finishes.
+    fn result_of<T>(&self, answer: Option<Answer<T>>, limit: Duration) -> Result<T> {
+        if answer.is_none()
+            && let Some(open) = self.open.take()
+        {
+            open.runtime.shutdown_background();
+        }
+        answer.ok_or_else(|| Error::late(limit))?.map_err(|error| of_server(&error))
     }
 }
 
@@ -244,6 +258,10 @@ impl Drop for Server {
         }
         runtime.shutdown_background();
     }
+}
+
+fn ended() -> Error {
+    Error::Server("the connection has ended".to_owned())
 }
 
 async fn batch(client: &Client, sql: &str) -> Answer<TextRows> {
