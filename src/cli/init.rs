@@ -131,6 +131,10 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
     });
     for (name, text, mode) in std::iter::once((HOSTS_FILE, hosts, 0o644)).chain(files) {
         let path = folder.join(name);
+        if name == FLEET_PASSWORD.0 && path.exists() {
+            // The server knows the one that it was created with.
+            continue;
+        }
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| cannot_write(parent, error))?;
         }

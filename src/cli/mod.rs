@@ -63,6 +63,7 @@ use guarded::VerbLine;
 use output::{complain, complain_as_is};
 
 use crate::held_variables::hide_process;
+use crate::ledger::close_connections;
 use crate::runtime::environment::Environment;
 
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
@@ -165,6 +166,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
             }
         },
     };
+    close_connections();
     ExitCode::from(code)
 }
 

@@ -123,7 +123,7 @@ const CLOCKS: i64 = 1000;
 const BEHIND: f64 = 10.0;
 
 fn of_server(name: &str, health: &ServerHealth) -> Finding {
-    const RIGHTS: &str = "let the owner of its tables run what `opsctl db grant --role ROLE` prints";
+    const RIGHTS: &str = "connect agents as a role that does not own the tables, with the rights that `opsctl db grant --role ROLE` prints";
     if health.release < OLDEST_SERVER {
         let what =
             format!("{name} is PostgreSQL {}, and opsctl needs {OLDEST_SERVER} or later", health.release);

@@ -1,7 +1,7 @@
 //! Failures of opsctl itself. If the ledger cannot be used, they are kept in a file in its folder; the next hook that
 //! can use the ledger records them as critical events.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -132,27 +132,33 @@ fn keep(
     }
 }
 
+/// The file with the kept failures. No other process records them until this is dropped.
+#[derive(Debug)]
+pub struct Kept {
+    path: PathBuf,
+    _lock: File,
+}
+
 /// Records the kept failures as events. Returns the file to remove once the change is committed.
-pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<PathBuf>, LedgerError> {
-    let (waiting, claimed) = (waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
-    // A claimed file is left over from a process that died; it is recorded first, and the waiting one next time.
-    if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
-        return Ok(None);
-    }
-    let Some(text) = read(&claimed) else { return Ok(None) };
+pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<Kept>, LedgerError> {
+    let Some((kept, text)) = take_kept(environment) else { return Ok(None) };
     record_lines(change, &text)?;
-    Ok(Some(claimed))
+    Ok(Some(kept))
 }
 
 /// Takes the kept failures out of the state folder of the agent's side, to send them to the guard: the file that
 /// [`remove_kept`] removes once they are sent, and its text.
-pub fn take_kept(environment: &Environment) -> Option<(PathBuf, String)> {
+pub fn take_kept(environment: &Environment) -> Option<(Kept, String)> {
     let (waiting, claimed) = (waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
+    // A claimed file is left over from a process that died; it comes first, and the waiting one next time.
     if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
         return None;
     }
+    // Another process may be recording it. If that one was killed, its lock is gone.
+    let file = File::open(&claimed).ok()?;
+    file.try_lock().ok()?;
     let text = read(&claimed)?;
-    Some((claimed, text))
+    Some((Kept { path: claimed, _lock: file }, text))
 }
 
 /// Records failures that the agent's side has kept, each once.
@@ -209,8 +215,8 @@ fn record_lines(change: &Change<'_>, text: &str) -> Result<(), LedgerError> {
 }
 
 /// Removes the file of [`record_kept`]. If that fails, its failures are recorded once more.
-pub fn remove_kept(kept: Option<PathBuf>) {
+pub fn remove_kept(kept: Option<Kept>) {
     if let Some(kept) = kept {
-        let _ = std::fs::remove_file(kept);
+        let _ = std::fs::remove_file(kept.path);
     }
 }

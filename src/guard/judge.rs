@@ -466,7 +466,7 @@ pub fn unreadable() -> Reason {
 /// The denial of actions that cannot be counted.
 fn failed_closed(error: &dyn Display, actions: &str) -> Reason {
     let text = format!(
-        "Denied: {error}, so `{actions}` cannot be counted, and policy.on_failure is closed. Report it; an operator has to check the state folder."
+        "Denied: {error}, so `{actions}` cannot be counted, and policy.on_failure is closed. Report it; an operator has to look into it."
     );
     Reason { rule: "on_failure", topic: None, text }
 }

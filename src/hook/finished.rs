@@ -137,12 +137,14 @@ impl Ended {
     pub fn record_late(&self, environment: &Environment) -> Result<(), LedgerError> {
         let mut ledger = Ledger::open(&environment.ledger)?;
         let change = ledger.change()?;
-        change.release_session_until(&self.session, self.at)?;
-        if !change.is_seen_after(&self.session, self.at)? {
+        // A clock that is ahead must not release what was reserved since.
+        let at = self.at.min(change.now(self.at));
+        change.release_session_until(&self.session, at)?;
+        if !change.is_seen_after(&self.session, at)? {
             change.release_leases(&self.session)?;
             if let Some(reason) = &self.reason {
                 let ended = Activity::Ended { reason: Some(reason) };
-                change.record_activity(&self.session, &ended, self.at)?;
+                change.record_activity(&self.session, &ended, at)?;
                 change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
             }
         }

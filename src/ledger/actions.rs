@@ -287,8 +287,7 @@ impl Change<'_> {
     /// Releases the open reservations of a session that are not later than `until`.
     pub fn release_session_until(&self, session: &str, until: DateTime<Utc>) -> Result<(), LedgerError> {
         let sql = format!("{RELEASE} AND reserved_at <= ?2");
-        let released = self.transaction.execute(&sql, params![session, time::write(until)]);
-        released.map(|_| ()).map_err(|cause| self.error(cause))
+        self.transaction.run(&sql, params![session, time::write(until)]).map_err(|cause| self.error(cause))
     }
 
     /// Releases the open reservations of a session. Returns how many there were.

@@ -187,7 +187,7 @@ impl Change<'_> {
                      output_tokens = coalesce(output_tokens + ?7, ?7, output_tokens),
                      duration_ms = coalesce(duration_ms, 0) + ?8, ended_at = ?9,
                      waiting_call = ?10, transcript = ?11
-                 WHERE id = ?1 AND (outcome = 'running' OR ?10 IS NULL)",
+                 WHERE id = ?1 AND (outcome = 'running' OR coalesce(?10, '') = '')",
                 params![
                     row,
                     end.outcome,

@@ -62,6 +62,9 @@ impl Change<'_> {
         let keep = || {
             let outdated = "DELETE FROM engine_containers WHERE seen_at < ?1";
             self.transaction.run(outdated, [time::write(now - KEPT)])?;
+            // In one order, so that two agents do not wait for each other.
+            let mut known: Vec<_> = known.iter().collect();
+            known.sort_by_key(|known| (&known.host, known.engine.to_string(), &known.container.id));
             for KnownContainer { host, engine, container } in known {
                 let host = host.as_deref().unwrap_or_default();
                 self.transaction.run(

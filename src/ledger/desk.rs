@@ -24,12 +24,12 @@ impl Change<'_> {
     pub fn add_login(&self, login: &Login, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let add = || {
             self.transaction.run("DELETE FROM desk_logins WHERE expires_at <= ?1", [time::write(now)])?;
-            self.transaction.execute(
+            self.transaction.run(
                 "INSERT INTO desk_logins (digest, who, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)",
                 params![login.digest, login.who, time::write(now), time::write(login.expires_at)],
             )
         };
-        add().map(|_| ()).map_err(|cause| self.error(cause))
+        add().map_err(|cause| self.error(cause))
     }
 
     /// Removes a login.

@@ -37,6 +37,11 @@ pub fn keep_connections() {
     IS_ENABLED.set(true);
 }
 
+/// Closes the connections of this thread, and tells their servers.
+pub fn close_connections() {
+    drop(KEPT.take());
+}
+
 fn is_kept(place: &Place) -> bool {
     IS_ENABLED.get() || matches!(place, Place::Server(_))
 }

@@ -50,7 +50,7 @@ impl Change<'_> {
         let (agent, until, now) = (self.agent(), time::write(now + length), time::write(now));
         for service in services {
             self.transaction
-                .execute(TAKE, params![service, agent, session, until, now])
+                .run(TAKE, params![service, agent, session, until, now])
                 .map_err(|cause| self.error(cause))?;
         }
         Ok(())

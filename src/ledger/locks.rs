@@ -5,7 +5,7 @@
 //! order, so that no two changes wait for each other.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
@@ -48,27 +48,26 @@ pub fn begin<'a>(
     scope: Scope<'_>,
     limit: Duration,
 ) -> Result<(Transaction<'a>, DateTime<Utc>)> {
-    let mut sql = String::new();
-    match scope {
-        Scope::All => sql.push_str(&format!("SELECT pg_advisory_xact_lock({FAMILY}, 0);")),
+    // One statement: each has the whole timeout.
+    let locks = match scope {
+        Scope::All => format!("pg_advisory_xact_lock({FAMILY}, 0)"),
         Scope::Of { budgets, call } => {
-            sql.push_str(&format!("SELECT pg_advisory_xact_lock_shared({FAMILY}, 0);"));
             let call =
                 call.map(|call| number(&["call", call.session.unwrap_or(""), call.tool_use.unwrap_or("")]));
             // In the order of the numbers, and not of the names: two names may have one number.
             let numbers: BTreeSet<i32> =
                 budgets.iter().map(|key| number(&["service", &key.service])).chain(call).collect();
-            for number in numbers {
-                sql.push_str(&format!("SELECT pg_advisory_xact_lock({FAMILY}, {number});"));
-            }
+            let of = |number: i32| format!("pg_advisory_xact_lock({FAMILY}, {number})");
+            let all = format!("pg_advisory_xact_lock_shared({FAMILY}, 0)");
+            std::iter::once(all).chain(numbers.into_iter().map(of)).collect::<Vec<_>>().join(", ")
         }
-    }
+    };
     let turn = TURN.min(limit);
     // A server that is away must be noticed while this waits, so that it waits in turns. An agent that stops in the middle of
     // a transaction loses its locks before others give up.
     let sql = format!(
         "BEGIN; SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL statement_timeout = {};
-         {sql} SET LOCAL statement_timeout = DEFAULT; {CLOCK}",
+         SELECT {locks}; SET LOCAL statement_timeout = DEFAULT; {CLOCK}",
         STOPPED.as_millis(),
         turn.as_millis(),
     );
@@ -80,7 +79,9 @@ pub fn begin<'a>(
         answer = server.batch_with_locks(&format!("ROLLBACK; {sql}"), turn);
         waited += turn;
     }
-    Ok((transaction, time_of(&answer?)?))
+    let now = time_of(&answer?)?;
+    server.clock.set(Some((now, Instant::now())));
+    Ok((transaction, now))
 }
 
 /// The time in the last row of a batch.

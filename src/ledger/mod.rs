@@ -55,7 +55,7 @@ pub use engine::patience::{limit_rest, limit_waiting};
 pub use error::LedgerError;
 pub use events::{Event, Source, WhichEvents};
 pub use health::{FileHealth, Health, OLDEST_SERVER, ServerHealth, Standby};
-pub use kept_open::keep_connections;
+pub use kept_open::{close_connections, keep_connections};
 pub use leases::Lease;
 pub use locks::Scope;
 pub use resets::{HEALTHY_CHECKS, LastCheck, Streak};

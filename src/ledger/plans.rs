@@ -1,5 +1,6 @@
 //! Tests of the query plans of the hot paths, on opsctl's own database and on one of the session manager.
 
+use super::engine::dialect::postgresql;
 use super::engine::{Connection, ToSql};
 
 use super::{actions, events, fixture, migrate, notices, spend, usage};
@@ -156,5 +157,40 @@ fn a_server_with_big_tables_reads_none_of_them_whole() {
         let steps = explain.query_map(&values[..], |row| row.get::<String>(0)).unwrap();
         let steps: Vec<String> = steps.map(Result::unwrap).collect();
         assert!(!steps.iter().any(|step| step.contains("Seq Scan on")), "{sql}: {steps:#?}");
+    }
+}
+
+/// The statements in the sources of the ledger that are written as a whole.
+fn statements() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/ledger");
+    let files = ["", "sessions"].map(|part| std::fs::read_dir(format!("{folder}/{part}")).unwrap());
+    let files = files.into_iter().flatten().map(|file| file.unwrap().path());
+    let mut found = Vec::new();
+    for file in files.filter(|file| file.extension().is_some_and(|name| name == "rs")) {
+        let text = std::fs::read_to_string(file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap().replace("\\\n", "");
+        // Every other part between quotes is a text.
+        let texts = code.split('"').skip(1).step_by(2);
+        let begins = |text: &&str| {
+            ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "].iter().any(|word| text.starts_with(word))
+        };
+        found.extend(texts.filter(begins).filter(|text| !text.contains('{')).map(str::to_owned));
+    }
+    found
+}
+
+/// A server determines the types of parameters from the whole statement, which may leave them open.
+#[test]
+fn a_server_understands_every_statement() {
+    let Some(ledger) = fixture::on_server() else { return };
+    let Connection::Server(server) = &*ledger.connection else { panic!("a server has no file") };
+    let of_a_file = |sql: &String| {
+        ["sqlite_master", "pragma_", "strftime", " sessions"].iter().any(|word| sql.contains(word))
+    };
+    let statements: Vec<String> = statements().into_iter().filter(|sql| !of_a_file(sql)).collect();
+    assert!(statements.len() > 140, "{} statements were found", statements.len());
+    for sql in statements {
+        let prepared = server.batch(&format!("PREPARE it AS {}; DEALLOCATE it", postgresql(&sql)));
+        assert!(prepared.is_ok(), "{sql}: {prepared:?}");
     }
 }

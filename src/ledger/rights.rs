@@ -2,7 +2,7 @@
 //! settled. No agent changes or deletes history.
 
 use super::database::Ledger;
-use super::engine::{self, Connection};
+use super::engine::{self, Connection, Row};
 use super::error::LedgerError;
 
 /// Who uses the ledger.
@@ -170,9 +170,15 @@ impl Ledger {
         roles: &[(&str, User)],
     ) -> Result<Vec<String>, LedgerError> {
         let ledger = Self::open(location)?;
-        let sql = "SELECT current_database()";
-        let name: String =
-            ledger.connection.query_row(sql, [], |row| row.get(0)).map_err(|e| ledger.error(e))?;
+        let sql = "SELECT current_database(), tableowner FROM pg_tables
+             WHERE schemaname = current_schema() AND tablename = 'opsctl_migrations'";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let (name, owner): (String, String) =
+            ledger.connection.query_row(sql, [], read).map_err(|e| ledger.error(e))?;
+        if roles.iter().any(|(role, _)| *role == owner) {
+            let why = format!("the role {owner} owns its tables; grant to another role, which agents use");
+            return Err(ledger.error(engine::Error::Server(why)));
+        }
         Ok(roles.iter().flat_map(|(role, user)| statements(role, *user, Some(&name))).collect())
     }
 }

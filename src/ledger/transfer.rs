@@ -265,6 +265,12 @@ pub fn copy(
         advance(&change, &tables).map_err(|cause| change.error(cause))?;
     }
     change.commit()?;
+    drop(reading);
+    if let Some(file) = target.connection.file() {
+        // The file is complete without its write-ahead log.
+        let whole = file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        whole.map_err(|cause| target.error(cause.into()))?;
+    }
     Ok(all)
 }
 

@@ -226,8 +226,7 @@ fn a_results_folder_that_cannot_be_written_stops_no_session() {
 
 #[test]
 fn a_ledger_that_cannot_be_used_stops_no_session() {
-    let sandbox = saying(&[text("[EVENT:info] x"), result(false)]);
-    std::fs::create_dir(sandbox.path("claudeops.db")).unwrap();
+    let sandbox = saying(&[text("[EVENT:info] x"), result(false)]).without_usable_ledger();
     let run = session(&sandbox);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(

@@ -7,6 +7,8 @@
 mod database_server;
 mod faults;
 mod sandbox;
+#[path = "../cli/session.rs"]
+mod session;
 mod shared_server;
 
 #[path = "../ledger/answer.rs"]

@@ -64,6 +64,11 @@ impl Sandbox {
         }
     }
 
+    /// This sandbox with a ledger on a server that is not there.
+    pub fn without_usable_ledger(self) -> Self {
+        self.with("CLAUDEOPS_DB_URL", "postgres://nobody@localhost:1/none")
+    }
+
     /// Asserts that the indexes agree with their tables.
     pub fn assert_intact(&self) {
         self.sql(

@@ -160,6 +160,12 @@ impl Sandbox {
     #[expect(clippy::unused_self, reason = "a server goes on")]
     pub fn until_idle(&self) {}
 
+    /// This sandbox with a ledger that cannot be opened.
+    pub fn without_usable_ledger(self) -> Self {
+        std::fs::create_dir(self.path("claudeops.db")).unwrap();
+        self
+    }
+
     /// Asserts that the database is not damaged.
     pub fn assert_intact(&self) {
         assert_eq!(self.sql("PRAGMA integrity_check"), "ok");

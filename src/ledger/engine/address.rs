@@ -160,8 +160,9 @@ impl ServerAddress {
         }
         let mut config = tokio_postgres::Config::from_str(&format!("{place}?{}", theirs.join("&")))
             .map_err(|error| format!("its URL is not valid: {}", whole_text(&error)))?;
+        let is_off = ours.is_off()?;
         let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
-        config.ssl_mode(if ours.is_off || is_local { SslMode::Disable } else { SslMode::Require });
+        config.ssl_mode(if is_off || is_local { SslMode::Disable } else { SslMode::Require });
         config.application_name(format!("opsctl {agent}"));
         if config.get_password().is_none()
             && let Some(file) = &self.password_file
@@ -170,14 +171,14 @@ impl ServerAddress {
                 .map_err(|error| format!("the password file {} cannot be read: {error}", file.display()))?;
             config.password(password.trim_end_matches(['\r', '\n']));
         }
-        let tls = if ours.is_off || is_local { without_roots()? } else { ours.config()? };
+        let tls = if is_off || is_local { without_roots()? } else { ours.config()? };
         Ok(Access { config, tls })
     }
 }
 
 #[derive(Default)]
 struct TlsParameters {
-    is_off: bool,
+    mode: Option<String>,
     roots: Option<String>,
     certificate: Option<String>,
     key: Option<String>,
@@ -187,13 +188,21 @@ impl TlsParameters {
     /// Takes a parameter that the client library does not know. Any mode but `disable` checks the certificate.
     fn take(&mut self, name: &str, value: &str) -> bool {
         match name {
-            "sslmode" => self.is_off = value == "disable",
+            "sslmode" => self.mode = Some(value.to_owned()),
             "sslrootcert" => self.roots = Some(value.to_owned()).filter(|roots| roots != "system"),
             "sslcert" => self.certificate = Some(value.to_owned()),
             "sslkey" => self.key = Some(value.to_owned()),
             _ => return false,
         }
         true
+    }
+
+    fn is_off(&self) -> Result<bool, String> {
+        match self.mode.as_deref() {
+            Some("disable") => Ok(true),
+            None | Some("allow" | "prefer" | "require" | "verify-ca" | "verify-full") => Ok(false),
+            Some(other) => Err(format!("its sslmode is `{other}`; use disable or verify-full")),
+        }
     }
 
     fn config(&self) -> Result<ClientConfig, String> {

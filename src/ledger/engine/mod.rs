@@ -6,7 +6,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "lists of values are written where they are used")]
 
 pub mod address;
-mod dialect;
+pub(super) mod dialect;
 mod error;
 pub mod patience;
 mod server;
@@ -15,6 +15,8 @@ use std::cell::Cell;
 use std::ops::Deref;
 
 use rusqlite::types::{FromSql, ValueRef};
+
+use super::time;
 
 pub use error::{Error, OptionalExtension, Result};
 pub use rusqlite::{ToSql, params};
@@ -246,6 +248,9 @@ impl Row<'_> {
     }
 }
 
+/// Fails on a server after a time.
+const IN_TIME: &str = "SELECT 1 / (clock_timestamp() < ?1)::int";
+
 /// A transaction, which is rolled back unless it is committed.
 #[derive(Debug)]
 pub struct Transaction<'a> {
@@ -294,8 +299,15 @@ impl<'a> Transaction<'a> {
         last: &[(&str, Vec<&dyn ToSql>)],
         mut read: impl FnMut(&Row<'_>) -> Result<()>,
     ) -> Result<()> {
-        let commit = [last, &[("COMMIT", vec![])]].concat();
-        self.connection.read_all(&commit, |_, row| read(row))?;
+        // A server that was frozen must not commit what has been given up meanwhile.
+        let given_up = match self.connection {
+            Connection::Server(server) => server.given_up_at().map(time::write),
+            Connection::File(_) => None,
+        };
+        let in_time = given_up.as_ref().map(|at| (IN_TIME, vec![at as &dyn ToSql]));
+        let commit: Vec<_> = last.iter().cloned().chain(in_time).chain([("COMMIT", vec![])]).collect();
+        self.connection
+            .read_all(&commit, |place, row| if place < last.len() { read(row) } else { Ok(()) })?;
         self.is_open.set(false);
         Ok(())
     }
@@ -312,11 +324,11 @@ impl Deref for Transaction<'_> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.is_open.get() {
-            if let Connection::Server(server) = self.connection {
-                server.forget_later();
-            }
             // The engine rolls back a transaction whose connection ends.
-            let _ = self.connection.execute_batch("ROLLBACK");
+            match self.connection {
+                Connection::File(file) => drop(file.execute_batch("ROLLBACK")),
+                Connection::Server(server) => server.roll_back(),
+            }
         }
     }
 }

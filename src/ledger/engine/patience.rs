@@ -29,6 +29,11 @@ pub fn limit_rest() {
     }
 }
 
+/// How long this thread still waits; `None`: it has no limit for everything.
+pub fn left() -> Option<Duration> {
+    LEFT.get()
+}
+
 /// How long to wait for a connection.
 pub fn for_connection() -> Duration {
     LEFT.get().unwrap_or(ANSWER)

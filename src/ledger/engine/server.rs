@@ -5,10 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind};
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use futures_util::future::{Either, select, try_join_all};
+use futures_util::future::{Either, select, try_join, try_join_all};
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use tokio::runtime::{self, Handle, Runtime};
@@ -60,6 +61,8 @@ pub struct Server {
     pub schema: Cell<u32>,
     /// Statements that are sent with the next one.
     later: RefCell<Vec<(String, Vec<Text>)>>,
+    /// The time of the server, and when it was that.
+    pub clock: Cell<Option<(DateTime<Utc>, Instant)>>,
 }
 
 #[derive(Debug)]
@@ -113,10 +116,10 @@ impl Server {
         let failed = |error: io::Error| Error::Server(format!("no runtime for its connection: {error}"));
         let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let mut waited = Duration::ZERO;
-        match runtime.block_on(connect(&access, limit, &mut waited)) {
+        match here(&runtime, |runtime| runtime.block_on(connect(&access, limit, &mut waited))) {
             Ok((client, exchange)) => {
                 let open = RefCell::new(Some(Open { client, exchange, runtime }));
-                Ok(Self { open, schema: Cell::new(0), later: RefCell::default() })
+                Ok(Self { open, schema: Cell::new(0), later: RefCell::default(), clock: Cell::default() })
             }
             Err(error) => {
                 // A name may still be looked up.
@@ -154,9 +157,12 @@ impl Server {
 
     /// Runs a statement. Returns how many rows it has changed.
     pub fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
-        self.send_later()?;
-        let values = texts(values)?;
-        let changed = self.ask(async |client| client.execute_typed(sql, &typed(&values)).await)?;
+        let (earlier, values) = (self.later.take(), texts(values)?);
+        let earlier: Vec<_> = earlier.iter().map(|(sql, values)| (sql, typed(values))).collect();
+        let changed = self.ask(async |client| {
+            let earlier = try_join_all(earlier.iter().map(|(sql, values)| client.query_typed(sql, values)));
+            Ok(try_join(earlier, client.execute_typed(sql, &typed(&values))).await?.1)
+        })?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
@@ -166,9 +172,21 @@ impl Server {
         Ok(())
     }
 
-    /// Forgets the statements of a transaction that is rolled back.
-    pub fn forget_later(&self) {
+    /// Rolls back the transaction. If that fails, the connection ends: the next transaction must not join this one.
+    pub fn roll_back(&self) {
         self.later.take();
+        if self.batch("ROLLBACK").is_err()
+            && let Some(open) = self.open.take()
+        {
+            open.runtime.shutdown_background();
+        }
+    }
+
+    /// The time of the server, as far as this transaction knows it, when the caller gives up to wait for it; `None`: it is not
+    /// known, or nobody gives up soon.
+    pub fn given_up_at(&self) -> Option<DateTime<Utc>> {
+        let (time, at) = self.clock.get()?;
+        Some(time + at.elapsed() + patience::left()?)
     }
 
     fn send_later(&self) -> Result<()> {
@@ -188,14 +206,16 @@ impl Server {
         // A server that answers nothing is away: it is not waited for as long as the locks are.
         let open = self.open.borrow();
         let Some(Open { client, runtime, .. }) = &*open else { return Err(ended()) };
-        let answer = runtime.block_on(async {
-            let mut answers = pin!(within(left, client.simple_query("")));
-            let mut holds = pin!(within(limit + left, batch(client, sql)));
-            match select(&mut answers, &mut holds).await {
-                Either::Left(((None, _), _)) => None,
-                Either::Left(_) => holds.await.0,
-                Either::Right(((found, _), _)) => found,
-            }
+        let answer = here(runtime, |runtime| {
+            runtime.block_on(async {
+                let mut answers = pin!(within(left, client.simple_query("")));
+                let mut holds = pin!(within(limit + left, batch(client, sql)));
+                match select(&mut answers, &mut holds).await {
+                    Either::Left(((None, _), _)) => None,
+                    Either::Left(_) => holds.await.0,
+                    Either::Right(((found, _), _)) => found,
+                }
+            })
         });
         drop(open);
         if answer.is_none() {
@@ -208,18 +228,25 @@ impl Server {
     pub fn has_ended(&self) -> bool {
         let open = self.open.borrow();
         let Some(open) = &*open else { return true };
-        // What the server has sent meanwhile is read only here.
-        open.runtime.block_on(yield_now());
+        // What the server has sent meanwhile is read only here: first it is noticed, and then read.
+        here(&open.runtime, |runtime| {
+            runtime.block_on(async {
+                yield_now().await;
+                yield_now().await;
+            });
+        });
         open.client.is_closed()
     }
 
     /// Whether the server still answers, and accepts changes.
     pub fn is_usable(&self) -> bool {
-        let read_only = self.batch("SHOW transaction_read_only");
+        let ask = async |client: &Client| batch(client, "SHOW transaction_read_only").await;
+        let (read_only, waited) = self.run(patience::for_connection(), ask);
+        patience::spend(waited);
         read_only.is_ok_and(|rows| rows == [vec![Some("off".to_owned())]])
     }
 
-    fn ask<T>(&self, work: impl AsyncFnOnce(&Client) -> Answer<T>) -> Result<T> {
+    fn ask<T: Send>(&self, work: impl AsyncFnOnce(&Client) -> Answer<T> + Send) -> Result<T> {
         patience::check()?;
         let (result, waited) = self.run(patience::for_statement(), work);
         patience::spend(waited);
@@ -227,10 +254,14 @@ impl Server {
     }
 
     /// The result of `work`, and how long the server was waited for.
-    fn run<T>(&self, limit: Duration, work: impl AsyncFnOnce(&Client) -> Answer<T>) -> (Result<T>, Duration) {
+    fn run<T: Send>(
+        &self,
+        limit: Duration,
+        work: impl AsyncFnOnce(&Client) -> Answer<T> + Send,
+    ) -> (Result<T>, Duration) {
         let open = self.open.borrow();
         let Some(Open { client, runtime, .. }) = &*open else { return (Err(ended()), Duration::ZERO) };
-        let (answer, waited) = runtime.block_on(within(limit, work(client)));
+        let (answer, waited) = here(runtime, |runtime| runtime.block_on(within(limit, work(client))));
         drop(open);
         (self.result_of(answer, limit), waited)
     }
@@ -335,20 +366,25 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
     false
 }
 
+/// Does `work` on this thread; inside of another runtime, which must not wait for this one, on a thread of its own.
+fn here<T: Send>(runtime: &Runtime, work: impl FnOnce(&Runtime) -> T + Send) -> T {
+    if Handle::try_current().is_err() {
+        return work(runtime);
+    }
+    let done = thread::scope(|scope| scope.spawn(|| work(runtime)).join());
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// The result of `work`, unless it takes longer than `limit`; and how long it was waited for, in whole ticks.
 async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> (Option<T>, Duration) {
-    let waited = Cell::new(Duration::ZERO);
-    let patience = async {
-        while waited.get() < limit {
-            sleep(TICK).await;
-            waited.set(waited.get() + TICK);
+    let (mut work, mut waited) = (pin!(work), Duration::ZERO);
+    while waited < limit {
+        if let Ok(found) = timeout(TICK, &mut work).await {
+            return (Some(found), waited);
         }
-    };
-    let found = tokio::select! {
-        found = work => Some(found),
-        () = patience => None,
-    };
-    (found, waited.get())
+        waited += TICK;
+    }
+    (None, waited)
 }
 
 fn of_server(error: &tokio_postgres::Error) -> Error {
@@ -358,9 +394,9 @@ fn of_server(error: &tokio_postgres::Error) -> Error {
         SqlState::INSUFFICIENT_PRIVILEGE
         | SqlState::UNDEFINED_TABLE
         | SqlState::UNDEFINED_COLUMN
-        | SqlState::INVALID_PASSWORD
-        | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
         | SqlState::READ_ONLY_SQL_TRANSACTION => Error::Refused(text),
+        // See `Transaction::commit`.
+        SqlState::DIVISION_BY_ZERO => Error::late(patience::ANSWER),
         SqlState::LOCK_NOT_AVAILABLE | SqlState::QUERY_CANCELED => Error::Locked,
         _ => Error::Server(text),
     }

@@ -42,7 +42,8 @@ fn question<'a>(
     let desk = environment.desk_url.as_deref()?;
     // Only the desk creates its key.
     let key = DeskKey::existing(&environment.state_dir)?;
-    let question = Ledger::open_existing(&environment.ledger).ok()??.question(id, now).ok()??;
+    let ledger = Ledger::open_existing(&environment.ledger).ok()??;
+    let question = ledger.question(id, ledger.now(now).ok()?).ok()??;
     (question.state == QuestionState::Open).then_some((desk, key, question))
 }
 

@@ -83,10 +83,10 @@ fn desk_page(
     (answered, agent): (Option<i64>, Option<String>),
 ) -> Result<Response, Problem> {
     let environment = desk.environment();
-    let now = Utc::now();
     let mut warnings = Vec::new();
     let compiled = installation::in_force(environment, &mut warnings);
     let ledger = Ledger::open(&environment.ledger)?;
+    let now = ledger.now(Utc::now())?;
     let agents = ledger.agents()?;
     let agent = agent.filter(|agent| agents.contains(agent));
     let period = (now - SPAN, now);
@@ -142,8 +142,8 @@ fn question_page(
     id: i64,
     token: Option<String>,
 ) -> Result<Response, Problem> {
-    let now = Utc::now();
     let ledger = Ledger::open(&desk.environment().ledger)?;
+    let now = ledger.now(Utc::now())?;
     let question = ledger.question(id, now)?;
     let is_valid = |question: &Question| {
         token.as_ref().is_some_and(|token| link::is_valid(&desk.key, question, token, now))
@@ -188,8 +188,8 @@ fn filter(path: &str, agents: &[String], chosen: Option<&str>) -> Vec<serde_json
 }
 
 fn sessions_page(desk: &Desk, visitor: &Visitor, agent: Option<String>) -> Result<Response, Problem> {
-    let now = Utc::now();
     let ledger = Ledger::open(&desk.environment().ledger)?;
+    let now = ledger.now(Utc::now())?;
     let agents = ledger.agents()?;
     let agent = agent.filter(|agent| agents.contains(agent));
     let runs = ledger.runs_of(agent.as_deref(), Some(now - SPAN), MOST_SESSIONS)?;
