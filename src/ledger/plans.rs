@@ -174,7 +174,7 @@ fn statements() -> Vec<String> {
         let begins = |text: &&str| {
             ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "].iter().any(|word| text.starts_with(word))
         };
-        found.extend(texts.filter(begins).filter(|text| !text.contains('{')).map(str::to_owned));
+        found.extend(texts.filter(begins).filter(|text| !text.contains(['{', '\\'])).map(str::to_owned));
     }
     found
 }
