@@ -357,7 +357,29 @@ fn record_denial(
     let mut ledger = ledger.for_the_record();
     let budgets: Vec<BudgetKey> = snapshot.keys().cloned().collect();
     let scope = if has_lost_rows { Scope::All } else { Scope::Of { budgets: &budgets, call: None } };
-    let change = ledger.change_in(scope)?;
+    let error = match ledger.change_in(scope) {
+        Ok(change) => {
+            return record_denial_in(change, acting, verdict, (snapshot, has_lost_rows), environment);
+        }
+        Err(error) => error,
+    };
+    if !error.is_locked() || has_lost_rows {
+        return Err(error);
+    }
+    // Many are denied at once, and only the notice needs the locks: the first of them has raised it.
+    let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
+    audit::record(&change, acting, verdict, snapshot, (None, environment))?;
+    change.commit()?;
+    Ok(vec![])
+}
+
+fn record_denial_in(
+    change: Change<'_>,
+    acting: &ActingCall<'_>,
+    verdict: &Verdict,
+    (snapshot, has_lost_rows): (&Snapshot, bool),
+    environment: &Environment,
+) -> Result<Vec<i64>, LedgerError> {
     // Another process may have reported it since.
     let lost = if has_lost_rows { change.loss(&environment.state_dir)? } else { None };
     audit::record(&change, acting, verdict, snapshot, (None, environment))?;

@@ -37,6 +37,11 @@ impl LedgerError {
         Self(Cause::Engine(Box::new((location.clone(), error))))
     }
 
+    /// Whether other agents hold the locks that are needed.
+    pub fn is_locked(&self) -> bool {
+        matches!(&self.0, Cause::Engine(cause) if matches!(cause.1, Error::Locked))
+    }
+
     /// The guard, which has the ledger, does not answer, for this reason.
     pub fn of_guard(why: impl fmt::Display) -> Self {
         Self(Cause::Guard(why.to_string()))

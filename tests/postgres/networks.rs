@@ -59,7 +59,13 @@ fn two_hundred_hooks_of_two_machines_take_two_places() {
                 .lines()
                 .map(|line| line.rsplit('|').next().unwrap().parse().unwrap())
                 .collect();
-            assert_eq!((denied.len(), denied.iter().sum::<u32>()), (2, 198), "{}", count(verdicts));
+            assert_eq!(
+                (denied.len(), denied.iter().sum::<u32>()),
+                (2, 198),
+                "{}\n{}",
+                count(verdicts),
+                server.log()
+            );
         });
     }
 }
