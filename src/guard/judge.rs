@@ -106,7 +106,8 @@ pub fn judge(
             if verdict == Verdict::Silent {
                 on_failure(acting, error, environment, warnings)
             } else {
-                Judgement::settled(verdict)
+                // Only its locks may be held by others.
+                Judgement::of(verdict, Unrecorded::Decision)
             }
         }
     }
