@@ -123,9 +123,14 @@ impl Ledger {
         let connection = match &location.place {
             Place::File(path) => open_file(path, flags).map(Connection::File),
             Place::Server(address) => {
-                let connect = || Server::connect(address, location.agent_name().as_ref());
-                turns::in_turn(location.state_dir.as_deref(), connect)
-                    .map(|server| Connection::Server(Box::new(server)))
+                let state_dir = location.state_dir.as_deref();
+                let connect = || {
+                    let first = turns::last_host(state_dir);
+                    let server = Server::connect(address, location.agent_name().as_ref(), first)?;
+                    turns::note_host(state_dir, first, server.host);
+                    Ok(server)
+                };
+                turns::in_turn(state_dir, connect).map(|server| Connection::Server(Box::new(server)))
             }
         };
         let connection = Rc::new(connection.map_err(|cause| LedgerError::new(&location, cause))?);

@@ -21,7 +21,7 @@ pub fn on_server() -> Option<Ledger> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let url = std::env::var("OPSCTL_TEST_DB_URL").ok()?;
     let name = format!("unit_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let server = Server::connect(&ServerAddress::new(url.clone(), None), "tests").unwrap();
+    let server = Server::connect(&ServerAddress::new(url.clone(), None), "tests", 0).unwrap();
     server.batch(&format!("CREATE SCHEMA {name}")).unwrap();
     let separator = if url.contains('?') { '&' } else { '?' };
     let url = format!("{url}{separator}options=-c%20search_path%3D{name}");

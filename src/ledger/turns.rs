@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the failure of another process is the answer here: a hook that uses the ledger several times waits once.
 const MEMORY: Duration = Duration::from_secs(1);
 
+/// The file of [`last_host`].
+const HOST: &str = ".ledger-host";
+
 /// The latest failure of another process: the state folder, when this process learned of it, and why.
 static OF_OTHERS: Mutex<Option<(PathBuf, Instant, String)>> = Mutex::new(None);
 
@@ -44,6 +47,22 @@ pub fn in_turn<T>(state_dir: Option<&Path>, connect: impl FnOnce() -> Result<T>)
         let _ = std::fs::write(failure, why);
     }
     connection
+}
+
+/// The place in the URL of the host that the last process has connected to: others may be away.
+pub fn last_host(state_dir: Option<&Path>) -> usize {
+    let text = state_dir.map(|folder| std::fs::read_to_string(folder.join(HOST)));
+    text.and_then(|text| text.ok()?.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Notes the host of this connection, which began with `first`.
+pub fn note_host(state_dir: Option<&Path>, first: usize, host: usize) {
+    if let Some(folder) = state_dir
+        && first != host
+    {
+        // Without it, the next process begins with another one, and only takes longer.
+        let _ = std::fs::write(folder.join(HOST), host.to_string());
+    }
 }
 
 /// Why the last attempt failed, if that was after `began`.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::database_server::DatabaseServer;
+use crate::database_server::{DatabaseServer, PASSWORD};
 use crate::sandbox::on_file::Sandbox;
 use crate::sandbox::{Run, call, denied, passes};
 
@@ -256,6 +256,24 @@ fn a_guard_that_serves_many_answers_in_time_too() {
     passes(&hook.before("t9", "docker restart service9"));
     let counted = "SELECT count(*), count(DISTINCT service) FROM cooldown_actions";
     assert_eq!(server.psql("ops", counted), "4|4");
+}
+
+/// A server behind a network that is gone, or one that is frozen, is listed before the one that works.
+#[test]
+fn a_listed_host_that_never_answers_costs_one_hook_its_part_of_the_time() {
+    let server = DatabaseServer::new();
+    server.database("ops");
+    let silent = std::net::TcpListener::bind("localhost:0").unwrap();
+    let hosts = format!("localhost:{},localhost:{}", silent.local_addr().unwrap().port(), server.port);
+    let agent = agent(&server.url_at(&hosts, "postgres", PASSWORD, "ops"));
+    for n in 0..10 {
+        let what = format!("hook {n}");
+        let limit = if n == 0 { LIMIT } else { Duration::from_secs(1) };
+        passes(&within(&what, limit, || {
+            agent.before(&format!("t{n}"), &format!("docker restart service{n}"))
+        }));
+    }
+    assert_eq!(server.psql("ops", "SELECT count(*) FROM hook_actions"), "10");
 }
 
 /// A process that ends with its test.

@@ -115,8 +115,8 @@ impl fmt::Debug for ServerAddress {
 
 /// How to connect to a server.
 pub struct Access {
-    /// What the client library needs.
-    pub config: tokio_postgres::Config,
+    /// What the client library needs, for each host of the URL.
+    pub hosts: Vec<tokio_postgres::Config>,
     /// For connections with TLS.
     pub tls: ClientConfig,
 }
@@ -130,7 +130,9 @@ impl ServerAddress {
     /// Whether the server is given a password.
     pub fn has_password(&self) -> bool {
         self.password_file.is_some()
-            || self.access("").is_ok_and(|access| access.config.get_password().is_some())
+            || self
+                .access("")
+                .is_ok_and(|access| access.hosts.iter().any(|host| host.get_password().is_some()))
     }
 
     /// The files with secrets: the password, and the key of a client certificate.
@@ -158,22 +160,41 @@ impl ServerAddress {
                 theirs.push(pair);
             }
         }
-        let mut config = tokio_postgres::Config::from_str(&format!("{place}?{}", theirs.join("&")))
-            .map_err(|error| format!("its URL is not valid: {}", whole_text(&error)))?;
+        let theirs = theirs.join("&");
+        let hosts: Result<Vec<_>, _> =
+            of_each_host(place, &theirs).iter().map(|url| tokio_postgres::Config::from_str(url)).collect();
+        let mut hosts = hosts.map_err(|error| format!("its URL is not valid: {}", whole_text(&error)))?;
         let is_off = ours.is_off()?;
-        let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
-        config.ssl_mode(if is_off || is_local { SslMode::Disable } else { SslMode::Require });
-        config.application_name(format!("opsctl {agent}"));
-        if config.get_password().is_none()
-            && let Some(file) = &self.password_file
-        {
-            let password = std::fs::read_to_string(file)
-                .map_err(|error| format!("the password file {} cannot be read: {error}", file.display()))?;
-            config.password(password.trim_end_matches(['\r', '\n']));
+        let is_unix = |host: &Host| matches!(host, Host::Unix(_));
+        let is_local = hosts.iter().all(|config| config.get_hosts().iter().all(is_unix));
+        for config in &mut hosts {
+            config.ssl_mode(if is_off || is_local { SslMode::Disable } else { SslMode::Require });
+            config.application_name(format!("opsctl {agent}"));
+            if config.get_password().is_none()
+                && let Some(file) = &self.password_file
+            {
+                let password = std::fs::read_to_string(file).map_err(|error| {
+                    format!("the password file {} cannot be read: {error}", file.display())
+                })?;
+                config.password(password.trim_end_matches(['\r', '\n']));
+            }
         }
         let tls = if is_off || is_local { without_roots()? } else { ours.config()? };
-        Ok(Access { config, tls })
+        Ok(Access { hosts, tls })
     }
+}
+
+/// A URL for each host of a URL. Hosts whose addresses are listed apart stay together.
+fn of_each_host(place: &str, parameters: &str) -> Vec<String> {
+    let whole = vec![format!("{place}?{parameters}")];
+    let Some((scheme, rest)) = place.split_once("://") else { return whole };
+    let user_ends = rest.rfind('@').map_or(0, |at| at + 1);
+    let (user, rest) = rest.split_at(user_ends);
+    let (hosts, database) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    if hosts.is_empty() || parameters.contains("host=") || parameters.contains("hostaddr=") {
+        return whole;
+    }
+    hosts.split(',').map(|host| format!("{scheme}://{user}{host}{database}?{parameters}")).collect()
 }
 
 #[derive(Default)]
@@ -287,7 +308,7 @@ mod tests {
 
     #[test]
     fn tls_is_on_unless_it_is_switched_off() {
-        let mode = |url| server(url).access("nas").unwrap().config.get_ssl_mode();
+        let mode = |url| server(url).access("nas").unwrap().hosts[0].get_ssl_mode();
         let roots = "sslrootcert=system";
         for url in
             ["postgres://u@h/d", "postgres://u@h/d?sslmode=require", "postgres://u@a,b/d?sslmode=prefer"]
@@ -303,11 +324,14 @@ mod tests {
     fn several_hosts_and_other_parameters_reach_the_client() {
         let parameters = "target_session_attrs=read-write&sslmode=disable&options=-c%20search_path%3Dops+1";
         let access = server(&format!("postgres://u:p@a:1,b:2/d?{parameters}")).access("nas").unwrap();
-        assert_eq!(access.config.get_options(), Some("-c search_path=ops+1"));
-        assert_eq!(access.config.get_hosts().len(), 2);
-        assert_eq!(access.config.get_ports(), [1, 2]);
-        assert_eq!(access.config.get_password(), Some("p".as_bytes()));
-        assert_eq!(access.config.get_application_name(), Some("opsctl nas"));
+        let hosts = access.hosts.iter().map(|host| (host.get_hosts().to_vec(), host.get_ports().to_vec()));
+        let tcp = |name: &str| vec![Host::Tcp(name.to_owned())];
+        assert_eq!(hosts.collect::<Vec<_>>(), [(tcp("a"), vec![1]), (tcp("b"), vec![2])]);
+        for host in access.hosts {
+            assert_eq!(host.get_options(), Some("-c search_path=ops+1"));
+            assert_eq!(host.get_password(), Some("p".as_bytes()));
+            assert_eq!(host.get_application_name(), Some("opsctl nas"));
+        }
     }
 
     #[test]

@@ -57,6 +57,8 @@ const FAREWELL: Duration = Duration::from_millis(50);
 pub struct Server {
     /// `None`: it has ended.
     open: RefCell<Option<Open>>,
+    /// The place of its host in the URL.
+    pub host: usize,
     /// The schema version that was last found there.
     pub schema: Cell<u32>,
     /// Statements that are sent with the next one.
@@ -80,7 +82,9 @@ pub struct ServerRow(tokio_postgres::Row);
 impl Server {
     /// Connects. A server that restarts, or has no free connection, is asked again. For a moment after a failure, the answer
     /// is the same without asking: a guard that serves many hooks does not let each of them wait.
-    pub fn connect(address: &ServerAddress, agent: &str) -> Result<Self> {
+    ///
+    /// `first` is the place of the host in the URL that is tried first.
+    pub fn connect(address: &ServerAddress, agent: &str, first: usize) -> Result<Self> {
         patience::check()?;
         let mut failure = FAILURE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Failure { of, at, why }) = &*failure
@@ -94,7 +98,7 @@ impl Server {
         *failure = None;
         drop(failure);
         let limit = patience::for_connection();
-        Self::attempt(address, agent, limit).inspect_err(|error| {
+        Self::attempt(address, agent, first, limit).inspect_err(|error| {
             patience::remember(error);
             // An attempt that had less time shows less.
             if limit == patience::ANSWER
@@ -106,20 +110,21 @@ impl Server {
         })
     }
 
-    fn attempt(address: &ServerAddress, agent: &str, limit: Duration) -> Result<Self> {
-        let mut access = address.access(agent).map_err(Error::Server)?;
-        let servers = u32::try_from(access.config.get_hosts().len()).unwrap_or(u32::MAX);
-        if servers > 1 && access.config.get_connect_timeout().is_none() {
-            // One of them may be away.
-            access.config.connect_timeout(limit / servers);
-        }
+    fn attempt(address: &ServerAddress, agent: &str, first: usize, limit: Duration) -> Result<Self> {
+        let access = address.access(agent).map_err(Error::Server)?;
         let failed = |error: io::Error| Error::Server(format!("no runtime for its connection: {error}"));
         let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let mut waited = Duration::ZERO;
-        match here(&runtime, |runtime| runtime.block_on(connect(&access, limit, &mut waited))) {
-            Ok((client, exchange)) => {
+        match here(&runtime, |runtime| runtime.block_on(connect(&access, first, limit, &mut waited))) {
+            Ok((host, client, exchange)) => {
                 let open = RefCell::new(Some(Open { client, exchange, runtime }));
-                Ok(Self { open, schema: Cell::new(0), later: RefCell::default(), clock: Cell::default() })
+                Ok(Self {
+                    open,
+                    host,
+                    schema: Cell::new(0),
+                    later: RefCell::default(),
+                    clock: Cell::default(),
+                })
             }
             Err(error) => {
                 // A name may still be looked up.
@@ -300,41 +305,54 @@ async fn batch(client: &Client, sql: &str) -> Answer<TextRows> {
 }
 
 /// Connects within `limit`. Waiting for a free connection does not count.
+/// Each host has its part of the time: one of them may be away.
 async fn connect(
     access: &Access,
+    first: usize,
     limit: Duration,
     waited: &mut Duration,
-) -> Result<(Client, JoinHandle<Answer<()>>)> {
+) -> Result<(usize, Client, JoinHandle<Answer<()>>)> {
+    let hosts = access.hosts.len();
+    let part = limit / u32::try_from(hosts).unwrap_or(u32::MAX);
     let mut in_line = Duration::ZERO;
     let mut last = None;
     loop {
-        let tls = MakeRustlsConnect::new(access.tls.clone());
-        let (connected, took) = within(limit.saturating_sub(*waited), access.config.connect(tls)).await;
-        *waited += took;
-        let error = match connected {
-            Some(Ok((client, connection))) => return Ok((client, tokio::spawn(connection))),
-            Some(Err(error)) => error,
-            None => return Err(last.unwrap_or_else(|| Error::late(limit))),
-        };
-        let pause = Duration::from_millis(fastrand::u64(10..60));
-        match state(&error) {
-            Away::Full if in_line < BUSY => in_line += pause,
-            Away::Down if *waited < limit => *waited += pause,
-            _ => return Err(of_server(&error)),
+        let mut why = None;
+        for place in (0..hosts).map(|n| (first + n) % hosts) {
+            let Some(config) = access.hosts.get(place) else { continue };
+            let tls = MakeRustlsConnect::new(access.tls.clone());
+            let left = part.min(limit.saturating_sub(*waited));
+            let (connected, took) = within(left, config.connect(tls)).await;
+            *waited += took;
+            match connected {
+                Some(Ok((client, connection))) => return Ok((place, client, tokio::spawn(connection))),
+                Some(Err(error)) => {
+                    let found = state(&error);
+                    last = Some(of_server(&error));
+                    why = why.max(Some(found));
+                }
+                None => {}
+            }
         }
-        last = Some(of_server(&error));
+        let pause = Duration::from_millis(fastrand::u64(10..60));
+        match why {
+            Some(Away::Full) if in_line < BUSY => in_line += pause,
+            Some(Away::Down) if *waited < limit => *waited += pause,
+            _ => return Err(last.unwrap_or_else(|| Error::late(limit))),
+        }
         sleep(pause).await;
     }
 }
 
-/// Why there is no connection.
+/// Why there is no connection. Of several hosts, the last of these reasons applies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Away {
-    /// The server has no free connection.
-    Full,
-    /// It starts, ends, is not there, or is not the server that accepts changes any more.
-    Down,
     /// Another attempt would have the same result.
     Refuses,
+    /// It starts, ends, is not there, or is not the server that accepts changes any more.
+    Down,
+    /// The server has no free connection.
+    Full,
 }
 
 fn state(error: &tokio_postgres::Error) -> Away {
