@@ -14,6 +14,7 @@ pub mod held_variables;
 pub mod hook;
 pub mod import;
 pub mod inventory;
+pub mod kept_lines;
 pub mod launch;
 pub mod ledger;
 pub mod link;

@@ -34,7 +34,7 @@ pub fn read_no_link(path: &Path, limit: u64) -> io::Result<Content> {
 /// Reads at most `limit` bytes from the start of a regular file; also returns its size in bytes. A symbolic
 /// link is an error.
 pub fn read_head(path: &Path, limit: u64) -> io::Result<(Vec<u8>, u64)> {
-    let (file, size) = open(path, OFlags::NOFOLLOW)?;
+    let (file, size) = open_with(path, OFlags::NOFOLLOW)?;
     let mut bytes = Vec::new();
     file.take(limit).read_to_end(&mut bytes)?;
     Ok((bytes, size))
@@ -42,7 +42,7 @@ pub fn read_head(path: &Path, limit: u64) -> io::Result<(Vec<u8>, u64)> {
 
 /// Reads at most `limit` bytes from the end of a regular file and follows symbolic links.
 pub fn read_tail(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let (mut file, size) = open(path, OFlags::empty())?;
+    let (mut file, size) = open_with(path, OFlags::empty())?;
     file.seek(SeekFrom::Start(size.saturating_sub(limit)))?;
     let mut bytes = Vec::new();
     // Bytes that are appended in the meantime are not read.
@@ -51,7 +51,7 @@ pub fn read_tail(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 fn open_and_read(path: &Path, flags: OFlags, limit: u64) -> io::Result<Content> {
-    let (file, size) = open(path, flags)?;
+    let (file, size) = open_with(path, flags)?;
     if size > limit {
         return Ok(Content::TooLarge(size));
     }
@@ -60,8 +60,13 @@ fn open_and_read(path: &Path, flags: OFlags, limit: u64) -> io::Result<Content> 
     Ok(Content::Bytes(bytes))
 }
 
+/// Opens a regular file for reading, and follows symbolic links; also returns its size in bytes.
+pub fn open(path: &Path) -> io::Result<(File, u64)> {
+    open_with(path, OFlags::empty())
+}
+
 /// Opens a regular file; also returns its size in bytes.
-fn open(path: &Path, flags: OFlags) -> io::Result<(File, u64)> {
+fn open_with(path: &Path, flags: OFlags) -> io::Result<(File, u64)> {
     let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let metadata = file.metadata()?;

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::output::{print, print_json};
 use super::person;
 use super::project::environment_in_force;
-use super::table::{print_table, print_table_with_agents};
+use super::table::print_table_with_agents;
 use super::text;
 use super::time::{relative_time, timestamp};
 use crate::approval;
@@ -93,12 +93,8 @@ pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {
     }
     let several = agents::are_several(&environment)?;
     if args.all {
-        if several {
-            let rows = questions.iter().map(|question| (cells(question), question.agent.clone()));
-            print_table_with_agents(TITLES, rows, "no questions");
-        } else {
-            print_table(TITLES, questions.iter().map(cells), "no questions");
-        }
+        let rows = questions.iter().map(|question| (cells(question), question.agent.clone()));
+        print_table_with_agents(several, TITLES, rows, "no questions");
     } else if questions.is_empty() {
         print("no open questions\n");
     } else {

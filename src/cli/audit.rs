@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::follow::follow;
 use super::output::print_json;
 use super::project::environment_in_force;
-use super::table::{print_table, print_table_with_agents};
+use super::table::print_table_with_agents;
 use super::text::{self, Text};
 use super::{agents, services, time};
 use crate::inventory::error::suggestion;
@@ -127,12 +127,8 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         return print_json(&DecisionsWire { decisions: decisions.iter().map(DecisionWire::new).collect() });
     }
     let cells = |decision| cells(decision, args.relative);
-    if several {
-        let rows = decisions.iter().map(|decision| (cells(decision), decision.agent.clone()));
-        print_table_with_agents(TITLES, rows, "no decisions");
-    } else {
-        print_table(TITLES, decisions.iter().map(cells), "no decisions");
-    }
+    let rows = decisions.iter().map(|decision| (cells(decision), decision.agent.clone()));
+    print_table_with_agents(several, TITLES, rows, "no decisions");
     Ok(OK)
 }
 

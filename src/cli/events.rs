@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::follow::follow;
 use super::output::print_json;
 use super::project::environment_in_force;
-use super::table::{print_table, print_table_with_agents};
+use super::table::print_table_with_agents;
 use super::text::{self, Text};
 use super::{agents, services, time};
 use crate::ledger::decisions::{Decision, Which};
@@ -119,12 +119,8 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
             message.clone(),
         ]
     };
-    if several {
-        let rows = events.iter().map(|event| (cells(event), event.agent.clone()));
-        print_table_with_agents(TITLES, rows, "no events");
-    } else {
-        print_table(TITLES, events.iter().map(cells), "no events");
-    }
+    let rows = events.iter().map(|event| (cells(event), event.agent.clone()));
+    print_table_with_agents(several, TITLES, rows, "no events");
     Ok(OK)
 }
 

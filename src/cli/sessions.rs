@@ -8,7 +8,7 @@ use super::agents;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::print_json;
-use super::table::{print_table, print_table_with_agents};
+use super::table::print_table_with_agents;
 use super::text;
 use super::time;
 use crate::ledger::Ledger;
@@ -120,12 +120,9 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
         return print_json(&SessionsWire { sessions: seen.iter().map(SessionWire::new).collect() });
     }
     let cells = |seen| cells(seen, args.relative, now);
-    if agents::are_several(&environment)? {
-        let rows = seen.iter().map(|seen| (cells(seen), seen.session.agent.clone()));
-        print_table_with_agents(TITLES, rows, "no sessions");
-    } else {
-        print_table(TITLES, seen.iter().map(cells), "no sessions");
-    }
+    let several = agents::are_several(&environment)?;
+    let rows = seen.iter().map(|seen| (cells(seen), seen.session.agent.clone()));
+    print_table_with_agents(several, TITLES, rows, "no sessions");
     Ok(OK)
 }
 

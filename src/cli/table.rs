@@ -44,14 +44,18 @@ pub fn print_table<const N: usize>(
     }
 }
 
-/// Prints a table with the agent of each row behind the first column.
+/// Prints a table, with the agent of each row behind the first column if the ledger has several (`shown`).
 pub fn print_table_with_agents<const N: usize>(
+    shown: bool,
     titles: [&str; N],
     rows: impl IntoIterator<Item = ([String; N], Option<String>)>,
     empty: &str,
 ) {
+    let rows = rows.into_iter();
+    if !shown {
+        return print_table(titles, rows.map(|(cells, _)| cells), empty);
+    }
     let rows: Vec<Vec<String>> = rows
-        .into_iter()
         .map(|(cells, agent)| with_second(cells.into(), agent.unwrap_or_else(|| "-".to_owned())))
         .collect();
     if rows.is_empty() {

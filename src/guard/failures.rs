@@ -1,7 +1,7 @@
 //! Failures of opsctl itself. If the ledger cannot be used, they are kept in a file in its folder; the next hook that
 //! can use the ledger records them as critical events.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use crate::kept_lines::{Claimed, claim};
 use crate::ledger::decisions::NewDecision;
 use crate::ledger::{CallId, Change, Ledger, LedgerError, time};
 use crate::model::event::{Level, NewEvent};
@@ -132,33 +133,16 @@ fn keep(
     }
 }
 
-/// The file with the kept failures. No other process records them until this is dropped.
-#[derive(Debug)]
-pub struct Kept {
-    path: PathBuf,
-    _lock: File,
-}
-
-/// Records the kept failures as events. Returns the file to remove once the change is committed.
-pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<Kept>, LedgerError> {
-    let Some((kept, text)) = take_kept(environment) else { return Ok(None) };
-    record_lines(change, &text)?;
+/// Records the kept failures as events. They are removed once the change is committed.
+pub fn record_kept(change: &Change<'_>, environment: &Environment) -> Result<Option<Claimed>, LedgerError> {
+    let Some(kept) = take_kept(environment) else { return Ok(None) };
+    record_lines(change, &String::from_utf8_lossy(&kept.text))?;
     Ok(Some(kept))
 }
 
-/// Takes the kept failures out of the state folder of the agent's side, to send them to the guard: the file that
-/// [`remove_kept`] removes once they are sent, and its text.
-pub fn take_kept(environment: &Environment) -> Option<(Kept, String)> {
-    let (waiting, claimed) = (waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
-    // A claimed file is left over from a process that died; it comes first, and the waiting one next time.
-    if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
-        return None;
-    }
-    // Another process may be recording it. If that one was killed, its lock is gone.
-    let file = File::open(&claimed).ok()?;
-    file.try_lock().ok()?;
-    let text = read(&claimed)?;
-    Some((Kept { path: claimed, _lock: file }, text))
+/// The kept failures in the state folder, to record them or to send them to the guard.
+pub fn take_kept(environment: &Environment) -> Option<Claimed> {
+    claim(&waiting_file(&environment.state_dir), claimed_file(&environment.state_dir))
 }
 
 /// Records failures that the agent's side has kept, each once.
@@ -212,11 +196,4 @@ fn record_lines(change: &Change<'_>, text: &str) -> Result<(), LedgerError> {
         change.add_event(failure.session.as_deref(), &event, at)?;
     }
     Ok(())
-}
-
-/// Removes the file of [`record_kept`]. If that fails, its failures are recorded once more.
-pub fn remove_kept(kept: Option<Kept>) {
-    if let Some(kept) = kept {
-        let _ = std::fs::remove_file(kept.path);
-    }
 }

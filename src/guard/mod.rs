@@ -8,6 +8,7 @@ pub mod explain;
 pub mod failures;
 pub mod judge;
 pub mod lost;
+pub mod recording;
 pub mod screen;
 pub mod spending;
 pub mod verification;

@@ -109,7 +109,9 @@ impl Finished {
             change.note_time("post-tool-use", environment.started.elapsed(), at)?;
         }
         warnings.extend(lost::commit(change, lost, (policy, session), environment, now)?);
-        failures::remove_kept(kept);
+        if let Some(kept) = kept {
+            kept.remove();
+        }
         Ok((counted, at))
     }
 

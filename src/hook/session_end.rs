@@ -56,6 +56,8 @@ fn release(session: &str, environment: &Environment, now: DateTime<Utc>) -> Resu
     let kept = failures::record_kept(&change, environment)?;
     change.note_time("session-end", environment.started.elapsed(), now)?;
     change.commit()?;
-    failures::remove_kept(kept);
+    if let Some(kept) = kept {
+        kept.remove();
+    }
     Ok(())
 }

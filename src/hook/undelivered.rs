@@ -13,12 +13,13 @@ use serde_json::Value;
 use super::finished::{Ended, Finished, FinishedWire};
 use super::forward::{self, Input};
 use crate::guard::failures;
+use crate::kept_lines::claim;
 use crate::ledger::LedgerError;
 use crate::link::address::Address;
 use crate::link::caller::LinkError;
 use crate::link::message::{Call, Reply};
 use crate::model::policy::Policy;
-use crate::plain_file::{self, Content};
+
 use crate::runtime::environment::Environment;
 use crate::runtime::guard_link::{self, QUICK};
 use crate::runtime::installation;
@@ -173,20 +174,12 @@ fn each<E>(
     environment: &Environment,
     mut deliver: impl FnMut(Line) -> Result<Delivered, E>,
 ) -> Result<(), E> {
-    let (waiting, claimed) = (waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
-    if !claimed.exists() && (!waiting.exists() || std::fs::rename(&waiting, &claimed).is_err()) {
-        return Ok(());
-    }
-    // Another process may be delivering it. If that one was killed, its lock is gone.
-    let Ok(file) = File::open(&claimed) else { return Ok(()) };
-    if file.try_lock().is_err() {
-        return Ok(());
-    }
-    let Ok(Content::Bytes(text)) = plain_file::read(&claimed, u64::MAX) else { return Ok(()) };
+    let claimed = claim(&waiting_file(&environment.state_dir), claimed_file(&environment.state_dir));
+    let Some(claimed) = claimed else { return Ok(()) };
     let mut left: Vec<&[u8]> = Vec::new();
     let mut failed = None;
     let mut count = 0;
-    for text in text.split(|byte| *byte == b'\n') {
+    for text in claimed.text.split(|byte| *byte == b'\n') {
         // A line that was cut off states no call.
         let Ok(line) = serde_json::from_slice(text) else { continue };
         count += 1;
@@ -197,10 +190,10 @@ fn each<E>(
         failed = failed.or(delivered.err());
     }
     if left.is_empty() {
-        let _ = std::fs::remove_file(claimed);
+        claimed.remove();
     } else if left.len() < count {
         // If this fails, lines are delivered once more, and count once.
-        let _ = replace(&claimed, &left);
+        let _ = replace(claimed.path(), &left);
     }
     failed.map_or(Ok(()), Err)
 }
@@ -230,10 +223,10 @@ fn of_any_session(environment: &Environment) -> Environment {
 }
 
 fn failures(guard: &Address, environment: &Environment) -> Result<(), LinkError> {
-    let Some((file, text)) = failures::take_kept(environment) else { return Ok(()) };
-    match guard_link::call(guard, Call::Kept, text.as_bytes(), environment, QUICK, &mut |_| Value::Null)? {
+    let Some(kept) = failures::take_kept(environment) else { return Ok(()) };
+    match guard_link::call(guard, Call::Kept, &kept.text, environment, QUICK, &mut |_| Value::Null)? {
         Reply::Value(_) => {
-            failures::remove_kept(Some(file));
+            kept.remove();
             Ok(())
         }
         _ => Err(guard_link::unexpected()),

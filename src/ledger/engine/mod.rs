@@ -10,6 +10,7 @@ pub(super) mod dialect;
 mod error;
 pub mod patience;
 mod server;
+mod values;
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -20,7 +21,8 @@ use super::time;
 
 pub use error::{Error, OptionalExtension, Result};
 pub use rusqlite::{ToSql, params};
-pub use server::{Server, ServerRow, TextRows};
+pub use server::{Server, TextRows};
+pub use values::ServerRow;
 
 /// A connection to one of the engines.
 #[derive(Debug)]

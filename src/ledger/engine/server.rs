@@ -8,23 +8,20 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use futures_util::future::{Either, select, try_join, try_join_all};
 use rusqlite::ToSql;
-use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use tokio::runtime::{self, Handle, Runtime};
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::private::BytesMut;
-use tokio_postgres::types::{Format, FromSql, IsNull, ToSql as ServerToSql, Type};
 use tokio_postgres::{Client, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::{Access, ServerAddress, whole_text};
 use super::error::{Error, Result};
 use super::patience;
-use crate::ledger::time;
+use super::values::{ServerRow, Text, texts, typed};
 
 /// How long to wait for a free connection.
 const BUSY: Duration = Duration::from_secs(5);
@@ -74,10 +71,6 @@ struct Open {
     exchange: JoinHandle<Answer<()>>,
     runtime: Runtime,
 }
-
-/// A row.
-#[derive(Debug)]
-pub struct ServerRow(tokio_postgres::Row);
 
 impl Server {
     /// Connects. A server that restarts, or has no free connection, is asked again. For a moment after a failure, the answer
@@ -187,8 +180,8 @@ impl Server {
         }
     }
 
-    /// The time of the server, as far as this transaction knows it, when the caller gives up to wait for it; `None`: it is not
-    /// known, or nobody gives up soon.
+    /// The time of the server, as far as this transaction knows it, when the caller stops waiting for it; `None` if that time
+    /// is not known, or the caller has no deadline.
     pub fn given_up_at(&self) -> Option<DateTime<Utc>> {
         let (time, at) = self.clock.get()?;
         Some(time + at.elapsed() + patience::left()?)
@@ -271,8 +264,8 @@ impl Server {
         (self.result_of(answer, limit), waited)
     }
 
-    /// The result of an answer. Without one, the connection ends: otherwise the server would keep the locks of a transaction
-    /// that nobody finishes.
+    /// The result of an answer. Without one, the connection is closed, so that the server rolls back the transaction and releases
+    /// its locks.
     fn result_of<T>(&self, answer: Option<Answer<T>>, limit: Duration) -> Result<T> {
         if answer.is_none()
             && let Some(open) = self.open.take()
@@ -413,7 +406,7 @@ fn of_server(error: &tokio_postgres::Error) -> Error {
         | SqlState::UNDEFINED_TABLE
         | SqlState::UNDEFINED_COLUMN
         | SqlState::READ_ONLY_SQL_TRANSACTION => Error::Refused(text),
-        // See `Transaction::commit`.
+        // The check before a commit: the caller has given up.
         SqlState::DIVISION_BY_ZERO => Error::late(patience::ANSWER),
         SqlState::LOCK_NOT_AVAILABLE | SqlState::QUERY_CANCELED => Error::Locked,
         _ => Error::Server(text),
@@ -423,134 +416,4 @@ fn of_server(error: &tokio_postgres::Error) -> Error {
 fn text_row(message: &SimpleQueryMessage) -> Option<Vec<Option<String>>> {
     let SimpleQueryMessage::Row(row) = message else { return None };
     Some((0..row.len()).map(|column| row.get(column).map(str::to_owned)).collect())
-}
-
-/// A parameter in the server's text form. The server determines its type from where it is used.
-#[derive(Debug)]
-struct Text(Option<String>);
-
-fn texts(values: &[&dyn ToSql]) -> Result<Vec<Text>> {
-    let text = |value: ValueRef<'_>| match value {
-        ValueRef::Null => Ok(None),
-        ValueRef::Integer(number) => Ok(Some(number.to_string())),
-        ValueRef::Real(number) => Ok(Some(number.to_string())),
-        // The server has no text with NUL.
-        ValueRef::Text(text) => Ok(Some(String::from_utf8_lossy(text).replace('\0', "\u{fffd}"))),
-        ValueRef::Blob(_) => Err(Error::Server("the ledger has no binary values".to_owned())),
-    };
-    values
-        .iter()
-        .map(|value| {
-            Ok(Text(match value.to_sql()? {
-                ToSqlOutput::Borrowed(value) => text(value)?,
-                ToSqlOutput::Owned(value) => text(ValueRef::from(&value))?,
-                _ => None,
-            }))
-        })
-        .collect()
-}
-
-fn typed(values: &[Text]) -> Vec<(&(dyn ServerToSql + Sync), Type)> {
-    values.iter().map(|value| (value as &(dyn ServerToSql + Sync), Type::UNKNOWN)).collect()
-}
-
-impl ServerToSql for Text {
-    fn to_sql(
-        &self,
-        _: &Type,
-        out: &mut BytesMut,
-    ) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        Ok(match &self.0 {
-            Some(text) => {
-                out.extend_from_slice(text.as_bytes());
-                IsNull::No
-            }
-            None => IsNull::Yes,
-        })
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    fn encode_format(&self, _: &Type) -> Format {
-        Format::Text
-    }
-
-    tokio_postgres::types::to_sql_checked!();
-}
-
-impl ServerRow {
-    /// The value of a column, as SQLite would have it.
-    pub fn value(&self, column: usize) -> Result<Value> {
-        let value: std::result::Result<Option<Read>, _> = self.0.try_get(column);
-        Ok(value.map_err(|error| Error::Server(whole_text(&error)))?.map_or(Value::Null, |read| read.0))
-    }
-}
-
-struct Read(Value);
-
-impl<'a> FromSql<'a> for Read {
-    fn from_sql(
-        kind: &Type,
-        raw: &'a [u8],
-    ) -> std::result::Result<Self, Box<dyn std::error::Error + Sync + Send>> {
-        Ok(Self(match *kind {
-            Type::BOOL => Value::Integer(bool::from_sql(kind, raw)?.into()),
-            Type::INT2 => Value::Integer(i16::from_sql(kind, raw)?.into()),
-            Type::INT4 => Value::Integer(i32::from_sql(kind, raw)?.into()),
-            Type::INT8 => Value::Integer(i64::from_sql(kind, raw)?),
-            Type::FLOAT4 => Value::Real(f32::from_sql(kind, raw)?.into()),
-            Type::FLOAT8 => Value::Real(f64::from_sql(kind, raw)?),
-            Type::NUMERIC => whole_number(raw).map(Value::Integer).ok_or("a number with a fraction")?,
-            Type::TIMESTAMPTZ => Value::Text(timestamp(raw).map(time::write).ok_or("a time out of range")?),
-            _ => Value::Text(String::from_utf8_lossy(raw).into_owned()),
-        }))
-    }
-
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-}
-
-/// Microseconds since 2000.
-fn timestamp(raw: &[u8]) -> Option<DateTime<Utc>> {
-    let micros = i64::from_be_bytes(raw.try_into().ok()?);
-    let start = DateTime::from_timestamp(946_684_800, 0)?;
-    start.checked_add_signed(TimeDelta::microseconds(micros))
-}
-
-/// A sum of integers: groups of four digits, and the power of 10,000 of the first.
-fn whole_number(raw: &[u8]) -> Option<i64> {
-    let word = |at: usize| Some(i16::from_be_bytes(raw.get(at * 2..at * 2 + 2)?.try_into().ok()?));
-    let (count, first, sign) = (word(0)?, word(1)?, word(2)?);
-    let mut number: i64 = 0;
-    for place in 0..=i32::from(first) {
-        let digits = if place < i32::from(count) { word(4 + usize::try_from(place).ok()?)? } else { 0 };
-        number = number.checked_mul(10_000)?.checked_add(digits.into())?;
-    }
-    let is_whole = count <= first + 1;
-    is_whole.then_some(if sign == 0 { number } else { -number })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sums_are_read_as_whole_numbers() {
-        let raw = |words: &[i16]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
-        assert_eq!(whole_number(&raw(&[0, 0, 0, 0])), Some(0));
-        assert_eq!(whole_number(&raw(&[1, 0, 0, 0, 42])), Some(42));
-        assert_eq!(whole_number(&raw(&[2, 1, 0, 0, 12, 34])), Some(120_034));
-        assert_eq!(whole_number(&raw(&[1, 2, 0, 0, 5])), Some(500_000_000));
-        assert_eq!(whole_number(&raw(&[1, 0, 0x4000, 0, 7])), Some(-7));
-        assert_eq!(whole_number(&raw(&[2, 0, 0, 1, 7, 5000])), None);
-    }
-
-    #[test]
-    fn times_are_read_as_the_ledger_writes_them() {
-        let raw = (827_677_800_i64 * 1_000_000).to_be_bytes();
-        assert_eq!(timestamp(&raw).map(time::write).as_deref(), Some("2026-03-24T14:30:00Z"));
-    }
 }

@@ -1,0 +1,114 @@
+//! What is recorded of a verdict after it has been answered.
+
+use super::acting::ActingCall;
+use super::audit;
+use super::judge::{Unrecorded, report};
+use super::lost;
+use crate::ledger::{Change, Ledger, LedgerError, Scope};
+use crate::model::verdict::Verdict;
+use crate::policy::decide::{BudgetKey, Snapshot, reservations};
+use crate::policy::notices::{budget_exhausted, exhausted};
+use crate::runtime::environment::Environment;
+use crate::runtime::notify;
+
+/// Records what [`super::judge::judge`] has left. The verdict applies whether or not it can be recorded: on a full disk, it cannot.
+pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded, environment: &Environment) {
+    match unrecorded {
+        Unrecorded::Nothing => {}
+        Unrecorded::Decision => {
+            let _ = record_alone(acting, verdict, environment);
+        }
+        Unrecorded::Exhausted(snapshot, ledger, has_lost_rows) => {
+            let basis = (&snapshot, has_lost_rows);
+            let raised = record_denial(acting, verdict, basis, environment, *ledger);
+            for id in raised.into_iter().flatten() {
+                // A notice that is not delivered now waits for the next flush.
+                let _ = notify::hand_over(environment, id);
+            }
+        }
+        Unrecorded::FailedClosed(text) => {
+            // stderr belongs to the denial; the failure is in the file of kept failures.
+            let _ = report(acting, "closed", &text, environment);
+        }
+    }
+}
+
+/// Records a denial and its notices to the operators, whose ids are returned. Nothing was reserved and nothing will run,
+/// so it need not survive a power failure.
+fn record_denial(
+    acting: &ActingCall<'_>,
+    verdict: &Verdict,
+    (snapshot, has_lost_rows): (&Snapshot, bool),
+    environment: &Environment,
+    ledger: Ledger,
+) -> Result<Vec<i64>, LedgerError> {
+    let mut ledger = ledger.for_the_record();
+    let budgets: Vec<BudgetKey> = snapshot.keys().cloned().collect();
+    let scope = if has_lost_rows { Scope::All } else { Scope::Of { budgets: &budgets, call: None } };
+    let error = match ledger.change_in(scope) {
+        Ok(change) => {
+            return record_denial_in(change, acting, verdict, (snapshot, has_lost_rows), environment);
+        }
+        Err(error) => error,
+    };
+    if !error.is_locked() || has_lost_rows {
+        return Err(error);
+    }
+    // Many are denied at once, and only the notice needs the locks: the first of them has raised it.
+    let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
+    audit::record(&change, acting, verdict, snapshot, (None, environment))?;
+    change.commit()?;
+    Ok(vec![])
+}
+
+fn record_denial_in(
+    change: Change<'_>,
+    acting: &ActingCall<'_>,
+    verdict: &Verdict,
+    (snapshot, has_lost_rows): (&Snapshot, bool),
+    environment: &Environment,
+) -> Result<Vec<i64>, LedgerError> {
+    // Another process may have reported it since.
+    let lost = if has_lost_rows { change.loss(&environment.state_dir)? } else { None };
+    audit::record(&change, acting, verdict, snapshot, (None, environment))?;
+    let raised = raise_exhausted(&change, acting, snapshot, environment)?;
+    if lost.is_some() {
+        let by = (&acting.installation.policy, acting.id.session);
+        // stderr belongs to the denial.
+        lost::commit(change, lost, by, environment, acting.now)?;
+    } else {
+        change.commit()?;
+    }
+    Ok(raised)
+}
+
+/// Records a verdict that depends on no budget: nothing rests on the record, so it need not survive a power failure.
+fn record_alone(
+    acting: &ActingCall<'_>,
+    verdict: &Verdict,
+    environment: &Environment,
+) -> Result<(), LedgerError> {
+    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
+    let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
+    audit::record(&change, acting, verdict, &Snapshot::new(), (None, environment))?;
+    change.commit()
+}
+
+/// Raises a notice for each exhausted budget; returns the ids of those to be delivered.
+fn raise_exhausted(
+    change: &Change<'_>,
+    acting: &ActingCall<'_>,
+    snapshot: &Snapshot,
+    environment: &Environment,
+) -> Result<Vec<i64>, LedgerError> {
+    let policy = &acting.installation.policy;
+    let wanted = reservations(&acting.actions, snapshot, policy);
+    let has_target = notify::has_target(environment);
+    let mut raised = Vec::new();
+    for exhausted in exhausted(&wanted, snapshot, policy, acting.now) {
+        let session = acting.id.session;
+        let notice = budget_exhausted(&exhausted, &acting.evidence(), session, acting.tier, acting.now);
+        raised.extend(change.raise(session, &notice, has_target, acting.now)?);
+    }
+    Ok(raised)
+}
