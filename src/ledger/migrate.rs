@@ -139,12 +139,15 @@ pub fn version(connection: &Connection) -> Result<u32> {
     if !has_table(connection, "opsctl_migrations")? {
         return Ok(0);
     }
-    let sql = "SELECT coalesce(max(version), 0) FROM opsctl_migrations";
-    match connection.query_row(sql, [], |row| row.get(0)) {
-        Err(Error::Refused(why)) => {
+    let latest = || {
+        let sql = "SELECT coalesce(max(version), 0) FROM opsctl_migrations";
+        connection.query_row(sql, [], |row| row.get(0))
+    };
+    match latest() {
+        Err(Error::Refused(_)) => {
             let exists = "SELECT to_regclass('opsctl_migrations') IS NOT NULL";
-            let exists = connection.query_row(exists, [], |row| row.get::<bool>(0))?;
-            if exists { Err(Error::Refused(why)) } else { Ok(0) }
+            // Another agent may have created it since: if it exists, the second answer counts.
+            if connection.query_row(exists, [], |row| row.get::<bool>(0))? { latest() } else { Ok(0) }
         }
         version => version,
     }

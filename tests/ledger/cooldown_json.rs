@@ -177,8 +177,8 @@ fn twenty_concurrent_writers_lose_nothing() {
         .collect();
     for writer in writers {
         let output = writer.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0));
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*printed), (Some(0), ""));
     }
     assert_eq!(sandbox.sql("SELECT count(*) FROM cooldown_actions"), "20");
     let json: Value = serde_json::from_str(&sandbox.read("cooldown.json")).unwrap();
