@@ -4,13 +4,12 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Serialize;
 
-use super::agents;
+use super::agents::Agents;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{print, print_json};
 use super::person;
 use super::project::environment_in_force;
-use super::table::print_table_with_agents;
 use super::text;
 use super::time::{relative_time, timestamp};
 use crate::approval;
@@ -91,15 +90,15 @@ pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {
             grants: grants.iter().map(GrantWire::new).collect(),
         });
     }
-    let several = agents::are_several(&environment)?;
+    let agents = Agents::of(&environment)?;
     if args.all {
-        let rows = questions.iter().map(|question| (cells(question), question.agent.clone()));
-        print_table_with_agents(several, TITLES, rows, "no questions");
+        let rows = questions.iter().map(|question| agents.named(cells(question), question.agent.as_deref()));
+        agents.print_table(TITLES, rows, "questions", None);
     } else if questions.is_empty() {
         print("no open questions\n");
     } else {
         for question in &questions {
-            print(&in_words(question, several, now));
+            print(&in_words(question, agents.are_several(), now));
         }
     }
     for grant in &grants {

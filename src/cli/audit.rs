@@ -4,14 +4,14 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::agents::Agents;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::follow::follow;
 use super::output::print_json;
 use super::project::environment_in_force;
-use super::table::print_table_with_agents;
 use super::text::{self, Text};
-use super::{agents, services, time};
+use super::{services, time};
 use crate::inventory::error::suggestion;
 use crate::ledger::Ledger;
 use crate::ledger::decisions::{Decision, Which};
@@ -103,7 +103,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
             None => vec![],
         })
     };
-    let several = agents::are_several(&environment)?;
+    let agents = Agents::of(&environment)?;
     if args.follow {
         let mut after = None;
         let next = |limit| {
@@ -115,10 +115,7 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
             if args.json {
                 return Ok(Text::json(&DecisionWire::new(decision))?);
             }
-            let mut cells = cells(decision, args.relative).to_vec();
-            if several {
-                cells.insert(1, decision.agent.clone().unwrap_or_else(|| "-".to_owned()));
-            }
+            let cells = agents.named(cells(decision, args.relative), decision.agent.as_deref());
             Ok(Text::from(&text::line(&cells.join(" | "))))
         });
     }
@@ -127,8 +124,8 @@ pub fn run(args: &AuditArgs) -> Result<u8, Failure> {
         return print_json(&DecisionsWire { decisions: decisions.iter().map(DecisionWire::new).collect() });
     }
     let cells = |decision| cells(decision, args.relative);
-    let rows = decisions.iter().map(|decision| (cells(decision), decision.agent.clone()));
-    print_table_with_agents(several, TITLES, rows, "no decisions");
+    let rows = decisions.iter().map(|decision| agents.named(cells(decision), decision.agent.as_deref()));
+    agents.print_table(TITLES, rows, "decisions", args.agent.as_deref());
     Ok(OK)
 }
 

@@ -4,14 +4,14 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::agents::Agents;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::follow::follow;
 use super::output::print_json;
 use super::project::environment_in_force;
-use super::table::print_table_with_agents;
 use super::text::{self, Text};
-use super::{agents, services, time};
+use super::{services, time};
 use crate::ledger::decisions::{Decision, Which};
 use crate::ledger::{Event, Ledger, WhichEvents};
 use crate::runtime::environment::Environment;
@@ -92,7 +92,7 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
         },
         after_denial: None,
     };
-    let several = agents::are_several(&environment)?;
+    let agents = Agents::of(&environment)?;
     if args.follow {
         return follow(
             args.limit,
@@ -101,7 +101,7 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
                 if args.json {
                     return Ok(Text::json(&EventWire::new(event))?);
                 }
-                Ok(Text::from(&line(event, args.relative, several, Utc::now())))
+                Ok(Text::from(&line(event, args.relative, agents.are_several(), Utc::now())))
             },
         );
     }
@@ -119,8 +119,8 @@ pub fn run(args: &EventsArgs) -> Result<u8, Failure> {
             message.clone(),
         ]
     };
-    let rows = events.iter().map(|event| (cells(event), event.agent.clone()));
-    print_table_with_agents(several, TITLES, rows, "no events");
+    let rows = events.iter().map(|event| agents.named(cells(event), event.agent.as_deref()));
+    agents.print_table(TITLES, rows, "events", args.agent.as_deref());
     Ok(OK)
 }
 

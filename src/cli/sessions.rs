@@ -4,11 +4,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::agents;
+use super::agents::Agents;
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::print_json;
-use super::table::print_table_with_agents;
 use super::text;
 use super::time;
 use crate::ledger::Ledger;
@@ -120,9 +119,9 @@ pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {
         return print_json(&SessionsWire { sessions: seen.iter().map(SessionWire::new).collect() });
     }
     let cells = |seen| cells(seen, args.relative, now);
-    let several = agents::are_several(&environment)?;
-    let rows = seen.iter().map(|seen| (cells(seen), seen.session.agent.clone()));
-    print_table_with_agents(several, TITLES, rows, "no sessions");
+    let agents = Agents::of(&environment)?;
+    let rows = seen.iter().map(|seen| agents.named(cells(seen), seen.session.agent.as_deref()));
+    agents.print_table(TITLES, rows, "sessions", args.agent.as_deref());
     Ok(OK)
 }
 

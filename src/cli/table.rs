@@ -35,39 +35,16 @@ pub fn print_table<const N: usize>(
     rows: impl IntoIterator<Item = [String; N]>,
     empty: &str,
 ) {
-    let rows: Vec<[String; N]> = rows.into_iter().collect();
+    print_rows(&titles, &rows.into_iter().map(Into::into).collect::<Vec<_>>(), empty);
+}
+
+/// The same, for columns that are chosen at runtime.
+pub fn print_rows(titles: &[&str], rows: &[Vec<String>], empty: &str) {
     if rows.is_empty() {
         print(&format!("{empty}\n"));
     } else {
-        let rows: Vec<Vec<String>> = rows.into_iter().map(Into::into).collect();
-        print(formatted(&titles, &rows, terminal::width()));
+        print(formatted(titles, rows, terminal::width()));
     }
-}
-
-/// Prints a table, with the agent of each row behind the first column if the ledger has several (`shown`).
-pub fn print_table_with_agents<const N: usize>(
-    shown: bool,
-    titles: [&str; N],
-    rows: impl IntoIterator<Item = ([String; N], Option<String>)>,
-    empty: &str,
-) {
-    let rows = rows.into_iter();
-    if !shown {
-        return print_table(titles, rows.map(|(cells, _)| cells), empty);
-    }
-    let rows: Vec<Vec<String>> = rows
-        .map(|(cells, agent)| with_second(cells.into(), agent.unwrap_or_else(|| "-".to_owned())))
-        .collect();
-    if rows.is_empty() {
-        print(&format!("{empty}\n"));
-    } else {
-        print(formatted(&with_second(titles.into(), "AGENT"), &rows, terminal::width()));
-    }
-}
-
-fn with_second<T>(mut cells: Vec<T>, cell: T) -> Vec<T> {
-    cells.insert(cells.len().min(1), cell);
-    cells
 }
 
 fn formatted(titles: &[&str], rows: &[Vec<String>], width: Option<usize>) -> Text {

@@ -4,10 +4,15 @@ use std::os::unix::fs::MetadataExt as _;
 
 use chrono::{SecondsFormat, Utc};
 use rustix::fs::{Access, access};
+use serde_json::Value;
 
 use super::examined::Examined;
 use super::finding::{Condition, Finding};
 use crate::ledger::{FileHealth, Health, Ledger, OLDEST_SERVER, ServerHealth};
+use crate::link::address::Address;
+use crate::link::caller::LinkError;
+use crate::link::message::Call;
+use crate::runtime::guard_link;
 
 /// Checks that the state folder exists, is writable, and is not world-writable.
 pub fn folder(examined: &Examined<'_>) -> Finding {
@@ -43,11 +48,20 @@ const LEDGER: &str = "ledger";
 
 /// Checks that the ledger is intact, complete, in WAL mode, and not of a later release.
 pub fn ledger(examined: &Examined<'_>) -> Finding {
-    if examined.environment.guard.is_some() {
-        return Finding::ok(LEDGER, "the guard has it; run `opsctl doctor` on its side");
+    if let Some(guard) = &examined.environment.guard {
+        return of_guard(guard, examined);
     }
     let finding = ledger_file(examined);
     if finding.condition == Condition::Failed { finding } else { lost_rows(examined).unwrap_or(finding) }
+}
+
+fn of_guard(guard: &Address, examined: &Examined<'_>) -> Finding {
+    const REMEDY: &str = "run `opsctl doctor` on the side of the guard";
+    match guard_link::call(guard, Call::Ping, &[], examined.environment, guard_link::QUICK, &mut |_| Value::Null) {
+        Ok(_) => Finding::ok(LEDGER, format!("the guard can read and write it; for more, {REMEDY}")),
+        Err(LinkError::Failed(why)) => Finding::failed(LEDGER, format!("of the guard: {why}"), REMEDY),
+        Err(why) => Finding::warning(LEDGER, format!("not known: {why}"), REMEDY),
+    }
 }
 
 /// The finding if the ledger has lost rows, and while budgets may miss rows that were lost.

@@ -4,6 +4,7 @@
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
+use super::engine::address::Location;
 use super::engine::{OptionalExtension as _, params};
 use super::error::LedgerError;
 use super::{migrate, time};
@@ -38,20 +39,20 @@ impl Change<'_> {
             .run("DELETE FROM desk_logins WHERE digest = ?1", [digest])
             .map_err(|cause| self.error(cause))
     }
-
-    /// Writes the time of this check, so that a commit shows whether the ledger can be written.
-    pub fn check_writing(&self, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "INSERT INTO desk_check (id, checked_at) VALUES (1, ?1)
-                 ON CONFLICT (id) DO UPDATE SET checked_at = ?1",
-                [time::write(now)],
-            )
-            .map_err(|cause| self.error(cause))
-    }
 }
 
 impl Ledger {
+    /// Writes the time of this check: an error says why the ledger cannot be read and written.
+    pub fn check_writing(location: &Location) -> Result<(), LedgerError> {
+        let mut ledger = Self::open_briefly(location)?;
+        let change = ledger.change()?;
+        let now = time::write(change.now(Utc::now()));
+        let sql = "INSERT INTO desk_check (id, checked_at) VALUES (1, ?1)
+             ON CONFLICT (id) DO UPDATE SET checked_at = ?1";
+        change.transaction.run(sql, [now]).map_err(|cause| change.error(cause))?;
+        change.commit()
+    }
+
     /// The login of this digest, unless it has expired.
     pub fn login(&self, digest: &str, now: DateTime<Utc>) -> Result<Option<Login>, LedgerError> {
         let look = || {

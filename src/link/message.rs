@@ -41,7 +41,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
-    /// A round trip, for `opsctl doctor`.
+    /// Whether the ledger of the guard is complete, and can be read and written, for `opsctl doctor`.
     Ping,
     /// A hook. The payload is its input.
     Event {

@@ -277,3 +277,21 @@ fn a_user_that_is_not_listed_is_refused() {
     let found = ask(&Guarded::with(sandbox, |agent| agent));
     assert!(found.starts_with("ok ") && found.contains("answered in"), "{found}");
 }
+
+#[test]
+fn the_doctor_on_the_agents_side_says_whether_the_guard_can_use_its_ledger() {
+    let mut guarded = Guarded::new();
+    passes(&guarded.agent.before("t1", "docker restart jellyfin"));
+    let ask = |guarded: &Guarded| {
+        let run = guarded.agent.opsctl(&["doctor", "--only", "ledger"], b"");
+        (run.code, run.stdout)
+    };
+    let (code, found) = ask(&guarded);
+    assert!(code == Some(0) && found.contains("the guard can read and write it"), "{found}");
+    std::fs::remove_file(guarded.guard.path("claudeops.db")).unwrap();
+    let (code, found) = ask(&guarded);
+    assert!(code == Some(1) && found.contains("FAILED") && found.contains("of the guard: "), "{found}");
+    guarded.kill();
+    let (_, found) = ask(&guarded);
+    assert!(found.contains("not known: the guard at "), "{found}");
+}

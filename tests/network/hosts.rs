@@ -344,8 +344,8 @@ fn a_thousand_silent_hosts_take_one_deadline_and_little_memory() {
         assert_eq!(found.matches("\"unreachable\"").count(), 1000);
         // The rest is the program itself.
         assert!(of_one > 0 && most < of_one + 10 * 1024, "{most} KiB, and {of_one} KiB for one host");
-        // The deadline is two seconds; the rest is for a busy machine.
-        assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
+        // The deadline is two seconds; the rest is for a busy machine. One after the other they would take half an hour.
+        assert!(elapsed < Duration::from_secs(15), "{elapsed:?}");
     });
 }
 

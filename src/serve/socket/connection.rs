@@ -60,7 +60,10 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
     };
     let (call, facts) = (request.call, request.session);
     let answer = match call {
-        Call::Ping => Reply::Value(serde_json::Value::Null),
+        Call::Ping => {
+            let environment = guard.environment.clone();
+            limits.quick.run(move || record::ping(&environment)).await?
+        }
         Call::Verb { arguments, columns } => {
             let _turn = turn(&limits.slow).await?;
             verb::run(&arguments, columns, &facts, payload).await

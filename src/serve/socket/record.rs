@@ -15,6 +15,15 @@ use crate::runtime::{notify, records};
 /// The outcomes of a session.
 const OUTCOMES: [&str; 6] = ["completed", "failed", "timeout", "signalled", "not_started", "waiting"];
 
+/// Whether the ledger is complete, and can be read and written.
+pub fn ping(environment: &Environment) -> Reply {
+    match Ledger::loss_at(&environment.ledger, &environment.state_dir) {
+        Ok(Some(loss)) => Reply::Failed(loss.to_string()),
+        Ok(None) => reply(Ledger::check_writing(&environment.ledger).map(|()| Value::Null)),
+        Err(error) => reply(Err(error)),
+    }
+}
+
 /// Records failures that the agent's side has kept.
 pub fn kept(payload: &[u8], environment: &Environment) -> Reply {
     reply(failures::record_sent(environment, &String::from_utf8_lossy(payload)).map(|()| Value::Null))
