@@ -57,7 +57,9 @@ pub fn ledger(examined: &Examined<'_>) -> Finding {
 
 fn of_guard(guard: &Address, examined: &Examined<'_>) -> Finding {
     const REMEDY: &str = "run `opsctl doctor` on the side of the guard";
-    match guard_link::call(guard, Call::Ping, &[], examined.environment, guard_link::QUICK, &mut |_| Value::Null) {
+    match guard_link::call(guard, Call::Ping, &[], examined.environment, guard_link::QUICK, &mut |_| {
+        Value::Null
+    }) {
         Ok(_) => Finding::ok(LEDGER, format!("the guard can read and write it; for more, {REMEDY}")),
         Err(LinkError::Failed(why)) => Finding::failed(LEDGER, format!("of the guard: {why}"), REMEDY),
         Err(why) => Finding::warning(LEDGER, format!("not known: {why}"), REMEDY),

@@ -132,7 +132,11 @@ fn verbs_show_the_agents_of_a_shared_ledger_and_filter_by_agent() {
         let rows = json.as_object().unwrap().values().next().unwrap().as_array().unwrap();
         assert!(!rows.is_empty() && rows.iter().all(|row| row["agent"] == "pie"), "{verb}: {rows:?}");
         let of_none = output(&nas, &[verb, "--agent", "other"]);
-        assert!(of_none.starts_with("no ") && of_none.ends_with(" of agent `other`; agents with sessions: nas, pie\n"), "{verb}: {of_none}");
+        assert!(
+            of_none.starts_with("no ")
+                && of_none.ends_with(" of agent `other`; agents with sessions: nas, pie\n"),
+            "{verb}: {of_none}"
+        );
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::sandbox::Sandbox;
 use crate::target::{Manner, Target};
-use crate::{delivering, listening, settled, wait_until};
+use crate::{arrived, delivering, listening, settled, wait_until};
 
 fn stop_failure(sandbox: &Sandbox) {
     let input = json!({"session_id": "s1", "hook_event_name": "StopFailure", "error": "rate_limit",
@@ -45,7 +45,8 @@ fn each_source_is_enough_and_both_report_once() {
         session_end(&sandbox);
         stop_failure(&sandbox);
         wait_until("both have ended", || !delivering(&sandbox));
-        assert_eq!(target.titles(), ["The agent stopped: rate limit"]);
+        assert_eq!(settled(&sandbox), "delivered");
+        assert_eq!(arrived(&target, &sandbox), ["The agent stopped: rate limit"]);
         assert_eq!(events(&sandbox), EVENT);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::sandbox::{Sandbox, call, denied, passes};
 use crate::target::{Manner, Target};
-use crate::{listening, settled};
+use crate::{arrived, listening, settled};
 
 fn use_up(sandbox: &Sandbox, command: &str, times: usize) {
     for n in 0..times {
@@ -29,10 +29,8 @@ fn a_used_up_budget_is_reported_once_per_service_and_kind() {
         denied(&sandbox.before(&format!("c{n}"), "ansible-playbook redeploy-jellyfin.yml"));
     }
     assert_eq!(settled(&sandbox), "delivered delivered delivered");
-    let mut titles = target.titles();
-    titles.sort();
     assert_eq!(
-        titles,
+        arrived(&target, &sandbox),
         ["jellyfin: no redeployment left", "jellyfin: no restart left", "sonarr: no restart left"]
     );
     let received = target.received();

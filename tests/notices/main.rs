@@ -58,6 +58,16 @@ fn settled(sandbox: &Sandbox) -> String {
     now
 }
 
+/// The titles that arrived, sorted, each once: what `apprise` does not send in its time, as on a busy machine, is sent again.
+fn arrived(target: &Target, sandbox: &Sandbox) -> Vec<String> {
+    let mut titles = target.titles();
+    let attempts = sandbox.sql("SELECT sum(attempts) FROM notices");
+    assert!(titles.len() <= attempts.parse().unwrap(), "{titles:?} in {attempts} attempts");
+    titles.sort();
+    titles.dedup();
+    titles
+}
+
 /// Whether a delivering process still runs for this sandbox.
 fn delivering(sandbox: &Sandbox) -> bool {
     let mine = format!("CLAUDEOPS_STATE_DIR={}", sandbox.path("").display());
