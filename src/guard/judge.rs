@@ -245,11 +245,27 @@ fn by_rules(acting: &ActingCall<'_>, snapshot: &Snapshot) -> Decision {
 
 fn with_ledger(
     acting: &mut ActingCall<'_>,
-    (keys, file): (&[BudgetKey], &CooldownFile),
+    history: (&[BudgetKey], &CooldownFile),
     request: &Request<'_>,
     environment: &Environment,
     warnings: &mut Vec<Warning>,
 ) -> Result<Judgement, LedgerError> {
+    loop {
+        if let Some(judgement) = in_transaction(acting, history, request, environment, warnings)? {
+            return Ok(judgement);
+        }
+        request.words.read();
+    }
+}
+
+/// The judgement in one transaction; `None` if it needs the last words of the agent, which have not been read.
+fn in_transaction(
+    acting: &mut ActingCall<'_>,
+    (keys, file): (&[BudgetKey], &CooldownFile),
+    request: &Request<'_>,
+    environment: &Environment,
+    warnings: &mut Vec<Warning>,
+) -> Result<Option<Judgement>, LedgerError> {
     let mut ledger = Ledger::open(&environment.ledger)?;
     // Questions have limits of their own: what may be asked excludes all other calls.
     let scope = if acting.installation.policy.ask.is_empty() {
@@ -264,7 +280,7 @@ fn with_ledger(
     // A hook on the agent's side asks the guard again if it has lost the answer to its first request. Within one process,
     // there is no second request for a call.
     if agent_side::is_remote() && change.is_reserved(acting.id, keys, acting.now)? {
-        return Ok(Judgement::settled(Verdict::Silent));
+        return Ok(Some(Judgement::settled(Verdict::Silent)));
     }
     let lost = change.loss(&environment.state_dir)?;
     let mut snapshot = change.usage(keys, policy, acting.now)?;
@@ -278,6 +294,7 @@ fn with_ledger(
         _ => lifted(&change, acting, &snapshot, request, environment)?,
     };
     let verdict = match lifted.outcome {
+        Some(Outcome::WordsNeeded) => return Ok(None),
         Some(Outcome::Denied) => {
             drop(change);
             // A denial that depends on no budget needs no usage.
@@ -286,12 +303,12 @@ fn with_ledger(
             } else {
                 Unrecorded::Decision
             };
-            return Ok(Judgement::of(decision.verdict, unrecorded));
+            return Ok(Some(Judgement::of(decision.verdict, unrecorded)));
         }
         Some(Outcome::Closed(reason)) => {
             drop(change);
             let reasons = lifted.reasons.into_iter().chain([reason]).collect();
-            return Ok(Judgement::of(Verdict::Deny(reasons), Unrecorded::Decision));
+            return Ok(Some(Judgement::of(Verdict::Deny(reasons), Unrecorded::Decision)));
         }
         Some(Outcome::Forged(reason, _)) => {
             Verdict::Deny(lifted.reasons.into_iter().chain([reason]).collect())
@@ -303,7 +320,7 @@ fn with_ledger(
     if verdict == Verdict::Silent
         && let Some(loss) = lost.as_ref().filter(|_| policy.on_failure == OnFailure::Closed)
     {
-        return Ok(Judgement::fail_closed(acting, loss));
+        return Ok(Some(Judgement::fail_closed(acting, loss)));
     }
     change.reserve(acting.id, &lifted.reservations, acting.now)?;
     if let Some(length) = policy.exclusive {
@@ -315,7 +332,7 @@ fn with_ledger(
     warnings.extend(lost::commit(change, lost, by, environment, acting.now)?);
     // A notice that is not delivered now waits for the next flush.
     warnings.extend(lifted.notice.and_then(|id| notify::hand_over(environment, id)));
-    Ok(Judgement { verdict, unrecorded: Unrecorded::Nothing, remark: lifted.remark })
+    Ok(Some(Judgement { verdict, unrecorded: Unrecorded::Nothing, remark: lifted.remark }))
 }
 
 /// A question as the verdict.

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::transcript::{PAUSE, WRITTEN_WITHIN};
 use crate::context::usage::{self, Awaited, Usage};
 use crate::ledger::{Ledger, LedgerError};
 use crate::link::lookup::{self, Lookup};
@@ -16,12 +17,6 @@ use crate::runtime::agent_side;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
-
-/// The maximum time to wait for the client to update its transcript. Idle machines take up to 220 ms, busy ones more than 500 ms.
-const TRANSCRIPT_TIMEOUT: Duration = Duration::from_millis(1500);
-
-/// The pause between two reads of the transcript.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// The use of the window, in percent, from which the transcript is waited for. Below, a level that is reached at once is
 /// reported after the next tools; most sessions never reach it.
@@ -130,7 +125,7 @@ pub fn up_to_date(
     };
     let mut may_come = Some(may_come);
     loop {
-        let over = began.elapsed() >= TRANSCRIPT_TIMEOUT;
+        let over = began.elapsed() >= WRITTEN_WITHIN;
         if let Some(look) = usage::look(transcript, awaited) {
             if look.up_to_date || over || !look.usage.as_ref().is_none_or(is_near) {
                 return look.usage.map_or(Found::Nothing, Found::Usage);

@@ -49,7 +49,7 @@ pub fn answer(question: &Lookup, environment: &Environment) -> Value {
             value(run_inspect(program, *sudo, destination.as_deref(), id))
         }
         Lookup::LastModel(path) => value(transcript::last_model(Path::new(path))),
-        Lookup::LastWords(path) => value(transcript::last_words(Path::new(path))),
+        Lookup::LastWords { transcript, call } => value(transcript::last_words(Path::new(transcript), call)),
         Lookup::Asking(mode) => value(client::asking(mode.as_deref().and_then(Mode::named))),
         Lookup::LastError(path) => value(transcript::last_error(Path::new(path))),
         Lookup::Tokens { transcript, awaited, windows, may_come } => {

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::answer::{Answer, Remarks};
 use super::forward::Input;
 use super::{guarded, transcript, undelivered, wire};
-use crate::guard::asking::{Request, subject};
+use crate::guard::asking::{LastWords, Request, subject};
 use crate::guard::explain::explain;
 use crate::guard::judge::{Judgement, judge, judge_alone};
 use crate::guard::recording::record;
@@ -40,9 +40,10 @@ pub fn handle(
     warnings.extend(explanation.warnings);
     let Some(mut acting) = explanation.acting else { return deliver(Answer::allow(warnings)) };
     let limited = limited.as_ref().unwrap_or(environment);
+    let last_words = || transcript::last_words(call.transcript.as_deref()?, tool.id.as_deref()?);
     let request = Request {
         digest: &|| wire::digest::of_call(input.stdin, &subject::as_read(&explanation.script)),
-        words: &|| transcript::last_words(call.transcript.as_deref()?),
+        words: LastWords::new(&last_words),
         asking: &|| match client::asking(limited.mode) {
             Asking::Defers if wire::digest::is_of_subagent(input.stdin) => Asking::Subagent,
             asking => asking,

@@ -1,7 +1,10 @@
 //! The end of a session's transcript: the model of the last answer, and the API error that ended the session.
 
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use crate::link::lookup::Lookup;
@@ -13,6 +16,13 @@ use crate::runtime::agent_side;
 
 /// How much of the end is read, in bytes. The records after the last answer are small, and so is an error.
 const TAIL_BYTES: u64 = 256 * 1024;
+
+/// The maximum time to wait for the client to write what it has received. Idle machines take up to 220 ms, busy ones more
+/// than 500 ms.
+pub const WRITTEN_WITHIN: Duration = Duration::from_millis(1500);
+
+/// The pause between two reads of a transcript.
+pub const PAUSE: Duration = Duration::from_millis(5);
 
 /// An API error, as the client records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,13 +77,22 @@ pub fn last_error(path: &Path) -> Option<ApiError> {
 /// The longest text of the agent that is quoted, in characters.
 const WORDS_CHARS: usize = 1_000;
 
-/// The last words of the session's main agent, bounded and without secrets.
-pub fn last_words(path: &Path) -> Option<String> {
+/// The last words of the session's main agent before a call, bounded and without secrets. The client writes them slightly
+/// later than it calls hooks, so they are waited for.
+pub fn last_words(path: &Path, call: &str) -> Option<String> {
     if agent_side::is_remote() {
-        let words: Option<String> = agent_side::ask(Lookup::LastWords(path.to_string_lossy().into_owned()));
+        let transcript = path.to_string_lossy().into_owned();
+        let words: Option<String> = agent_side::ask(Lookup::LastWords { transcript, call: call.to_owned() });
         return words.map(|words| redact::text(&shortened(&words, WORDS_CHARS)).into_owned());
     }
-    let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
+    let (began, id) = (Instant::now(), format!("\"{call}\""));
+    let bytes = loop {
+        let bytes = plain_file::read_tail(path, TAIL_BYTES).ok()?;
+        if memmem::find(&bytes, id.as_bytes()).is_some() || began.elapsed() >= WRITTEN_WITHIN {
+            break bytes;
+        }
+        sleep(PAUSE);
+    };
     let records = bytes.split(|byte| *byte == b'\n').rev();
     let records = records.filter_map(|line| serde_json::from_slice::<RecordWire>(line).ok());
     let answers = records.filter(|record| record.r#type == "assistant" && !record.is_sidechain);
@@ -145,5 +164,24 @@ mod tests {
         std::fs::write(file.path(), lines.join("\n")).unwrap();
         assert_eq!(last_model(file.path()).as_deref(), Some("sonnet"));
         assert_eq!(last_model(Path::new("/dev/null")), None);
+    }
+
+    #[test]
+    fn the_words_before_a_call_are_waited_for() {
+        let text = |words: &str| {
+            format!(r#"{{"type":"assistant","message":{{"content":[{{"type":"text","text":"{words}"}}]}}}}"#)
+        };
+        let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"toolu_2"}]}}"#;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text("earlier") + "\n").unwrap();
+        let words = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| last_words(file.path(), "toolu_2"));
+            sleep(Duration::from_millis(100));
+            std::fs::write(file.path(), [text("earlier"), text("last"), call.into()].join("\n")).unwrap();
+            reader.join().unwrap()
+        });
+        assert_eq!(words.as_deref(), Some("last"));
+        assert_eq!(last_words(file.path(), "toolu_3").as_deref(), Some("last"));
+        assert_eq!(last_words(Path::new("/does/not/exist"), "toolu_2"), None);
     }
 }

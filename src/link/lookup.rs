@@ -42,8 +42,13 @@ pub enum Lookup {
     },
     /// The model of the last answer in a transcript.
     LastModel(String),
-    /// The last words of the agent in a transcript.
-    LastWords(String),
+    /// The last words of the agent before a call.
+    LastWords {
+        /// The transcript.
+        transcript: String,
+        /// The client's id of the call.
+        call: String,
+    },
     /// How the client lets a person be asked in a session of this mode.
     Asking(Option<String>),
     /// The API error at the end of a transcript.

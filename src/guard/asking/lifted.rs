@@ -63,6 +63,8 @@ pub fn lifted(
         Outcome::Asked(_, notice) | Outcome::Forged(_, notice) => {
             Lifted { notice, outcome: Some(outcome), ..lifted }
         }
-        Outcome::Denied | Outcome::Closed(_) => Lifted { outcome: Some(outcome), ..lifted },
+        Outcome::Denied | Outcome::Closed(_) | Outcome::WordsNeeded => {
+            Lifted { outcome: Some(outcome), ..lifted }
+        }
     })
 }

@@ -4,6 +4,8 @@ pub mod grants;
 pub mod lifted;
 pub mod subject;
 
+use std::cell::OnceCell;
+
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::acting::ActingCall;
@@ -26,13 +28,34 @@ pub struct Request<'a> {
     /// SHA-256 of the exact call in hexadecimal; `None` if it cannot be determined.
     pub digest: &'a dyn Fn() -> Option<String>,
     /// The last words of the agent before the call.
-    pub words: &'a dyn Fn() -> Option<String>,
+    pub words: LastWords<'a>,
     /// How the client lets a person be asked.
     pub asking: &'a dyn Fn() -> Asking,
 }
 
+/// The last words of an agent. They may have to be waited for, so they are read outside of the transaction, which then
+/// begins anew.
+pub struct LastWords<'a> {
+    read: &'a dyn Fn() -> Option<String>,
+    found: OnceCell<Option<String>>,
+}
+
+impl<'a> LastWords<'a> {
+    /// Words that `read` would find.
+    pub fn new(read: &'a dyn Fn() -> Option<String>) -> Self {
+        Self { read, found: OnceCell::new() }
+    }
+
+    /// Reads them.
+    pub fn read(&self) {
+        self.found.get_or_init(self.read);
+    }
+}
+
 /// What becomes of a denied call.
 pub enum Outcome {
+    /// A person would be asked, and the last words of the agent have not been read.
+    WordsNeeded,
     /// It stays denied: nothing is asked about it.
     Denied,
     /// It stays denied, and this is another reason.
@@ -87,11 +110,12 @@ pub fn outcome(
             }
         }
         Step::Ask => {
+            let Some(words) = request.words.found.get().cloned() else { return Ok(Outcome::WordsNeeded) };
             let question = NewQuestion {
                 call,
                 reasons: reasons.iter().map(|reason| reason.text.clone()).collect(),
                 tier: acting.tier.map(crate::model::tier::Tier::number),
-                words: (request.words)(),
+                words,
                 asked_at: now,
                 expires_at: now + ask::timeout(&asks).delta(),
                 at_terminal,
