@@ -74,7 +74,7 @@ enum CooldownVerb {
         #[arg(long, value_name = "TIME")]
         at: Option<DateTime<Utc>>,
     },
-    /// Clear the counters of a service
+    /// Clear the counters of a service, and release its lease
     #[command(after_help = "Examples:
   opsctl cooldown reset jellyfin")]
     Reset {

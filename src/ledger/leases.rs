@@ -62,6 +62,11 @@ impl Change<'_> {
             .run("DELETE FROM leases WHERE session_id = ?1", [session])
             .map_err(|cause| self.error(cause))
     }
+
+    /// Releases the lease of a service.
+    pub(super) fn release_lease_of(&self, service: &str) -> engine::Result<()> {
+        self.transaction.run("DELETE FROM leases WHERE service = ?1", [service])
+    }
 }
 
 impl Ledger {

@@ -89,17 +89,20 @@ fn last_check(row: &Row<'_>) -> Option<LastCheck> {
 }
 
 impl Change<'_> {
-    /// Clears the counters of a service. Recorded actions stay.
+    /// Clears the counters of a service and releases its lease. Recorded actions stay.
     pub fn reset(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.clear(service, "reset", now)
+            .and_then(|()| self.release_lease_of(service))
             .and_then(|()| self.set_streak(service, 0, now))
             .map_err(|e| self.error(e))
     }
 
-    /// Clears the counters of a service and what is known of its health. Recorded actions and events stay.
+    /// Clears the counters of a service and what is known of its health, and releases its lease. Recorded actions and events
+    /// stay.
     pub fn forget(&self, service: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let forget = || {
             self.clear(service, "reset", now)?;
+            self.release_lease_of(service)?;
             self.mark_session(service, None)?;
             self.transaction.execute("DELETE FROM service_health_streak WHERE service = ?1", [service])
         };

@@ -67,6 +67,16 @@ fn a_lease_expires_and_is_off_by_default() {
 }
 
 #[test]
+fn an_operator_releases_the_lease_of_an_agent_that_is_gone() {
+    let [nas, pie] = two_agents("services: {jellyfin: {}}\npolicy: {exclusive: 30m}\n");
+    passes(&before_in(&nas, "s1", "t1", JELLYFIN));
+    denied(&before_in(&pie, "s2", "t2", JELLYFIN));
+    assert_eq!(pie.opsctl(&["cooldown", "reset", "jellyfin"], b"").code, Some(0));
+    passes(&before_in(&pie, "s2", "t3", JELLYFIN));
+    assert_eq!(nas.sql("SELECT agent FROM leases"), "pie");
+}
+
+#[test]
 fn explain_states_the_holder_and_takes_no_lease() {
     let [nas, pie] = two_agents("policy: {exclusive: 30m}\n");
     passes(&before_in(&nas, "s1", "t1", JELLYFIN));
