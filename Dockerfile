@@ -25,6 +25,7 @@ COPY Cargo.toml Cargo.lock build.rs hot-path.ld ./
 RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
 COPY templates templates
 COPY src src
+COPY vendor vendor
 # `release` is slow to build and fast to run; `quick` is fast to build and slow to run.
 ARG PROFILE=release
 # The dependencies stay built in the cache; they are built again only when their versions change. The sources are

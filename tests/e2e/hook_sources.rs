@@ -174,7 +174,6 @@ fn all_but(missing: &[&str]) -> Vec<&'static str> {
 
 #[test]
 fn hooks_of_every_source_run_beside_the_managed_ones() {
-    assert_runs("as it is", Case::everywhere(), ALL);
     let mut added = vec!["added"];
     added.extend(ALL);
     assert_runs(
@@ -189,13 +188,12 @@ fn managed_settings_may_let_only_managed_hooks_run() {
     let only = |value: Value| Case::everywhere().managed("allowManagedHooksOnly", value);
     assert_runs("true", only(json!(true)), &["managed"]);
     assert_runs("what cannot be read is taken for true", only(json!("x")), &["managed"]);
-    assert_runs("a word that is read", only(json!("false")), ALL);
     let plugin = only(json!(true)).managed("enabledPlugins", json!({"installed@market": true}));
     assert_runs("a plugin that they enable is managed", plugin, &["installed", "managed"]);
     let elsewhere = [LOCAL, PROJECT, USER, COMMAND_LINE].into_iter();
     let elsewhere = elsewhere
-        .fold(Case::everywhere(), |case, place| case.set(place, &["allowManagedHooksOnly"], json!(true)));
-    assert_runs("in other files it means nothing", elsewhere, ALL);
+        .fold(only(json!("false")), |case, place| case.set(place, &["allowManagedHooksOnly"], json!(true)));
+    assert_runs("a word that is read; in other files the key means nothing", elsewhere, ALL);
 }
 
 #[test]
@@ -221,17 +219,15 @@ fn disable_all_hooks_applies_to_lower_sources_and_in_managed_settings_to_all() {
 #[test]
 fn a_file_that_the_client_cannot_use_is_ignored_alone() {
     let timeout = ["hooks", "PreToolUse", "0", "hooks", "0", "timeout"];
-    for [(place, name), (other, other_name)] in
-        [[(LOCAL, "local"), (COMMAND_LINE, "command line")], [(PROJECT, "project"), (LOADED, "loaded")]]
-    {
-        let case = Case::everywhere().set(place, &timeout, json!("5")).set(other, &timeout, json!("5"));
-        assert_runs(place, case, &all_but(&[name, other_name]));
-    }
+    let broken = |places: &[&str]| {
+        places.iter().fold(Case::everywhere(), |case, place| case.set(place, &timeout, json!("5")))
+    };
     // With the user's file goes what it says of plugins.
-    assert_runs(USER, Case::everywhere().set(USER, &timeout, json!("5")), &all_but(&["user", "installed"]));
-    let case = Case::everywhere().set(LOCAL, &["disableAllHooks"], json!("true"));
+    let case = broken(&[LOCAL, LOADED, USER]);
+    assert_runs("a timeout in words", case, &all_but(&["local", "loaded", "user", "installed"]));
+    let case = broken(&[COMMAND_LINE]).set(LOCAL, &["disableAllHooks"], json!("true"));
     case.session.workspace().write(PROJECT, "{");
-    assert_runs("a switch in words, and no JSON", case, &all_but(&["local", "project"]));
+    assert_runs("a switch in words, and no JSON", case, &all_but(&["command line", "local", "project"]));
     let bad = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "teleport"}]}]}});
     let of_another_event = json!([{"hooks": [{"type": "teleport"}]}]);
     let case = Case::everywhere().more(bad).set(PROJECT, &["hooks", "Stop"], of_another_event);
