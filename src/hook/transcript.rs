@@ -1,4 +1,5 @@
-//! The end of a session's transcript: the model of the last answer, and the API error that ended the session.
+//! The end of a session's transcript: the model of the last answer, the last words before a call, and the API error that ended
+//! the session.
 
 use std::path::Path;
 use std::thread::sleep;

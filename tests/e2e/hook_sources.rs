@@ -223,8 +223,8 @@ fn a_file_that_the_client_cannot_use_is_ignored_alone() {
         places.iter().fold(Case::everywhere(), |case, place| case.set(place, &timeout, json!("5")))
     };
     // With the user's file goes what it says of plugins.
-    let case = broken(&[LOCAL, LOADED, USER]);
-    assert_runs("a timeout in words", case, &all_but(&["local", "loaded", "user", "installed"]));
+    let case = broken(&[LOCAL, PROJECT, LOADED, USER]);
+    assert_runs("a timeout in words", case, &["command line", "managed"]);
     let case = broken(&[COMMAND_LINE]).set(LOCAL, &["disableAllHooks"], json!("true"));
     case.session.workspace().write(PROJECT, "{");
     assert_runs("a switch in words, and no JSON", case, &all_but(&["command line", "local", "project"]));

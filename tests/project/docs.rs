@@ -8,7 +8,7 @@
 //! - `console`: the lines after `$ ` are commands, whose output must be the lines below.
 //! - `yaml`: `hosts.yaml` or a part of it, which must render. A block that begins with a comment such as `# lab.yaml`
 //!   is a file of this name for all commands of the document.
-//! - `text`: output of a program, without commands.
+//! - `text`: output of a program or a file, without commands: no line begins with the name of a program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,20 +79,32 @@ fn script(examples: &[Example]) -> String {
     script
 }
 
-/// A folder like a fresh clone, with those files that the documents' commands use.
+/// A folder like a fresh clone, with those files that the documents' commands use, and a downloaded release.
 fn clone(folder: &Path) -> PathBuf {
     let clone = folder.join("opsctl");
-    std::fs::create_dir(&clone).unwrap();
-    for file in ["hosts.yaml", "Dockerfile"] {
+    std::fs::create_dir_all(clone.join("release")).unwrap();
+    for file in ["hosts.yaml", "Dockerfile", "release/image-sbom"] {
         std::fs::copy(root().join(file), clone.join(file)).unwrap();
     }
-    for own in ["tests/run", ".ci/quick", ".ci/run", "release/build"] {
+    download_release(&clone);
+    for own in ["tests/run", ".ci/quick", ".ci/run", "release/build", "release/images"] {
         assert!(root().join(own).is_file(), "{own}");
         let stand_in = clone.join(own);
         std::fs::create_dir_all(stand_in.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink("/bin/true", stand_in).unwrap();
     }
     clone
+}
+
+/// The files of the release for x86_64, as `release/build` names them; the program is empty.
+fn download_release(folder: &Path) {
+    let name = concat!("opsctl-", env!("CARGO_PKG_VERSION"), "-x86_64-unknown-linux-gnu");
+    let pack = format!(
+        "mkdir -p {name}/man && touch {name}/opsctl {name}/man/opsctl.1 {name}.cdx.json \
+         && tar czf {name}.tar.gz {name} && rm -r {name} && sha256sum {name}.tar.gz {name}.cdx.json >{name}.sha256"
+    );
+    let packed = Command::new("sh").args(["-c", &pack]).current_dir(folder).status().unwrap();
+    assert!(packed.success());
 }
 
 #[test]
@@ -130,10 +142,23 @@ fn there_are_no_other_blocks() {
             );
             inside = !inside;
         }
-        for shown in fenced(&text, "text") {
-            assert!(!shown.lines().any(|line| line.starts_with("$ ")), "{}: {shown}", document.display());
+        for line in fenced(&text, "text").iter().flat_map(|shown| shown.lines()) {
+            let first = line.split(' ').next().unwrap();
+            let is_command = first == "$" || line.starts_with(char::is_alphabetic) && is_program(first);
+            assert!(!is_command, "{}: a command in a block of text: {line}", document.display());
         }
     }
+}
+
+/// Whether a shell could run a command that begins with this word.
+fn is_program(word: &str) -> bool {
+    let folders = std::env::var("PATH").unwrap();
+    let stand_ins = root().join("tests/fixtures/stand-ins");
+    let installed = std::env::split_paths(&folders).any(|folder| folder.join(word).is_file());
+    installed
+        || stand_ins.join(word).exists()
+        || root().join(word).is_file()
+        || ["cd", "export", "opsctl"].contains(&word)
 }
 
 /// The contents of the blocks of this kind.

@@ -5,6 +5,7 @@ mod forgery;
 use serde_json::{Value, json};
 
 use crate::fake_client::fake_client;
+use crate::guard_process::Guarded;
 use crate::sandbox::{Run, Sandbox, call, denied, passes};
 
 const SESSION: &str = "sess-abc-123";
@@ -472,4 +473,25 @@ fn what_is_asked_needs_a_key_and_names_that_exist() {
         assert_eq!(run.code, Some(1), "{run:?}");
         assert!(run.stderr.contains(mistake), "{policy}: {run:?}");
     }
+}
+
+#[test]
+fn the_guard_quotes_words_that_the_client_writes_after_it_called_the_hook() {
+    let Guarded { guard, agent, .. } = &Guarded::with(asking("[budget]", ""), |agent| agent);
+    agent.write("hosts.yaml", &std::fs::read_to_string(guard.path("hosts.yaml")).unwrap());
+    spend(agent);
+    agent.write("transcript.jsonl", "");
+    let mut third = call("t3", "docker restart jellyfin");
+    third["transcript_path"] = json!(agent.path("transcript.jsonl"));
+    let run = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| hook(agent, &third));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        agent.write(
+            "transcript.jsonl",
+            r#"{"type":"assistant","message":{"content":[{"type":"text","text":"Its port is closed."},{"type":"tool_use","id":"t3"}]}}"#,
+        );
+        asked.join().unwrap()
+    });
+    deferred(&run);
+    assert_eq!(guard.sql("SELECT words FROM questions"), "Its port is closed.");
 }

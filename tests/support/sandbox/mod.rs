@@ -129,7 +129,6 @@ fn read_records(bytes: &[u8]) -> Vec<Outcome> {
                 ran.push(Ran { host, cwd, docker_host, compose_project, program, args });
             }
             "end" => {
-                let _status = next();
                 outcomes.push(Outcome { ran: std::mem::take(&mut ran), complaint: next() });
             }
             _ => assert!(tag.is_empty(), "a record begins with `{tag}`"),
