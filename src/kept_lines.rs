@@ -70,7 +70,7 @@ mod tests {
 
     /// To open it would wait for a writer.
     #[test]
-    fn a_pipe_in_place_of_the_file_stops_nobody() {
+    fn a_pipe_in_place_of_the_file_blocks_no_process() {
         let folder = tempfile::tempdir().unwrap();
         let claimed = folder.path().join("claimed");
         let made = std::process::Command::new("mkfifo").arg(&claimed).status().unwrap();

@@ -141,10 +141,15 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
         write(&path, &text, mode).map_err(|error| cannot_write(&path, error))?;
         print(&format!("{}\n", path.display()));
     }
+    complain(format_args!(
+        "next: edit hosts.yaml and .env in `{}`, then run `docker compose up -d --build` there; without a container, run \
+         `opsctl render --out project`",
+        folder.display()
+    ));
     Ok(OK)
 }
 
-/// A password that nobody has chosen.
+/// A random password.
 fn new_password() -> Result<String, Failure> {
     let mut bytes = [0; 24];
     SystemRandom::new().fill(&mut bytes).map_err(|_| ApprovalError::from(KeyError::NoRandomness))?;

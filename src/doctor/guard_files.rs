@@ -44,7 +44,7 @@ pub fn settings(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "settings";
     let Some(hosts) = hosts_file(examined.environment.hosts.as_deref()) else {
         let remedy = "name it with CLAUDEOPS_HOSTS, or write a starter with `opsctl init`";
-        return Finding::warning(CHECK, "no hosts.yaml: the default limits apply", remedy);
+        return Finding::warning(CHECK, "no hosts.yaml to compare the settings with", remedy);
     };
     let project = &examined.environment.project_dir;
     if !project.is_dir() {
@@ -218,10 +218,12 @@ pub fn permissions(examined: &Examined<'_>) -> Finding {
     )
 }
 
-/// Whether this user can write or replace an existing file.
+/// Whether this user can write, create or replace a file, with the folders that it needs.
 fn can_replace(path: &Path) -> bool {
     let writable = |path: &Path| access(path, Access::WRITE_OK).is_ok();
-    path.exists() && (writable(path) || path.parent().is_some_and(writable))
+    // Ends with the empty path, which is this folder.
+    let above = path.ancestors().skip(1).map(|folder| if folder == "" { Path::new(".") } else { folder });
+    path.exists() && writable(path) || above.into_iter().find(|folder| folder.exists()).is_some_and(writable)
 }
 
 #[cfg(test)]

@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn a_warning_says_how_full_and_what_to_do() {
-        let told = |level, tokens, tier| warning(level, Fullness { tokens, window: 200_000 }, tier, false);
-        let one = told(80, 161_234, Some(Tier::Observe));
+        let shown = |level, tokens, tier| warning(level, Fullness { tokens, window: 200_000 }, tier, false);
+        let one = shown(80, 161_234, Some(Tier::Observe));
         assert!(
             one.starts_with(
                 "[CLAUDE OS SYS: WARNING]: Context at 80% - Write reset notes and prepare to transition. 161,234 of 200,000 tokens (80%) of this session are used. "
@@ -189,10 +189,10 @@ mod tests {
         );
         assert!(one.contains("handoff.json") && one.contains("`opsctl handoff write`"), "{one}");
         // Tier 3 has no tier to hand over to.
-        let three = told(80, 170_000, Some(Tier::Full));
+        let three = shown(80, 170_000, Some(Tier::Full));
         assert!(!three.contains("handoff") && three.contains("[EVENT:warning:SERVICE]"), "{three}");
-        assert!(told(60, 120_000, None).contains("Read no more than you need"));
-        assert!(told(90, 180_000, None).contains("STOP the task now"));
-        assert!(told(95, 199_999, None).contains("EMERGENCY"));
+        assert!(shown(60, 120_000, None).contains("Read no more than you need"));
+        assert!(shown(90, 180_000, None).contains("STOP the task now"));
+        assert!(shown(95, 199_999, None).contains("EMERGENCY"));
     }
 }

@@ -41,6 +41,9 @@ pub fn rehearse(
 ) -> Result<Report, RehearsalError> {
     let all = SCENES.iter().flat_map(Scene::guarantees).chain([rendered::GUARANTEE]);
     let only = Only::new(only, &all.collect::<Vec<_>>())?;
+    if !project.is_dir() {
+        return Err(RehearsalError::NoProject(project.to_owned()));
+    }
     let version = version(&client)
         .map_err(|error| RehearsalError::Client { client: client.display().to_string(), error })?;
     settings::check_managed()?;

@@ -62,6 +62,11 @@ pub enum RehearsalError {
         /// What went wrong.
         error: std::io::Error,
     },
+    /// There is no such project folder.
+    #[error(
+        "the project folder {0} does not exist; create it with `opsctl render --out`, or name another with --project"
+    )]
+    NoProject(PathBuf),
     /// Managed settings would direct the client to a real model.
     #[error(
         "{path} sets `{key}`, which would direct the rehearsal to a real model; remove it, or set it in the client's environment"

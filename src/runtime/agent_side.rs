@@ -100,9 +100,9 @@ pub fn process() -> Option<String> {
 mod tests {
     use super::*;
 
-    struct Told(Option<Value>);
+    struct Answering(Option<Value>);
 
-    impl Peer for Told {
+    impl Peer for Answering {
         fn ask(&self, _: Lookup) -> Option<Value> {
             self.0.clone()
         }
@@ -115,7 +115,7 @@ mod tests {
                 .into(),
             ..SessionFacts::default()
         };
-        on_behalf_of(facts(), Rc::new(Told(Some("x".into()))), || {
+        on_behalf_of(facts(), Rc::new(Answering(Some("x".into()))), || {
             assert!(is_remote());
             assert_eq!(variable("HOME").as_deref(), Some("/home/agent"));
             assert_eq!((variable("TMPDIR"), variable("OTHER").as_deref()), (None, Some("x")));
@@ -123,13 +123,13 @@ mod tests {
         });
         assert!(!is_remote());
         let panicked =
-            std::panic::catch_unwind(|| on_behalf_of(facts(), Rc::new(Told(None)), || panic!("x")));
+            std::panic::catch_unwind(|| on_behalf_of(facts(), Rc::new(Answering(None)), || panic!("x")));
         assert!(panicked.is_err() && !is_remote());
     }
 
     #[test]
     fn a_caller_that_does_not_answer_once_is_gone() {
-        on_behalf_of(SessionFacts::default(), Rc::new(Told(None)), || {
+        on_behalf_of(SessionFacts::default(), Rc::new(Answering(None)), || {
             assert_eq!(variable("X"), None);
             assert!(is_gone());
         });

@@ -87,7 +87,7 @@ fn explain_states_the_holder_and_takes_no_lease() {
 }
 
 #[test]
-fn each_agent_has_a_budget_of_its_own_if_the_policy_says_so() {
+fn each_agent_has_a_budget_of_its_own_with_per_agent() {
     let [nas, pie] = two_agents("policy: {restart: {limit: 1, per: agent}, redeployment: {limit: 1}}\n");
     for (agent, id) in [(&nas, "t1"), (&pie, "t2")] {
         passes(&agent.before(id, JELLYFIN));

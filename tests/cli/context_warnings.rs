@@ -27,7 +27,7 @@ fn hook(sandbox: &Sandbox, event: &str, more: &Value) -> Run {
 }
 
 /// The text that becomes context at this event; empty for none.
-fn told_at(sandbox: &Sandbox, event: &str, more: &Value) -> String {
+fn warning_at(sandbox: &Sandbox, event: &str, more: &Value) -> String {
     let run = hook(sandbox, event, more);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
     if run.stdout.is_empty() {
@@ -44,7 +44,7 @@ fn told_at(sandbox: &Sandbox, event: &str, more: &Value) -> String {
 }
 
 fn after_tools(sandbox: &Sandbox) -> String {
-    told_at(sandbox, "post-tool-batch", &json!({}))
+    warning_at(sandbox, "post-tool-batch", &json!({}))
 }
 
 #[test]
@@ -101,14 +101,15 @@ fn a_jump_is_reported_as_the_highest_level_with_advice() {
 fn a_prompt_and_a_batch_of_tools_each_report_a_level_once() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 130_000);
-    let shown = told_at(&sandbox, "user-prompt-submit", &json!({}));
+    let shown = warning_at(&sandbox, "user-prompt-submit", &json!({}));
     assert!(shown.contains("reset notes soon. 130,000 of 200,000 tokens (65%)"), "{shown}");
     assert_eq!(after_tools(&sandbox), "");
     fill(&sandbox, 165_000);
     assert!(after_tools(&sandbox).contains("Context at 80%"));
-    assert_eq!(told_at(&sandbox, "user-prompt-submit", &json!({})), "");
+    assert_eq!(warning_at(&sandbox, "user-prompt-submit", &json!({})), "");
     assert!(
-        told_at(&sandbox, "user-prompt-submit", &json!({"session_id": "another"})).contains("Context at 80%")
+        warning_at(&sandbox, "user-prompt-submit", &json!({"session_id": "another"}))
+            .contains("Context at 80%")
     );
 }
 
@@ -121,7 +122,7 @@ fn at_its_end_a_session_is_blocked_once_for_high_levels() {
     fill(&sandbox, 165_000);
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": true})));
     assert!(
-        told_at(&sandbox, "stop", &json!({"stop_hook_active": false}))
+        warning_at(&sandbox, "stop", &json!({"stop_hook_active": false}))
             .starts_with("[CLAUDE OS SYS: WARNING]: Context at 80%. 165,000 of")
     );
     passes(&hook(&sandbox, "stop", &json!({"stop_hook_active": false})));
@@ -173,14 +174,17 @@ fn an_emptied_context_fills_again() {
         "record.jsonl",
         &format!("{before}{}\n", json!({"type": "system", "subtype": "compact_boundary"})),
     );
-    assert_eq!(told_at(&sandbox, "user-prompt-submit", &json!({})), "");
+    assert_eq!(warning_at(&sandbox, "user-prompt-submit", &json!({})), "");
 }
 
 #[test]
 fn tools_of_a_subagent_cause_no_context_warning() {
     let sandbox = Sandbox::new();
     fill(&sandbox, 185_000);
-    assert_eq!(told_at(&sandbox, "post-tool-batch", &json!({"agent_id": "a1", "agent_type": "Explore"})), "");
+    assert_eq!(
+        warning_at(&sandbox, "post-tool-batch", &json!({"agent_id": "a1", "agent_type": "Explore"})),
+        ""
+    );
     assert!(after_tools(&sandbox).contains("Context at 90%"));
 }
 
@@ -225,14 +229,14 @@ fn tier_3_has_no_tier_to_hand_over_to() {
 fn without_a_readable_record_no_warning_is_given() {
     let sandbox = Sandbox::new();
     for path in ["/does/not/exist", "/dev/zero", "/", "", "a\u{0}b"] {
-        assert_eq!(told_at(&sandbox, "post-tool-batch", &json!({"transcript_path": path})), "");
+        assert_eq!(warning_at(&sandbox, "post-tool-batch", &json!({"transcript_path": path})), "");
     }
     for path in [json!(null), json!(7), json!(["x"])] {
-        assert_eq!(told_at(&sandbox, "user-prompt-submit", &json!({"transcript_path": path})), "");
+        assert_eq!(warning_at(&sandbox, "user-prompt-submit", &json!({"transcript_path": path})), "");
     }
     fill(&sandbox, 190_000);
     assert_eq!(
-        told_at(&sandbox, "post-tool-batch", &json!({"session_id": ""})),
+        warning_at(&sandbox, "post-tool-batch", &json!({"session_id": ""})),
         "",
         "no session to record it for"
     );
@@ -328,7 +332,7 @@ fn a_record_that_is_not_there_is_waited_for_once() {
     let batch = json!({"tool_calls": [{"tool_use_id": "toolu_1"}]});
     let took = || {
         let began = std::time::Instant::now();
-        assert_eq!(told_at(&sandbox, "post-tool-batch", &batch), "");
+        assert_eq!(warning_at(&sandbox, "post-tool-batch", &batch), "");
         began.elapsed()
     };
     let patience = std::time::Duration::from_millis(500);
@@ -345,7 +349,7 @@ fn a_record_that_is_not_there_is_waited_for_once() {
             std::thread::sleep(std::time::Duration::from_millis(100));
             sandbox.write("record.jsonl", &format!("{call}\n"));
         });
-        told_at(
+        warning_at(
             &sandbox,
             "post-tool-batch",
             &json!({"session_id": "t", "tool_calls": [{"tool_use_id": "toolu_1"}]}),

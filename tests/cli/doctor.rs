@@ -102,6 +102,15 @@ fn an_installation_without_hooks_fails() {
 }
 
 #[test]
+fn settings_that_were_never_rendered_can_be_rendered_by_their_owner() {
+    let sandbox = installation();
+    std::fs::remove_dir_all(sandbox.path(".claude")).unwrap();
+    let run = quick(&sandbox);
+    assert_failed(&run, "settings", "out of date with", "run `opsctl render`");
+    assert!(!finding(&run, "settings").2.unwrap().contains("as root"), "{}", run.stdout);
+}
+
+#[test]
 fn a_policy_that_cannot_be_used_is_found() {
     let sandbox = installation();
     sandbox.write(".claude/opsctl/policy.json", "{");

@@ -43,8 +43,8 @@ fn every_event_of_the_client_is_served_without_a_remark() {
     for (event, input) in recorded() {
         let text = input.to_string();
         served(&sandbox.opsctl(&["hook", &event], text.as_bytes()), &event);
-        let by_itself = sandbox.opsctl(&["hook"], text.as_bytes());
-        served(&by_itself, &event);
+        let without_name = sandbox.opsctl(&["hook"], text.as_bytes());
+        served(&without_name, &event);
     }
 }
 

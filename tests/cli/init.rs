@@ -13,7 +13,9 @@ const FILES: [&str; 6] =
 fn a_starter_renders_and_checks() {
     let sandbox = Sandbox::new();
     let run = sandbox.opsctl(&["init", "lab"], b"");
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    let next = "opsctl: next: edit hosts.yaml and .env in `lab`, then run `docker compose up -d --build` there; without a \
+                container, run `opsctl render --out project`\n";
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), next), "{run:?}");
     assert_eq!(run.stdout, FILES.map(|file| format!("lab/{file}\n")).concat());
     let render = ["render", "--hosts", "lab/hosts.yaml", "--out", "project"];
     assert_eq!(sandbox.opsctl(&render, b"").code, Some(0));

@@ -73,10 +73,10 @@ fn log_path(sandbox: &Sandbox) -> String {
 #[test]
 fn the_client_gets_its_tier_session_and_prompt() {
     let sandbox = with_client(
-        "printf '%s\\n' \"$CLAUDEOPS_TIER\" \"$CLAUDE_SESSION_ID\" \"$*\" > told; cat > prompt; pwd > where; echo '{\"type\": \"result\"}'",
+        "printf '%s\\n' \"$CLAUDEOPS_TIER\" \"$CLAUDE_SESSION_ID\" \"$*\" > arguments; cat > prompt; pwd > where; echo '{\"type\": \"result\"}'",
     );
     assert_eq!(session(&sandbox).code, Some(0));
-    let shown = sandbox.read("told");
+    let shown = sandbox.read("arguments");
     let [tier, id, arguments] = shown.lines().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!((tier, id), ("1", row(&sandbox, "session_id").as_str()));
     assert!(arguments.contains(&format!("--session-id {id} --tools Bash,Read")), "{arguments}");

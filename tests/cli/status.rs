@@ -56,7 +56,7 @@ fn status_shows_hosts_sessions_and_failures() {
 }
 
 #[test]
-fn status_without_events_says_so_and_names_a_missing_ledger() {
+fn status_without_events_states_it_and_names_a_missing_ledger() {
     let sandbox = Sandbox::new();
     let missing = sandbox.path("claudeops.db");
     let expected = format!("\nevents:\n  no events: there is no ledger at {} yet\n", missing.display());

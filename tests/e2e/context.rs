@@ -38,7 +38,7 @@ fn listed_and_declared_files_are_in_the_first_request() {
     let finished = Session::new()
         .file("project/docs/net/vlans.md", &"VLAN 5 is the family's.\n".repeat(1_000))
         .file("project/docs/rules.md", "Leave the family's devices alone.\n")
-        .file("project/notes/night.md", "Nobody is awake.\n")
+        .file("project/notes/night.md", "All operators are asleep.\n")
         .file("project/.claude/roles/night.md", "---\nauto_include: [notes/*.md]\n---\nYou watch at night.\n")
         .hosts_yaml(&inventory)
         .env("CLAUDE_SESSION_ROLE", "night")
@@ -50,7 +50,7 @@ fn listed_and_declared_files_are_in_the_first_request() {
         "--- cut here; the rest: Read ",
         "--- docs/rules.md ---\nLeave the family's devices alone.\n",
         "--- .claude/roles/night.md ---\nYou watch at night.\n",
-        "--- notes/night.md ---\nNobody is awake.\n",
+        "--- notes/night.md ---\nAll operators are asleep.\n",
         "=== End Context Files ===",
     ];
     let places: Vec<usize> = lines.iter().map(|line| shown.find(line).expect(line)).collect();

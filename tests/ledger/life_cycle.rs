@@ -31,7 +31,7 @@ fn an_action_counts_however_late_it_is_reported() {
     clock.done("t2", RESTART);
     assert_eq!(clock.settled("jellyfin"), 2);
     is_used_up(clock.ask("t3", RESTART), "2026-03-21T18:25:00Z");
-    // Told again, by either word: nothing changes.
+    // Reported again, by either verb: nothing changes.
     clock.done("t2", RESTART);
     clock.failed("t1", RESTART);
     assert_eq!(clock.settled("jellyfin"), 2);

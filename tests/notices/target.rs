@@ -92,7 +92,8 @@ impl Shared {
             _ => 204,
         };
         // The client may have closed the connection.
-        let _ = write!(stream, "HTTP/1.1 {status} As Told\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        let _ =
+            write!(stream, "HTTP/1.1 {status} Scripted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     }
 }
 

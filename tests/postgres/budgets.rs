@@ -26,7 +26,7 @@ fn two_agents_share_the_budget_of_a_service() {
 }
 
 #[test]
-fn each_agent_has_a_budget_of_its_own_if_the_policy_says_so() {
+fn each_agent_has_a_budget_of_its_own_with_per_agent() {
     let server = DatabaseServer::new();
     let url = server.database("ops");
     let (nas, pie) = (agent(&url, "nas"), agent(&url, "pie"));

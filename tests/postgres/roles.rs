@@ -134,7 +134,7 @@ fn a_granted_role_is_enough_for_an_agent_and_changes_no_history() {
 }
 
 #[test]
-fn a_role_without_rights_is_told_the_remedy() {
+fn a_role_without_rights_reads_the_remedy() {
     let server = DatabaseServer::new();
     let url = granted(&server);
     let agent = agent(&url);

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use regex_lite::Regex;
 
 /// Expressions that an operator would not use, with a better one.
-const AVOIDED: [(&str, &str); 16] = [
+const AVOIDED: [(&str, &str); 15] = [
     (r"\b(nobody|somebody|whoever|whatever)\b", "name the actor or the thing"),
-    (r"\b(is|are|was|were|be|been|being) told\b", "is reported, is notified, is distinguished"),
-    (r"\b(cannot|can) be told\b", "cannot be determined"),
+    (r"\btold\b", "is reported, is notified, is distinguished; cannot be determined"),
     (r"\bsays so\b", "states it"),
     (r"\bso many\b", "at most, this many"),
     (r"\blet go\b", "allowed to end"),
@@ -57,8 +56,10 @@ fn below(folder: &Path, texts: &mut Vec<PathBuf>) {
 #[test]
 fn texts_use_the_terms_of_the_field() {
     let avoided = AVOIDED.map(|(words, better)| (Regex::new(&format!("(?i){words}")).unwrap(), better));
-    // A key of hosts.yaml.
-    let key = Regex::new(r#"(?i)[`"']nobody[`"']|Nobody|: nobody|nobody \|"#).unwrap();
+    // A value of hosts.yaml, and the user of this name.
+    let name =
+        Regex::new(r#"[`"']nobody[`"']|Audience::Nobody|Nobody( =|,)|: nobody|nobody( \||:|@)|NOBODY"#)
+            .unwrap();
     let any = AVOIDED.map(|(words, _)| words).join("|");
     let any = Regex::new(&format!("(?i){any}")).unwrap();
     let mut found = String::new();
@@ -66,8 +67,10 @@ fn texts_use_the_terms_of_the_field() {
     assert!(texts.len() > 300, "only {} files were found", texts.len());
     for path in texts {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        // The words of a name, such as that of a test, too.
+        let text = text.replace('_', " ");
         for (number, line) in text.lines().enumerate().filter(|(_, line)| any.is_match(line)) {
-            let line = key.replace_all(line, "");
+            let line = name.replace_all(line, "");
             for (words, better) in &avoided {
                 if let Some(hit) = words.find(&line) {
                     found += &format!("{}:{}: `{}`: {better}\n", path.display(), number + 1, hit.as_str());

@@ -29,7 +29,7 @@ fn read_patiently(text: String) -> Result<(CommandReading, Duration), &'static s
     let reader = reader.spawn(move || {
         let begun = processor_time();
         let reading = read(&text);
-        // Nobody waits any more where it took too long.
+        // Where it took too long, the receiver is gone.
         done.send((reading, processor_time().saturating_sub(begun))).ok();
     });
     drop(reader.expect("a thread"));

@@ -73,7 +73,7 @@ fn actions_of(outcome: &Outcome) -> Vec<ActionSummary> {
     outcome.ran.iter().flat_map(what_ran::actions).collect()
 }
 
-fn told_of(text: &str, cwd: &str) -> (Vec<ActionSummary>, Vec<String>) {
+fn reading_of(text: &str, cwd: &str) -> (Vec<ActionSummary>, Vec<String>) {
     let reading = read_command(text, Some(Path::new(cwd)));
     (
         reading.actions.iter().map(ActionSummary::of).collect(),
@@ -185,7 +185,7 @@ fn a_generated_script_that_runs_completely_is_read_exactly() {
     let outcomes = sandbox::run(&cases_for(&scripts), 20);
     let mut differences = Vec::new();
     for (script, outcome) in scripts.iter().zip(&outcomes) {
-        let (mut ran, (shown, complaints)) = (actions_of(outcome), told_of(&script.text, HERE));
+        let (mut ran, (shown, complaints)) = (actions_of(outcome), reading_of(&script.text, HERE));
         let mut shown: Vec<ActionSummary> = shown.iter().map(ActionSummary::without_repeats).collect();
         if !script.in_order {
             ran.sort();
@@ -205,7 +205,7 @@ fn every_action_that_a_generated_script_runs_is_reported() {
     let outcomes = sandbox::run(&cases_for(&scripts), 3);
     let mut differences = Vec::new();
     for (script, outcome) in scripts.iter().zip(&outcomes) {
-        let (ran, (shown, _)) = (actions_of(outcome), told_of(&script.text, HERE));
+        let (ran, (shown, _)) = (actions_of(outcome), reading_of(&script.text, HERE));
         if !unreported(&ran, &shown).is_empty() {
             differences.push(Difference { text: script.text.clone(), ran, shown: list(&shown) });
         }

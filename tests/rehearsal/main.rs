@@ -120,6 +120,16 @@ fn a_text_in_no_guarantee_is_reported_in_one_line() {
 }
 
 #[test]
+fn a_missing_project_folder_is_reported_in_one_line() {
+    let workspace = Workspace::new();
+    workspace.render(OPEN);
+    let ran = rehearse(&workspace, &client()).args(["--project", "gone"]).run();
+    let expected = "opsctl: the project folder gone does not exist; create it with `opsctl render --out`, or name \
+                    another with --project\n";
+    assert_eq!((ran.exit_code, ran.stderr.as_str()), (Some(1), expected));
+}
+
+#[test]
 fn managed_hooks_run_when_a_project_disables_its_hooks() {
     let workspace = Workspace::new();
     workspace.write("hosts.yaml", CLOSED);

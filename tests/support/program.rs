@@ -22,6 +22,9 @@ use tokio::net::TcpListener;
 /// between them.
 const DELIVERY: Duration = Duration::from_mins(1);
 
+/// The time between two looks at the condition of [`Program::ended_when`].
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
 /// The port on which the scripted API answers, too.
 const HOOKS_PORT: u16 = 8080;
 
@@ -232,11 +235,17 @@ impl<'a> Program<'a> {
 
     async fn wait(&self, mut program: Child, deadline: Instant) -> (Option<i32>, Option<Instant>) {
         let mut signalled = None;
+        let mut looks = Instant::now();
         loop {
             if let Some(status) = program.try_wait().unwrap() {
                 return (Some(status.code().unwrap_or(-1)), signalled); // by a signal
             }
-            if signalled.is_none() && self.ended_when.as_ref().is_some_and(|holds| holds(self.workspace)) {
+            // A condition may start a program, such as sqlite3.
+            let is_due = signalled.is_none() && Instant::now() >= looks;
+            if is_due {
+                looks = Instant::now() + BETWEEN_LOOKS;
+            }
+            if is_due && self.ended_when.as_ref().is_some_and(|holds| holds(self.workspace)) {
                 kill_process(Pid::from_child(&program), Signal::TERM).unwrap();
                 signalled = Some(Instant::now());
             }

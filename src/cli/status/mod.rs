@@ -29,7 +29,7 @@ use overview::{Known, Status};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   opsctl status
-  opsctl status --watch          # refresh every two seconds; Ctrl-C ends it
+  opsctl status --watch          # refresh every two seconds; `q` ends it
   opsctl status --agent nas      # what one of several agents did
   opsctl status --no-hosts       # without pinging hosts
   opsctl status --json

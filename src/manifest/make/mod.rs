@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_of_variables_run_whatever_the_goal_is() {
+    fn scripts_of_variables_run_for_every_goal() {
         let text = "X := $(shell docker restart jellyfin)\nls:\n\tls\n";
         assert_eq!(scripts(text, &["ls"]).0, [": \"X := $(docker restart jellyfin)\"", "ls"]);
         let text = "all: $(shell docker restart jellyfin)\nifeq ($(shell docker stop x),y)\nendif\n\tls\n";

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tier_names_a_server_by_itself_or_by_one_of_its_tools() {
+    fn a_tier_names_a_server_or_one_of_its_tools() {
         let tools = |tool: &str| [String::from("Bash"), tool.to_owned()];
         for (tool, is_named) in [
             ("mcp__lab", true),

@@ -133,7 +133,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5_000))]
         #[test]
-        fn whatever_is_plain_is_what_the_parser_finds(text in r#"(if |time |in |-a=b |a=b |'[a;$ ]*' ?|"[a;' ]*" ?|[a-c.:,+@%/=_ -]{1,3}|[0-9{}~!$]){1,6}"#) {
+        fn plain_text_is_read_as_the_parser_reads_it(text in r#"(if |time |in |-a=b |a=b |'[a;$ ]*' ?|"[a;' ]*" ?|[a-c.:,+@%/=_ -]{1,3}|[0-9{}~!$]){1,6}"#) {
             if plain(&text).is_some() {
                 let (plain, parsed) = both(&text);
                 prop_assert_eq!(plain, Some(parsed));

@@ -196,7 +196,7 @@ fn a_page_is_filtered_by_agent() {
 }
 
 #[test]
-fn a_command_is_shown_as_text_whatever_it_contains() {
+fn a_command_is_shown_as_text_with_all_that_it_contains() {
     let evil = "docker restart x</pre><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">{{ 7 * 7 }}&lt;\u{202e}\u{1b}[31m";
     let state = State::new();
     let id = state.ask(evil);

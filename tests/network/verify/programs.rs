@@ -205,7 +205,7 @@ fn workload_states(lan: &Lan, port: u16, workloads: &str) -> (Vec<String>, i32) 
 }
 
 #[test]
-fn a_workload_is_ready_when_the_cluster_says_so() {
+fn a_workload_is_ready_when_the_cluster_reports_it() {
     lan(|lan| {
         let replicas = |wanted: u8, ready: u8| {
             json!({"spec": {"replicas": wanted},
