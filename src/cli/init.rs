@@ -1,7 +1,7 @@
 //! `opsctl init`: writes the files of a new installation.
 
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _, stdout};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -141,12 +141,19 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
         write(&path, &text, mode).map_err(|error| cannot_write(&path, error))?;
         print(&format!("{}\n", path.display()));
     }
-    complain(format_args!(
-        "next: edit hosts.yaml and .env in `{}`, then run `docker compose up -d --build` there; without a container, run \
-         `opsctl render --out project`",
-        folder.display()
-    ));
+    if stdout().is_terminal() {
+        print(&next_steps(folder));
+    }
     Ok(OK)
+}
+
+/// What to do with the files.
+fn next_steps(folder: &Path) -> String {
+    format!(
+        "next: edit hosts.yaml and .env in {}, then run there\n  docker compose up -d --build\nor, without a container,\n  \
+         opsctl render --out project\n",
+        folder.display()
+    )
 }
 
 /// A random password.

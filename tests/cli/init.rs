@@ -13,9 +13,7 @@ const FILES: [&str; 6] =
 fn a_starter_renders_and_checks() {
     let sandbox = Sandbox::new();
     let run = sandbox.opsctl(&["init", "lab"], b"");
-    let next = "opsctl: next: edit hosts.yaml and .env in `lab`, then run `docker compose up -d --build` there; without a \
-                container, run `opsctl render --out project`\n";
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), next), "{run:?}");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
     assert_eq!(run.stdout, FILES.map(|file| format!("lab/{file}\n")).concat());
     let render = ["render", "--hosts", "lab/hosts.yaml", "--out", "project"];
     assert_eq!(sandbox.opsctl(&render, b"").code, Some(0));
@@ -24,6 +22,21 @@ fn a_starter_renders_and_checks() {
     for folder in ["lab/repos", "lab/ssh"] {
         assert!(sandbox.path(folder).is_dir(), "compose.yaml mounts {folder}");
     }
+}
+
+#[test]
+fn the_next_steps_are_printed_on_a_terminal() {
+    let sandbox = Sandbox::new();
+    let line = format!("{} init lab", env!("CARGO_BIN_EXE_opsctl"));
+    let output = std::process::Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(sandbox.path("."))
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+    let next = "next: edit hosts.yaml and .env in lab, then run there\n  docker compose up -d --build\n\
+                or, without a container,\n  opsctl render --out project\n";
+    assert!(printed.ends_with(&format!("lab/.env\n{next}")), "{printed}");
 }
 
 #[test]
