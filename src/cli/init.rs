@@ -1,7 +1,7 @@
 //! `opsctl init`: writes the files of a new installation.
 
 use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, IsTerminal as _, Write as _, stdout};
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use super::exit_code::OK;
 use super::failure::Failure;
 use super::output::{complain, print};
+use super::terminal;
 use super::text::Text;
 use crate::approval::{ApprovalError, KeyError};
 use crate::import::{self, Source};
@@ -141,7 +142,7 @@ pub fn run(args: &InitArgs) -> Result<u8, Failure> {
         write(&path, &text, mode).map_err(|error| cannot_write(&path, error))?;
         print(&format!("{}\n", path.display()));
     }
-    if stdout().is_terminal() {
+    if terminal::is_terminal() {
         print(&next_steps(folder));
     }
     Ok(OK)

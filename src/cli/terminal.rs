@@ -23,8 +23,9 @@ pub fn size() -> Option<(usize, usize)> {
     (size.ws_col > 0).then(|| (size.ws_col.into(), rows))
 }
 
+/// Whether stdout is a terminal.
 #[expect(clippy::disallowed_methods, reason = "asks what it is; nothing is written")]
-fn is_terminal() -> bool {
+pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
