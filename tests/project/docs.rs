@@ -96,7 +96,7 @@ fn clone(folder: &Path) -> PathBuf {
     clone
 }
 
-/// The files of the release for x86_64, as `release/build` names them; the program is empty.
+/// The files of the release for this platform, as `release/build` names them; the program is empty.
 fn download_release(folder: &Path) {
     let name = concat!("opsctl-", env!("CARGO_PKG_VERSION"), "-x86_64-unknown-linux-gnu");
     let pack = format!(
