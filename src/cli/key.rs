@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, print};
 use super::person;
@@ -18,6 +19,9 @@ use crate::runtime::environment::Environment;
 
 An existing key is never overwritten; its public part is printed. Keep the file where the agent's user cannot read it.")]
 pub struct KeyArgs {}
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("key").on_guards_side().with_state()];
 
 /// Runs the verb.
 pub fn run(_: &KeyArgs) -> Result<u8, Failure> {

@@ -377,6 +377,7 @@ enum FilesWire {
     InCode,
     Environment,
     TextSearch,
+    Explained,
 }
 
 /// Recipients of a message.

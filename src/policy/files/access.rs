@@ -11,6 +11,9 @@ pub enum Touch {
     Write,
     /// It and everything below it is written, moved, removed, or changed in its rights.
     WriteAll,
+    /// It is written, moved, removed, or changed in its rights, if a search finds it: `FOLDER/NAME`, where the name may be a glob,
+    /// in the folder or anywhere below it.
+    WriteFound,
     /// It is read if a search finds it: `FOLDER/NAME`, where the name may be a glob, in the folder or anywhere below it.
     Search {
         /// Whether files below the folder are found, too.
@@ -23,7 +26,7 @@ pub enum Touch {
 impl Touch {
     /// Whether it changes the file.
     pub const fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::WriteAll)
+        matches!(self, Self::Write | Self::WriteAll | Self::WriteFound)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::access::{Access, Touch};
 use super::transfer::{engine, homes_packed, transfer};
-use super::{code, environment, mount, remove, search, sqlite};
+use super::{code, environment, explained, mount, remove, search, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
@@ -62,6 +62,9 @@ pub fn accesses(
         }
         Some(FileHow::WorkingTree) => {
             into.push(Access { touch: Touch::WriteAll, path: ".".to_owned(), unknown: false });
+        }
+        Some(FileHow::Explained) => {
+            explained::accesses(command, (rest, value), catalogue, machine, into);
         }
         Some(FileHow::Environment) => environment::accesses(command, program, &texts, value, into),
         _ => {}
