@@ -9,7 +9,9 @@ use super::output::{complain, print};
 use super::person;
 use crate::approval::KeyError;
 use crate::approval::key::{create, load, public};
+use crate::approval::rotation;
 use crate::runtime::environment::Environment;
+use crate::runtime::own_files;
 
 /// Make the key that signs answers to questions, and print its public part for hosts.yaml
 #[derive(Debug, Args)]
@@ -28,6 +30,9 @@ pub fn run(_: &KeyArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     person::at_terminal(&environment)?;
     let path = environment.approval_key_file();
+    if environment.state_dir.is_dir() {
+        rotation::note(&environment.state_dir, &own_files::answering_keys(&environment))?;
+    }
     let pair = match create(&path) {
         Ok(pair) => {
             complain(format_args!(

@@ -1,12 +1,13 @@
 //! Where the files of this installation are, and which files on this machine hold secrets.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::agent_side;
 use super::environment::Environment;
 use super::installation::{self, header_in_force};
 use super::machine::Machine;
+use crate::approval::rotation;
 use crate::policy::files::guarded::{Guarded, Locations, decisive, secret};
 use crate::policy::word_paths::normal;
 
@@ -21,6 +22,12 @@ static SECRET: LazyLock<Vec<Guarded>> = LazyLock::new(|| {
 /// Whether a file on this machine holds secrets, according to the policy in force. `path` is absolute.
 pub fn is_secret(path: &str) -> bool {
     decisive(&SECRET, path, false).is_some()
+}
+
+/// The keys and tokens with which persons answer.
+pub fn answering_keys(environment: &Environment) -> Vec<PathBuf> {
+    let token = std::env::var_os("CLAUDEOPS_DESK_TOKEN_FILE").filter(|path| !path.is_empty());
+    rotation::files(&environment.state_dir, environment.approval_key_file(), token.map(PathBuf::from))
 }
 
 /// The files of this installation.

@@ -204,6 +204,7 @@ impl LocalMachine for Container {
         let value = match name {
             "HOME" => "/home/agent",
             "CLAUDEOPS_STATE_DIR" => "/state",
+            "CLAUDEOPS_GUARD" => "unix:/run/guard/opsctl.sock",
             _ => return None,
         };
         Some(value.to_owned())

@@ -2,7 +2,7 @@
 
 use crate::model::rules::{PathRule, Where};
 use crate::policy::glob::matches;
-use crate::policy::word_paths::LocalMachine;
+use crate::policy::word_paths::{LocalMachine, normal};
 
 /// Where this installation's own files are. All absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -232,6 +232,12 @@ const STATE_FILES: [&str; 11] = [
     "mcp-tier3.json",
 ];
 
+/// The socket of a guard that is a process of its own.
+pub fn guard_socket(machine: &dyn LocalMachine) -> Option<String> {
+    let guard = machine.variable("CLAUDEOPS_GUARD")?;
+    guard.strip_prefix("unix:").filter(|path| path.starts_with('/')).map(normal)
+}
+
 /// The files that may not be written.
 pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
@@ -260,6 +266,9 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
     locations.approval_key.iter().chain(&locations.database_keys).for_each(|path| file(path, PERSON));
     locations.hosts.iter().for_each(|path| file(path, POLICY));
     locations.opsctl.iter().for_each(|path| file(path, POLICY));
+    if let Some(socket) = guard_socket(machine) {
+        file(&socket, POLICY);
+    }
     list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, PERSON, locations, roots)));
     list
 }

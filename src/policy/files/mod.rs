@@ -12,6 +12,7 @@ mod mount;
 mod programs;
 mod remove;
 mod search;
+mod socket;
 mod sqlite;
 mod transfer;
 
@@ -45,9 +46,13 @@ pub fn objections(
 ) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     let lists = Lists::new(locations, rules, machine);
+    let guard = guarded::guard_socket(machine);
     script.visit(|node| {
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
         let inner = matches!(node, Node::Command(_));
+        if let Some(socket) = &guard {
+            reasons.extend(socket::objection(command, socket, machine));
+        }
         for access in accesses(command, inner, script.catalogue, machine) {
             let found = lists.objection(&access, command);
             reasons.extend(found.filter(|reason| !reasons.contains(reason)));

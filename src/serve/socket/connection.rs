@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::super::Guard;
 use super::peers::Peers;
+use super::veil::Veil;
 use super::workers::Workers;
 use super::{event, record, verb};
 use crate::hook::preview::Question;
@@ -62,6 +63,7 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         Err(why) => return reply(&mut stream, &Reply::Refused(why)).await,
     };
     let (call, facts) = (request.call, request.session);
+    let veil = Veil::new(&guard.environment, &facts);
     let answer = match call {
         Call::Ping => {
             let environment = guard.environment.clone();
@@ -105,7 +107,7 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         }
     };
     drop(memory);
-    reply(&mut stream, &answer).await
+    write(&mut stream, &serde_json::to_vec(&veil.answer(&answer)?)?).await
 }
 
 /// The environment of the guard, with the name of the agent.

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 use serde_json::Value;
 
+use super::veil::Veil;
 use crate::hook;
 use crate::hook::forward::to_wire;
 use crate::hook::preview::{Question, preview};
@@ -40,6 +41,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(10);
 /// A caller that answers questions.
 struct Caller {
     stream: UnixStream,
+    veil: Veil,
     asked: Cell<u32>,
     spent: Cell<Duration>,
     /// Why the caller is not asked any more.
@@ -61,7 +63,7 @@ impl Caller {
 
     fn reply(&self, reply: &Reply) -> io::Result<()> {
         let mut stream = Timed::new(&self.stream, Instant::now() + ANSWER_TIME);
-        frame::write(&mut stream, &serde_json::to_vec(reply)?)
+        frame::write(&mut stream, &serde_json::to_vec(&self.veil.answer(reply)?)?)
     }
 }
 
@@ -115,6 +117,7 @@ fn on_behalf(
     let environment = environment(&facts, own, &RunnerEnvironment::of_process());
     let caller = Rc::new(Caller {
         stream,
+        veil: Veil::new(own, &facts),
         asked: Cell::default(),
         spent: Cell::default(),
         broken: RefCell::default(),
