@@ -118,7 +118,7 @@ pub fn file_objections(
     environment: &Environment,
 ) -> Vec<Reason> {
     let touch = if file.writes { Touch::Write } else { Touch::Read };
-    let access = Access { touch, path: file.path.clone(), unknown: false };
+    let access = Access::named(touch, file.path.clone(), false);
     let cwd = cwd.and_then(Path::to_str);
     files::tool_objections(
         &[access],

@@ -39,11 +39,18 @@ pub struct Access {
     pub path: String,
     /// Whether a part of the path is unknown.
     pub unknown: bool,
+    /// Globs of the names that a search leaves out.
+    pub left_out: Vec<String>,
 }
 
 impl Access {
     /// The access to the file that a word names.
     pub fn new(touch: Touch, word: &Word) -> Self {
-        Self { touch, path: word.text.clone(), unknown: word.unknown.is_some() }
+        Self::named(touch, word.text.clone(), word.unknown.is_some())
+    }
+
+    /// The access to a path; `unknown` if a part of it is.
+    pub fn named(touch: Touch, path: impl Into<String>, unknown: bool) -> Self {
+        Self { touch, path: path.into(), unknown, left_out: vec![] }
     }
 }

@@ -37,7 +37,7 @@ pub fn accesses(
     if text.trim_start().starts_with("{\"") {
         let parts = text.split(|c: char| c.is_whitespace() || "\"'\\`;|&()".contains(c));
         let paths = parts.filter(|part| part.contains(['/', '.']));
-        into.extend(paths.map(|path| Access { touch: Touch::Read, path: path.to_owned(), unknown }));
+        into.extend(paths.map(|path| Access::named(Touch::Read, path.to_owned(), unknown)));
         return;
     }
     shell::read_with(&text, cwd.as_deref(), catalogue).visit(|node| {

@@ -137,6 +137,10 @@ impl<'a> Lists<'a> {
                 found.filter(|path| glob::matches(name, path.rsplit('/').next().unwrap_or_default())),
             );
         }
+        paths.retain(|path| {
+            let file = path.rsplit('/').next().unwrap_or_default();
+            !access.left_out.iter().any(|out| glob::matches(out, file))
+        });
         let (path, found) = paths.iter().find_map(|path| Some((path, guards(path)?)))?;
         let text = format!(
             "Secret: this search finds `{path}`{}, which is not read (`{}`). What it holds must not enter this \

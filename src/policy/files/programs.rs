@@ -61,7 +61,7 @@ pub fn accesses(
             downloaded(command, program, &texts, &value, into);
         }
         Some(FileHow::WorkingTree) => {
-            into.push(Access { touch: Touch::WriteAll, path: ".".to_owned(), unknown: false });
+            into.push(Access::named(Touch::WriteAll, ".".to_owned(), false));
         }
         Some(FileHow::Explained) => {
             explained::accesses(command, (rest, value), catalogue, machine, into);
@@ -149,11 +149,7 @@ fn downloaded(command: &Command, program: &str, texts: &[&str], value: &[&str], 
         } else {
             format!("{}/{last}", folder.text.trim_end_matches('/'))
         };
-        into.push(Access {
-            touch: Touch::Write,
-            path,
-            unknown: word.unknown.is_some() || folder.unknown.is_some(),
-        });
+        into.push(Access::named(Touch::Write, path, word.unknown.is_some() || folder.unknown.is_some()));
     }
 }
 
@@ -297,7 +293,7 @@ fn read_of(word: &Word) -> impl Iterator<Item = Access> {
 fn held(value: &Word) -> Vec<Access> {
     let mut found: Vec<Access> = read_of(value).collect();
     for part in value.text.split_whitespace().filter_map(|part| part.split_once('=')) {
-        found.push(Access { touch: Touch::Read, path: part.1.to_owned(), unknown: part.1.contains('$') });
+        found.push(Access::named(Touch::Read, part.1.to_owned(), part.1.contains('$')));
     }
     sqlite::named(value, &mut found);
     found

@@ -48,10 +48,12 @@ pub fn find(command: &Command, texts: &[&str], catalogue: Catalogue, into: &mut 
             if wanted.is_empty() {
                 into.push(Access::new(Touch::WriteAll, word));
             }
-            into.extend(wanted.iter().map(|name| Access {
-                touch: Touch::WriteFound,
-                path: format!("{}/{name}", word.text.trim_end_matches('/')),
-                unknown: word.unknown.is_some(),
+            into.extend(wanted.iter().map(|name| {
+                Access::named(
+                    Touch::WriteFound,
+                    format!("{}/{name}", word.text.trim_end_matches('/')),
+                    word.unknown.is_some(),
+                )
             }));
         }
     }
@@ -106,7 +108,7 @@ pub fn unpack(command: &Command, program: &str, texts: &[&str], into: &mut Vec<A
         Operation::Packs(file) => {
             let word = command.words.iter().rev().find(|word| word.text.ends_with(file));
             let unknown = word.is_none_or(|word| word.unknown.is_some());
-            return into.push(Access { touch: Touch::Write, path: file.to_owned(), unknown });
+            return into.push(Access::named(Touch::Write, file.to_owned(), unknown));
         }
         // In doubt, it unpacks.
         Operation::Unclear

@@ -107,7 +107,7 @@ pub(super) fn transfer(
             names.extend(found.iter().filter_map(|path| path.rsplit('/').next()).map(str::to_owned));
         }
         let touch = if deep { Touch::WriteAll } else { Touch::Write };
-        into.extend(names.iter().map(|name| Access { touch, path: below(name), unknown }));
+        into.extend(names.iter().map(|name| Access::named(touch, below(name), unknown)));
     }
 }
 
@@ -203,7 +203,7 @@ pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) 
         };
         let read_only =
             value.text.ends_with(":ro") || value.text.contains(":ro,") || value.text.contains("readonly");
-        let access = |touch| Access { touch, path: source.to_owned(), unknown: value.unknown.is_some() };
+        let access = |touch| Access::named(touch, source.to_owned(), value.unknown.is_some());
         into.push(access(Touch::Read));
         into.extend((!read_only).then(|| access(Touch::WriteAll)));
     }
