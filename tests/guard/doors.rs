@@ -12,6 +12,7 @@ use opsctl::link::address::Address;
 use opsctl::link::caller::{self, LinkError, Sending};
 use opsctl::link::lookup::Lookup;
 use opsctl::link::message::{Call, Reply, Request, SessionFacts};
+use rustix::fs::inotify;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -364,6 +365,144 @@ fn the_socket_serves_only_verbs_that_state_it_and_opens_no_path_of_a_peer() {
         assert!(PLANTED.iter().all(|planted| !text.contains(planted)), "{text}");
         assert!(!asked.is_empty(), "nothing was asked about `{command}`");
     }
+}
+
+/// Counts the files below a folder that any process opens.
+struct Bait {
+    folder: PathBuf,
+    opened: rustix::fd::OwnedFd,
+}
+
+impl Bait {
+    fn new(folder: PathBuf) -> Self {
+        let opened = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+        for (name, text) in [
+            ("handoff.json", "{\"recommended_tier\": 3}"),
+            ("cooldown.json", "{}"),
+            ("hosts.yaml", "services: {}"),
+            ("transcript.jsonl", "{\"type\":\"assistant\"}"),
+            ("CLAUDE.md", "x"),
+            ("run.sh", "docker restart jellyfin"),
+            ("claudeops.db", ""),
+            (".claude/settings.json", "{}"),
+            (".claude/opsctl/policy.json", "{}"),
+            ("guard-undelivered.jsonl", "x"),
+        ] {
+            let path = folder.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        for below in ["", ".claude", ".claude/opsctl"] {
+            let flags = inotify::WatchFlags::OPEN | inotify::WatchFlags::ACCESS | inotify::WatchFlags::MODIFY;
+            inotify::add_watch(&opened, folder.join(below), flags).unwrap();
+        }
+        Self { folder, opened }
+    }
+
+    fn opened(&self) -> Vec<String> {
+        let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+        let mut events = inotify::Reader::new(&self.opened, &mut buffer);
+        let mut names = Vec::new();
+        while let Ok(event) = events.next() {
+            names
+                .push(event.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()));
+        }
+        names
+    }
+}
+
+#[test]
+fn the_guard_opens_no_file_that_a_peer_names_in_any_message() {
+    let sides = Sides::new();
+    let bait = Bait::new(sides.path("bait"));
+    let at = |name: &str| bait.folder.join(name).display().to_string();
+    std::fs::read(bait.folder.join("run.sh")).unwrap();
+    assert!(!bait.opened().is_empty(), "nothing is seen");
+    let session = |name: &str| SessionFacts {
+        session: Some(name.to_owned()),
+        client_session: Some(name.to_owned()),
+        project_dir: at(""),
+        results_dir: at(""),
+        state_dir: at(""),
+        process: Some("1".to_owned()),
+        role: Some(at("CLAUDE.md")),
+        agent: Some(at("handoff.json")),
+        ..SessionFacts::default()
+    };
+    let mut sent = 0;
+    let mut send = |call: Call, payload: &str, name: &str| {
+        let request = Request { version: opsctl::link::VERSION, call, session: session(name) };
+        let sending =
+            Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
+        // The answer does not matter.
+        let _ = caller::call(&sides.address(), &sending, &mut |_: &Lookup| Value::Null);
+        sent += 1;
+        assert_eq!(bait.opened(), Vec::<String>::new(), "{request:?} {payload}");
+    };
+    let commands = [
+        format!("bash {}", at("run.sh")),
+        format!("cd {} && . ./run.sh; docker restart x", at("")),
+        "docker restart jellyfin".to_owned(),
+    ];
+    for event in [
+        "session-start",
+        "user-prompt-submit",
+        "pre-tool-use",
+        "post-tool-use",
+        "post-tool-use-failure",
+        "post-tool-batch",
+        "subagent-start",
+        "subagent-stop",
+        "stop",
+        "stop-failure",
+        "session-end",
+        "notification",
+        "pre-compact",
+        "wake-up",
+        "made-up",
+    ] {
+        for command in &commands {
+            let input = json!({
+                "session_id": "s", "hook_event_name": event, "cwd": at(""), "transcript_path": at("transcript.jsonl"), "tool_use_id": "t", "tool_name": "Bash",
+                "tool_input": {"command": command, "file_path": at("run.sh")}, "tool_response": {"stdout": at("run.sh")}, "source": "startup", "reason": "other",
+                "error": at("run.sh"), "agent_transcript_path": at("transcript.jsonl"), "last_assistant_message": at("CLAUDE.md"),
+            });
+            send(Call::Event { event: Some(event.to_owned()) }, &input.to_string(), "s");
+            send(Call::Event { event: None }, &input.to_string(), "s");
+        }
+    }
+    for command in &commands {
+        send(Call::Explain { cwd: Some(at("")), tier: None }, command, "s");
+    }
+    for line in [
+        "explain bash BAIT",
+        "report --html BAIT",
+        "status",
+        "verify --session s",
+        "sessions status BAIT",
+        "cooldown show BAIT",
+        "events --service BAIT",
+        "doctor --hooks --settings BAIT",
+        "render --hosts BAIT",
+        "db migrate --from BAIT",
+        "launch cat BAIT",
+        "init --from BAIT x",
+        "context --role BAIT",
+        "metrics --out BAIT",
+        "audit --agent BAIT",
+    ] {
+        let arguments = line.split(' ').map(|word| word.replace("BAIT", &at("run.sh"))).collect();
+        send(Call::Verb { arguments, columns: None }, "", "s");
+    }
+    for kept in [
+        "{}",
+        "x",
+        &json!({"event": "post-tool-use", "input": {"transcript_path": at("transcript.jsonl")}}).to_string(),
+    ] {
+        send(Call::Kept, kept, "s");
+        send(Call::Notice, kept, "s");
+    }
+    println!("{sent} messages");
 }
 
 #[test]
