@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command};
 
-use super::facts::{Caller, Changes, Facts, below, is_path};
+use super::facts::{Caller, Changes, Facts, Runs, below, is_path};
 
 /// Options of every verb that print help or the version.
 const HELP: &str = "[-h, --help, -V, --version]";
@@ -69,7 +69,7 @@ fn keys(command: &Command, facts: &Facts) -> Vec<String> {
     if facts.verb == "explain" {
         key("files", "explained".to_owned());
     }
-    if facts.runs {
+    if facts.runs == Runs::Command {
         key("runs", "command".to_owned());
     }
     match facts.quiet {

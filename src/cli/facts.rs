@@ -23,6 +23,15 @@ pub enum Changes {
     With(&'static [&'static str]),
 }
 
+/// Which program a verb runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// None that its arguments name.
+    Nothing,
+    /// The command that its words are.
+    Command,
+}
+
 /// Where a verb runs if a guard is a process of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -53,8 +62,8 @@ pub struct Facts {
     pub sends: &'static [&'static str],
     /// Options whose value is a file or a folder that it writes. It reads what all other paths name.
     pub writes: &'static [&'static str],
-    /// Whether its words are a command that it runs.
-    pub runs: bool,
+    /// What it runs.
+    pub runs: Runs,
     /// Where it runs.
     pub side: Side,
     /// Whether it reads or changes the ledger.
@@ -75,7 +84,7 @@ impl Facts {
             quiet: &[],
             sends: &[],
             writes: &[],
-            runs: false,
+            runs: Runs::Nothing,
             side: Side::Caller,
             ledger: false,
             state: false,
@@ -115,7 +124,7 @@ impl Facts {
 
     /// Its words are a command that it runs.
     pub const fn runs(self) -> Self {
-        Self { runs: true, ..self }
+        Self { runs: Runs::Command, ..self }
     }
 
     /// It runs in the guard, except with these options.

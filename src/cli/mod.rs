@@ -67,8 +67,8 @@ use output::{complain, complain_as_is};
 
 use crate::held_variables::hide_process;
 use crate::ledger::close_connections;
+use crate::link::SERVED;
 use crate::runtime::environment::Environment;
-use crate::serve::SERVED;
 
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
 #[derive(Debug, Parser)]

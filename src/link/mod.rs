@@ -14,3 +14,6 @@ pub use timed::Timed;
 
 /// The version of the messages. Both sides must have the same.
 pub const VERSION: u32 = 1;
+
+/// The first argument of this program where a guard runs a verb for a caller on the agent's side.
+pub const SERVED: &str = "--served";

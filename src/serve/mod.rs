@@ -22,9 +22,6 @@ use crate::runtime::environment::Environment;
 use crate::runtime::own_files;
 pub use guard::{Guard, Stop, stopped};
 
-/// The first argument of this program where it runs a verb for a caller on the agent's side.
-pub const SERVED: &str = "--served";
-
 /// Where the guard listens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listeners {

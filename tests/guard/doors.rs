@@ -429,14 +429,14 @@ fn the_guard_opens_no_file_that_a_peer_names_in_any_message() {
         agent: Some(at("handoff.json")),
         ..SessionFacts::default()
     };
-    let mut sent = 0;
+    let mut messages = 0;
     let mut send = |call: Call, payload: &str, name: &str| {
         let request = Request { version: opsctl::link::VERSION, call, session: session(name) };
         let sending =
             Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
         // The answer does not matter.
         let _ = caller::call(&sides.address(), &sending, &mut |_: &Lookup| Value::Null);
-        sent += 1;
+        messages += 1;
         assert_eq!(bait.opened(), Vec::<String>::new(), "{request:?} {payload}");
     };
     let commands = [
@@ -502,7 +502,7 @@ fn the_guard_opens_no_file_that_a_peer_names_in_any_message() {
         send(Call::Kept, kept, "s");
         send(Call::Notice, kept, "s");
     }
-    println!("{sent} messages");
+    println!("{messages} messages");
 }
 
 #[test]

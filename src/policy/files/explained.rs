@@ -1,18 +1,17 @@
 //! `opsctl explain COMMAND`: it shows the scripts that the command would run.
 
 use super::access::{Access, Touch};
-use super::programs;
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
-use crate::policy::word_paths::LocalMachine;
 use crate::shell::{self, Command, Construct, Node, Word};
 
-/// Adds the files that are read: scripts of the explained command, and paths in a tool call as JSON.
+/// Adds the files that are read: scripts of the explained command, and paths in a tool call as JSON. `accesses` adds those of a
+/// command; its second argument is false for a wrapper.
 pub fn accesses(
     command: &Command,
     (rest, value): (usize, &[&str]),
     catalogue: Catalogue,
-    machine: &dyn LocalMachine,
+    accesses: &dyn Fn(&Command, bool, &mut Vec<Access>),
     into: &mut Vec<Access>,
 ) {
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
@@ -50,7 +49,7 @@ pub fn accesses(
         let usage = catalogue.usage(&texts, &|_| false);
         let mut found = Vec::new();
         if usage.is_some_and(|usage| usage.form.runs.is_some()) {
-            programs::accesses(shown, inner, catalogue, machine, &mut found);
+            accesses(shown, inner, &mut found);
         }
         found.extend(shown.words.first().filter(|word| word.text.contains('/')).map(read));
         found.retain(|access| !access.touch.writes());

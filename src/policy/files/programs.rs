@@ -64,7 +64,10 @@ pub fn accesses(
             into.push(Access::named(Touch::WriteAll, ".".to_owned(), false));
         }
         Some(FileHow::Explained) => {
-            explained::accesses(command, (rest, value), catalogue, machine, into);
+            let shown = |command: &Command, inner: bool, into: &mut Vec<Access>| {
+                accesses(command, inner, catalogue, machine, into);
+            };
+            explained::accesses(command, (rest, value), catalogue, &shown, into);
         }
         Some(FileHow::Environment) => environment::accesses(command, program, &texts, value, into),
         _ => {}

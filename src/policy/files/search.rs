@@ -197,7 +197,7 @@ fn find(texts: &[&str], into: &mut Vec<Access>) {
         match *test {
             "-type" if *value == "d" => return,
             "-name" | "-iname" | "-path" | "-ipath" | "-wholename" if negated => {
-                left_out.push(name.to_owned())
+                left_out.push(name.to_owned());
             }
             "-name" | "-iname" | "-path" | "-ipath" | "-wholename" => names.push(name),
             _ => {}

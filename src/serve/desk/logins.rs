@@ -45,12 +45,12 @@ pub async fn page(State(desk): State<Arc<Desk>>, visitor: Option<Visitor>) -> Re
 }
 
 fn login_page(desk: &Desk, failure: Option<&str>, status: StatusCode) -> Response {
-    let place = desk.tokens.login_file().map(|path| match &desk.settings.token_file {
-        Some(_) => "The token is in the file that CLAUDEOPS_DESK_TOKEN_FILE names.".to_owned(),
-        None => {
-            let name = path.file_name().unwrap_or_default().display();
-            format!("The token is in the file {name} of the state folder of `opsctl serve`.")
+    let place = desk.tokens.login_file().map(|path| {
+        if desk.settings.token_file.is_some() {
+            return "The token is in the file that CLAUDEOPS_DESK_TOKEN_FILE names.".to_owned();
         }
+        let name = path.file_name().unwrap_or_default().display();
+        format!("The token is in the file {name} of the state folder of `opsctl serve`.")
     });
     desk.templates.login(failure, place.as_deref(), status)
 }

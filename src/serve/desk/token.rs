@@ -91,7 +91,7 @@ impl Tokens {
         self.login.as_ref().map(|(_, path)| path.as_path())
     }
 
-    /// What is stored of a login with this cookie; `None` if nobody can log in.
+    /// What is stored of a login with this cookie; `None` without a token for login.
     pub fn digest(&self, cookie: &str) -> Option<String> {
         Some(encoded(&self.logins.as_ref()?.sign("login", &[cookie.as_bytes()])))
     }

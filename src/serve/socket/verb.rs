@@ -7,9 +7,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::super::SERVED;
-use crate::link::address;
 use crate::link::message::{Reply, SessionFacts};
+use crate::link::{SERVED, address};
 
 /// How long a verb may take. Checks of services take the longest.
 const LIMIT: Duration = Duration::from_mins(5);
