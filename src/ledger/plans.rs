@@ -117,7 +117,7 @@ const A_BIG_FLEET: &str = "
     ANALYZE";
 
 /// The queries with values as hooks have them. `now` and `since` stand for these times.
-const HOT_WITH_VALUES: [(&str, &[&str]); 19] = [
+const HOT_WITH_VALUES: [(&str, &[&str]); 18] = [
     (usage::ACTIONS, &["service7", "restart", "since"]),
     (usage::ACTIONS_BY_WRITER, &["service7", "restart", "since", "nas"]),
     (usage::UNCOUNTED, &["service7", "restart", "nas"]),
@@ -127,7 +127,6 @@ const HOT_WITH_VALUES: [(&str, &[&str]); 19] = [
     (usage::KEYS_BY_SKIPPING, &["since"]),
     (usage::KEYS_WITH_RESERVATIONS, &["now"]),
     (actions::RESERVED_FOR_CALL, &["s7", "t7"]),
-    (actions::OPEN_FOR_CALL, &["s7", "t7", "now"]),
     (actions::RESERVED_FOR_ACTION, &["s7", "service7", "restart", "restart", "host", "now"]),
     (actions::ALREADY_SETTLED, &["s7", "t7", "restart"]),
     (actions::RELEASE, &["s7"]),

@@ -33,15 +33,18 @@ const ADD: &str = "SELECT, INSERT";
 const CHANGE: &str = "SELECT, INSERT, UPDATE";
 const ALL: &str = "SELECT, INSERT, UPDATE, DELETE";
 
-const TABLES: [Table; 29] = [
+const TABLES: [Table; 31] = [
     table("opsctl_migrations", "SELECT"),
     table("events", ADD),
     table("cooldown_actions", ADD),
-    table("hook_actions", "SELECT, INSERT, UPDATE (state, settled_at, cleared)"),
-    table("budget_resets", ADD),
+    table("hook_actions", "SELECT, INSERT, UPDATE (state, settled_at)"),
+    // Only guards clear budgets.
+    guards("budget_resets", "SELECT", ADD),
     guards("service_health_streak", CHANGE, ALL),
-    table("health_marks", ALL),
+    guards("service_checks", ADD, "SELECT, INSERT, DELETE"),
+    guards("verified_checks", "SELECT", ADD),
     table("hook_settled", ADD),
+    table("allowed_requests", ADD),
     table("notices", "SELECT, INSERT, UPDATE (state, attempts, claimed_until, delivered_at, last_error)"),
     table("client_runs", CHANGE),
     table("verifications", ADD),
@@ -212,12 +215,11 @@ mod tests {
             "hook_decisions",
             "hook_settled",
             "recorded_actions",
-            "budget_resets",
         ] {
             let table = TABLES.iter().find(|table| table.name == name).unwrap();
             assert_eq!((table.agent, table.guard), (ADD, ADD), "{name}");
         }
-        for name in ["question_answers", "grants"] {
+        for name in ["question_answers", "grants", "budget_resets", "verified_checks"] {
             let table = TABLES.iter().find(|table| table.name == name).unwrap();
             assert_eq!(table.agent, "SELECT", "{name}");
         }

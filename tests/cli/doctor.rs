@@ -382,7 +382,7 @@ fn prompts_that_do_what_opsctl_does_are_a_warning() {
     );
     let remedy = remedy.unwrap();
     for part in
-        ["`opsctl cooldown healthy`", "remove the marker", "`opsctl events` read state", "delete the scripts"]
+        ["`opsctl verify`", "remove the marker", "`opsctl events` read state", "delete the scripts"]
     {
         assert!(remedy.contains(part), "{part}: {remedy}");
     }

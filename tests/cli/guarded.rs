@@ -89,20 +89,12 @@ fn the_guard_reads_the_agents_machine_and_applies_its_own_policy() {
 }
 
 #[test]
-fn a_repeated_request_is_counted_once() {
+fn a_second_hook_with_the_same_call_needs_a_place_of_its_own() {
     let guarded = Guarded::new();
-    for _ in 0..3 {
-        passes(&restart(&guarded, "t1", "jellyfin"));
-    }
-    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "1");
-    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_decisions"), "1");
-    passes(&restart(&guarded, "t2", "jellyfin"));
-    // The budget is spent, and the first call is still allowed.
     passes(&restart(&guarded, "t1", "jellyfin"));
-    denied(&restart(&guarded, "t3", "jellyfin"));
-    // The same id with another command is another call.
-    passes(&restart(&guarded, "t1", "sonarr"));
-    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "3");
+    passes(&restart(&guarded, "t1", "jellyfin"));
+    denied(&restart(&guarded, "t1", "jellyfin"));
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "2");
 }
 
 #[test]

@@ -6,7 +6,10 @@ use crate::database_server::{DatabaseServer, PASSWORD};
 use crate::sandbox::on_file::Sandbox;
 use crate::sandbox::passes;
 
-const HISTORY: [&str; 14] = [
+const HISTORY: [&str; 17] = [
+    "service_checks",
+    "verified_checks",
+    "allowed_requests",
     "events",
     "cooldown_actions",
     "hook_decisions",
@@ -117,6 +120,14 @@ fn a_granted_role_is_enough_for_an_agent_and_changes_no_history() {
         "UPDATE events SET message = ''",
         "UPDATE cooldown_actions SET timestamp = now() - interval '1 day'",
         "UPDATE hook_actions SET service = 'x'",
+        "UPDATE hook_actions SET reserved_at = now() - interval '1 day'",
+        "UPDATE hook_actions SET expires_at = now()",
+        "INSERT INTO budget_resets (service, at, why) VALUES ('jellyfin', now(), 'reset')",
+        "INSERT INTO verified_checks VALUES (1)",
+        "UPDATE service_checks SET healthy = TRUE",
+        "DELETE FROM service_checks",
+        "UPDATE allowed_requests SET at = now()",
+        "UPDATE notices SET state = 'delivered', delivered_at = now()",
         "UPDATE hook_decisions SET verdict = 'allow'",
         "UPDATE questions SET command = 'x'",
         "UPDATE hook_settled SET actions = ''",

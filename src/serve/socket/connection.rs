@@ -1,6 +1,7 @@
 //! One connection: the greeting, a request within its limits, and the answer.
 
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,6 +12,7 @@ use tokio::time::timeout;
 
 use super::super::Guard;
 use super::peers::Peers;
+use super::repeats::Repeats;
 use super::workers::Workers;
 use super::{event, record, verb};
 use crate::link::message::{Call, Greeting, Reply, Request, SessionFacts, Versioned};
@@ -35,12 +37,19 @@ pub struct Limits {
     slow: Semaphore,
     /// Memory for large requests, in KiB.
     memory: Semaphore,
+    /// The requests that have begun.
+    repeats: Arc<Repeats>,
 }
 
 impl Limits {
     /// Starts the threads that serve requests.
     pub fn start() -> io::Result<Self> {
-        Ok(Self { quick: Workers::start()?, slow: Semaphore::new(24), memory: Semaphore::new(12 * 1024) })
+        Ok(Self {
+            quick: Workers::start()?,
+            slow: Semaphore::new(24),
+            memory: Semaphore::new(12 * 1024),
+            repeats: Arc::default(),
+        })
     }
 }
 
@@ -71,7 +80,8 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         Call::Event { event } => {
             let is_quick = event.as_deref().is_some_and(|event| QUICK.contains(&event));
             let (stream, environment) = (stream.into_std()?, guard.environment.clone());
-            let serve = move || event::serve(stream, event.as_deref(), &payload, facts, &environment);
+            let repeats = Arc::clone(&limits.repeats);
+            let serve = move || event::serve(stream, event.as_deref(), &payload, facts, (&environment, &repeats));
             if is_quick {
                 return limits.quick.run(serve).await?;
             }

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 use serde_json::Value;
 
+use super::repeats::Repeats;
 use crate::hook;
+use crate::hook::answer::Answer;
 use crate::hook::forward::to_wire;
 use crate::ledger::Location;
 use crate::link::lookup::Lookup;
@@ -19,6 +21,7 @@ use crate::link::message::{Found, Reply, SessionFacts};
 use crate::link::{Timed, frame};
 use crate::model::mode::Mode;
 use crate::model::policy::Tier;
+use crate::model::verdict::Reason;
 use crate::redact;
 use crate::runtime::agent_side::{Peer, on_behalf_of};
 use crate::runtime::environment::{Environment, ServedFolders, plain_word};
@@ -79,9 +82,10 @@ pub fn serve(
     event: Option<&str>,
     stdin: &[u8],
     mut facts: SessionFacts,
-    own: &Environment,
+    (own, repeats): (&Environment, &Repeats),
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
+    let is_repeated = facts.request.as_deref().is_some_and(|id| !repeats.begins(id, Instant::now()));
     let environment = environment(&facts, own, &RunnerEnvironment::of_process());
     let caller = Rc::new(Caller {
         stream,
@@ -89,6 +93,11 @@ pub fn serve(
         spent: Cell::default(),
         broken: RefCell::default(),
     });
+    if is_repeated {
+        let text = "Denied: the guard has served this request before. Make the call again.".to_owned();
+        let answer = Answer::deny(&[Reason { rule: "replay", topic: None, text }]);
+        return caller.reply(&Reply::Answer(to_wire(answer)));
+    }
     let peer: Rc<dyn Peer> = Rc::<Caller>::clone(&caller);
     let secrets = std::mem::take(&mut facts.secrets);
     let served = catch_unwind(AssertUnwindSafe(|| {

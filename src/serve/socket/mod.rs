@@ -8,6 +8,7 @@ mod event;
 mod listener;
 mod peers;
 mod record;
+mod repeats;
 mod verb;
 mod workers;
 

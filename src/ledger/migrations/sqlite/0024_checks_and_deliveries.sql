@@ -1,0 +1,40 @@
+-- Checks of services: those that opsctl has made, and those that the agent states. A row is never changed.
+CREATE TABLE service_checks (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    service    TEXT NOT NULL,
+    healthy    INTEGER NOT NULL,
+    at         TEXT NOT NULL,
+    session_id TEXT,
+    agent      TEXT
+);
+-- The checks of a service since its last reset.
+CREATE INDEX service_checks_by_service ON service_checks(service, id);
+
+-- The checks that opsctl has made in a session that the ledger knows. Only they clear budgets. On a server, only the role of guards
+-- adds them.
+CREATE TABLE verified_checks (
+    check_id INTEGER PRIMARY KEY
+);
+
+INSERT INTO service_checks (service, healthy, at, session_id)
+    SELECT streak.service, consecutive_healthy > 0, last_checked_at, session_id
+    FROM service_health_streak AS streak LEFT JOIN health_marks ON health_marks.service = streak.service
+    WHERE typeof(last_checked_at) = 'text';
+DROP TABLE health_marks;
+
+-- The last reservation and the last check before a reset: both no longer count.
+ALTER TABLE budget_resets ADD COLUMN last_reservation INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE budget_resets ADD COLUMN last_check INTEGER NOT NULL DEFAULT 0;
+UPDATE budget_resets SET last_reservation = coalesce((
+    SELECT max(id) FROM hook_actions WHERE hook_actions.service = budget_resets.service AND cleared), 0);
+ALTER TABLE hook_actions DROP COLUMN cleared;
+
+-- The requests of hooks to a guard that allowed a call: a hook sends its request again if the connection breaks, and no other hook
+-- may use what was allowed.
+CREATE TABLE allowed_requests (
+    request     TEXT PRIMARY KEY,
+    session_id  TEXT,
+    tool_use_id TEXT NOT NULL,
+    digest      TEXT NOT NULL,
+    at          TEXT NOT NULL
+) WITHOUT ROWID;
