@@ -24,6 +24,8 @@ pub struct NewRun<'a> {
     pub log: Option<&'a str>,
     /// The id of the session that handed over to it.
     pub parent: Option<&'a str>,
+    /// The user id of the peer that states all this; `None`: opsctl itself has started it.
+    pub peer: Option<u32>,
     /// The start time.
     pub at: DateTime<Utc>,
 }
@@ -152,15 +154,15 @@ pub(super) fn chain(
 impl Change<'_> {
     /// Adds the row of a session that is about to start. Returns the row's id.
     pub fn begin_run(&self, run: &NewRun<'_>) -> Result<i64, LedgerError> {
-        let NewRun { session, tier, model, log, parent, at } = run;
+        let NewRun { session, tier, model, log, parent, peer, at } = run;
         self.transaction
             .query_row(
                 "INSERT INTO client_runs
-                     (session_id, tier, model, log_path, started_at, outcome, parent_session, agent, first_session)
-                 VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, coalesce(
+                     (session_id, tier, model, log_path, started_at, outcome, parent_session, agent, peer, first_session)
+                 VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, coalesce(
                      (SELECT first_session FROM client_runs WHERE session_id = ?6 ORDER BY id DESC LIMIT 1), ?6, ?1))
                  RETURNING id",
-                params![session, tier.number(), model, log, time::write(*at), parent, self.agent()],
+                params![session, tier.number(), model, log, time::write(*at), parent, self.agent(), peer],
                 |row| row.get(0),
             )
             .map_err(|e| self.error(e))
@@ -207,6 +209,14 @@ impl Change<'_> {
 }
 
 impl Ledger {
+    /// Whether the agent of this ledger has begun the session of a row, as this peer.
+    pub fn is_run_of(&self, row: i64, peer: u32) -> Result<bool, LedgerError> {
+        let sql = "SELECT 1 FROM client_runs WHERE id = ?1 AND peer = ?2 AND agent = ?3";
+        let agent = self.agent();
+        let found = self.connection.prepare(sql).and_then(|mut query| query.exists(params![row, peer, agent]));
+        found.map_err(|cause| self.error(cause))
+    }
+
     /// The session with this id, if it waits for a person.
     pub fn waiting_run(&self, session: &str) -> Result<Option<WaitingRun>, LedgerError> {
         let look = || {

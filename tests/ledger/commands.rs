@@ -99,7 +99,7 @@ fn a_statement_about_a_service_is_shown_and_clears_nothing() {
 /// A service that opsctl finds healthy, with one restart.
 fn healthy_service() -> Sandbox {
     let sandbox = Sandbox::new();
-    let hosts = "services: {jellyfin: {health: none, dns: none, containers: [], check: {command: ['true'], where: local}}}";
+    let hosts = "services: {jellyfin: {health: none, dns: none, guests: [vm], check: {command: ['true'], where: local}}}";
     sandbox.write("hosts.yaml", hosts);
     ok(&cooldown(&sandbox, &["record", "jellyfin"]));
     sandbox

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::super::Guard;
 use super::peers::Peers;
+use super::rates::{Kind, Rates};
 use super::repeats::Repeats;
 use super::workers::Workers;
 use super::{event, record, verb};
@@ -37,6 +38,8 @@ pub struct Limits {
     slow: Semaphore,
     /// Memory for large requests, in KiB.
     memory: Semaphore,
+    /// How much each user may record.
+    rates: Arc<Rates>,
     /// The requests that have begun.
     repeats: Arc<Repeats>,
 }
@@ -48,6 +51,7 @@ impl Limits {
             quick: Workers::start()?,
             slow: Semaphore::new(24),
             memory: Semaphore::new(12 * 1024),
+            rates: Arc::default(),
             repeats: Arc::default(),
         })
     }
@@ -55,7 +59,8 @@ impl Limits {
 
 /// Serves one connection.
 pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: UnixStream) -> io::Result<()> {
-    let refused = peers.refusal(stream.peer_cred()?.uid());
+    let peer = stream.peer_cred()?.uid();
+    let refused = peers.refusal(peer);
     let is_refused = refused.is_some();
     let greeting = Greeting { version: VERSION, opsctl: env!("CARGO_PKG_VERSION").to_owned(), refused };
     write(&mut stream, &serde_json::to_vec(&greeting)?).await?;
@@ -74,6 +79,9 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
             limits.quick.run(move || record::ping(&environment)).await?
         }
         Call::Verb { arguments, columns } => {
+            if let Some(why) = kind_of(&arguments).and_then(|kind| limits.rates.refusal(peer, kind, Instant::now())) {
+                return reply(&mut stream, &Reply::Refused(why)).await;
+            }
             let _turn = turn(&limits.slow).await?;
             verb::run(&arguments, columns, &facts, payload).await
         }
@@ -90,19 +98,32 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         }
         Call::Kept => {
             let environment = of_agent(&facts, &guard.environment);
-            limits.quick.run(move || record::kept(&payload, &environment)).await?
+            let rates = Arc::clone(&limits.rates);
+            limits.quick.run(move || record::kept(&payload, &environment, peer, &rates)).await?
         }
         Call::Notice => {
             let environment = of_agent(&facts, &guard.environment);
-            limits.quick.run(move || record::notice(&payload, &environment)).await?
+            let rates = Arc::clone(&limits.rates);
+            limits.quick.run(move || record::notice(&payload, &environment, peer, &rates)).await?
         }
         Call::Record(call) => {
             let environment = of_agent(&facts, &guard.environment);
-            limits.quick.run(move || record::record(call, &environment)).await?
+            let rates = Arc::clone(&limits.rates);
+            limits.quick.run(move || record::record(call, &environment, peer, &rates)).await?
         }
     };
     drop(memory);
     reply(&mut stream, &answer).await
+}
+
+/// What a verb records; `None` if it only shows something.
+fn kind_of(arguments: &[String]) -> Option<Kind> {
+    let verb = arguments.iter().find(|word| !word.starts_with("--color"))?;
+    match verb.as_str() {
+        "notify" if arguments.iter().any(|word| word == "--test") => Some(Kind::Notices),
+        "cooldown" | "notify" | "sessions" | "verify" => Some(Kind::Records),
+        _ => None,
+    }
 }
 
 /// The environment of the guard, with the name of the agent.

@@ -7,8 +7,10 @@ mod connection;
 mod event;
 mod listener;
 mod peers;
+mod rates;
 mod record;
 mod repeats;
+mod stated;
 mod verb;
 mod workers;
 

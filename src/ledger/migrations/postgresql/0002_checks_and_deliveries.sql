@@ -36,3 +36,6 @@ CREATE TABLE allowed_requests (
     digest      TEXT NOT NULL,
     at          TIMESTAMPTZ NOT NULL
 );
+
+-- The user id of the peer whose records a session consists of; NULL: opsctl itself has recorded it.
+ALTER TABLE client_runs ADD COLUMN peer BIGINT;

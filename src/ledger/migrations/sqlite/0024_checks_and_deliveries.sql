@@ -38,3 +38,6 @@ CREATE TABLE allowed_requests (
     digest      TEXT NOT NULL,
     at          TEXT NOT NULL
 ) WITHOUT ROWID;
+
+-- The user id of the peer whose records a session consists of; NULL: opsctl itself has recorded it.
+ALTER TABLE client_runs ADD COLUMN peer INTEGER;
