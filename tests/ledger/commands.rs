@@ -124,7 +124,7 @@ fn two_verifications_in_two_sessions_half_an_hour_apart_clear_the_counters() {
     }
     let file: Value = serde_json::from_str(&sandbox.read("cooldown.json")).unwrap();
     assert_eq!(file["services"]["jellyfin"]["consecutive_healthy"], 0);
-    assert_eq!(file["services"]["jellyfin"]["restarts"], json!([]));
+    assert_eq!(file["services"]["jellyfin"]["restart_timestamps"], json!([]));
 }
 
 #[test]
