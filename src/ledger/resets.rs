@@ -101,6 +101,8 @@ impl Change<'_> {
         for orphans in [
             "DELETE FROM recorded_actions WHERE action_id NOT IN (SELECT id FROM cooldown_actions)",
             "DELETE FROM recorded_events WHERE event_id NOT IN (SELECT id FROM events)",
+            "DELETE FROM notice_attempts WHERE notice_id NOT IN (SELECT id FROM notices)",
+            "DELETE FROM notice_deliveries WHERE notice_id NOT IN (SELECT id FROM notices)",
             "DELETE FROM verified_checks WHERE check_id NOT IN (SELECT id FROM service_checks)",
             "DELETE FROM question_answers WHERE question_id NOT IN (SELECT id FROM questions)",
             "DELETE FROM grant_uses WHERE grant_id NOT IN (SELECT id FROM grants)",

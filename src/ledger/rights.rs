@@ -33,7 +33,7 @@ const ADD: &str = "SELECT, INSERT";
 const CHANGE: &str = "SELECT, INSERT, UPDATE";
 const ALL: &str = "SELECT, INSERT, UPDATE, DELETE";
 
-const TABLES: [Table; 31] = [
+const TABLES: [Table; 33] = [
     table("opsctl_migrations", "SELECT"),
     table("events", ADD),
     table("cooldown_actions", ADD),
@@ -45,7 +45,10 @@ const TABLES: [Table; 31] = [
     guards("verified_checks", "SELECT", ADD),
     table("hook_settled", ADD),
     table("allowed_requests", ADD),
-    table("notices", "SELECT, INSERT, UPDATE (state, attempts, claimed_until, delivered_at, last_error)"),
+    table("notices", ADD),
+    table("notice_attempts", ADD),
+    // Only guards state that a notice is delivered.
+    guards("notice_deliveries", "SELECT", ADD),
     table("client_runs", CHANGE),
     table("verifications", ADD),
     table("hook_decisions", ADD),
@@ -110,6 +113,7 @@ pub fn statements(role: &str, user: User, database: Option<&str>) -> Vec<String>
         format!("GRANT USAGE ON SCHEMA public TO {role};"),
         // What an earlier release needed, too.
         format!("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role};"),
+        format!("GRANT SELECT ON notice_states TO {role};"),
     ];
     let tables = TABLES.iter().filter(|table| !table.rights(user).is_empty());
     let rights = tables.map(|table| format!("GRANT {} ON {} TO {role};", table.rights(user), table.name));
@@ -219,7 +223,7 @@ mod tests {
             let table = TABLES.iter().find(|table| table.name == name).unwrap();
             assert_eq!((table.agent, table.guard), (ADD, ADD), "{name}");
         }
-        for name in ["question_answers", "grants", "budget_resets", "verified_checks"] {
+        for name in ["question_answers", "grants", "budget_resets", "verified_checks", "notice_deliveries"] {
             let table = TABLES.iter().find(|table| table.name == name).unwrap();
             assert_eq!(table.agent, "SELECT", "{name}");
         }
