@@ -239,7 +239,10 @@ mod tests {
             ("the first is stated", &[(Stated, true, Some("a")), (Opsctl, true, Some("b"))]),
             ("the second is stated", &[(Opsctl, true, Some("a")), (Stated, true, Some("b"))]),
             ("one session", &[(Opsctl, true, Some("a")), (Opsctl, true, Some("a"))]),
-            ("unknown sessions", &[(Opsctl, true, Some("x")), (Opsctl, true, Some("y")), (Opsctl, true, None)]),
+            (
+                "unknown sessions",
+                &[(Opsctl, true, Some("x")), (Opsctl, true, Some("y")), (Opsctl, true, None)],
+            ),
             (
                 "an unhealthy check in between",
                 &[(Opsctl, true, Some("a")), (Stated, false, None), (Opsctl, true, Some("b"))],

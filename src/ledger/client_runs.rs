@@ -213,7 +213,8 @@ impl Ledger {
     pub fn is_run_of(&self, row: i64, peer: u32) -> Result<bool, LedgerError> {
         let sql = "SELECT 1 FROM client_runs WHERE id = ?1 AND peer = ?2 AND agent = ?3";
         let agent = self.agent();
-        let found = self.connection.prepare(sql).and_then(|mut query| query.exists(params![row, peer, agent]));
+        let found =
+            self.connection.prepare(sql).and_then(|mut query| query.exists(params![row, peer, agent]));
         found.map_err(|cause| self.error(cause))
     }
 

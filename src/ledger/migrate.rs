@@ -46,7 +46,10 @@ pub fn tables_on_server() -> Vec<String> {
     let dropped: Vec<&str> = lines().filter_map(|line| line.strip_prefix("DROP TABLE ")).collect();
     let names = lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
     let names = names.map(|rest| rest.trim_end_matches(" ("));
-    names.filter(|name| dropped.iter().all(|line| line.trim_end_matches(';') != *name)).map(str::to_owned).collect()
+    names
+        .filter(|name| dropped.iter().all(|line| line.trim_end_matches(';') != *name))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The migration that prepares a ledger of opsctl for the session manager. A database of the session manager needs it not.

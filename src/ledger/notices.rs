@@ -223,7 +223,8 @@ impl Change<'_> {
         remark: Option<&str>,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let settle = || match state {
+        let settle = || {
+            match state {
             NoticeState::Delivered | NoticeState::NoTarget if may_deliver(&self.transaction)? => {
                 self.transaction.run(
                     "INSERT INTO notice_deliveries (notice_id, at, state, remark) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
@@ -232,6 +233,7 @@ impl Change<'_> {
             }
             NoticeState::Delivered => self.add_attempt(id, NoticeState::Sent, None, remark, now),
             state => self.add_attempt(id, state, None, remark, now),
+        }
         };
         settle().map_err(|cause| self.error(cause))
     }
@@ -256,7 +258,10 @@ impl Ledger {
             let is_agents = !may_deliver(&self.connection)?;
             let (since, until) = (time::write(now - STILL_NEWS), time::write(now + CLAIM_LIFE));
             let wanted = params![since, time::write(now), until, is_agents];
-            self.connection.prepare(&format!("{DUE} ORDER BY id"))?.query_map(wanted, |row| row.get(0))?.collect()
+            self.connection
+                .prepare(&format!("{DUE} ORDER BY id"))?
+                .query_map(wanted, |row| row.get(0))?
+                .collect()
         };
         look().map_err(|cause| self.error(cause))
     }

@@ -213,13 +213,7 @@ mod tests {
 
     #[test]
     fn no_agent_changes_history() {
-        for name in [
-            "events",
-            "cooldown_actions",
-            "hook_decisions",
-            "hook_settled",
-            "recorded_actions",
-        ] {
+        for name in ["events", "cooldown_actions", "hook_decisions", "hook_settled", "recorded_actions"] {
             let table = TABLES.iter().find(|table| table.name == name).unwrap();
             assert_eq!((table.agent, table.guard), (ADD, ADD), "{name}");
         }

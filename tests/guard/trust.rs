@@ -29,8 +29,7 @@ fn send(guarded: &Guarded, agent: &str, call: Call, payload: &str) -> Result<Val
 
 fn of(guarded: &Guarded, facts: SessionFacts, call: Call, payload: &str) -> Result<Value, String> {
     let request = Request { version: opsctl::link::VERSION, call, session: facts };
-    let sending =
-        Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
+    let sending = Sending { request: &request, payload: payload.as_bytes(), limit: Duration::from_secs(30) };
     match caller::call(&Address::Unix(guarded.socket()), &sending, &mut |_| Value::Null) {
         Ok(Reply::Value(value)) => Ok(value),
         Ok(other) => Ok(serde_json::to_value(&other).unwrap()),
@@ -150,13 +149,16 @@ fn an_event_of_a_peer_is_marked_and_cannot_pass_for_one_of_the_guard() {
         assert!(message.starts_with("Stated by the agent: ") && message.len() < 9_000, "{event}");
     }
     assert_eq!(guarded.guard.sql("SELECT DISTINCT source FROM recorded_events"), "agent");
-    assert!(guarded.guard.opsctl(&["status", "--no-hosts"], b"").stdout.contains("Stated by the agent: Verified"));
+    assert!(
+        guarded.guard.opsctl(&["status", "--no-hosts"], b"").stdout.contains("Stated by the agent: Verified")
+    );
     for (level, why) in [("fatal", "level"), ("", "level")] {
         assert!(record(&guarded, "nas", event("x", level)).unwrap_err().contains(why), "{level}");
     }
     let failure = json!({"at": "2999-01-01T00:00:00Z", "session": "s", "message": "Guard failed to count: x", "decision": null});
     send(&guarded, "nas", Call::Kept, &failure.to_string()).unwrap();
-    let forged = "SELECT count(*) FROM events WHERE message NOT LIKE 'Stated by the agent: %' OR created_at > '2990'";
+    let forged =
+        "SELECT count(*) FROM events WHERE message NOT LIKE 'Stated by the agent: %' OR created_at > '2990'";
     assert_eq!(guarded.guard.sql(forged), "0");
 }
 
@@ -188,7 +190,8 @@ fn a_peer_ends_and_resumes_only_sessions_that_its_agent_has_begun() {
         let why = record(&guarded, "nas", end(row, change)).unwrap_err();
         assert!(why.starts_with("the ") && why.lines().count() == 1, "{number}: {why}");
     }
-    let long = RecordCall::Begin { session: "x".repeat(300), tier: 2, model: "m".into(), log: None, parent: None };
+    let long =
+        RecordCall::Begin { session: "x".repeat(300), tier: 2, model: "m".into(), log: None, parent: None };
     assert!(record(&guarded, "nas", long).unwrap_err().contains("session"));
     assert_eq!(guarded.guard.sql("SELECT count(*), sum(outcome = 'running') FROM client_runs"), "1|1");
     record(&guarded, "nas", end(row, |_| {})).unwrap();
@@ -226,7 +229,9 @@ fn a_peer_cannot_fill_the_ledger_and_a_session_is_still_recorded() {
     }
     let written: usize = guarded.guard.sql("SELECT count(*) FROM events").parse().unwrap();
     assert!(refused > 200 && written < 700, "{refused} refused, {written} written");
-    let lines = (0..5_000).map(|number| json!({"at": "2026-03-21T14:00:00Z", "session": null, "message": number.to_string()}).to_string());
+    let lines = (0..5_000).map(|number| {
+        json!({"at": "2026-03-21T14:00:00Z", "session": null, "message": number.to_string()}).to_string()
+    });
     send(&guarded, "nas", Call::Kept, &lines.collect::<Vec<_>>().join("\n")).unwrap();
     let more: usize = guarded.guard.sql("SELECT count(*) FROM events").parse().unwrap();
     assert!(more < written + 250, "{more}");

@@ -117,8 +117,12 @@ fn verified(sandbox: &Sandbox, session: &str, ago: &str) {
 #[test]
 fn two_verifications_in_two_sessions_half_an_hour_apart_clear_the_counters() {
     let sandbox = healthy_service();
-    for (session, ago, used) in [("one", "0 minutes", 1), ("one", "40 minutes", 1), ("two", "29 minutes", 1), ("three", "31 minutes", 0)]
-    {
+    for (session, ago, used) in [
+        ("one", "0 minutes", 1),
+        ("one", "40 minutes", 1),
+        ("two", "29 minutes", 1),
+        ("three", "31 minutes", 0),
+    ] {
         verified(&sandbox, session, ago);
         assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], used, "{session}, {ago}");
     }

@@ -239,7 +239,10 @@ fn the_times_of_the_file_are_set_without_touching_a_budget() {
 fn a_number_of_healthy_checks_that_another_writer_has_set_clears_nothing() {
     let sandbox = Sandbox::new();
     passes(&sandbox.after("t1", RESTART));
-    sandbox.write("cooldown.json", "{\"services\": {\"jellyfin\": {\"restarts\": [], \"consecutive_healthy\": 9}}}");
+    sandbox.write(
+        "cooldown.json",
+        "{\"services\": {\"jellyfin\": {\"restarts\": [], \"consecutive_healthy\": 9}}}",
+    );
     sandbox.sql("INSERT INTO service_health_streak (service, consecutive_healthy) VALUES ('jellyfin', 9)");
     let run = sandbox.opsctl(&["cooldown", "healthy", "jellyfin"], b"");
     assert!(run.stdout.contains("1/2 restarts"), "{run:?}");

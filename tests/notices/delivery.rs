@@ -148,7 +148,10 @@ fn some_targets_that_take_it_are_a_delivery_with_a_remark() {
     let sandbox = with_apprise(Sandbox::new()).with("CLAUDEOPS_APPRISE_URLS", &urls);
     notify(&sandbox, "half");
     assert_eq!(settled(&sandbox), "delivered");
-    assert_eq!(sandbox.sql("SELECT attempts, last_error FROM notice_states"), "1|not every target accepted it");
+    assert_eq!(
+        sandbox.sql("SELECT attempts, last_error FROM notice_states"),
+        "1|not every target accepted it"
+    );
     assert_eq!((takes.titles().len(), refuses.titles().len()), (1, 1));
 }
 

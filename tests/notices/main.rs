@@ -49,7 +49,8 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// Waits until no notice is pending or being sent, and returns the states of all notices.
 #[track_caller]
 fn settled(sandbox: &Sandbox) -> String {
-    let states = "SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM notice_states ORDER BY id)";
+    let states =
+        "SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM notice_states ORDER BY id)";
     let mut now = String::new();
     wait_until("every notice is settled", || {
         now = sandbox.sql(states);

@@ -198,7 +198,8 @@ fn only_the_role_of_guards_clears_budgets_and_records_deliveries() {
     );
     let bin = tempfile::tempdir().unwrap();
     let apprise = bin.path().join("apprise");
-    std::fs::write(&apprise, "#!/bin/sh\ncat >/dev/null\necho sent >> \"$CLAUDEOPS_STATE_DIR/sent\"\n").unwrap();
+    std::fs::write(&apprise, "#!/bin/sh\ncat >/dev/null\necho sent >> \"$CLAUDEOPS_STATE_DIR/sent\"\n")
+        .unwrap();
     std::fs::set_permissions(&apprise, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap());
     let states = [&agent, &agent, &guard, &guard].map(|sandbox| {
@@ -251,7 +252,7 @@ fn doctor_describes_the_server() {
     server.psql("ops", "GRANT pg_monitor TO nas");
     let text = ledger(&url);
     assert!(text.contains("standbys: "), "{text}");
-    server.psql("ops", "UPDATE opsctl_migrations SET version = 9999");
+    server.psql("ops", "UPDATE opsctl_migrations SET version = 9999 WHERE version = (SELECT max(version) FROM opsctl_migrations)");
     assert!(ledger(&url).contains("a later release"));
     let text = ledger(&server.database("empty"));
     assert!(text.contains("FAILED") && text.contains("version 0 of its tables"), "{text}");

@@ -79,7 +79,9 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
             limits.quick.run(move || record::ping(&environment)).await?
         }
         Call::Verb { arguments, columns } => {
-            if let Some(why) = kind_of(&arguments).and_then(|kind| limits.rates.refusal(peer, kind, Instant::now())) {
+            if let Some(why) =
+                kind_of(&arguments).and_then(|kind| limits.rates.refusal(peer, kind, Instant::now()))
+            {
                 return reply(&mut stream, &Reply::Refused(why)).await;
             }
             let _turn = turn(&limits.slow).await?;
@@ -89,7 +91,8 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
             let is_quick = event.as_deref().is_some_and(|event| QUICK.contains(&event));
             let (stream, environment) = (stream.into_std()?, guard.environment.clone());
             let repeats = Arc::clone(&limits.repeats);
-            let serve = move || event::serve(stream, event.as_deref(), &payload, facts, (&environment, &repeats));
+            let serve =
+                move || event::serve(stream, event.as_deref(), &payload, facts, (&environment, &repeats));
             if is_quick {
                 return limits.quick.run(serve).await?;
             }

@@ -73,7 +73,10 @@ mod tests {
         let (rates, now) = (Rates::default(), Instant::now());
         assert_eq!(rates.take(1, Kind::Notices, 100, now), 60);
         let why = rates.refusal(1, Kind::Notices, now).unwrap();
-        assert!(why.contains("user 1 has sent too many notifications") && why.contains("60 an hour"), "{why}");
+        assert!(
+            why.contains("user 1 has sent too many notifications") && why.contains("60 an hour"),
+            "{why}"
+        );
         assert_eq!(rates.refusal(1, Kind::Records, now), None);
         assert_eq!(rates.refusal(2, Kind::Notices, now), None);
         let later = now + Duration::from_secs(61);

@@ -75,7 +75,9 @@ pub fn record(call: RecordCall, environment: &Environment, peer: u32, rates: &Ra
         return Reply::Refused(why);
     }
     match checked(&call) {
-        Ok(()) => try_record(call, environment, peer).unwrap_or_else(|error| Reply::Failed(error.to_string())),
+        Ok(()) => {
+            try_record(call, environment, peer).unwrap_or_else(|error| Reply::Failed(error.to_string()))
+        }
         Err(why) => Reply::Refused(why),
     }
 }

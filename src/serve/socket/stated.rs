@@ -71,12 +71,14 @@ fn cut(text: &str, most: usize) -> String {
 
 /// The tier of this number.
 pub fn tier(number: u8) -> Result<Tier, Wrong> {
-    Tier::from_number(number).ok_or_else(|| format!("the record states tier {number}, which is not 1, 2 or 3"))
+    Tier::from_number(number)
+        .ok_or_else(|| format!("the record states tier {number}, which is not 1, 2 or 3"))
 }
 
 /// An event.
 pub fn event(level: &str, service: Option<String>, message: &str) -> Result<NewEvent, Wrong> {
-    let level = Level::named(level).ok_or_else(|| "the record states a level that is not info, warning or critical".to_owned())?;
+    let level = Level::named(level)
+        .ok_or_else(|| "the record states a level that is not info, warning or critical".to_owned())?;
     let service = service.map(|service| name("service", &service).map(str::to_owned)).transpose()?;
     Ok(NewEvent { level, service, message: text(message) })
 }
@@ -105,7 +107,8 @@ pub fn notice(notice: Notice, now: DateTime<Utc>) -> Result<Notice, Wrong> {
 /// The name of the outcome of a session whose numbers are possible.
 pub fn outcome(end: &EndWire) -> Result<&'static str, Wrong> {
     let known = OUTCOMES.into_iter().find(|known| *known == end.outcome);
-    let known = known.ok_or_else(|| "the record states an outcome of a session that does not exist".to_owned())?;
+    let known =
+        known.ok_or_else(|| "the record states an outcome of a session that does not exist".to_owned())?;
     let numbers = [
         ("turns", end.turns, MOST_TURNS),
         ("input tokens", end.input_tokens, MOST_TOKENS),
