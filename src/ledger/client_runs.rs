@@ -102,6 +102,8 @@ pub struct Run {
     pub chain: Option<Chain>,
     /// The agent; `None` if it is not known.
     pub agent: Option<String>,
+    /// Whether a program of the agent's side states all this.
+    pub is_stated: bool,
 }
 
 /// The time that a session has, after its deadline, to end and to be recorded.
@@ -130,7 +132,7 @@ const ANSWERED: &str = "WHERE outcome = 'waiting' AND NOT EXISTS (
      ORDER BY id";
 
 const LATEST: &str =
-    "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at, agent
+    "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at, agent, peer IS NOT NULL
      FROM client_runs WHERE (started_at >= ?1 OR ?1 IS NULL) AND (agent = ?3 OR ?3 IS NULL) ORDER BY id DESC LIMIT ?2";
 
 /// The chain of the session `?1` or `?2`.
@@ -306,5 +308,6 @@ fn run(row: &Row<'_>) -> engine::Result<Run> {
         resumed_at: row.get::<Option<String>>(8)?.and_then(|at| time::read(&at)),
         chain: None,
         agent: row.get(9)?,
+        is_stated: row.get(10)?,
     })
 }

@@ -196,6 +196,11 @@ fn a_peer_ends_and_resumes_only_sessions_that_its_agent_has_begun() {
     assert_eq!(guarded.guard.sql("SELECT count(*), sum(outcome = 'running') FROM client_runs"), "1|1");
     record(&guarded, "nas", end(row, |_| {})).unwrap();
     assert_eq!(guarded.guard.sql("SELECT outcome, cost_usd FROM client_runs"), "completed|0.5");
+    let shown = guarded.guard.opsctl(&["status", "--no-hosts"], b"").stdout;
+    assert!(shown.contains("| $0.500 | stated by the agent"), "{shown}");
+    let shown = guarded.guard.opsctl(&["status", "--no-hosts", "--json"], b"").stdout;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["sessions"][0]["stated"], true, "{shown}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub fn serve(
     });
     if is_repeated {
         let text = "Denied: the guard has served this request before. Make the call again.".to_owned();
-        let answer = Answer::deny(&[Reason { rule: "replay", topic: None, text }]);
+        let answer = Answer::deny(&[Reason { rule: "on_failure", topic: None, text }]);
         return caller.reply(&Reply::Answer(to_wire(answer)));
     }
     let peer: Rc<dyn Peer> = Rc::<Caller>::clone(&caller);
