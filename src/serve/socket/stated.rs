@@ -130,7 +130,7 @@ pub fn outcome(end: &EndWire) -> Result<&'static str, Wrong> {
     Ok(known)
 }
 
-/// The time of a failure that a peer has kept: not in the future, and not so old that nobody reads it.
+/// The time of a failure that a peer has kept: at most now, at the earliest 30 days ago.
 pub fn moment(at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
     at.clamp(now - TimeDelta::days(30), now)
 }
