@@ -88,8 +88,18 @@ fn a_reset_clears_ledger_reservations_and_file_and_keeps_the_record() {
 fn a_statement_about_a_service_is_shown_and_clears_nothing() {
     let sandbox = Sandbox::new();
     ok(&cooldown(&sandbox, &["record", "jellyfin"]));
-    for (verb, streak) in [("healthy", 1), ("unhealthy", 0), ("healthy", 1), ("healthy", 2), ("healthy", 3)] {
-        ok(&cooldown(&sandbox, &[verb, "jellyfin"]));
+    let steps = [
+        ("a", "healthy", 1),
+        ("b", "unhealthy", 0),
+        ("c", "healthy", 1),
+        ("d", "healthy", 2),
+        ("e", "healthy", 3),
+    ];
+    for (session, verb, streak) in steps {
+        sandbox.hook("session-start", &json!({"session_id": session, "cwd": "/app", "source": "startup"}));
+        let variables = [("CLAUDE_CODE_SESSION_ID", session)];
+        let run = sandbox.command_with(&["cooldown", verb, "jellyfin"], &variables);
+        assert_eq!(run.status.code(), Some(0), "{run:?}");
         assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], 1, "{verb}");
         let file: Value = serde_json::from_str(&sandbox.read("cooldown.json")).unwrap();
         assert_eq!(file["services"]["jellyfin"]["consecutive_healthy"], streak, "{verb}");
