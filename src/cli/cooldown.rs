@@ -16,10 +16,10 @@ use super::project::environment_in_force;
 use super::services;
 use super::time::timestamp;
 use crate::guard::budgets::{self, ServiceBudget};
+use crate::guard::verification::edits_of;
 use crate::inventory::Installation;
 use crate::ledger::cooldown_edit::{self, Edit, Moment};
-use crate::ledger::cooldown_file::CooldownFile;
-use crate::ledger::{HEALTHY_CHECKS, Ledger, Streak};
+use crate::ledger::{Checker, Ledger, NewCheck};
 use crate::model::event::ToolResult;
 use crate::model::inventory::Service;
 use crate::policy::decide::BudgetKey;
@@ -36,7 +36,7 @@ const CLOCK_DIFFERENCE: TimeDelta = TimeDelta::minutes(1);
   opsctl cooldown                      # all services
   opsctl cooldown show jellyfin --json
   opsctl cooldown record jellyfin --kind redeployment
-  opsctl cooldown healthy jellyfin     # the second one clears the counters
+  opsctl cooldown healthy jellyfin     # a statement; `opsctl verify` checks
   opsctl cooldown checked              # sets last_run of cooldown.json
   opsctl cooldown reset jellyfin       # clears the counters
   opsctl cooldown forget old-wiki      # no longer in hosts.yaml")]
@@ -82,14 +82,14 @@ enum CooldownVerb {
         #[command(flatten)]
         service: Named,
     },
-    /// Record a healthy check; the second consecutive one, from another session, clears the counters
+    /// Record the statement that a service is healthy; only checks that opsctl makes (`opsctl verify`) clear the counters
     #[command(after_help = "Examples:
   opsctl cooldown healthy jellyfin")]
     Healthy {
         #[command(flatten)]
         service: Named,
     },
-    /// Record an unhealthy check; the count of consecutive healthy checks starts at 0
+    /// Record the statement that a service is not healthy; the count of consecutive healthy checks starts at 0
     #[command(after_help = "Examples:
   opsctl cooldown unhealthy jellyfin")]
     Unhealthy {
@@ -323,34 +323,21 @@ impl Budgets {
         let service = self.named(service)?;
         let mut ledger = Ledger::open(&self.environment.ledger)?;
         let change = ledger.change()?;
-        let in_file = self.healthy_checks_in_file(&service);
-        let session = self.environment.shell_session();
-        let now = change.now(self.now);
-        let streak = change.note_health(&service, healthy, in_file, session, now)?;
+        let check = NewCheck {
+            service: &service,
+            healthy,
+            by: Checker::Stated,
+            session: self.environment.shell_session(),
+        };
+        let streak = change.note_check(&check, change.now(self.now))?;
         change.commit()?;
-        match streak {
-            Streak::Of(count) => {
-                self.edit_file(&service, &[Edit::Streak(count)]);
-                if healthy {
-                    complain(format_args!(
-                        "{service}: {count} of {HEALTHY_CHECKS} consecutive healthy checks"
-                    ));
-                }
-            }
-            Streak::Cleared => {
-                self.edit_file(&service, &[Edit::Clear, Edit::Streak(0)]);
-                complain(format_args!(
-                    "{service}: {HEALTHY_CHECKS} consecutive healthy checks, counters cleared"
-                ));
-            }
+        self.edit_file(&service, &edits_of(streak));
+        if healthy {
+            complain(format_args!(
+                "{service}: stated as healthy; only checks that opsctl makes clear the counters: opsctl verify {service}"
+            ));
         }
         Ok(service)
-    }
-
-    /// The number of consecutive healthy checks in `cooldown.json`. A file that cannot be read is reported when it is edited.
-    fn healthy_checks_in_file(&self, service: &str) -> u32 {
-        let file = CooldownFile::read(&self.environment.cooldown_file()).unwrap_or_default();
-        file.by_service(&self.installation.inventory).consecutive_healthy(service)
     }
 
     /// Sets a time in `cooldown.json`.

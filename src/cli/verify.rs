@@ -15,7 +15,7 @@ use super::project::environment_in_force;
 use crate::guard::verification;
 use crate::inventory::Installation;
 use crate::inventory::nearest::nearest;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, LedgerError, cooldown_edit};
 use crate::model::policy::Window;
 use crate::probe::health::{self, Check, Finding, Report, Subject};
 use crate::runtime::environment::Environment;
@@ -83,6 +83,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     }
     let what = format!("checking {} services", subjects.len());
     let reports = during(what, || health::verify(subjects, deadline))?;
+    complain_all(record(&reports, &environment).unwrap_or_else(|error| vec![error.into()]));
     let healthy = reports.iter().all(|report| report.healthy() != Some(false));
     if args.json {
         print_json(&VerifyWire { healthy, services: reports.iter().map(ServiceWire::new).collect() })?;
@@ -90,6 +91,20 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         print(&reports.iter().map(in_words).collect::<String>());
     }
     Ok(if healthy { OK } else { FAILED })
+}
+
+/// Records the checks in a ledger that exists.
+fn record(reports: &[Report], environment: &Environment) -> Result<Vec<Warning>, LedgerError> {
+    if !Ledger::exists(&environment.ledger)? {
+        return Ok(vec![]);
+    }
+    let mut ledger = Ledger::open(&environment.ledger)?;
+    let change = ledger.change()?;
+    let now = change.now(Utc::now());
+    let edits = verification::note_checks(&change, reports, environment.shell_session(), now)?;
+    change.commit()?;
+    let edited = cooldown_edit::edit(&environment.cooldown_file(), &edits);
+    Ok(edited.err().map(Warning::from).into_iter().collect())
 }
 
 fn of_session(

@@ -27,7 +27,7 @@ const LEFTOVERS: [(&str, &str, &str); 4] = [
     (
         "edits cooldown.json",
         r"(?i)\b(update|write|append|edit|modify|increment|add|record|reset|clear|save)\b.*(cooldown\.json|cooldown (state|counters)|\bstate file|`(restarts|redeployments|restart_timestamps|redeployment_timestamps|consecutive_healthy|last_run|last_daily_digest)`)|>\s*\S*cooldown\.json",
-        "`opsctl cooldown healthy`, `unhealthy`, `checked` and `digested` write cooldown.json, and hooks record actions",
+        "`opsctl verify`, `opsctl cooldown checked` and `digested` write cooldown.json, and hooks record actions",
     ),
     (
         "reads state with sqlite3 or jq",

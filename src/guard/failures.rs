@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::kept_lines::{Claimed, claim};
 use crate::ledger::decisions::NewDecision;
-use crate::ledger::{CallId, Change, Ledger, LedgerError, time};
+use crate::ledger::{CallId, Change, Ledger, LedgerError, Source, time};
 use crate::model::event::{Level, NewEvent};
+use crate::model::notice::Notice;
 use crate::plain_file::{self, Content};
 use crate::policy::notices::guard_failed;
 use crate::redact;
@@ -145,23 +146,43 @@ pub fn take_kept(environment: &Environment) -> Option<Claimed> {
     claim(&waiting_file(&environment.state_dir), claimed_file(&environment.state_dir))
 }
 
-/// Records failures that the agent's side has kept, each once.
-pub fn record_sent(environment: &Environment, text: &str) -> Result<(), LedgerError> {
+/// How failures that the agent's side states are marked and bounded.
+pub struct Stated<'a> {
+    /// A text as it is recorded.
+    pub text: &'a dyn Fn(&str) -> String,
+    /// A time as it is recorded.
+    pub moment: &'a dyn Fn(DateTime<Utc>) -> DateTime<Utc>,
+    /// A notice as it is raised; `None` if it is not.
+    pub notice: &'a dyn Fn(Notice) -> Option<Notice>,
+}
+
+/// Records failures that the agent's side has kept, a line each, and each once.
+pub fn record_sent(
+    environment: &Environment,
+    lines: &[&str],
+    stated: &Stated<'_>,
+) -> Result<(), LedgerError> {
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
-    let is_new = |line: &&str| {
-        let failure = serde_json::from_str::<FailureWire>(line).ok();
-        failure.is_some_and(|FailureWire { at, message, .. }| {
-            time::read(&at).is_some_and(|at| !change.has_event(&message, at).unwrap_or_default())
-        })
-    };
-    let new: Vec<&str> = text.lines().filter(is_new).collect();
-    record_lines(&change, &new.join("\n"))?;
+    let mut new = Vec::new();
+    for line in lines {
+        let Ok(mut failure) = serde_json::from_str::<FailureWire>(line) else { continue };
+        let Some(at) = time::read(&failure.at).map(stated.moment) else { continue };
+        failure.message = (stated.text)(&failure.message);
+        failure.session = failure.session.map(|session| session.chars().take(200).collect());
+        if let Some(decision) = &mut failure.decision {
+            decision.actions = (stated.text)(&decision.actions);
+            decision.services = decision.services.chars().take(1000).collect();
+        }
+        failure.at = time::write(at);
+        if !change.has_event(&failure.message, at)? {
+            record_one(&change, Source::Peer, &failure, at)?;
+            new.push((failure, at));
+        }
+    }
     change.commit()?;
-    for line in new {
-        let Ok(FailureWire { at, session, message, .. }) = serde_json::from_str(line) else { continue };
-        let Some(at) = time::read(&at) else { continue };
-        let notice = guard_failed(&message, session.as_deref(), at);
+    for (FailureWire { session, message, .. }, at) in new {
+        let Some(notice) = (stated.notice)(guard_failed(&message, session.as_deref(), at)) else { continue };
         // A notice that is not delivered now waits for the next flush.
         let _ = notify::raise(environment, session.as_deref(), &notice, at);
     }
@@ -171,29 +192,37 @@ pub fn record_sent(environment: &Environment, text: &str) -> Result<(), LedgerEr
 /// Records failures as events, and the decisions of which they are part.
 fn record_lines(change: &Change<'_>, text: &str) -> Result<(), LedgerError> {
     for failure in text.lines().filter_map(|line| serde_json::from_str::<FailureWire>(line).ok()) {
-        let Some(at) = time::read(&failure.at) else { continue };
-        let session = failure.session.as_deref();
-        if let Some(DecisionWire { verdict, actions, services }) = &failure.decision
-            && ["fail-open", "fail-closed"].contains(&verdict.as_str())
-        {
-            let call = CallId { session, tool_use: None };
-            let (rule, reason) = ("on_failure", &failure.message);
-            let decision = NewDecision {
-                call,
-                tier: None,
-                verdict,
-                rule,
-                actions,
-                services,
-                budgets: "",
-                reason,
-                effect: None,
-                took: None,
-            };
-            change.note_decision(&decision, at)?;
+        if let Some(at) = time::read(&failure.at) {
+            record_one(change, Source::Hook, &failure, at)?;
         }
-        let event = NewEvent { level: Level::Critical, service: None, message: failure.message };
-        change.add_event(failure.session.as_deref(), &event, at)?;
     }
     Ok(())
+}
+
+fn record_one(
+    change: &Change<'_>,
+    source: Source,
+    failure: &FailureWire,
+    at: DateTime<Utc>,
+) -> Result<(), LedgerError> {
+    let session = failure.session.as_deref();
+    if let Some(DecisionWire { verdict, actions, services }) = &failure.decision
+        && ["fail-open", "fail-closed"].contains(&verdict.as_str())
+    {
+        let decision = NewDecision {
+            call: CallId { session, tool_use: None },
+            tier: None,
+            verdict,
+            rule: "on_failure",
+            actions,
+            services,
+            budgets: "",
+            reason: &failure.message,
+            effect: None,
+            took: None,
+        };
+        change.note_decision(&decision, at)?;
+    }
+    let event = NewEvent { level: Level::Critical, service: None, message: failure.message.clone() };
+    change.add_event_from(source, session, &event, at)
 }

@@ -12,7 +12,7 @@ use super::failures::{self, UnrecordedDecision};
 use super::lost;
 use crate::ledger::cooldown_file::{CooldownFile, CooldownFileError};
 use crate::ledger::mark::LedgerLoss;
-use crate::ledger::{Ledger, LedgerError, Scope};
+use crate::ledger::{HookRequest, Ledger, LedgerError, Scope};
 use crate::model::ask::Topic;
 use crate::model::mode::Mode;
 use crate::model::policy::OnFailure;
@@ -277,9 +277,17 @@ fn in_transaction(
     acting.now = change.now(acting.now);
     let acting = &*acting;
     let policy = &acting.installation.policy;
-    // A hook on the agent's side asks the guard again if it has lost the answer to its first request. Within one process,
-    // there is no second request for a call.
-    if agent_side::is_remote() && change.is_reserved(acting.id, keys, acting.now)? {
+    // A hook on the agent's side sends its request again if it has lost the answer. Another hook with the same call is
+    // another request: it needs its own place, and its own approval.
+    let (request_id, digest) = match agent_side::request().filter(|_| acting.id.tool_use.is_some()) {
+        Some(id) => (Some(id), (request.digest)()),
+        None => (None, None),
+    };
+    let own = request_id.as_deref().zip(digest.as_deref());
+    let own = own.map(|(id, digest)| HookRequest { id, call: acting.id, digest });
+    if let Some(own) = &own
+        && change.is_allowed(own, acting.now)?
+    {
         return Ok(Some(Judgement::settled(Verdict::Silent)));
     }
     let lost = change.loss(&environment.state_dir)?;
@@ -323,6 +331,9 @@ fn in_transaction(
         return Ok(Some(Judgement::fail_closed(acting, loss)));
     }
     change.reserve(acting.id, &lifted.reservations, acting.now)?;
+    if let Some(own) = own.as_ref().filter(|_| verdict == Verdict::Silent) {
+        change.note_allowed(own, acting.now)?;
+    }
     if let Some(length) = policy.exclusive {
         change.take_leases(acting.id.session, &lifted.reservations, length.delta(), acting.now)?;
     }

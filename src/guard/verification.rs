@@ -6,8 +6,9 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use crate::inventory::Installation;
-use crate::ledger::SessionActions;
+use crate::ledger::cooldown_edit::Edit;
 use crate::ledger::history::ActionRecord;
+use crate::ledger::{Change, Checker, LedgerError, NewCheck, SessionActions, Streak};
 use crate::model::inventory::Inventory;
 use crate::model::policy::Window;
 use crate::policy::decide::{BudgetKey, Snapshot};
@@ -47,6 +48,31 @@ pub fn failures(report: &Report) -> Vec<String> {
             format!("{} {}: {}, {}", check.kind(), check.target(), finding.state.as_str(), finding.detail)
         })
         .collect()
+}
+
+/// Records the checks of services that opsctl has just made. Returns the changes of `cooldown.json` that follow.
+pub fn note_checks<'a>(
+    change: &Change<'_>,
+    reports: &'a [Report],
+    session: Option<&str>,
+    now: DateTime<Utc>,
+) -> Result<Vec<(&'a str, Edit)>, LedgerError> {
+    let mut edits = Vec::new();
+    for report in reports {
+        let Some(healthy) = report.healthy() else { continue };
+        let service = report.service.as_str();
+        let check = NewCheck { service, healthy, by: Checker::Opsctl, session };
+        edits.extend(edits_of(change.note_check(&check, now)?).into_iter().map(|edit| (service, edit)));
+    }
+    Ok(edits)
+}
+
+/// The changes of a service's entry in `cooldown.json` after a check.
+pub fn edits_of(streak: Streak) -> Vec<Edit> {
+    match streak {
+        Streak::Of(count) => vec![Edit::Streak(count)],
+        Streak::Cleared => vec![Edit::Clear, Edit::Streak(0)],
+    }
 }
 
 /// The repairs of a session after `since`, the last one of each service, with the results of their verification.

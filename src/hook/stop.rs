@@ -10,7 +10,7 @@ use super::registry::{self, Details};
 use super::transcript;
 use crate::guard::{budgets, verification};
 use crate::inventory::Installation;
-use crate::ledger::{Ledger, LedgerError, Outcome, SessionActions};
+use crate::ledger::{Ledger, LedgerError, Outcome, SessionActions, cooldown_edit};
 use crate::model::checks::Verifier;
 use crate::model::event::HookCall;
 use crate::model::session::Activity;
@@ -185,7 +185,10 @@ impl Verified<'_> {
             )
         };
         change.note_verification(session, outcome, remedies.actions, now)?;
+        let edits = verification::note_checks(&change, reports, Some(session), now)?;
         change.commit()?;
+        // The ledger has the checks; the file shows them.
+        let _ = cooldown_edit::edit(&environment.cooldown_file(), &edits);
         Ok(settled)
     }
 }

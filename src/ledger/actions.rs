@@ -21,9 +21,6 @@ const RESERVATION_LIFE: TimeDelta = TimeDelta::minutes(10);
 pub(super) const RESERVED_FOR_CALL: &str = "SELECT id, service, kind, counts, agent FROM hook_actions
      WHERE session_id IS ?1 AND tool_use_id IS ?2 AND state IN ('reserved', 'released') ORDER BY id";
 
-pub(super) const OPEN_FOR_CALL: &str = "SELECT service, kind FROM hook_actions
-     WHERE session_id IS ?1 AND tool_use_id IS ?2 AND state = 'reserved' AND expires_at > ?3";
-
 pub(super) const RESERVED_FOR_ACTION: &str = "SELECT id, service, kind, counts, agent FROM hook_actions
      WHERE session_id IS ?1 AND tool_use_id IS NULL AND state IN ('reserved', 'released')
          AND service = ?2 AND kind = ?3 AND verb = ?4 AND host IS ?5
@@ -127,32 +124,6 @@ impl Change<'_> {
     /// Whether anything was reserved for a call that is not settled yet.
     pub fn has_reserved(&self, call: CallId<'_>) -> Result<bool, LedgerError> {
         self.reserved_for_call(call).map(|reserved| !reserved.is_empty()).map_err(|cause| self.error(cause))
-    }
-
-    /// Whether the budgets `keys` are reserved for a call now, and no others: it has been allowed, and did not run yet.
-    pub fn is_reserved(
-        &self,
-        call: CallId<'_>,
-        keys: &[BudgetKey],
-        now: DateTime<Utc>,
-    ) -> Result<bool, LedgerError> {
-        if call.tool_use.is_none() || call.session.is_none() {
-            return Ok(false);
-        }
-        let reserved = || {
-            self.transaction
-                .prepare(OPEN_FOR_CALL)?
-                .query_map(params![call.session, call.tool_use, time::write(now)], |row| {
-                    Ok((row.get::<String>(0)?, row.get::<String>(1)?))
-                })?
-                .collect::<engine::Result<Vec<_>>>()
-        };
-        let reserved = reserved().map_err(|cause| self.error(cause))?;
-        let is =
-            |key: &BudgetKey, (service, kind): &(String, String)| key.service == *service && key.kind == kind;
-        Ok(!reserved.is_empty()
-            && keys.iter().all(|key| reserved.iter().any(|reserved| is(key, reserved)))
-            && reserved.iter().all(|reserved| keys.iter().any(|key| is(key, reserved))))
     }
 
     /// The reservations of a call that are not settled yet, expired and released ones included: an action that ran

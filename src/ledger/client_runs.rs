@@ -24,6 +24,8 @@ pub struct NewRun<'a> {
     pub log: Option<&'a str>,
     /// The id of the session that handed over to it.
     pub parent: Option<&'a str>,
+    /// The user id of the peer that states all this; `None`: opsctl itself has started it.
+    pub peer: Option<u32>,
     /// The start time.
     pub at: DateTime<Utc>,
 }
@@ -100,6 +102,8 @@ pub struct Run {
     pub chain: Option<Chain>,
     /// The agent; `None` if it is not known.
     pub agent: Option<String>,
+    /// Whether a program of the agent's side states all this.
+    pub is_stated: bool,
 }
 
 /// The time that a session has, after its deadline, to end and to be recorded.
@@ -128,7 +132,7 @@ const ANSWERED: &str = "WHERE outcome = 'waiting' AND NOT EXISTS (
      ORDER BY id";
 
 const LATEST: &str =
-    "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at, agent
+    "SELECT session_id, tier, model, started_at, outcome, cost_usd, turns, duration_ms, resumed_at, agent, peer IS NOT NULL
      FROM client_runs WHERE (started_at >= ?1 OR ?1 IS NULL) AND (agent = ?3 OR ?3 IS NULL) ORDER BY id DESC LIMIT ?2";
 
 /// The chain of the session `?1` or `?2`.
@@ -152,15 +156,15 @@ pub(super) fn chain(
 impl Change<'_> {
     /// Adds the row of a session that is about to start. Returns the row's id.
     pub fn begin_run(&self, run: &NewRun<'_>) -> Result<i64, LedgerError> {
-        let NewRun { session, tier, model, log, parent, at } = run;
+        let NewRun { session, tier, model, log, parent, peer, at } = run;
         self.transaction
             .query_row(
                 "INSERT INTO client_runs
-                     (session_id, tier, model, log_path, started_at, outcome, parent_session, agent, first_session)
-                 VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, coalesce(
+                     (session_id, tier, model, log_path, started_at, outcome, parent_session, agent, peer, first_session)
+                 VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, coalesce(
                      (SELECT first_session FROM client_runs WHERE session_id = ?6 ORDER BY id DESC LIMIT 1), ?6, ?1))
                  RETURNING id",
-                params![session, tier.number(), model, log, time::write(*at), parent, self.agent()],
+                params![session, tier.number(), model, log, time::write(*at), parent, self.agent(), peer],
                 |row| row.get(0),
             )
             .map_err(|e| self.error(e))
@@ -207,6 +211,15 @@ impl Change<'_> {
 }
 
 impl Ledger {
+    /// Whether the agent of this ledger has begun the session of a row, as this peer.
+    pub fn is_run_of(&self, row: i64, peer: u32) -> Result<bool, LedgerError> {
+        let sql = "SELECT 1 FROM client_runs WHERE id = ?1 AND peer = ?2 AND agent = ?3";
+        let agent = self.agent();
+        let found =
+            self.connection.prepare(sql).and_then(|mut query| query.exists(params![row, peer, agent]));
+        found.map_err(|cause| self.error(cause))
+    }
+
     /// The session with this id, if it waits for a person.
     pub fn waiting_run(&self, session: &str) -> Result<Option<WaitingRun>, LedgerError> {
         let look = || {
@@ -295,5 +308,6 @@ fn run(row: &Row<'_>) -> engine::Result<Run> {
         resumed_at: row.get::<Option<String>>(8)?.and_then(|at| time::read(&at)),
         chain: None,
         agent: row.get(9)?,
+        is_stated: row.get(10)?,
     })
 }

@@ -24,7 +24,6 @@ pub struct CooldownFile {
 struct ServiceTimes {
     restarts: Vec<DateTime<Utc>>,
     redeployments: Vec<DateTime<Utc>>,
-    consecutive_healthy: u32,
 }
 
 /// Why the file cannot be used as history.
@@ -98,11 +97,6 @@ impl CooldownFile {
         }
     }
 
-    /// The number of consecutive healthy checks of a service.
-    pub fn consecutive_healthy(&self, service: &str) -> u32 {
-        self.services.get(service).map_or(0, |times| times.consecutive_healthy)
-    }
-
     /// Maps every entry to its service. Entries may be recorded under the name of a container or unit, which shares
     /// the service's budget.
     #[must_use]
@@ -112,7 +106,6 @@ impl CooldownFile {
             let service = services.entry(inventory.service_named(&written)).or_default();
             service.restarts.extend(times.restarts);
             service.redeployments.extend(times.redeployments);
-            service.consecutive_healthy = service.consecutive_healthy.max(times.consecutive_healthy);
         }
         Self { services }
     }
@@ -127,11 +120,6 @@ fn service_times(service: &Value) -> ServiceTimes {
     ServiceTimes {
         restarts: times(service, "restart_timestamps", "restarts"),
         redeployments: times(service, "redeployment_timestamps", "redeployments"),
-        consecutive_healthy: service
-            .get("consecutive_healthy")
-            .and_then(Value::as_u64)
-            .and_then(|count| u32::try_from(count).ok())
-            .unwrap_or(0),
     }
 }
 

@@ -89,6 +89,8 @@ pub enum Source {
     Agent,
     /// `opsctl session` and its companions.
     Runner,
+    /// A program of the agent's side, through the socket of the guard.
+    Peer,
 }
 
 impl Source {
@@ -97,6 +99,7 @@ impl Source {
             Self::Hook => "hook",
             Self::Agent => "llm",
             Self::Runner => "opsctl",
+            Self::Peer => "agent",
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::engine::{Connection, Error, OptionalExtension as _, Result, Transaction};
 
 /// In ascending order of their numbers.
-const MIGRATIONS: [(u32, &str); 23] = [
+const MIGRATIONS: [(u32, &str); 24] = [
     (1, include_str!("migrations/sqlite/0001_shared_tables.sql")),
     (2, include_str!("migrations/sqlite/0002_hook_actions.sql")),
     (3, include_str!("migrations/sqlite/0003_resets_and_streaks.sql")),
@@ -30,17 +30,26 @@ const MIGRATIONS: [(u32, &str); 23] = [
     (21, include_str!("migrations/sqlite/0021_spend.sql")),
     (22, include_str!("migrations/sqlite/0022_desk.sql")),
     (23, include_str!("migrations/sqlite/0023_agents.sql")),
+    (24, include_str!("migrations/sqlite/0024_checks_and_deliveries.sql")),
 ];
 
 /// Those of a server, in ascending order. Each number is that of the SQLite migration that leaves the same tables.
-const ON_SERVER: [(u32, &str); 1] = [(23, include_str!("migrations/postgresql/0001_ledger.sql"))];
+const ON_SERVER: [(u32, &str); 2] = [
+    (23, include_str!("migrations/postgresql/0001_ledger.sql")),
+    (24, include_str!("migrations/postgresql/0002_checks_and_deliveries.sql")),
+];
 
 /// The names of the tables that the migrations of a server create.
 #[cfg(test)]
 pub fn tables_on_server() -> Vec<String> {
-    let lines = ON_SERVER.into_iter().flat_map(|(_, sql)| sql.lines());
-    let names = lines.filter_map(|line| line.strip_prefix("CREATE TABLE "));
-    names.map(|rest| rest.trim_end_matches(" (").to_owned()).collect()
+    let lines = || ON_SERVER.into_iter().flat_map(|(_, sql)| sql.lines());
+    let dropped: Vec<&str> = lines().filter_map(|line| line.strip_prefix("DROP TABLE ")).collect();
+    let names = lines().filter_map(|line| line.strip_prefix("CREATE TABLE "));
+    let names = names.map(|rest| rest.trim_end_matches(" ("));
+    names
+        .filter(|name| dropped.iter().all(|line| line.trim_end_matches(';') != *name))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The migration that prepares a ledger of opsctl for the session manager. A database of the session manager needs it not.

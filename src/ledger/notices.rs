@@ -1,13 +1,14 @@
 //! The outbox: notifications to the operators, and their delivery state.
 //!
-//! A process claims a notice with one atomic update before it sends it, so that two processes never send it twice. A
-//! claim expires, because its process may die.
+//! A process claims a notice in one transaction before it sends it, so that two processes never send it twice. A claim
+//! expires, because its process may die. Claims and results are rows that are added: on a server, the role of agents cannot
+//! state that a notice is delivered, only that it has sent it.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::{Change, Ledger};
 use super::engine;
-use super::engine::{OptionalExtension as _, Row, params};
+use super::engine::{Connection, OptionalExtension as _, Row, params};
 use super::error::LedgerError;
 use super::{migrate, time};
 use crate::model::event::Level;
@@ -23,7 +24,10 @@ const STILL_NEWS: TimeDelta = TimeDelta::hours(24);
 pub(super) const SUPPRESSED: &str = "SELECT 1 FROM notices WHERE key = ?1 AND quiet_until > ?2 LIMIT 1";
 
 pub(super) const UNDELIVERED: &str = "SELECT count(*) FROM notices
-     WHERE state IN ('pending', 'sending', 'failed') AND created_at >= ?1";
+     WHERE state IN ('pending', 'sending', 'failed') AND created_at >= ?1
+         AND NOT EXISTS (SELECT 1 FROM notice_deliveries AS result WHERE result.notice_id = notices.id)
+         AND NOT EXISTS (SELECT 1 FROM notice_attempts AS attempt
+             WHERE attempt.notice_id = notices.id AND attempt.state IN ('sent', 'no_target'))";
 
 /// Reads only the latest 500 rows, backwards from the last one.
 pub(super) const PROBLEMS: &str = "SELECT title, created_at, agent FROM (
@@ -34,21 +38,25 @@ pub(super) const PROBLEMS: &str = "SELECT title, created_at, agent FROM (
 
 const LAST_RAISED: &str = "SELECT max(created_at) FROM notices WHERE key = ?1";
 
+/// Notices after ?1 that may be claimed at ?2, when claims end by ?3. `?4`: what an agent states to have sent is left out.
 const DUE: &str = "SELECT id FROM notices
-     WHERE created_at >= ?1 AND (state IN ('pending', 'failed') OR (state = 'sending' AND claimed_until <= ?2)) ORDER BY id";
+     WHERE created_at >= ?1 AND state IN ('pending', 'sending', 'failed')
+         AND NOT EXISTS (SELECT 1 FROM notice_deliveries AS result WHERE result.notice_id = notices.id)
+         AND NOT EXISTS (SELECT 1 FROM notice_attempts AS last
+             WHERE last.id = (SELECT max(id) FROM notice_attempts AS attempt WHERE attempt.notice_id = notices.id)
+                 AND ((last.claimed_until > ?2 AND last.claimed_until <= ?3) OR (last.state IN ('sent', 'no_target') AND ?4)))";
 
-const UNDER_WAY: &str = "SELECT 1 FROM notices WHERE state = 'sending' AND claimed_until > ?1 LIMIT 1";
-
-const CLAIM: &str = "UPDATE notices SET state = 'sending', attempts = attempts + 1, claimed_until = ?3
-     WHERE id = ?1 AND (state IN ('pending', 'failed') OR (state = 'sending' AND claimed_until <= ?2))";
+const UNDER_WAY: &str = "SELECT 1 FROM notice_attempts AS claim WHERE claim.claimed_until > ?1
+     AND claim.id = (SELECT max(id) FROM notice_attempts AS attempt WHERE attempt.notice_id = claim.notice_id)
+     AND NOT EXISTS (SELECT 1 FROM notice_deliveries AS result WHERE result.notice_id = claim.notice_id) LIMIT 1";
 
 const LIST: &str =
     "SELECT id, created_at, level, title, body, format, tags, state, attempts, delivered_at, last_error, key
-     FROM notices ORDER BY id DESC LIMIT ?1";
+     FROM notice_states ORDER BY id DESC LIMIT ?1";
 
 const ONE: &str =
     "SELECT id, created_at, level, title, body, format, tags, state, attempts, delivered_at, last_error, key
-     FROM notices WHERE id = ?1";
+     FROM notice_states WHERE id = ?1";
 
 /// The delivery state of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +67,8 @@ pub enum NoticeState {
     Sending,
     /// At least one target has accepted it.
     Delivered,
+    /// An agent that may not record a delivery states that it has sent it.
+    Sent,
     /// No target accepted it, and the retries are used up.
     Failed,
     /// No target is configured for it.
@@ -66,7 +76,8 @@ pub enum NoticeState {
 }
 
 impl NoticeState {
-    const ALL: [Self; 5] = [Self::Pending, Self::Sending, Self::Delivered, Self::Failed, Self::NoTarget];
+    const ALL: [Self; 6] =
+        [Self::Pending, Self::Sending, Self::Delivered, Self::Sent, Self::Failed, Self::NoTarget];
 
     /// The stored and displayed name.
     pub const fn as_str(self) -> &'static str {
@@ -74,6 +85,7 @@ impl NoticeState {
             Self::Pending => "pending",
             Self::Sending => "sending",
             Self::Delivered => "delivered",
+            Self::Sent => "sent",
             Self::Failed => "failed",
             Self::NoTarget => "no_target",
         }
@@ -169,13 +181,38 @@ impl Change<'_> {
     /// Claims a notice for sending; `None` if another process has claimed it or it has been delivered.
     pub fn claim_notice(&self, id: i64, now: DateTime<Utc>) -> Result<Option<StoredNotice>, LedgerError> {
         let claim = || {
-            let until = time::write(now + CLAIM_LIFE);
-            match self.transaction.execute(CLAIM, params![id, time::write(now), until])? {
-                0 => Ok(None),
-                _ => self.transaction.query_row(ONE, [id], stored).optional(),
+            let until = now + CLAIM_LIFE;
+            let is_agents = !may_deliver(&self.transaction)?;
+            let since = DateTime::UNIX_EPOCH;
+            let wanted = params![time::write(since), time::write(now), time::write(until), is_agents, id];
+            if !self.transaction.prepare(&format!("{DUE} AND id = ?5"))?.exists(wanted)? {
+                return Ok(None);
             }
+            self.add_attempt(id, NoticeState::Sending, Some(until), None, now)?;
+            self.transaction.query_row(ONE, [id], stored).optional()
         };
         claim().map_err(|cause| self.error(cause))
+    }
+
+    fn add_attempt(
+        &self,
+        id: i64,
+        state: NoticeState,
+        until: Option<DateTime<Utc>>,
+        error: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> engine::Result<()> {
+        self.transaction.run(
+            "INSERT INTO notice_attempts (notice_id, at, state, claimed_until, error, agent) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                id,
+                time::write(now),
+                state.as_str(),
+                until.map(time::write),
+                error.map(redact::text),
+                self.agent()
+            ],
+        )
     }
 
     /// Records the result of sending a claimed notice. `remark` says why it failed, or that some targets rejected it.
@@ -186,14 +223,29 @@ impl Change<'_> {
         remark: Option<&str>,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let delivered_at = (state == NoticeState::Delivered).then(|| time::write(now));
-        self.transaction
-            .run(
-                "UPDATE notices SET state = ?2, last_error = ?3, delivered_at = ?4, claimed_until = NULL WHERE id = ?1",
-                params![id, state.as_str(), remark.map(redact::text), delivered_at],
-            )
-            .map_err(|cause| self.error(cause))
+        let settle = || {
+            match state {
+            NoticeState::Delivered | NoticeState::NoTarget if may_deliver(&self.transaction)? => {
+                self.transaction.run(
+                    "INSERT INTO notice_deliveries (notice_id, at, state, remark) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+                    params![id, time::write(now), state.as_str(), remark.map(redact::text)],
+                )
+            }
+            NoticeState::Delivered => self.add_attempt(id, NoticeState::Sent, None, remark, now),
+            state => self.add_attempt(id, state, None, remark, now),
+        }
+        };
+        settle().map_err(|cause| self.error(cause))
     }
+}
+
+/// Whether this connection may record deliveries: on a server, the role of agents may not.
+fn may_deliver(connection: &Connection) -> engine::Result<bool> {
+    if !connection.is_server() {
+        return Ok(true);
+    }
+    let sql = "SELECT has_table_privilege('notice_deliveries', 'INSERT')";
+    connection.query_row(sql, [], |row| row.get(0))
 }
 
 impl Ledger {
@@ -203,8 +255,13 @@ impl Ledger {
             if !migrate::is_latest(&self.connection)? {
                 return Ok(vec![]);
             }
-            let since = time::write(now - STILL_NEWS);
-            self.connection.prepare(DUE)?.query_map([since, time::write(now)], |row| row.get(0))?.collect()
+            let is_agents = !may_deliver(&self.connection)?;
+            let (since, until) = (time::write(now - STILL_NEWS), time::write(now + CLAIM_LIFE));
+            let wanted = params![since, time::write(now), until, is_agents];
+            self.connection
+                .prepare(&format!("{DUE} ORDER BY id"))?
+                .query_map(wanted, |row| row.get(0))?
+                .collect()
         };
         look().map_err(|cause| self.error(cause))
     }

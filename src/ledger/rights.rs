@@ -33,16 +33,22 @@ const ADD: &str = "SELECT, INSERT";
 const CHANGE: &str = "SELECT, INSERT, UPDATE";
 const ALL: &str = "SELECT, INSERT, UPDATE, DELETE";
 
-const TABLES: [Table; 29] = [
+const TABLES: [Table; 33] = [
     table("opsctl_migrations", "SELECT"),
     table("events", ADD),
     table("cooldown_actions", ADD),
-    table("hook_actions", "SELECT, INSERT, UPDATE (state, settled_at, cleared)"),
-    table("budget_resets", ADD),
+    table("hook_actions", "SELECT, INSERT, UPDATE (state, settled_at)"),
+    // Only guards clear budgets.
+    guards("budget_resets", "SELECT", ADD),
     guards("service_health_streak", CHANGE, ALL),
-    table("health_marks", ALL),
+    guards("service_checks", ADD, "SELECT, INSERT, DELETE"),
+    guards("verified_checks", "SELECT", ADD),
     table("hook_settled", ADD),
-    table("notices", "SELECT, INSERT, UPDATE (state, attempts, claimed_until, delivered_at, last_error)"),
+    table("allowed_requests", ADD),
+    table("notices", ADD),
+    table("notice_attempts", ADD),
+    // Only guards state that a notice is delivered.
+    guards("notice_deliveries", "SELECT", ADD),
     table("client_runs", CHANGE),
     table("verifications", ADD),
     table("hook_decisions", ADD),
@@ -107,6 +113,7 @@ pub fn statements(role: &str, user: User, database: Option<&str>) -> Vec<String>
         format!("GRANT USAGE ON SCHEMA public TO {role};"),
         // What an earlier release needed, too.
         format!("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {role};"),
+        format!("GRANT SELECT ON notice_states TO {role};"),
     ];
     let tables = TABLES.iter().filter(|table| !table.rights(user).is_empty());
     let rights = tables.map(|table| format!("GRANT {} ON {} TO {role};", table.rights(user), table.name));
@@ -206,18 +213,11 @@ mod tests {
 
     #[test]
     fn no_agent_changes_history() {
-        for name in [
-            "events",
-            "cooldown_actions",
-            "hook_decisions",
-            "hook_settled",
-            "recorded_actions",
-            "budget_resets",
-        ] {
+        for name in ["events", "cooldown_actions", "hook_decisions", "hook_settled", "recorded_actions"] {
             let table = TABLES.iter().find(|table| table.name == name).unwrap();
             assert_eq!((table.agent, table.guard), (ADD, ADD), "{name}");
         }
-        for name in ["question_answers", "grants"] {
+        for name in ["question_answers", "grants", "budget_resets", "verified_checks", "notice_deliveries"] {
             let table = TABLES.iter().find(|table| table.name == name).unwrap();
             assert_eq!(table.agent, "SELECT", "{name}");
         }

@@ -26,8 +26,8 @@ pub(super) const UNCOUNTED: &str = "SELECT settled_at FROM (
          SELECT settled_at, counts, agent FROM hook_actions WHERE service = ?1 AND kind = ?2 ORDER BY id DESC LIMIT 100) AS latest
      WHERE NOT counts AND settled_at IS NOT NULL AND (agent = ?3 OR agent IS NULL OR ?3 IS NULL)";
 
-pub(super) const OPEN_RESERVATIONS: &str = "SELECT reserved_at FROM hook_actions
-     WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND expires_at > ?3 AND counts AND NOT cleared
+pub(super) const OPEN_RESERVATIONS: &str = "SELECT reserved_at, id FROM hook_actions
+     WHERE service = ?1 AND kind = ?2 AND state = 'reserved' AND expires_at > ?3 AND counts
          AND (agent = ?4 OR agent IS NULL OR ?4 IS NULL)";
 
 /// The last verb on a service that begins or ends a stop.
@@ -41,7 +41,7 @@ pub(super) const LAST_VERB: &str = "SELECT verb FROM hook_actions
      ORDER BY id DESC LIMIT 1";
 
 pub(super) const LAST_RESET: &str =
-    "SELECT at, last_action FROM budget_resets WHERE service = ?1 ORDER BY id DESC LIMIT 1";
+    "SELECT at, last_action, last_reservation FROM budget_resets WHERE service = ?1 ORDER BY id DESC LIMIT 1";
 
 /// Every service and kind with a recent action. Skips from one service to the next in an index that begins with the
 /// service, because there are few services and many rows. With `OFFSET`, PostgreSQL does not turn this into a join that reads them
@@ -239,8 +239,8 @@ enum Part {
 #[derive(Default)]
 struct Found {
     usage: Usage,
-    /// The last row that a reset has cleared.
-    last_cleared: i64,
+    /// The last row and the last reservation that a reset has cleared.
+    last_cleared: (i64, i64),
     of_others: Vec<DateTime<Utc>>,
 }
 
@@ -251,10 +251,15 @@ impl Found {
             Part::Reset => {
                 if let Some(at) = time::read(&row.get::<String>(0)?) {
                     usage.reset = Some(at);
-                    self.last_cleared = row.get(1)?;
+                    self.last_cleared = (row.get(1)?, row.get(2)?);
                 }
             }
-            Part::Reserved => usage.entries.extend(time::read(&row.get::<String>(0)?)),
+            Part::Reserved => {
+                let at = time::read(&row.get::<String>(0)?);
+                if row.get::<i64>(1)? > self.last_cleared.1 {
+                    usage.entries.extend(at);
+                }
+            }
             Part::Uncounted => usage.uncounted.extend(time::read(&row.get::<String>(0)?)),
             Part::LastVerb => usage.stopped = row.get::<String>(0)? == "stop",
             Part::Holder => usage.holder = leases::holder(row)?,
@@ -263,7 +268,7 @@ impl Found {
                 let Some(at) = row.get::<String>(0).ok().as_deref().and_then(time::read) else {
                     return Ok(());
                 };
-                let times = if row.get::<i64>(1)? <= self.last_cleared {
+                let times = if row.get::<i64>(1)? <= self.last_cleared.0 {
                     &mut usage.uncounted
                 } else if row.get(2)? {
                     &mut usage.entries

@@ -210,6 +210,8 @@ pub struct SessionFacts {
     pub has_functions: bool,
     /// The client's process.
     pub process: Option<String>,
+    /// A new id of this request, which stays if it is sent again.
+    pub request: Option<String>,
     /// Values of secret variables, which are removed from all texts.
     pub secrets: Vec<String>,
 }

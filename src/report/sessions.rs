@@ -132,6 +132,7 @@ fn row(run: &Run, data: &ReportData<'_>) -> RunView {
         "running" if state == "bad" => "cut off".to_owned(),
         outcome => plain(&outcome.replace('_', " ")),
     };
+    let outcome = if run.is_stated { format!("{outcome}, stated by the agent") } else { outcome };
     RunView {
         at: run.started_at.map(|at| Moment::of(at, data.now)),
         session: plain(&run.session),

@@ -103,6 +103,11 @@ pub fn process() -> Option<String> {
     served().and_then(|served| served.facts.process.clone())
 }
 
+/// The id that the caller has given its request; `None` if this process is asked directly, or the caller has given none.
+pub fn request() -> Option<String> {
+    served().and_then(|served| served.facts.request.clone()).filter(|id| id.len() <= 64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,6 +47,7 @@ pub fn facts(environment: &Environment) -> SessionFacts {
         variables: usual.into(),
         has_functions: std::env::vars_os().any(|(name, _)| name.as_encoded_bytes().starts_with(FUNCTION)),
         process: client_process::calling(),
+        request: Some(format!("{:032x}", fastrand::u128(..))),
         secrets: redact::own_values().to_vec(),
     }
 }

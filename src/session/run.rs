@@ -99,6 +99,7 @@ async fn run_in_runtime(session: &Session<'_>, voices: &Voices<'_>) -> std::io::
         model,
         log: log_path.as_deref(),
         parent: session.parent,
+        peer: None,
         at: started,
     };
     let (record, warning) = match session.resumed {

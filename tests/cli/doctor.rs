@@ -381,9 +381,7 @@ fn prompts_that_do_what_opsctl_does_are_a_warning() {
          prompts/tier2.md:5 writes a cooldown marker; skills/state.md:1 reads state with sqlite3 or jq"
     );
     let remedy = remedy.unwrap();
-    for part in
-        ["`opsctl cooldown healthy`", "remove the marker", "`opsctl events` read state", "delete the scripts"]
-    {
+    for part in ["`opsctl verify`", "remove the marker", "`opsctl events` read state", "delete the scripts"] {
         assert!(remedy.contains(part), "{part}: {remedy}");
     }
 }

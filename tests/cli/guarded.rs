@@ -89,20 +89,12 @@ fn the_guard_reads_the_agents_machine_and_applies_its_own_policy() {
 }
 
 #[test]
-fn a_repeated_request_is_counted_once() {
+fn a_second_hook_with_the_same_call_needs_a_place_of_its_own() {
     let guarded = Guarded::new();
-    for _ in 0..3 {
-        passes(&restart(&guarded, "t1", "jellyfin"));
-    }
-    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "1");
-    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_decisions"), "1");
-    passes(&restart(&guarded, "t2", "jellyfin"));
-    // The budget is spent, and the first call is still allowed.
     passes(&restart(&guarded, "t1", "jellyfin"));
-    denied(&restart(&guarded, "t3", "jellyfin"));
-    // The same id with another command is another call.
-    passes(&restart(&guarded, "t1", "sonarr"));
-    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "3");
+    passes(&restart(&guarded, "t1", "jellyfin"));
+    denied(&restart(&guarded, "t1", "jellyfin"));
+    assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions"), "2");
 }
 
 #[test]
@@ -129,8 +121,7 @@ fn without_the_guard_on_failure_applies_and_reports_are_sent_once_later() {
     }
     assert_eq!(guarded.guard.sql("SELECT count(*) FROM cooldown_actions"), "2");
     assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_actions WHERE state = 'done'"), "2");
-    let failures =
-        "SELECT count(*) FROM events WHERE level = 'critical' AND message LIKE 'Guard failed open%'";
+    let failures = "SELECT count(*) FROM events WHERE level = 'critical' AND message LIKE 'Stated by the agent: Guard failed open%'";
     assert_eq!(guarded.guard.sql(failures), "1");
     assert_eq!(guarded.guard.sql("SELECT count(*) FROM hook_decisions WHERE verdict = 'fail-open'"), "1");
 }
@@ -352,8 +343,7 @@ fn a_session_and_its_hand_over_are_recorded_in_the_ledger_of_the_guard() {
     guarded.agent.write("handoff.json", "not a hand-over");
     let run = guarded.agent.opsctl(&["handoff", "take", "--from", "1"], b"");
     assert_eq!(run.code, Some(1), "{run:?}");
-    let recorded =
-        "SELECT count(*) FROM events WHERE message LIKE 'Needs attention: hand-over of tier 1 refused%'";
+    let recorded = "SELECT count(*) FROM events WHERE message LIKE 'Stated by the agent: Needs attention: hand-over of tier 1 refused%'";
     assert_eq!(guarded.guard.sql(recorded), "1");
     let notices =
         "SELECT count(*) FROM notices WHERE title LIKE '%hand-over of tier 1 needs human attention'";

@@ -118,7 +118,7 @@ fn a_hand_over_of_tier_3_asks_for_a_person() {
             sandbox.sql("SELECT level, source, message FROM events"),
             "critical|opsctl|Needs attention: a session of tier 3 handed over jellyfin, and no tier is higher; an operator has to take over"
         );
-        let notice = "SELECT level, title, state FROM notices";
+        let notice = "SELECT level, title, state FROM notice_states";
         assert_eq!(
             sandbox.sql(notice),
             "critical|Claude Ops: a hand-over of tier 3 needs human attention|no_target"

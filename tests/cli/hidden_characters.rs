@@ -54,8 +54,9 @@ fn sandbox() -> Sandbox {
              VALUES ({now}, '{text}', 'deny', '{text}', '{text}', '{text}', '{text}', '{text}', '{text}'),
                     ({now}, 's', 'fail-open', 'on_failure', '{text}', '{text}', '{text}', '{text}', NULL);
          INSERT INTO hook_times (at, event, micros) VALUES ({now}, '{text}', 5);
-         INSERT INTO notices (key, created_at, level, title, body, format, tags, state, last_error)
-             VALUES ('{text}', {now}, 'critical', '{text}', '{text}', 'text', '{text}', 'failed', '{text}');
+         INSERT INTO notices (key, created_at, level, title, body, format, tags, state)
+             VALUES ('{text}', {now}, 'critical', '{text}', '{text}', 'text', '{text}', 'failed');
+         INSERT INTO notice_attempts (notice_id, at, state, error) VALUES ((SELECT max(id) FROM notices), {now}, 'failed', '{text}');
          INSERT INTO hook_sessions (session_id, client_session_id, mode, role, model, cwd, process, started_at, last_seen_at, state, status, status_at)
              VALUES ('{text}', '{text}', '{text}', '{text}', '{text}', '{text}', '{text}', {now}, {now}, 'active', '{text}', {now});
          INSERT INTO hook_subagents (session_id, agent_id, agent_type, started_at) VALUES ('{text}', '{text}', '{text}', {now});

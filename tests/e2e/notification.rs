@@ -40,7 +40,7 @@ fn operators_are_notified_once_of_a_used_up_budget() {
     );
     assert!(message.contains("- denied: `docker restart jellyfin`"), "{message}");
     assert!(message.contains(&format!("- session: {}", finished.session_id())), "{message}");
-    let rows = finished.rows("SELECT state, attempts FROM notices");
+    let rows = finished.rows("SELECT state, attempts FROM notice_states");
     assert_eq!(rows, [json!({"state": "delivered", "attempts": 1})]);
 }
 
@@ -94,5 +94,5 @@ fn without_a_target_nothing_is_sent() {
     let ran = notify(Program::opsctl(&workspace));
     assert_eq!((ran.exit_code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""));
     assert_eq!(workspace.marks("apprise"), [""; 0]);
-    assert_eq!(workspace.rows("SELECT state FROM notices"), [json!({"state": "no_target"})]);
+    assert_eq!(workspace.rows("SELECT state FROM notice_states"), [json!({"state": "no_target"})]);
 }

@@ -6,6 +6,8 @@
 mod at_once;
 #[path = "../report/browser.rs"]
 mod browser;
+#[path = "../support/fake_client.rs"]
+mod fake_client;
 #[path = "../support/guard_process.rs"]
 mod guard_process;
 #[path = "../ledger/random.rs"]
@@ -21,6 +23,7 @@ mod desk;
 mod doors;
 mod questions;
 mod socket;
+mod trust;
 mod waiting;
 
 /// How often 200 processes ask at once.

@@ -99,9 +99,6 @@ fn five_hundred_kills_lose_no_action_and_count_none_twice() {
         if kills_guard {
             assert!(allowed && reserved == 1, "round {round}: the call was not allowed");
         }
-        // The client asks again, or the command of a killed hook runs: the call has one place.
-        passes(&guarded.agent.before(&id, &command));
-        assert_eq!(count(&guarded, &rows), 1, "round {round}");
         // The report is cut off, too, and repeated.
         killed(&mut guarded, "post-tool-use", &id, &command, kills_guard, delay());
         for _ in 0..2 {

@@ -85,18 +85,83 @@ fn a_reset_clears_ledger_reservations_and_file_and_keeps_the_record() {
 }
 
 #[test]
-fn two_healthy_checks_in_a_row_clear_the_counters_and_an_unhealthy_one_starts_over() {
+fn a_statement_about_a_service_is_shown_and_clears_nothing() {
     let sandbox = Sandbox::new();
     ok(&cooldown(&sandbox, &["record", "jellyfin"]));
-    ok(&cooldown(&sandbox, &["record", "sonarr"]));
-    for (verb, used, streak) in [("healthy", 1, 1), ("unhealthy", 1, 0), ("healthy", 1, 1), ("healthy", 0, 0)]
-    {
-        ok(&cooldown(&sandbox, &[verb, "jellyfin"]));
-        assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], used, "{verb}");
+    let steps = [
+        ("a", "healthy", 1),
+        ("b", "unhealthy", 0),
+        ("c", "healthy", 1),
+        ("d", "healthy", 2),
+        ("e", "healthy", 3),
+    ];
+    for (session, verb, streak) in steps {
+        sandbox.hook("session-start", &json!({"session_id": session, "cwd": "/app", "source": "startup"}));
+        let variables = [("CLAUDE_CODE_SESSION_ID", session)];
+        let run = sandbox.command_with(&["cooldown", verb, "jellyfin"], &variables);
+        assert_eq!(run.status.code(), Some(0), "{run:?}");
+        assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], 1, "{verb}");
         let file: Value = serde_json::from_str(&sandbox.read("cooldown.json")).unwrap();
         assert_eq!(file["services"]["jellyfin"]["consecutive_healthy"], streak, "{verb}");
     }
-    assert_eq!(shown(&sandbox, "sonarr")["restart"]["used"], 1);
+}
+
+/// A service that opsctl finds healthy, with one restart.
+fn healthy_service() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let hosts = "services: {jellyfin: {health: none, dns: none, guests: [vm], check: {command: ['true'], where: local}}}";
+    sandbox.write("hosts.yaml", hosts);
+    ok(&cooldown(&sandbox, &["record", "jellyfin"]));
+    sandbox
+}
+
+/// `opsctl verify` in a session that has begun, with all earlier checks `ago`.
+fn verified(sandbox: &Sandbox, session: &str, ago: &str) {
+    sandbox.sql(&format!("UPDATE service_checks SET at = strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-{ago}')"));
+    let input = json!({"session_id": session, "cwd": "/app", "source": "startup"});
+    sandbox.hook("session-start", &input);
+    let run = sandbox.command_with(&["verify", "jellyfin"], &[("CLAUDE_CODE_SESSION_ID", session)]);
+    assert_eq!(run.status.code(), Some(0), "{run:?}");
+}
+
+#[test]
+fn two_verifications_in_two_sessions_half_an_hour_apart_clear_the_counters() {
+    let sandbox = healthy_service();
+    for (session, ago, used) in [
+        ("one", "0 minutes", 1),
+        ("one", "40 minutes", 1),
+        ("two", "29 minutes", 1),
+        ("three", "31 minutes", 0),
+    ] {
+        verified(&sandbox, session, ago);
+        assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], used, "{session}, {ago}");
+    }
+    let file: Value = serde_json::from_str(&sandbox.read("cooldown.json")).unwrap();
+    assert_eq!(file["services"]["jellyfin"]["consecutive_healthy"], 0);
+    assert_eq!(file["services"]["jellyfin"]["restart_timestamps"], json!([]));
+}
+
+#[test]
+fn a_restart_between_two_verifications_keeps_the_counters() {
+    let sandbox = healthy_service();
+    verified(&sandbox, "one", "0 minutes");
+    sandbox.sql("UPDATE service_checks SET at = strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-40 minutes')");
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    passes(&sandbox.after("t1", "docker restart jellyfin"));
+    verified(&sandbox, "two", "40 minutes");
+    assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], 2);
+}
+
+#[test]
+fn a_reservation_before_a_reset_does_not_count_and_a_later_one_does() {
+    let sandbox = Sandbox::new();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    ok(&cooldown(&sandbox, &["reset", "jellyfin"]));
+    assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], 0);
+    passes(&sandbox.before("t2", "docker restart jellyfin"));
+    assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], 1);
+    passes(&sandbox.after("t1", "docker restart jellyfin"));
+    assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], 2);
 }
 
 #[test]
@@ -157,19 +222,6 @@ fn pruning_without_a_ledger_reports_it_and_creates_none() {
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("no ledger at "), "{run:?}");
     assert!(!sandbox.has_ledger());
-}
-
-#[test]
-fn healthy_checks_of_one_session_are_one() {
-    let sandbox = Sandbox::new().with("CLAUDE_CODE_SESSION_ID", "one");
-    sandbox.opsctl(&["cooldown", "record", "jellyfin"], b"");
-    for _ in 0..3 {
-        let run = sandbox.opsctl(&["cooldown", "healthy", "jellyfin"], b"");
-        assert!(run.stdout.contains("1/2 restarts"), "{run:?}");
-    }
-    let sandbox = sandbox.with("CLAUDE_CODE_SESSION_ID", "two");
-    let run = sandbox.opsctl(&["cooldown", "healthy", "jellyfin"], b"");
-    assert!(run.stdout.contains("0/2 restarts"), "{run:?}");
 }
 
 #[test]

@@ -18,8 +18,10 @@ fn notify(sandbox: &Sandbox, title: &str) {
 /// Inserts a notice that was recorded and not delivered.
 fn left_behind(sandbox: &Sandbox, title: &str, state: &str, claimed_until: &str) {
     sandbox.sql(&format!(
-        "INSERT INTO notices (key, created_at, level, title, body, format, tags, state, attempts, claimed_until)
-         VALUES ('k', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'info', '{title}', 'b', 'text', '', '{state}', 1, {claimed_until})"
+        "INSERT INTO notices (key, created_at, level, title, body, format, tags, state)
+             VALUES ('k', strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), 'info', '{title}', 'b', 'text', '', 'pending');
+         INSERT INTO notice_attempts (notice_id, at, state, claimed_until)
+             VALUES ((SELECT max(id) FROM notices), '2020-01-01T00:00:00Z', '{state}', {claimed_until})"
     ));
 }
 
@@ -33,11 +35,11 @@ fn a_hook_ends_while_the_target_is_still_silent() {
     let sandbox = listening(&target);
     notify(&sandbox, "first");
     // The hook has ended before any answer: the target answers only from here on.
-    assert!(["pending", "sending"].contains(&sandbox.sql("SELECT state FROM notices").as_str()));
+    assert!(["pending", "sending"].contains(&sandbox.sql("SELECT state FROM notice_states").as_str()));
     wait_until("the target is asked", || !target.titles().is_empty());
     target.now(Manner::Takes);
     assert_eq!(settled(&sandbox), "delivered");
-    assert_eq!(sandbox.sql("SELECT attempts, last_error IS NULL FROM notices"), "1|1");
+    assert_eq!(sandbox.sql("SELECT attempts, last_error IS NULL FROM notice_states"), "1|1");
 }
 
 #[test]
@@ -62,15 +64,15 @@ fn a_recovered_target_gets_the_notice_on_a_retry() {
     let sandbox = listening(&target);
     notify(&sandbox, "patience");
     wait_until("it is written down that it failed", || {
-        sandbox.sql("SELECT count(*) FROM notices WHERE last_error IS NOT NULL") == "1"
+        sandbox.sql("SELECT count(*) FROM notice_states WHERE last_error IS NOT NULL") == "1"
     });
-    let error = sandbox.sql("SELECT last_error FROM notices");
+    let error = sandbox.sql("SELECT last_error FROM notice_states");
     assert!(error.starts_with("notification not sent: apprise ended with "), "{error}");
     assert!(!error.contains("json://") && !error.contains("127.0.0.1"), "no URL is written down: {error}");
     target.now(Manner::Takes);
     assert_eq!(settled(&sandbox), "delivered");
     assert_eq!(target.titles().len(), 2);
-    assert_eq!(sandbox.sql("SELECT attempts, last_error IS NULL FROM notices"), "2|1");
+    assert_eq!(sandbox.sql("SELECT attempts, last_error IS NULL FROM notice_states"), "2|1");
 }
 
 #[test]
@@ -107,7 +109,7 @@ fn two_concurrent_flushes_send_nothing_twice() {
     let mut titles = target.titles();
     titles.sort();
     assert_eq!(titles, (0..8).map(|n| format!("notice {n}")).collect::<Vec<_>>());
-    assert_eq!(sandbox.sql("SELECT DISTINCT state, attempts FROM notices"), "delivered|2");
+    assert_eq!(sandbox.sql("SELECT DISTINCT state, attempts FROM notice_states"), "delivered|1");
 }
 
 #[test]
@@ -121,7 +123,8 @@ fn a_claim_blocks_other_processes_until_it_expires() {
     let flush = flush.stdout(Stdio::piped()).spawn().unwrap();
     wait_until("the first is delivered", || target.titles() == ["of the dead"]);
     // The other's process may still deliver it, so the flush waits, until that claim has ended, too.
-    sandbox.sql("UPDATE notices SET claimed_until = '2020-01-01T00:00:00Z' WHERE state = 'sending' AND title = 'of the living'");
+    sandbox.sql("UPDATE notice_attempts SET claimed_until = '2020-01-01T00:00:00Z'
+         WHERE id = (SELECT max(id) FROM notice_attempts WHERE notice_id = (SELECT id FROM notices WHERE title = 'of the living'))");
     let output = flush.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"2 delivered\n"[..]));
     assert_eq!(target.titles(), ["of the dead", "of the living"]);
@@ -145,7 +148,10 @@ fn some_targets_that_take_it_are_a_delivery_with_a_remark() {
     let sandbox = with_apprise(Sandbox::new()).with("CLAUDEOPS_APPRISE_URLS", &urls);
     notify(&sandbox, "half");
     assert_eq!(settled(&sandbox), "delivered");
-    assert_eq!(sandbox.sql("SELECT attempts, last_error FROM notices"), "1|not every target accepted it");
+    assert_eq!(
+        sandbox.sql("SELECT attempts, last_error FROM notice_states"),
+        "1|not every target accepted it"
+    );
     assert_eq!((takes.titles().len(), refuses.titles().len()), (1, 1));
 }
 
@@ -157,5 +163,5 @@ fn without_apprise_it_fails_at_once_and_says_why() {
         .with("PATH", bin.path().to_str().unwrap());
     notify(&sandbox, "no apprise");
     assert_eq!(settled(&sandbox), "failed");
-    assert!(sandbox.sql("SELECT last_error FROM notices").contains("apprise cannot be started"));
+    assert!(sandbox.sql("SELECT last_error FROM notice_states").contains("apprise cannot be started"));
 }

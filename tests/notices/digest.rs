@@ -158,7 +158,7 @@ fn a_digest_states_what_happened_since_the_last_one() {
     }
     // Checks and resets have the time of the machine.
     sandbox.sql(
-        "UPDATE service_health_streak SET last_checked_at = iif(service = 'plex', '2025-03-20T07:30:00Z', '2025-03-21T07:10:00Z');
+        "UPDATE service_checks SET at = iif(service = 'plex', '2025-03-20T07:30:00Z', '2025-03-21T07:10:00Z');
          UPDATE budget_resets SET at = '2025-03-21T07:10:00Z';
          INSERT INTO hook_decisions (at, session_id, verdict, rule, actions, services, budgets, reason) VALUES
              ('2025-03-20T07:00:00Z', 's', 'deny', 'tier', '', '', '', ''),

@@ -49,7 +49,8 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// Waits until no notice is pending or being sent, and returns the states of all notices.
 #[track_caller]
 fn settled(sandbox: &Sandbox) -> String {
-    let states = "SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM notices ORDER BY id)";
+    let states =
+        "SELECT coalesce(group_concat(state, ' '), '') FROM (SELECT state FROM notice_states ORDER BY id)";
     let mut now = String::new();
     wait_until("every notice is settled", || {
         now = sandbox.sql(states);
@@ -61,7 +62,7 @@ fn settled(sandbox: &Sandbox) -> String {
 /// The titles that arrived, sorted, each once: what `apprise` does not send in its time, as on a busy machine, is sent again.
 fn arrived(target: &Target, sandbox: &Sandbox) -> Vec<String> {
     let mut titles = target.titles();
-    let attempts = sandbox.sql("SELECT sum(attempts) FROM notices");
+    let attempts = sandbox.sql("SELECT sum(attempts) FROM notice_states");
     assert!(titles.len() <= attempts.parse().unwrap(), "{titles:?} in {attempts} attempts");
     titles.sort();
     titles.dedup();

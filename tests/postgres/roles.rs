@@ -6,7 +6,13 @@ use crate::database_server::{DatabaseServer, PASSWORD};
 use crate::sandbox::on_file::Sandbox;
 use crate::sandbox::passes;
 
-const HISTORY: [&str; 14] = [
+const HISTORY: [&str; 20] = [
+    "notices",
+    "notice_attempts",
+    "notice_deliveries",
+    "service_checks",
+    "verified_checks",
+    "allowed_requests",
     "events",
     "cooldown_actions",
     "hook_decisions",
@@ -117,6 +123,17 @@ fn a_granted_role_is_enough_for_an_agent_and_changes_no_history() {
         "UPDATE events SET message = ''",
         "UPDATE cooldown_actions SET timestamp = now() - interval '1 day'",
         "UPDATE hook_actions SET service = 'x'",
+        "UPDATE hook_actions SET reserved_at = now() - interval '1 day'",
+        "UPDATE hook_actions SET expires_at = now()",
+        "INSERT INTO budget_resets (service, at, why) VALUES ('jellyfin', now(), 'reset')",
+        "INSERT INTO verified_checks VALUES (1)",
+        "UPDATE service_checks SET healthy = TRUE",
+        "DELETE FROM service_checks",
+        "UPDATE allowed_requests SET at = now()",
+        "UPDATE notices SET state = 'delivered'",
+        "DELETE FROM notices",
+        "INSERT INTO notice_deliveries VALUES (1, now(), 'delivered', NULL)",
+        "UPDATE notice_attempts SET state = 'sent'",
         "UPDATE hook_decisions SET verdict = 'allow'",
         "UPDATE questions SET command = 'x'",
         "UPDATE hook_settled SET actions = ''",
@@ -131,6 +148,67 @@ fn a_granted_role_is_enough_for_an_agent_and_changes_no_history() {
         assert!(refusal.contains("permission denied"), "{statement}: {refusal}");
     }
     assert_eq!(server.psql("ops", "SELECT count(*) FROM cooldown_actions"), "3");
+}
+
+/// Two verifications of a healthy service, in two sessions, forty minutes apart.
+fn verified_twice(sandbox: &Sandbox, server: &DatabaseServer) {
+    for session in ["one", "two"] {
+        sandbox.hook("session-start", &json!({"session_id": session, "cwd": "/app", "source": "startup"}));
+        server.psql("ops", "UPDATE service_checks SET at = at - interval '40 minutes'");
+        let run = sandbox.command_with(&["verify", "jellyfin"], &[("CLAUDE_CODE_SESSION_ID", session)]);
+        assert_eq!(run.status.code(), Some(0), "{run:?}");
+        assert_eq!(String::from_utf8_lossy(&run.stderr), "", "{run:?}");
+    }
+}
+
+#[test]
+fn only_the_role_of_guards_clears_budgets_and_records_deliveries() {
+    let server = DatabaseServer::new();
+    let url = granted(&server);
+    server.psql("ops", &format!("CREATE ROLE keeper LOGIN PASSWORD '{}'", PASSWORD.replace('\'', "''")));
+    let owner = agent(&server.url("postgres", PASSWORD, "ops"));
+    let printed = owner.opsctl(&["db", "grant", "--role", "nas", "--guard", "keeper"], b"");
+    passes_with_text(&printed);
+    server.psql("ops", &printed.stdout);
+    let (agent, guard) = (agent(&url), agent(&server.url("keeper", PASSWORD, "ops")));
+    for sandbox in [&agent, &guard] {
+        sandbox.write(
+            "hosts.yaml",
+            "services: {jellyfin: {health: none, dns: none, guests: [vm], check: {command: ['true'], where: local}}}",
+        );
+    }
+    for id in ["t1", "t2"] {
+        passes(&agent.before(id, "docker restart jellyfin"));
+        passes(&agent.after(id, "docker restart jellyfin"));
+    }
+    server.psql("ops", "UPDATE hook_actions SET reserved_at = reserved_at - interval '2 hours', settled_at = settled_at - interval '2 hours'");
+    verified_twice(&agent, &server);
+    assert_eq!(agent.before("t3", "docker restart jellyfin").code, Some(2));
+    let reset = agent.opsctl(&["cooldown", "reset", "jellyfin"], b"");
+    assert!(reset.code == Some(1) && reset.stderr.contains("permission denied"), "{reset:?}");
+    assert_eq!(server.psql("ops", "SELECT count(*) FROM verified_checks"), "0");
+    verified_twice(&guard, &server);
+    assert_eq!(server.psql("ops", "SELECT why FROM budget_resets"), "healthy");
+    passes(&agent.before("t4", "docker restart jellyfin"));
+
+    server.psql(
+        "ops",
+        "INSERT INTO notices (key, created_at, level, title, body, format, tags, state)
+             VALUES ('k', now(), 'info', 't', 'b', 'text', '', 'pending')",
+    );
+    let bin = tempfile::tempdir().unwrap();
+    let apprise = bin.path().join("apprise");
+    std::fs::write(&apprise, "#!/bin/sh\ncat >/dev/null\necho sent >> \"$CLAUDEOPS_STATE_DIR/sent\"\n")
+        .unwrap();
+    std::fs::set_permissions(&apprise, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap());
+    let states = [&agent, &agent, &guard, &guard].map(|sandbox| {
+        let variables = [("CLAUDEOPS_APPRISE_URLS", "json://127.0.0.1:9/"), ("PATH", path.as_str())];
+        let run = sandbox.command_with(&["notify", "--flush"], &variables);
+        assert_eq!(run.status.code(), Some(0), "{run:?}");
+        server.psql("ops", "SELECT state || ' ' || attempts FROM notice_states WHERE key = 'k'")
+    });
+    assert_eq!(states, ["sent 1", "sent 1", "delivered 2", "delivered 2"]);
 }
 
 #[test]
@@ -174,7 +252,7 @@ fn doctor_describes_the_server() {
     server.psql("ops", "GRANT pg_monitor TO nas");
     let text = ledger(&url);
     assert!(text.contains("standbys: "), "{text}");
-    server.psql("ops", "UPDATE opsctl_migrations SET version = 9999");
+    server.psql("ops", "UPDATE opsctl_migrations SET version = 9999 WHERE version = (SELECT max(version) FROM opsctl_migrations)");
     assert!(ledger(&url).contains("a later release"));
     let text = ledger(&server.database("empty"));
     assert!(text.contains("FAILED") && text.contains("version 0 of its tables"), "{text}");

@@ -267,6 +267,9 @@ fn session_in_words(run: &Run, outcome: &str, status: &Status) -> String {
     if let Some(cost) = run.cost_usd {
         words += &format!(" | ${cost:.3}");
     }
+    if run.is_stated {
+        words += " | stated by the agent";
+    }
     words
 }
 

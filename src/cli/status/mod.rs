@@ -143,11 +143,25 @@ struct SessionWire<'a> {
     cost_usd: Option<f64>,
     turns: Option<i64>,
     duration_ms: Option<i64>,
+    /// Whether a program of the agent's side states all this.
+    stated: bool,
 }
 
 impl<'a> SessionWire<'a> {
     fn new(run: &'a Run) -> Self {
-        let Run { session, tier, model, started_at, outcome, cost_usd, turns, duration_ms, agent, .. } = run;
+        let Run {
+            session,
+            tier,
+            model,
+            started_at,
+            outcome,
+            cost_usd,
+            turns,
+            duration_ms,
+            agent,
+            is_stated,
+            ..
+        } = run;
         Self {
             session,
             agent: agent.as_deref(),
@@ -158,6 +172,7 @@ impl<'a> SessionWire<'a> {
             cost_usd: *cost_usd,
             turns: *turns,
             duration_ms: *duration_ms,
+            stated: *is_stated,
         }
     }
 }

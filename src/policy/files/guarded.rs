@@ -39,7 +39,7 @@ pub struct Guarded {
 }
 
 const PERSON: &str = "Leave it to an operator, and state in the report what should change.";
-const STATE: &str = "opsctl maintains it: `opsctl cooldown record SERVICE` and `opsctl cooldown healthy SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
+const STATE: &str = "opsctl maintains it: `opsctl cooldown record SERVICE` and `opsctl verify SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
 const POLICY: &str = "It states the limits of this session; an operator renders it from hosts.yaml.";
 const INSTRUCTIONS: &str =
     "Every session reads it as instructions; an operator changes it. State in the report what should change.";

@@ -82,8 +82,8 @@ pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Re
     let mut tried = Vec::new();
     while !left().is_zero() {
         // In this order: a delivery that ends between the two queries is then due.
-        let under_way = ledger.notices_under_way(Utc::now())?;
-        let due = ledger.due_notices(Utc::now())?;
+        let under_way = ledger.notices_under_way(ledger.now(Utc::now())?)?;
+        let due = ledger.due_notices(ledger.now(Utc::now())?)?;
         let Some(id) = due.into_iter().find(|id| !tried.contains(id)) else {
             if under_way {
                 sleep(LOOK_AGAIN);
@@ -104,7 +104,7 @@ pub fn all(environment: &Environment, target: &Target, deadline: Duration) -> Re
 fn claim(environment: &Environment, id: i64) -> Result<Option<StoredNotice>, LedgerError> {
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
-    let notice = change.claim_notice(id, Utc::now())?;
+    let notice = change.claim_notice(id, change.now(Utc::now()))?;
     change.commit()?;
     Ok(notice)
 }
@@ -135,6 +135,6 @@ fn settle(
     };
     let mut ledger = Ledger::open(&environment.ledger)?;
     let change = ledger.change()?;
-    change.settle_notice(id, state, remark.as_deref(), Utc::now())?;
+    change.settle_notice(id, state, remark.as_deref(), change.now(Utc::now()))?;
     change.commit()
 }

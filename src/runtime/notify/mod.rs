@@ -27,7 +27,7 @@ use crate::runtime::warning::Warning;
 use apprise::Target;
 use error::DeliverError;
 use session_socket::Request;
-use wire::Raised;
+pub use wire::Raised;
 
 /// Raises a notice: records it, unless its key is still quiet, and has it delivered. If the ledger cannot be used it is
 /// delivered unrecorded.
@@ -52,9 +52,15 @@ pub fn raise(
     }
 }
 
-/// Records a notice that the agent's side has raised, with its event, and has it delivered.
-pub fn accept(environment: &Environment, text: &str) -> Result<Option<Warning>, DeliverError> {
-    let Raised { session, notice, event, .. } = Raised::from_json(text)?;
+/// Records a notice that the agent's side has raised, with its event, and has it delivered. `check` marks and bounds what it
+/// states.
+pub fn accept(
+    environment: &Environment,
+    text: &str,
+    check: &dyn Fn(Raised) -> Result<Raised, String>,
+) -> Result<Option<Warning>, DeliverError> {
+    let raised = Raised::from_json(text)?;
+    let Raised { session, notice, event, .. } = check(raised).map_err(DeliverError::Stated)?;
     let id = write_down(environment, session.as_deref(), &notice, event.as_ref(), Utc::now())?;
     Ok(id.and_then(|id| hand_over(environment, id)))
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -12,6 +13,8 @@ use tokio::time::timeout;
 
 use super::super::Guard;
 use super::peers::Peers;
+use super::rates::{Kind, Rates};
+use super::repeats::Repeats;
 use super::veil::Veil;
 use super::workers::Workers;
 use super::{event, record, verb};
@@ -39,18 +42,29 @@ pub struct Limits {
     slow: Semaphore,
     /// Memory for large requests, in KiB.
     memory: Semaphore,
+    /// How much each user may record.
+    rates: Arc<Rates>,
+    /// The requests that have begun.
+    repeats: Arc<Repeats>,
 }
 
 impl Limits {
     /// Starts the threads that serve requests.
     pub fn start() -> io::Result<Self> {
-        Ok(Self { quick: Workers::start()?, slow: Semaphore::new(24), memory: Semaphore::new(12 * 1024) })
+        Ok(Self {
+            quick: Workers::start()?,
+            slow: Semaphore::new(24),
+            memory: Semaphore::new(12 * 1024),
+            rates: Arc::default(),
+            repeats: Arc::default(),
+        })
     }
 }
 
 /// Serves one connection.
 pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: UnixStream) -> io::Result<()> {
-    let refused = peers.refusal(stream.peer_cred()?.uid());
+    let peer = stream.peer_cred()?.uid();
+    let refused = peers.refusal(peer);
     let is_refused = refused.is_some();
     let greeting = Greeting { version: VERSION, opsctl: env!("CARGO_PKG_VERSION").to_owned(), refused };
     write(&mut stream, &serde_json::to_vec(&greeting)?).await?;
@@ -70,6 +84,11 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
             limits.quick.run(move || record::ping(&environment)).await?
         }
         Call::Verb { arguments, columns } => {
+            if let Some(why) =
+                kind_of(&arguments).and_then(|kind| limits.rates.refusal(peer, kind, Instant::now()))
+            {
+                return reply(&mut stream, &Reply::Refused(why)).await;
+            }
             let _turn = turn(&limits.slow).await?;
             verb::run(&arguments, columns, &facts).await
         }
@@ -86,7 +105,9 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         Call::Event { event } => {
             let is_quick = event.as_deref().is_some_and(|event| QUICK.contains(&event));
             let (stream, environment) = (stream.into_std()?, guard.environment.clone());
-            let serve = move || event::serve(stream, event.as_deref(), &payload, facts, &environment);
+            let repeats = Arc::clone(&limits.repeats);
+            let serve =
+                move || event::serve(stream, event.as_deref(), &payload, facts, (&environment, &repeats));
             if is_quick {
                 return limits.quick.run(serve).await?;
             }
@@ -95,19 +116,31 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         }
         Call::Kept => {
             let environment = of_agent(&facts, &guard.environment);
-            limits.quick.run(move || record::kept(&payload, &environment)).await?
+            let rates = Arc::clone(&limits.rates);
+            limits.quick.run(move || record::kept(&payload, &environment, peer, &rates)).await?
         }
         Call::Notice => {
             let environment = of_agent(&facts, &guard.environment);
-            limits.quick.run(move || record::notice(&payload, &environment)).await?
+            let rates = Arc::clone(&limits.rates);
+            limits.quick.run(move || record::notice(&payload, &environment, peer, &rates)).await?
         }
         Call::Record(call) => {
             let environment = of_agent(&facts, &guard.environment);
-            limits.quick.run(move || record::record(call, &environment)).await?
+            let rates = Arc::clone(&limits.rates);
+            limits.quick.run(move || record::record(call, &environment, peer, &rates)).await?
         }
     };
     drop(memory);
     write(&mut stream, &serde_json::to_vec(&veil.answer(&answer)?)?).await
+}
+
+/// What a verb may record; `None` if none of its words is a verb that does.
+fn kind_of(arguments: &[String]) -> Option<Kind> {
+    let has = |words: &[&str]| arguments.iter().any(|argument| words.contains(&argument.as_str()));
+    if has(&["notify"]) && has(&["--test"]) {
+        return Some(Kind::Notices);
+    }
+    has(&["cooldown", "notify", "sessions", "verify"]).then_some(Kind::Records)
 }
 
 /// The environment of the guard, with the name of the agent.

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 use serde_json::Value;
 
+use super::repeats::Repeats;
 use super::veil::Veil;
 use crate::hook;
+use crate::hook::answer::Answer;
 use crate::hook::forward::to_wire;
 use crate::hook::preview::{Question, preview};
 use crate::ledger::Location;
@@ -21,6 +23,7 @@ use crate::link::message::{Found, Reply, SessionFacts};
 use crate::link::{Timed, frame};
 use crate::model::mode::Mode;
 use crate::model::policy::Tier;
+use crate::model::verdict::Reason;
 use crate::redact;
 use crate::runtime::agent_side::{Peer, on_behalf_of};
 use crate::runtime::environment::{Environment, ServedFolders, plain_word};
@@ -82,9 +85,16 @@ pub fn serve(
     event: Option<&str>,
     stdin: &[u8],
     facts: SessionFacts,
-    own: &Environment,
+    (own, repeats): (&Environment, &Repeats),
 ) -> io::Result<()> {
+    let is_repeated = facts.request.as_deref().is_some_and(|id| !repeats.begins(id, Instant::now()));
     on_behalf(stream, facts, own, |caller, environment| {
+        if is_repeated {
+            let text = "Denied: the guard has served this request before. Make the call again.".to_owned();
+            let answer = Answer::deny(&[Reason { rule: "on_failure", topic: None, text }]);
+            let _ = caller.reply(&Reply::Answer(to_wire(answer)));
+            return;
+        }
         hook::serve(stdin, event, environment, Utc::now(), |answer| {
             // A caller that has gone asks again, or has been ended by the client.
             let _ = caller.reply(&Reply::Answer(to_wire(answer)));

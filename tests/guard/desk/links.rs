@@ -112,7 +112,7 @@ fn a_notification_carries_a_link_and_buttons_that_the_ledger_does_not_contain() 
     ));
     let run = state.sandbox.opsctl(&["notify", "--deliver", "1"], b"ntfys://ntfy.example/ops json://other\n");
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert_eq!(state.sandbox.sql("SELECT state FROM notices"), "delivered");
+    assert_eq!(state.sandbox.sql("SELECT state FROM notice_states"), "delivered");
     let link = format!("{desk}{}", state.link(question));
     assert_eq!(
         state.sandbox.read("sent-text"),
