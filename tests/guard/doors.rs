@@ -65,9 +65,12 @@ impl Sides {
             chown(&path, Some(GUARD), Some(GUARD)).unwrap();
             mode(&path, 0o600);
         }
-        // The folder of the build may be closed to other users.
+        // The folder of the build may be closed to other users. Another process copies it: a file that this one has open for writing
+        // cannot be started.
         let program = folder.path().join("opsctl");
-        std::fs::copy(env!("CARGO_BIN_EXE_opsctl"), &program).unwrap();
+        let copied =
+            Command::new("cp").args([env!("CARGO_BIN_EXE_opsctl").as_ref(), program.as_os_str()]).status();
+        assert!(copied.unwrap().success());
         let socket = folder.path().join("run/opsctl.sock");
         let guard = Self::command(&program, GUARD, &folder.path().join("state"), &["serve", "--socket"])
             .arg(&socket)
