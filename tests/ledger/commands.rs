@@ -142,6 +142,19 @@ fn two_verifications_in_two_sessions_half_an_hour_apart_clear_the_counters() {
 }
 
 #[test]
+fn the_verification_before_a_session_ends_is_a_check_that_counts() {
+    let sandbox = healthy_service();
+    passes(&sandbox.before("t1", "docker restart jellyfin"));
+    passes(&sandbox.after("t1", "docker restart jellyfin"));
+    for event in ["session-start", "stop"] {
+        let input = json!({"session_id": "sess-abc-123", "cwd": "/app", "source": "startup"});
+        assert_eq!(sandbox.hook(event, &input).code, Some(0), "{event}");
+    }
+    assert_eq!(sandbox.sql("SELECT count(*) FROM verified_checks"), "1");
+    assert_eq!(shown(&sandbox, "jellyfin")["restart"]["used"], 2);
+}
+
+#[test]
 fn a_restart_between_two_verifications_keeps_the_counters() {
     let sandbox = healthy_service();
     verified(&sandbox, "one", "0 minutes");
