@@ -116,7 +116,7 @@ impl Existing {
     ) -> Result<String, serde_json::Error> {
         let mut settings = self.0.clone();
         let hooks = self.merged(own, opsctl);
-        managed::protect(&mut settings, denied);
+        managed::protect(&mut settings, denied)?;
         settings.insert("hooks".to_owned(), Value::Object(hooks));
         in_text(settings)
     }
