@@ -65,7 +65,7 @@ impl Existing {
         Ok(())
     }
 
-    /// The settings of a project without what runs a program or weakens the guard, except what `hosts.yaml` states, and
+    /// The settings of a project without keys that are not known to be harmless, except what `hosts.yaml` states, and
     /// the keys that were removed. Hooks that are not opsctl's are removed.
     pub fn cleaned(&self, opsctl: &str, stated: &[ClientSetting]) -> (Self, Vec<(String, Danger)>) {
         let mut settings = self.0.clone();

@@ -190,7 +190,7 @@ fn harmless_keys_are_kept_and_hooks_of_others_are_removed() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "");
     let lint = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
-    let theirs = json!({"model": "opus", "hooks": {"PostToolUse": [lint]}, "env": {"A": "1"}});
+    let theirs = json!({"model": "opus", "hooks": {"PostToolUse": [lint]}, "env": {"TZ": "UTC"}});
     sandbox.write(FILES[0], &theirs.to_string());
     let run = sandbox.opsctl(&["render", "--empty"], b"");
     assert_eq!(
@@ -201,12 +201,12 @@ fn harmless_keys_are_kept_and_hooks_of_others_are_removed() {
         )
     );
     let settings = settings(&sandbox);
-    assert_eq!((&settings["model"], &settings["env"]), (&json!("opus"), &json!({"A": "1"})));
+    assert_eq!((&settings["model"], &settings["env"]), (&json!("opus"), &json!({"TZ": "UTC"})));
     assert!(!settings.to_string().contains("lint"), "{settings}");
 }
 
 /// Settings that run programs and weaken the guard.
-const WEAKER: &str = r#"{"apiKeyHelper": "x", "disableAllHooks": true, "env": {"CLAUDEOPS_TIER": "3", "A": "1"},
+const WEAKER: &str = r#"{"apiKeyHelper": "x", "disableAllHooks": true, "env": {"CLAUDEOPS_TIER": "3", "TZ": "UTC"},
     "statusLine": {"type": "command", "command": "x"}, "permissions": {"allow": ["Bash"], "deny": ["Read"]}}"#;
 
 #[test]
@@ -230,7 +230,7 @@ fn settings_that_weaken_the_guard_are_removed_and_reported_a_line_each() {
         let run = sandbox.opsctl(&["render", "--empty"], b"");
         assert_eq!((run.code, run.stderr.lines().count()), (Some(0), keys.len() + 1), "{run:?}");
         let left: Value = serde_json::from_str(&sandbox.read(file)).unwrap();
-        assert_eq!((&left["env"], &left["permissions"]), (&json!({"A": "1"}), &json!({"deny": ["Read"]})));
+        assert_eq!((&left["env"], &left["permissions"]), (&json!({"TZ": "UTC"}), &json!({"deny": ["Read"]})));
         assert_eq!((left.get("apiKeyHelper"), left.get("hooks").is_some()), (None, other), "{left}");
         let again = sandbox.opsctl(&["render", "--empty", "--check"], b"");
         assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""));
