@@ -101,7 +101,7 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     }
     if managed_file.is_none() {
         complain(format_args!(
-            "a mod of the client, such as a plugin in ~/.claude/skills, can silence the hooks in {}; to prevent that, run `opsctl render --managed {MANAGED}` as root",
+            "a mod of the client can silence the hooks in {}; to prevent that, run `opsctl render --managed {MANAGED}` as root",
             args.out.join(SETTINGS).display()
         ));
     }

@@ -15,7 +15,7 @@ const FILES: [&str; 6] = [
 ];
 
 /// What render reports where its hooks are not managed.
-const NOTICE: &str = "opsctl: a mod of the client, such as a plugin in ~/.claude/skills, can silence the hooks in ./.claude/settings.json; to prevent that, run `opsctl render --managed /etc/claude-code/managed-settings.json` as root\n";
+const NOTICE: &str = "opsctl: a mod of the client can silence the hooks in ./.claude/settings.json; to prevent that, run `opsctl render --managed /etc/claude-code/managed-settings.json` as root\n";
 
 fn rendered(hosts: &str) -> Sandbox {
     let sandbox = Sandbox::new();

@@ -163,7 +163,7 @@ pub(super) fn cloned(command: &Command, texts: &[&str], rest: usize, value: &[&s
     let last = address.rsplit(['/', ':']).next().unwrap_or(address);
     let target = if words.len() > 1 { &word.text } else { last.trim_end_matches(".git") };
     let before = command.words.iter().take(rest).zip(command.words.iter().skip(1));
-    let folder = before.filter(|(option, _)| option.text == "-C").last().map(|(_, folder)| folder);
+    let folder = before.rev().find(|(option, _)| option.text == "-C").map(|(_, folder)| folder);
     let path = match folder {
         Some(folder) if !target.starts_with(['/', '~', '$']) => format!("{}/{target}", folder.text),
         _ => target.to_owned(),
