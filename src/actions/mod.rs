@@ -22,8 +22,9 @@ use std::path::Path;
 
 use crate::catalogue::Catalogue;
 use crate::model::action::Action;
+use crate::model::verb::Verb;
 use crate::shell::disk::Disk;
-use crate::shell::{self, Command, Complaint, Node, Script};
+use crate::shell::{self, Command, Complaint, Construct, Node, Script};
 
 use call::{Call, Idle};
 use line::Line;
@@ -75,10 +76,21 @@ pub fn read_command_on(
             within::place(actions.get_mut(before..).unwrap_or_default(), command, around, catalogue);
         }
         Node::Unread(unread) => generous::find_actions(unread, catalogue, &mut actions),
+        // What it runs is not all that it does: `opsctl launch COMMAND`.
+        Node::Group(Construct::Through(command), _) if loosens(command, catalogue) => {
+            find_actions(command, catalogue, &mut actions, &mut complaints);
+        }
         Node::Group(..) => {}
     });
     message::doubt(text, &script, &mut actions);
     CommandReading { actions, complaints, script }
+}
+
+/// Whether a wrapper itself changes the limits of the agent.
+fn loosens(command: &Command, catalogue: Catalogue) -> bool {
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let does = catalogue.usage(&texts, &|_| false).and_then(|usage| usage.form.does);
+    does.is_some_and(|does| does.verb == Verb::Loosen)
 }
 
 /// The result of reading one simple command.

@@ -5,6 +5,7 @@
 pub mod desk_key;
 pub mod key;
 pub mod link;
+pub mod rotation;
 pub mod statement;
 
 use chrono::{DateTime, TimeDelta, Utc};

@@ -647,6 +647,8 @@ pub enum FileHow {
     Environment,
     /// Files below folders, with `-r` or the like.
     TextSearch,
+    /// The scripts of the command that it explains.
+    Explained,
 }
 
 /// A rule of `policy.never` and the words after the program that it denies.

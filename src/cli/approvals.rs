@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::agents::Agents;
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{print, print_json};
 use super::person;
@@ -71,6 +72,14 @@ pub struct RefuseArgs {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
 }
+
+/// The facts of the verbs.
+pub const FACTS: &[Facts] = &[
+    Facts::reads("approvals").in_guard(&[]).with_ledger(),
+    // Only a person answers questions.
+    Facts::operator("approve").on_guards_side().with_ledger(),
+    Facts::operator("refuse").on_guards_side().with_ledger(),
+];
 
 /// Runs `approvals`.
 pub fn list(args: &ApprovalsArgs) -> Result<u8, Failure> {

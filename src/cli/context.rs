@@ -5,6 +5,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain_all, print, print_json};
 use super::project::environment_in_force;
@@ -59,6 +60,9 @@ struct SkippedWire<'a> {
     what: &'a str,
     why: &'a str,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("context")];
 
 /// Runs the verb.
 pub fn run(args: &ContextArgs) -> Result<u8, Failure> {

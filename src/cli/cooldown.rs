@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::approvals::{GrantWire, granted};
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print, print_json};
 use super::project::environment_in_force;
@@ -140,6 +141,20 @@ impl Kind {
         }
     }
 }
+
+/// The facts of the verbs.
+pub const FACTS: &[Facts] = &[
+    Facts::reads("cooldown").in_guard(&[]).with_ledger().with_state(),
+    Facts::reads("cooldown show").in_guard(&[]).with_ledger().with_state(),
+    Facts::changes("cooldown record").on_guards_side().with_ledger().with_state(),
+    Facts::changes("cooldown healthy").in_guard(&[]).with_ledger().with_state(),
+    Facts::changes("cooldown unhealthy").in_guard(&[]).with_ledger().with_state(),
+    // These set a time in cooldown.json, which no budget depends on.
+    Facts::reads("cooldown checked").in_guard(&[]).with_ledger().with_state(),
+    Facts::reads("cooldown digested").in_guard(&[]).with_ledger().with_state(),
+    Facts::operator("cooldown reset").on_guards_side().with_ledger().with_state(),
+    Facts::operator("cooldown forget").on_guards_side().with_ledger().with_state(),
+];
 
 /// Runs the verb.
 pub fn run(args: &CooldownArgs) -> Result<u8, Failure> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, print};
 use super::progress;
@@ -65,6 +66,9 @@ struct MigrateArgs {
     #[arg(long, value_name = "FILE", group = "file")]
     to: Option<PathBuf>,
 }
+
+/// The facts of the verbs.
+pub const FACTS: &[Facts] = &[Facts::operator("db grant"), Facts::operator("db migrate").writes(&["--to"])];
 
 /// Runs the verb.
 pub fn run(args: &DbArgs) -> Result<u8, Failure> {

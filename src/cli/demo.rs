@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::print;
 
@@ -37,6 +38,9 @@ struct ToolInputWire {
     #[serde(default)]
     command: String,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::changes("demo")];
 
 /// Runs the verb.
 pub fn run() -> Result<u8, Failure> {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::doctor_hooks;
 use super::exit_code::{FAILED, OK};
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{print, print_json};
 use crate::doctor::hooks::{Locations, mods, read, survey};
@@ -51,6 +52,9 @@ struct DoctorWire<'a> {
     healthy: bool,
     findings: &'a [Finding],
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("doctor").with_keys()];
 
 /// Runs the verb.
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::agents::Agents;
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::follow::follow;
 use super::output::print_json;
@@ -73,6 +74,9 @@ impl LevelName {
         }
     }
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("events").in_guard(&["--follow"]).with_ledger()];
 
 /// Runs the verb.
 pub fn run(args: &EventsArgs) -> Result<u8, Failure> {

@@ -5,27 +5,25 @@ use std::path::PathBuf;
 
 use chrono::Utc;
 use clap::Args;
-use serde::Serialize;
 
 use super::exit_code::{DENIED, OK};
+use super::facts::Facts;
 use super::failure::Failure;
+use super::guarded;
 use super::output::{complain_all, print, print_json};
 use super::project::environment_in_force;
-use crate::guard::explain::{Explanation, explain};
-use crate::hook::wire;
+use crate::hook::lookups;
+use crate::hook::preview::{ActionLine, Preview, Question, preview};
 use crate::inventory::load;
+use crate::link::address::Address;
+use crate::link::message::{Call, Reply};
 use crate::model::effect::Effect;
-use crate::model::event::{HookCall, HookEvent, ToolCall};
-use crate::model::plain_text::shortened;
 use crate::model::policy::Tier;
-use crate::model::verdict::{Asked, ResolvedAction, Verdict};
-use crate::policy::effect::PartEffect;
-use crate::redact::{self, Redactor};
 use crate::runtime::environment::{Environment, EnvironmentWarning};
-use crate::runtime::warning::Warning;
+use crate::runtime::guard_link::{self, SLOW};
 
-/// The longest path or tool name that is not cut, in characters.
-const SUBJECT_CHARS: usize = 200;
+/// The most input in bytes.
+const MOST_INPUT: u64 = 8 * 1024 * 1024;
 
 /// Explain what a command or another tool call does, and whether it would be denied
 #[derive(Debug, Args)]
@@ -57,52 +55,49 @@ pub struct ExplainArgs {
     command: Vec<String>,
 }
 
-impl ExplainArgs {
-    /// Whether the command is on stdin.
-    pub fn reads_stdin(&self) -> bool {
-        self.command == ["-"]
-    }
-
-    /// Whether the working directory of the command is that of this process.
-    pub const fn is_here(&self) -> bool {
-        self.cwd.is_none()
-    }
-}
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("explain").with_ledger()];
 
 /// Runs the verb.
 pub fn run(args: &ExplainArgs) -> Result<u8, Failure> {
-    let text = if args.reads_stdin() {
+    let text = if args.command == ["-"] {
         let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes)?;
+        std::io::stdin().lock().take(MOST_INPUT).read_to_end(&mut bytes)?;
         String::from_utf8_lossy(&bytes).into_owned()
     } else {
         args.command.join(" ")
     };
-    let mut call = read(&text)?;
-    call.cwd = args.cwd.clone().or(call.cwd).or_else(|| std::env::current_dir().ok());
-    let HookEvent::PreToolUse(tool) = &call.event else { return Err(Failure::NotAToolCall) };
-    let environment = environment(args)?;
-    let mut warnings = Warning::of_environment(&environment.warnings);
-    let mut explanation = explain(&call, tool, &environment, Utc::now(), true);
-    warnings.append(&mut explanation.warnings);
-    let verdict = explanation.preview(&environment, &mut warnings);
-    complain_all(warnings);
-    let subject = subject(tool);
-    let wire = ExplanationWire::new(&subject, &explanation, &verdict);
-    let redactor = Redactor::of_text(&subject);
+    let cwd = args.cwd.clone().or_else(|| std::env::current_dir().ok());
+    let question = Question { text, cwd, tier: args.tier.and_then(Tier::from_number) };
+    question.check()?;
+    // Another inventory is compared with the files of this side.
+    let guard = guarded::in_force().filter(|_| args.hosts.is_none());
+    let preview = match guard {
+        Some(guard) => ask(&guard, question)?,
+        None => preview(&question, &environment(args)?, Utc::now())?,
+    };
+    complain_all(&preview.warnings);
+    let denied = preview.explained.decision != "allow";
     if args.json {
-        let mut value = serde_json::to_value(&wire)?;
-        redact::json(&mut value);
-        redactor.json(&mut value);
-        print_json(&value)?;
+        print_json(&preview.explained)?;
     } else {
-        let tree = if tool.command.is_some() { explanation.script.lines() } else { vec![subject.clone()] };
-        print(redactor.text(&redact::text(&wire.in_words(&tree))).as_ref());
+        print(&in_words(&preview));
     }
-    Ok(if args.exit_code && verdict != Verdict::Silent { DENIED } else { OK })
+    Ok(if args.exit_code && denied { DENIED } else { OK })
 }
 
-/// The environment of the process, with the inventory and the tier of the arguments.
+/// The answer of the guard, which knows the usage of budgets and asks this side about files and variables.
+fn ask((guard, environment): &(Address, Environment), question: Question) -> Result<Preview, Failure> {
+    let cwd = question.cwd.map(|cwd| cwd.to_string_lossy().into_owned());
+    let call = Call::Explain { cwd, tier: question.tier.map(Tier::number) };
+    let look = &mut |question: &_| lookups::answer(question, environment);
+    match guard_link::call(guard, call, question.text.as_bytes(), environment, SLOW, look)? {
+        Reply::Value(value) => Ok(serde_json::from_value(value)?),
+        _ => Err(guard_link::unexpected().into()),
+    }
+}
+
+/// The environment of the process, with the inventory of the arguments.
 fn environment(args: &ExplainArgs) -> Result<Environment, Failure> {
     let mut environment = environment_in_force();
     if let Some(hosts) = &args.hosts {
@@ -111,162 +106,55 @@ fn environment(args: &ExplainArgs) -> Result<Environment, Failure> {
         environment.ignore_compiled = true;
         environment.warnings.retain(|warning| !matches!(warning, EnvironmentWarning::OutdatedPolicy { .. }));
     }
-    environment.tier = args.tier.and_then(Tier::from_number).or(environment.tier);
     Ok(environment)
 }
 
-/// A JSON object with `tool_name` or `tool_input` is a tool call, any other text a shell command.
-fn read(text: &str) -> Result<HookCall, Failure> {
-    let names_tool = ["\"tool_name\"", "\"tool_input\""].iter().any(|key| text.contains(key));
-    if let Some(rest) = text.trim_start().strip_prefix('{') {
-        // In bash a blank follows the brace of a group: `{"` begins nothing that anyone would run.
-        let is_json = rest.starts_with('"') || names_tool && rest.trim_start().starts_with('"');
-        match wire::read(text.as_bytes(), Some("pre-tool-use"), None) {
-            Ok(call) if names_tool => return Ok(call),
-            Err(error) if is_json => return Err(Failure::InvalidToolCall(error)),
-            Ok(_) | Err(_) => {}
-        }
+/// For operators: what runs where, the actions, and the verdict.
+fn in_words(Preview { explained, tree, .. }: &Preview) -> String {
+    let mut lines = vec!["what runs:".to_owned()];
+    lines.extend(tree.iter().filter(|line| !line.is_empty()).map(|line| format!("  {line}")));
+    if tree.iter().all(String::is_empty) {
+        lines.push("  nothing".to_owned());
     }
-    let tool =
-        ToolCall { id: None, command: Some(text.to_owned()), file: None, mcp: None, is_unreadable: false };
-    let event = HookEvent::PreToolUse(tool);
-    Ok(HookCall { session: None, client_session: None, cwd: None, transcript: None, event })
-}
-
-/// The shell command, else `write PATH`, `read PATH` or the name of the MCP tool; empty for any other tool.
-fn subject(tool: &ToolCall) -> String {
-    match tool {
-        ToolCall { command: Some(command), .. } => command.clone(),
-        ToolCall { file: Some(file), .. } => {
-            format!("{} {}", if file.writes { "write" } else { "read" }, shortened(&file.path, SUBJECT_CHARS))
-        }
-        ToolCall { mcp: Some(mcp), .. } => shortened(&mcp.tool, SUBJECT_CHARS),
-        ToolCall { .. } => String::new(),
+    lines.push(format!("effect: {}", explained.effect));
+    let doubtful = explained.parts.iter().filter(|part| part.effect != Effect::Reads.as_str());
+    lines.extend(doubtful.map(|part| format!("  {}: `{}`: {}", part.effect, part.command, part.why)));
+    lines.push("actions:".to_owned());
+    lines.extend(explained.actions.iter().map(|action| format!("  {}", action_in_words(action))));
+    if explained.actions.is_empty() {
+        lines.push("  none".to_owned());
     }
-}
-
-#[derive(Serialize)]
-struct ExplanationWire<'a> {
-    command: &'a str,
-    complaints: Vec<String>,
-    effect: &'static str,
-    parts: Vec<PartWire<'a>>,
-    actions: Vec<ActionWire<'a>>,
-    decision: &'static str,
-    /// Whether a person is asked in a session; left out if not.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    asks: bool,
-    reasons: Vec<&'a str>,
-}
-
-#[derive(Serialize)]
-struct PartWire<'a> {
-    command: &'a str,
-    effect: &'static str,
-    why: String,
-}
-
-#[derive(Serialize)]
-struct ActionWire<'a> {
-    kind: &'static str,
-    verb: &'static str,
-    /// The target as read.
-    name: Option<&'a str>,
-    service: Option<&'a str>,
-    host: Option<&'a str>,
-    via: &'a [String],
-    repeats: bool,
-    evidence: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'a str>,
-}
-
-impl<'a> ExplanationWire<'a> {
-    fn new(command: &'a str, explanation: &'a Explanation<'_>, verdict: &'a Verdict) -> Self {
-        let (decision, reasons) = match verdict {
-            Verdict::Silent => ("allow", vec![]),
-            Verdict::Deny(reasons) | Verdict::Ask(Asked { reasons, .. }) => {
-                ("deny", reasons.iter().map(|reason| reason.text.as_str()).collect())
-            }
-        };
-        let actions = explanation
-            .actions()
-            .iter()
-            .map(|ResolvedAction { action, service, host, note, .. }| ActionWire {
-                kind: action.kind.as_str(),
-                verb: action.verb.as_str(),
-                name: action.target.name(),
-                service: service.as_deref(),
-                host: host.as_deref(),
-                via: &action.via,
-                repeats: action.repeats,
-                evidence: &action.evidence,
-                note: note.as_deref(),
-            })
-            .collect();
-        let part = |part: &'a PartEffect| PartWire {
-            command: &part.text,
-            effect: part.effect.as_str(),
-            why: part.why.to_string(),
-        };
-        Self {
-            command,
-            complaints: explanation.complaints.iter().map(ToString::to_string).collect(),
-            effect: explanation.effect().as_str(),
-            parts: explanation.effects.iter().map(part).collect(),
-            actions,
-            decision,
-            asks: matches!(verdict, Verdict::Ask(_)),
-            reasons,
-        }
+    if !explained.complaints.is_empty() {
+        lines.push("not understood:".to_owned());
+        lines.extend(explained.complaints.iter().map(|complaint| format!("  {complaint}")));
     }
-
-    /// For operators: what runs where, the actions, and the verdict.
-    fn in_words(&self, tree: &[String]) -> String {
-        let mut lines = vec!["what runs:".to_owned()];
-        lines.extend(tree.iter().filter(|line| !line.is_empty()).map(|line| format!("  {line}")));
-        if tree.iter().all(String::is_empty) {
-            lines.push("  nothing".to_owned());
-        }
-        lines.push(format!("effect: {}", self.effect));
-        let doubtful = self.parts.iter().filter(|part| part.effect != Effect::Reads.as_str());
-        lines.extend(doubtful.map(|part| format!("  {}: `{}`: {}", part.effect, part.command, part.why)));
-        lines.push("actions:".to_owned());
-        lines.extend(self.actions.iter().map(|action| format!("  {}", action.in_words())));
-        if self.actions.is_empty() {
-            lines.push("  none".to_owned());
-        }
-        if !self.complaints.is_empty() {
-            lines.push("not understood:".to_owned());
-            lines.extend(self.complaints.iter().map(|complaint| format!("  {complaint}")));
-        }
-        let asks = if self.asks { ", until a person approves it" } else { "" };
-        lines.push(format!("decision: {}{asks}", self.decision));
-        lines.extend(self.reasons.iter().map(|reason| format!("  {reason}")));
-        lines.join("\n") + "\n"
-    }
+    let asks = if explained.asks { ", until a person approves it" } else { "" };
+    lines.push(format!("decision: {}{asks}", explained.decision));
+    lines.extend(explained.reasons.iter().map(|reason| format!("  {reason}")));
+    lines.join("\n") + "\n"
 }
 
-impl ActionWire<'_> {
-    fn in_words(&self) -> String {
-        let Self { kind, verb, evidence, .. } = self;
-        let what = if kind == verb { (*kind).to_owned() } else { format!("{kind} ({verb})") };
-        let mut words = match self.service {
-            Some(service) => format!("{what} of {service}"),
-            None if matches!(*kind, "restart" | "redeployment") => {
-                format!("{what} of a service that cannot be determined")
-            }
-            None => what,
-        };
-        if let Some(host) = self.host {
-            words.extend([" on ", host]);
+fn action_in_words(action: &ActionLine) -> String {
+    let ActionLine { kind, verb, evidence, .. } = action;
+    let what = if kind == verb { kind.clone() } else { format!("{kind} ({verb})") };
+    let mut words = match &action.service {
+        Some(service) => format!("{what} of {service}"),
+        None if matches!(kind.as_str(), "restart" | "redeployment") => {
+            format!("{what} of a service that cannot be determined")
         }
-        if !self.via.is_empty() {
-            words.extend([", through ", &self.via.join(", ")]);
-        }
-        if self.repeats {
-            words.push_str(", an unknown number of times");
-        }
-        format!("{words}: `{evidence}`{}", self.note.map(|note| format!(" ({note})")).unwrap_or_default())
+        None => what,
+    };
+    if let Some(host) = &action.host {
+        words.extend([" on ", host]);
     }
+    if !action.via.is_empty() {
+        words.extend([", through ", &action.via.join(", ")]);
+    }
+    if action.repeats {
+        words.push_str(", an unknown number of times");
+    }
+    format!(
+        "{words}: `{evidence}`{}",
+        action.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default()
+    )
 }

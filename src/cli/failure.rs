@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::approval::ApprovalError;
+use crate::hook::preview::PreviewError;
 use crate::import::ImportError;
 use crate::inventory::error::HostsError;
 use crate::ledger::cooldown_edit::EditError;
@@ -25,6 +26,10 @@ use crate::session::transcript::TranscriptError;
 /// The failure of a verb.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
+    #[error(transparent)]
+    Usage(#[from] clap::Error),
+    #[error("{0} works on the guard's side only; run it where the guard runs")]
+    OnGuardsSide(String),
     #[error(transparent)]
     Inventory(#[from] HostsError),
     #[error(transparent)]
@@ -135,10 +140,8 @@ pub enum Failure {
     #[error("{} cannot be started ({error}); install it, or correct the server's definition", .program.display())]
     Unstartable { program: PathBuf, error: io::Error },
 
-    #[error("not a tool call")]
-    NotAToolCall,
-    #[error("not a tool call: invalid JSON ({0})")]
-    InvalidToolCall(serde_json::Error),
+    #[error(transparent)]
+    NotAToolCall(#[from] PreviewError),
 
     #[error("there is no hand-over")]
     NothingHandedOver,

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 
 use super::approvals::granted;
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::print;
 use super::person;
@@ -45,6 +46,9 @@ enum Kind {
     Restart,
     Redeployment,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("grant").on_guards_side().with_ledger().with_state()];
 
 /// Runs the verb.
 pub fn run(args: &GrantArgs) -> Result<u8, Failure> {

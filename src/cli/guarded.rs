@@ -1,8 +1,10 @@
 //! Verbs that a guard runs (`CLAUDEOPS_GUARD`): it has the ledger and the notification targets.
 
 use std::ffi::OsString;
-use std::io::Read as _;
 
+use clap::{ArgMatches, Command};
+
+use super::facts::{Facts, Side, kept_from_guard};
 use super::failure::Failure;
 use super::output::{complain_all, complain_as_is, complain_in_colours, print};
 use super::terminal;
@@ -14,45 +16,49 @@ use crate::runtime::environment::Environment;
 use crate::runtime::guard_link::{self, SLOW};
 use crate::runtime::started;
 
-/// The most input of a verb in bytes.
-const MOST_INPUT: u64 = 8 * 1024 * 1024;
-
-/// A verb on the command line.
-#[derive(Debug, Clone, Copy)]
-pub struct VerbLine<'a> {
-    /// The arguments, with the name of the program.
-    pub arguments: &'a [OsString],
-    /// Whether to use colours; `None` if that depends on the terminal.
-    pub colours: Option<bool>,
-    /// Whether the verb reads stdin.
-    pub reads_stdin: bool,
-    /// Whether the verb needs this process's working directory.
-    pub needs_folder: bool,
+/// The guard that concerns a verb: one that it runs in, or whose container it belongs to.
+pub fn guard(facts: &Facts) -> Option<(Address, Environment)> {
+    if facts.side == Side::Caller {
+        return None;
+    }
+    in_force()
 }
 
-/// Runs a verb in the guard; `None` if there is none.
-pub fn run(line: VerbLine<'_>) -> Option<Result<u8, Failure>> {
+/// The guard of this process, and the environment with which the session was started.
+pub fn in_force() -> Option<(Address, Environment)> {
     let environment = Environment::of_process();
     let environment = started::restored(&environment).unwrap_or(environment);
-    let guard = environment.guard.clone()?;
-    Some(run_there(&guard, &environment, line))
+    environment.guard.clone().map(|guard| (guard, environment))
 }
 
-fn run_there(guard: &Address, environment: &Environment, line: VerbLine<'_>) -> Result<u8, Failure> {
-    let mut stdin = Vec::new();
-    if line.reads_stdin {
-        std::io::stdin().lock().take(MOST_INPUT).read_to_end(&mut stdin)?;
-    }
+/// Whether a caller on the agent's side may use a verb with these arguments.
+pub fn check(
+    facts: &Facts,
+    command: Option<&Command>,
+    matches: &ArgMatches,
+    verb: &str,
+) -> Result<(), Failure> {
+    let what = match (facts.side, command) {
+        (Side::Guard(except), Some(command)) => match kept_from_guard(command, matches, except) {
+            None => return Ok(()),
+            Some(option) => format!("`{option}` of `opsctl {verb}`"),
+        },
+        _ => format!("`opsctl {verb}`"),
+    };
+    Err(Failure::OnGuardsSide(what))
+}
+
+/// Runs a verb in the guard.
+pub fn run(
+    (guard, environment): &(Address, Environment),
+    colours: Option<bool>,
+    arguments: &[OsString],
+) -> Result<u8, Failure> {
     let look = &mut |question: &_| hook::lookups::answer(question, environment);
     let columns = terminal::width().and_then(|columns| u16::try_from(columns).ok());
-    let mut words = words(line.colours, line.arguments);
-    if line.needs_folder {
-        let here = std::env::current_dir()?.to_string_lossy().into_owned();
-        words.splice(2..2, ["--cwd".to_owned(), here]);
-    }
-    let call = Call::Verb { arguments: words, columns };
+    let call = Call::Verb { arguments: words(colours, arguments), columns };
     complain_all(hook::undelivered::deliver(guard, environment).err());
-    match guard_link::call(guard, call, &stdin, environment, SLOW, look)? {
+    match guard_link::call(guard, call, &[], environment, SLOW, look)? {
         Reply::Output { code, stdout, stderr } => {
             if !stdout.is_empty() {
                 print(Text::of_guard(&stdout));

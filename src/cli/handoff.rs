@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
 
 use super::exit_code::{FAILED, OK};
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
 use crate::ledger::Source;
@@ -69,6 +70,17 @@ impl From {
         self.from.and_then(Tier::from_number).or(environment.tier).unwrap_or(Tier::Observe)
     }
 }
+
+/// The facts of the verbs.
+pub const FACTS: &[Facts] = &[
+    Facts::reads("handoff").with_state(),
+    Facts::reads("handoff show").with_state(),
+    Facts::reads("handoff check").with_state(),
+    // How a tier passes on what it may not do itself.
+    Facts::changes("handoff write").with_state(),
+    Facts::operator("handoff take").with_state(),
+    Facts::operator("handoff clear").with_state(),
+];
 
 /// Runs the verb.
 pub fn run(args: &HandoffArgs) -> Result<u8, Failure> {

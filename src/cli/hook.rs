@@ -9,6 +9,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::exit_code::{DENIED, OK};
+use super::facts::Facts;
 use super::input;
 use super::output::{complain, complain_all, complain_as_is, print};
 use super::text::Text;
@@ -45,6 +46,9 @@ pub fn fast_path(arguments: &[OsString]) -> Option<HookArgs> {
         _ => None,
     }
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("hook")];
 
 /// Serves one call. Returns 0 or 2 for any input.
 pub fn run(args: &HookArgs) -> u8 {

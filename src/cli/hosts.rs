@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain_all, print_json};
 use super::project::environment_in_force;
@@ -73,6 +74,9 @@ impl<'a> HostWire<'a> {
         Self { name: &host.name, address: &host.address, state: reachability.as_str(), rtt_ms }
     }
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("hosts")];
 
 /// Runs the verb.
 pub fn run(args: &HostsArgs) -> Result<u8, Failure> {

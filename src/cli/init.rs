@@ -10,6 +10,7 @@ use data_encoding::BASE64URL_NOPAD;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, print};
 use super::terminal;
@@ -84,7 +85,7 @@ pub struct InitArgs {
     #[arg(long, conflicts_with = "from")]
     force: bool,
     /// Write the hosts and services of this source to hosts.yaml; may be repeated
-    #[arg(long, value_name = "SOURCE")]
+    #[arg(long, value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath)]
     from: Vec<Source>,
     /// Show what the sources would add to hosts.yaml as a unified diff, and write nothing
     #[arg(long, requires = "from", conflicts_with = "egress")]
@@ -99,6 +100,9 @@ pub struct InitArgs {
     #[arg(long, conflicts_with = "diff")]
     fleet: bool,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("init").quiet(&["--diff"]).writes(&["folder"])];
 
 /// Runs the verb.
 pub fn run(args: &InitArgs) -> Result<u8, Failure> {

@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::exit_code::{FAILED, OK};
+use super::facts::Facts;
 use super::failure::Failure;
 use crate::launch;
 
@@ -25,6 +26,9 @@ pub struct LaunchArgs {
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("launch").runs()];
 
 /// Runs the verb.
 pub fn run(args: &LaunchArgs) -> Result<u8, Failure> {

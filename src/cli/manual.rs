@@ -6,6 +6,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::print;
 
@@ -30,6 +31,9 @@ pub struct ManArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
+
+/// The facts of the verbs.
+pub const FACTS: &[Facts] = &[Facts::reads("completions"), Facts::reads("man").writes(&["--out"])];
 
 /// Prints the completions.
 pub fn completions(args: &CompletionsArgs, mut program: Command) -> u8 {

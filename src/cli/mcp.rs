@@ -9,6 +9,7 @@ use chrono::Utc;
 use clap::{Args, Subcommand};
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
 use crate::ledger::LedgerError;
@@ -75,6 +76,10 @@ struct RunArgs {
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
+
+/// The facts of the verbs.
+pub const FACTS: &[Facts] =
+    &[Facts::operator("mcp merge").writes(&["--out"]).with_state(), Facts::operator("mcp run").runs()];
 
 /// Runs the verb.
 pub fn run(args: &McpArgs) -> Result<u8, Failure> {

@@ -9,6 +9,7 @@ use clap::Args;
 use tempfile::NamedTempFile;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::print;
 use super::project::environment_in_force;
@@ -35,6 +36,9 @@ pub struct MetricsArgs {
     #[arg(long)]
     no_hosts: bool,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("metrics").writes(&["--out"]).on_guards_side().with_ledger()];
 
 /// Runs the verb.
 pub fn run(args: &MetricsArgs) -> Result<u8, Failure> {

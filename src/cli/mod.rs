@@ -3,6 +3,8 @@
 mod agents;
 mod approvals;
 mod audit;
+#[cfg(test)]
+mod catalogue;
 mod context;
 mod cooldown;
 mod db;
@@ -12,6 +14,7 @@ mod doctor_hooks;
 mod events;
 mod exit_code;
 mod explain;
+mod facts;
 mod failure;
 mod follow;
 mod grant;
@@ -55,16 +58,17 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anstream::ColorChoice;
-use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use exit_code::{FAILED, OK};
+use facts::{Facts, below, verb_of};
 use failure::Failure;
-use guarded::VerbLine;
 use output::{complain, complain_as_is};
 
 use crate::held_variables::hide_process;
 use crate::ledger::close_connections;
 use crate::runtime::environment::Environment;
+use crate::serve::SERVED;
 
 /// Guardrails for agents on real servers: hook handlers, budgets, rendered settings.
 #[derive(Debug, Parser)]
@@ -93,43 +97,80 @@ enum Colors {
     Never,
 }
 
-#[derive(Debug, Subcommand)]
-enum Verb {
-    Hook(hook::HookArgs),
-    Render(render::RenderArgs),
-    Explain(explain::ExplainArgs),
-    Hosts(hosts::HostsArgs),
-    Verify(verify::VerifyArgs),
-    Cooldown(cooldown::CooldownArgs),
-    Events(events::EventsArgs),
-    Status(status::StatusArgs),
-    Report(report::ReportArgs),
-    Tier(tier::TierArgs),
-    Context(context::ContextArgs),
-    Notify(notify::NotifyArgs),
-    Launch(launch::LaunchArgs),
-    Serve(serve::ServeArgs),
-    Session(session::SessionArgs),
-    Sessions(sessions::SessionsArgs),
-    Handoff(handoff::HandoffArgs),
-    Mcp(mcp::McpArgs),
-    Approvals(approvals::ApprovalsArgs),
-    Approve(approvals::ApproveArgs),
-    Refuse(approvals::RefuseArgs),
-    Grant(grant::GrantArgs),
-    Key(key::KeyArgs),
-    Metrics(metrics::MetricsArgs),
-    Audit(audit::AuditArgs),
-    Stats(stats::StatsArgs),
-    Suggest(suggest::SuggestArgs),
-    Prune(prune::PruneArgs),
-    Db(db::DbArgs),
-    Demo(demo::DemoArgs),
-    Doctor(doctor::DoctorArgs),
-    Init(init::InitArgs),
-    Rehearse(rehearse::RehearseArgs),
-    Completions(manual::CompletionsArgs),
-    Man(manual::ManArgs),
+impl Colors {
+    /// Whether colours are used; `None` if that depends on the terminal.
+    const fn shown(self) -> Option<bool> {
+        match self {
+            Self::Auto => None,
+            Self::Always => Some(true),
+            Self::Never => Some(false),
+        }
+    }
+}
+
+/// The verbs: each with the module of its facts, its arguments, and what runs it.
+macro_rules! verbs {
+    ($($verb:ident: $module:ident, $arguments:ident, $run:expr;)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Verb {
+            $($verb($module::$arguments),)*
+        }
+
+        impl Verb {
+            fn run(&self) -> Result<u8, Failure> {
+                match self {
+                    $(Self::$verb(arguments) => $run(arguments),)*
+                }
+            }
+        }
+
+        /// The facts of all verbs.
+        const FACTS: &[&[Facts]] = &[$($module::FACTS),*];
+    };
+}
+
+verbs! {
+    Hook: hook, HookArgs, |args| Ok(hook::run(args));
+    Render: render, RenderArgs, render::run;
+    Explain: explain, ExplainArgs, explain::run;
+    Hosts: hosts, HostsArgs, hosts::run;
+    Verify: verify, VerifyArgs, verify::run;
+    Cooldown: cooldown, CooldownArgs, cooldown::run;
+    Events: events, EventsArgs, events::run;
+    Status: status, StatusArgs, status::run;
+    Report: report, ReportArgs, report::run;
+    Tier: tier, TierArgs, tier::run;
+    Context: context, ContextArgs, context::run;
+    Notify: notify, NotifyArgs, notify::run;
+    Launch: launch, LaunchArgs, launch::run;
+    Serve: serve, ServeArgs, serve::run;
+    Session: session, SessionArgs, session::run;
+    Sessions: sessions, SessionsArgs, sessions::run;
+    Handoff: handoff, HandoffArgs, handoff::run;
+    Mcp: mcp, McpArgs, mcp::run;
+    Approvals: approvals, ApprovalsArgs, approvals::list;
+    Approve: approvals, ApproveArgs, approvals::approve;
+    Refuse: approvals, RefuseArgs, approvals::refuse;
+    Grant: grant, GrantArgs, grant::run;
+    Key: key, KeyArgs, key::run;
+    Metrics: metrics, MetricsArgs, metrics::run;
+    Audit: audit, AuditArgs, audit::run;
+    Stats: stats, StatsArgs, stats::run;
+    Suggest: suggest, SuggestArgs, suggest::run;
+    Prune: prune, PruneArgs, prune::run;
+    Db: db, DbArgs, db::run;
+    Demo: demo, DemoArgs, |_| demo::run();
+    Doctor: doctor, DoctorArgs, doctor::run;
+    Init: init, InitArgs, init::run;
+    Rehearse: rehearse, RehearseArgs, rehearse::run;
+    Completions: manual, CompletionsArgs, |args| Ok(manual::completions(args, Cli::command()));
+    // `help` has no page of its own.
+    Man: manual, ManArgs, |args| manual::man(args, Cli::command().disable_help_subcommand(true));
+}
+
+/// The facts of a verb by its words.
+fn facts(verb: &str) -> Option<&'static Facts> {
+    FACTS.iter().copied().flatten().find(|facts| facts.verb == verb)
 }
 
 /// Runs the program with these arguments, including the program's name.
@@ -138,31 +179,20 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     // tree of verbs first.
     let code = match hook::fast_path(arguments) {
         Some(args) => hook::run(&args),
-        None => match Cli::try_parse_from(arguments) {
-            Ok(Cli { color, verb }) => {
-                match color {
-                    Colors::Auto => {}
-                    Colors::Always => ColorChoice::Always.write_global(),
-                    Colors::Never => ColorChoice::Never.write_global(),
-                }
-                let there = guard_line(&verb, color, arguments).and_then(guarded::run);
-                there.unwrap_or_else(|| run_verb(verb)).unwrap_or_else(|failure| {
-                    match failure {
-                        Failure::Inventory(error) => mistakes::complain(&error),
-                        other => complain(other),
-                    }
-                    FAILED
-                })
+        None => match call(arguments) {
+            Ok(code) => code,
+            Err(Failure::Usage(error)) if !error.use_stderr() => {
+                // Help and version contain no data. Errors of the terminal are ignored.
+                let _ = error.print();
+                OK
             }
-            Err(error) => {
-                if error.use_stderr() {
-                    complain_as_is(error.render().to_string().trim_end());
-                    FAILED
-                } else {
-                    // Help and version contain no data. Errors of the terminal are ignored.
-                    let _ = error.print();
-                    OK
+            Err(failure) => {
+                match failure {
+                    Failure::Usage(error) => complain_as_is(error.render().to_string().trim_end()),
+                    Failure::Inventory(error) => mistakes::complain(&error),
+                    other => complain(other),
                 }
+                FAILED
             }
         },
     };
@@ -170,129 +200,43 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// A verb that a guard runs, if there is one; `None` for verbs about files and programs of this machine.
-fn guard_line<'a>(verb: &Verb, color: Colors, arguments: &'a [OsString]) -> Option<VerbLine<'a>> {
-    use Verb::{
-        Completions, Context, Db, Demo, Doctor, Explain, Handoff, Hook, Hosts, Init, Launch, Man, Mcp,
-        Rehearse, Render, Serve, Session, Tier,
-    };
-    let colours = match color {
-        Colors::Auto => None,
-        Colors::Always => Some(true),
-        Colors::Never => Some(false),
-    };
-    let line = VerbLine { arguments, colours, reads_stdin: false, needs_folder: false };
-    match verb {
-        Completions(_) | Context(_) | Db(_) | Demo(_) | Doctor(_) | Handoff(_) | Hook(_) | Hosts(_)
-        | Init(_) | Launch(_) | Man(_) | Mcp(_) | Rehearse(_) | Render(_) | Serve(_) | Session(_)
-        | Tier(_) => None,
-        Explain(args) => {
-            Some(VerbLine { reads_stdin: args.reads_stdin(), needs_folder: args.is_here(), ..line })
+/// Parses the arguments and runs the verb, here or in the guard.
+fn call(arguments: &[OsString]) -> Result<u8, Failure> {
+    // A guard starts its own program in this way for a caller on the agent's side.
+    let (is_served, arguments) = match arguments {
+        [program, first, rest @ ..] if first == SERVED => {
+            (true, [std::slice::from_ref(program), rest].concat())
         }
-        _ => Some(line),
-    }
-}
-
-/// Whether a verb may write to the state folder, directly or through hooks that it configures.
-const fn keeps_state(verb: &Verb) -> bool {
-    use Verb::{Cooldown, Grant, Handoff, Key, Mcp, Notify, Prune, Render, Serve, Session, Sessions};
-    matches!(
-        verb,
-        Cooldown(_)
-            | Grant(_)
-            | Handoff(_)
-            | Key(_)
-            | Mcp(_)
-            | Notify(_)
-            | Prune(_)
-            | Render(_)
-            | Serve(_)
-            | Session(_)
-            | Sessions(_)
-    )
-}
-
-/// Whether a verb reads or changes the ledger.
-const fn uses_ledger(verb: &Verb) -> bool {
-    use Verb::{
-        Approvals, Approve, Audit, Cooldown, Events, Explain, Grant, Metrics, Prune, Refuse, Report,
-        Sessions, Stats, Status, Suggest, Verify,
+        _ => (false, arguments.to_vec()),
     };
-    matches!(
-        verb,
-        Approvals(_)
-            | Approve(_)
-            | Audit(_)
-            | Cooldown(_)
-            | Events(_)
-            | Explain(_)
-            | Grant(_)
-            | Metrics(_)
-            | Prune(_)
-            | Refuse(_)
-            | Report(_)
-            | Sessions(_)
-            | Stats(_)
-            | Status(_)
-            | Suggest(_)
-            | Verify(_)
-    )
-}
-
-/// Whether a verb needs the keys of the client or the targets of notifications.
-const fn needs_keys(verb: &Verb) -> bool {
-    matches!(verb, Verb::Serve(_) | Verb::Session(_) | Verb::Notify(_) | Verb::Doctor(_))
-}
-
-fn run_verb(verb: Verb) -> Result<u8, Failure> {
-    if needs_keys(&verb) {
+    let program = Cli::command();
+    let matches = program.clone().try_get_matches_from(&arguments)?;
+    let Cli { color, verb } = Cli::from_arg_matches(&matches)?;
+    match color {
+        Colors::Auto => {}
+        Colors::Always => ColorChoice::Always.write_global(),
+        Colors::Never => ColorChoice::Never.write_global(),
+    }
+    let (words, last) = verb_of(&matches);
+    // A verb without facts would be one that a test has missed: nothing is allowed to it.
+    let facts = facts(&words).copied().unwrap_or_else(|| Facts::operator("").on_guards_side());
+    if is_served {
+        guarded::check(&facts, below(&program, &words), last, &words)?;
+    } else if let Some(guard) = guarded::guard(&facts) {
+        guarded::check(&facts, below(&program, &words), last, &words)?;
+        return guarded::run(&guard, color.shown(), &arguments);
+    }
+    if facts.keys {
         hide_process();
     }
-    if keeps_state(&verb) {
+    if facts.state {
         // If this fails, the verb reports that it cannot write there.
         let _ = Environment::of_process().create_own_state_dir();
     }
-    if uses_ledger(&verb) {
+    if facts.ledger {
         crate::hook::undelivered::record(&Environment::of_process());
     }
-    match verb {
-        Verb::Hook(args) => Ok(hook::run(&args)),
-        Verb::Render(args) => render::run(&args),
-        Verb::Explain(args) => explain::run(&args),
-        Verb::Hosts(args) => hosts::run(&args),
-        Verb::Verify(args) => verify::run(&args),
-        Verb::Cooldown(args) => cooldown::run(&args),
-        Verb::Events(args) => events::run(&args),
-        Verb::Status(args) => status::run(&args),
-        Verb::Report(args) => report::run(&args),
-        Verb::Tier(args) => tier::run(&args),
-        Verb::Context(args) => context::run(&args),
-        Verb::Notify(args) => notify::run(&args),
-        Verb::Launch(args) => launch::run(&args),
-        Verb::Serve(args) => serve::run(&args),
-        Verb::Session(args) => session::run(&args),
-        Verb::Sessions(args) => sessions::run(&args),
-        Verb::Handoff(args) => handoff::run(&args),
-        Verb::Mcp(args) => mcp::run(&args),
-        Verb::Approvals(args) => approvals::list(&args),
-        Verb::Approve(args) => approvals::approve(&args),
-        Verb::Refuse(args) => approvals::refuse(&args),
-        Verb::Grant(args) => grant::run(&args),
-        Verb::Key(args) => key::run(&args),
-        Verb::Metrics(args) => metrics::run(&args),
-        Verb::Audit(args) => audit::run(&args),
-        Verb::Stats(args) => stats::run(&args),
-        Verb::Suggest(args) => suggest::run(&args),
-        Verb::Prune(args) => prune::run(&args),
-        Verb::Db(args) => db::run(&args),
-        Verb::Demo(_) => demo::run(),
-        Verb::Doctor(args) => doctor::run(&args),
-        Verb::Init(args) => init::run(&args),
-        Verb::Rehearse(args) => rehearse::run(&args),
-        Verb::Completions(args) => Ok(manual::completions(&args, Cli::command())),
-        // `help` has no page of its own.
-        Verb::Man(args) => manual::man(&args, Cli::command().disable_help_subcommand(true)),
-    }
+    verb.run()
 }
 
 #[cfg(test)]
@@ -351,6 +295,132 @@ mod tests {
         }
         words.extend(word);
         words
+    }
+
+    /// All verbs that can be called: those without verbs below them, and those whose verbs are optional.
+    fn callable(program: &clap::Command, words: &str) -> Vec<String> {
+        let below = program.get_subcommands().flat_map(|verb| {
+            let words = format!("{words} {}", verb.get_name());
+            callable(verb, words.trim())
+        });
+        let own = (!words.is_empty() && !program.is_subcommand_required_set()).then(|| words.to_owned());
+        own.into_iter().chain(below).collect()
+    }
+
+    fn all_facts() -> Vec<&'static Facts> {
+        let mut all: Vec<&Facts> = FACTS.iter().copied().flatten().collect();
+        // Several verbs of one module.
+        all.sort_by_key(|facts| facts.verb);
+        all.dedup_by_key(|facts| facts.verb);
+        all
+    }
+
+    #[test]
+    fn every_verb_states_its_facts() {
+        let program = Cli::command();
+        let mut verbs = callable(&program, "");
+        verbs.sort();
+        assert_eq!(verbs, all_facts().iter().map(|facts| facts.verb).collect::<Vec<_>>());
+        for facts in all_facts() {
+            let command = below(&program, facts.verb).unwrap();
+            let known: Vec<String> = command.get_arguments().map(facts::name).collect();
+            let except = match facts.side {
+                facts::Side::Guard(except) => except,
+                facts::Side::Caller | facts::Side::GuardOnly => &[],
+            };
+            for option in [facts.quiet, facts.sends, facts.writes, except].concat() {
+                assert!(known.iter().any(|name| name == option), "`{}` has no `{option}`", facts.verb);
+            }
+        }
+    }
+
+    #[test]
+    fn the_catalogue_states_the_facts_of_every_verb() {
+        let mut program = Cli::command();
+        // Global options belong to each verb from then on.
+        program.build();
+        let written = catalogue::entry(&program, &all_facts());
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalogue/opsctl.yaml");
+        if std::env::var_os("UPDATE_REFERENCE").is_some() {
+            std::fs::write(&file, &written).unwrap();
+        }
+        assert_eq!(
+            std::fs::read_to_string(file).unwrap_or_default(),
+            written,
+            "run UPDATE_REFERENCE=1 cargo test --lib cli"
+        );
+    }
+
+    /// Whether the guard's process refuses these arguments of a caller on the agent's side.
+    fn is_refused(line: &str) -> bool {
+        let words: Vec<&str> = std::iter::once("opsctl").chain(line.split_whitespace()).collect();
+        let program = Cli::command();
+        let Ok(matches) = program.clone().try_get_matches_from(words) else { return true };
+        let (words, last) = verb_of(&matches);
+        guarded::check(facts(&words).unwrap(), below(&program, &words), last, &words).is_err()
+    }
+
+    #[test]
+    fn the_guard_serves_verbs_that_read_and_those_of_a_session() {
+        for line in [
+            "status",
+            "--color=always status --json",
+            "events --service jellyfin --limit=5",
+            "cooldown",
+            "cooldown --json",
+            "cooldown show jellyfin",
+            "cooldown healthy jellyfin",
+            "sessions --session reset --json",
+            "sessions status looking",
+            "audit --since 2d",
+            "report --html -",
+            "report --html=-",
+            "notify --flush --deadline 1s",
+            "verify --session abc",
+            "approvals --json",
+        ] {
+            assert!(!is_refused(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_guard_refuses_verbs_and_options_of_its_own_side() {
+        for line in [
+            "",
+            "approve 1",
+            "refuse 1",
+            "grant jellyfin restart 1",
+            "key",
+            "cooldown reset jellyfin",
+            "cooldown record jellyfin",
+            "cooldown forget jellyfin",
+            "cooldown --json reset jellyfin",
+            "prune",
+            "serve --socket /x",
+            "init",
+            "render",
+            "hook pre-tool-use",
+            "session --tier 3",
+            "notify --deliver -",
+            "notify --digest --now 1h",
+            "report --html /etc/x",
+            "report --html=/etc/x",
+            "explain x",
+            "explain --hosts /guard/key x",
+            "events --follow",
+            "status --watch",
+            "metrics",
+            "metrics --out /x",
+            "launch ls",
+            "mcp run -- ls",
+            "db migrate --from /x",
+            "doctor",
+            "man --out /x",
+            "sessions other",
+            "--served status",
+        ] {
+            assert!(is_refused(line), "{line}");
+        }
     }
 
     #[test]

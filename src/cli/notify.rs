@@ -8,6 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit_code::{FAILED, OK};
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print, print_json};
 use super::table::print_table;
@@ -65,6 +66,14 @@ pub struct NotifyArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("notify")
+    .changes_with(&["--flush"])
+    .sends(&["--test", "--digest", "--deliver"])
+    .in_guard(&["--deliver", "--now"])
+    .with_state()
+    .with_keys()];
 
 /// Runs the verb.
 pub fn run(args: &NotifyArgs) -> Result<u8, Failure> {

@@ -4,6 +4,7 @@ use chrono::Utc;
 use clap::Args;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::print;
 use super::project::environment_in_force;
@@ -21,6 +22,9 @@ pub struct PruneArgs {
     #[arg(long, value_name = "DURATION", value_parser = time::duration)]
     keep: Window,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("prune").on_guards_side().with_ledger().with_state()];
 
 /// Runs the verb.
 pub fn run(args: &PruneArgs) -> Result<u8, Failure> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit_code::{FAILED, OK};
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain_all, print, print_json};
 use super::progress::during;
@@ -38,6 +39,9 @@ pub struct RehearseArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("rehearse")];
 
 /// Runs the verb.
 pub fn run(args: &RehearseArgs) -> Result<u8, Failure> {

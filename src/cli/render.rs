@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit_code::{FAILED, OK};
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, print};
 use crate::inventory::compiled::Compiled;
@@ -51,6 +52,10 @@ pub struct RenderArgs {
     #[arg(long)]
     check: bool,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] =
+    &[Facts::operator("render").quiet(&["--check"]).writes(&["--out", "--managed", "--egress"]).with_state()];
 
 /// Runs the verb.
 pub fn run(args: &RenderArgs) -> Result<u8, Failure> {

@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
 use super::project::environment_in_force;
@@ -45,6 +46,9 @@ const USUAL_SPAN: TimeDelta = TimeDelta::days(7);
 
 /// The timeout for pinging all hosts.
 const HOSTS_DEADLINE: Duration = Duration::from_secs(2);
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("report").writes(&["--html"]).in_guard(&[]).with_ledger()];
 
 /// Runs the verb.
 pub fn run(args: &ReportArgs) -> Result<u8, Failure> {

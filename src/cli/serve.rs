@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::print;
 use crate::runtime::environment::Environment;
@@ -30,6 +31,9 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR")]
     api: Option<SocketAddr>,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("serve").writes(&["--socket"]).with_state().with_keys()];
 
 /// Runs the verb.
 pub fn run(args: &ServeArgs) -> Result<u8, Failure> {

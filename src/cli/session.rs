@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::exit_code::{FAILED, OK};
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print};
 use super::tier::{servers_of, tool_limits};
@@ -50,6 +51,9 @@ pub struct SessionArgs {
     #[arg(long, conflicts_with_all = ["resume", "handoff"])]
     answered: bool,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::operator("session").with_state().with_keys()];
 
 /// Runs the verb.
 pub fn run(args: &SessionArgs) -> Result<u8, Failure> {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::agents::Agents;
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::print_json;
 use super::text;
@@ -95,6 +96,12 @@ struct StatusArgs {
     #[arg(long, conflicts_with = "text")]
     clear: bool,
 }
+
+/// The facts of the verbs.
+pub const FACTS: &[Facts] = &[
+    Facts::reads("sessions").in_guard(&[]).with_ledger().with_state(),
+    Facts::changes("sessions status").in_guard(&[]).with_ledger().with_state(),
+];
 
 /// Runs the verb.
 pub fn run(args: &SessionsArgs) -> Result<u8, Failure> {

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::print_json;
 use super::project::environment_in_force;
@@ -66,6 +67,9 @@ struct CountWire {
     name: String,
     count: u64,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("stats").in_guard(&[]).with_ledger()];
 
 /// Runs the verb.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Serialize;
 
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain_all, print, print_json};
 use super::project::environment_in_force;
@@ -38,6 +39,9 @@ pub struct SuggestArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("suggest").in_guard(&[]).with_ledger()];
 
 /// Runs the verb.
 pub fn run(args: &SuggestArgs) -> Result<u8, Failure> {

@@ -4,6 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print, print_json};
 use super::text::Text;
@@ -40,6 +41,9 @@ pub struct TierArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("tier")];
 
 /// Runs the verb.
 pub fn run(args: &TierArgs) -> Result<u8, Failure> {

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::exit_code::{FAILED, OK};
+use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain_all, print, print_json};
 use super::progress::during;
@@ -52,6 +53,9 @@ pub struct VerifyArgs {
     #[arg(long)]
     json: bool,
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("verify").in_guard(&[]).with_ledger()];
 
 /// Runs the verb.
 pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {

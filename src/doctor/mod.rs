@@ -9,6 +9,7 @@ mod finding;
 pub mod guard_files;
 mod guard_process;
 pub mod hooks;
+mod keys;
 mod mcp_servers;
 mod network;
 mod prompts;
@@ -21,7 +22,7 @@ pub use finding::{Condition, Finding};
 type Check = fn(&Examined<'_>) -> Finding;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 20] = [
+const CHECKS: [(&str, Check); 21] = [
     ("policy", policy),
     ("settings", guard_files::settings),
     ("client settings", client_settings::client_settings),
@@ -35,6 +36,7 @@ const CHECKS: [(&str, Check); 20] = [
     ("client", client::client),
     ("credentials", credentials::credentials),
     ("guard", guard_process::guard),
+    ("keys", keys::keys),
     ("state folder", state::folder),
     ("ledger", state::ledger),
     ("cooldown file", cooldown_file::cooldown_file),

@@ -83,7 +83,7 @@ pub fn explain<'a>(
         objections.extend(screen::file_objections(file, call.cwd.as_deref(), &header, environment));
     }
     let mut effects = if always || screen::asks_for_effects(&header, environment) {
-        screen::effects(&reading.script, environment)
+        screen::effects(&reading.script, &header, environment)
     } else {
         vec![]
     };

@@ -7,7 +7,6 @@ use crate::model::effect::Effect;
 use crate::model::event::{ToolCall, ToolFile};
 use crate::model::verdict::Reason;
 use crate::policy::effect::{self, PartEffect, Scratch, Why};
-use crate::policy::files::guarded::Locations;
 use crate::policy::files::{self, Access, Touch};
 use crate::policy::word_paths::normal;
 use crate::policy::{dry_run, never, tier};
@@ -15,6 +14,7 @@ use crate::runtime::agent_side;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::machine::Machine;
+use crate::runtime::own_files;
 use crate::shell::{Command, Script};
 
 /// The objections to a command.
@@ -22,7 +22,12 @@ pub fn objections(script: &Script, header: &PolicyHeader, environment: &Environm
     let tier = environment.tier.or(header.tier);
     let mut reasons = never::objections(script, &header.rules, tier, &Machine::default());
     reasons.extend(tier.and_then(|tier| tier::denied(script, &header.deny, tier)));
-    reasons.extend(files::objections(script, &header.rules, &|| locations(environment), &Machine::default()));
+    reasons.extend(files::objections(
+        script,
+        &header.rules,
+        &|| own_files::locations(environment),
+        &Machine::default(),
+    ));
     reasons
 }
 
@@ -39,8 +44,8 @@ pub fn allows_unknown(environment: &Environment) -> bool {
 }
 
 /// The effect of each part of a command.
-pub fn effects(script: &Script, environment: &Environment) -> Vec<PartEffect> {
-    effect::parts(script, &scratch(environment), &Machine::default())
+pub fn effects(script: &Script, header: &PolicyHeader, environment: &Environment) -> Vec<PartEffect> {
+    effect::parts(script, &scratch(environment), &header.rules.secret, &Machine::default())
 }
 
 /// The objections to the effects of the parts of a call.
@@ -113,23 +118,13 @@ pub fn file_objections(
     environment: &Environment,
 ) -> Vec<Reason> {
     let touch = if file.writes { Touch::Write } else { Touch::Read };
-    let access = Access { touch, path: file.path.clone(), unknown: false };
+    let access = Access::named(touch, file.path.clone(), false);
     let cwd = cwd.and_then(Path::to_str);
-    files::tool_objections(&[access], cwd, &header.rules, &|| locations(environment), &Machine::default())
-}
-
-/// The files of this installation.
-fn locations(environment: &Environment) -> Locations {
-    let here = std::env::current_dir().unwrap_or_default();
-    let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
-    Locations {
-        project: absolute(&environment.project_dir),
-        home: agent_side::variable("HOME").filter(|home| home.starts_with('/')),
-        ledger: absolute(environment.ledger.file().unwrap_or(&environment.state_dir.join("claudeops.db"))),
-        state: absolute(&environment.state_dir),
-        hosts: installation::hosts_file(environment.hosts.as_deref()).map(|path| absolute(&path)),
-        approval_key: environment.approval_key.as_deref().map(&absolute),
-        database_keys: environment.ledger.secret_files().iter().map(|path| absolute(path)).collect(),
-        opsctl: std::env::current_exe().ok().map(|path| absolute(&path)),
-    }
+    files::tool_objections(
+        &[access],
+        cwd,
+        &header.rules,
+        &|| own_files::locations(environment),
+        &Machine::default(),
+    )
 }

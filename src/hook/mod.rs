@@ -14,6 +14,7 @@ mod notification;
 mod post_tool_batch;
 mod post_tool_use;
 mod pre_tool_use;
+pub mod preview;
 mod registry;
 mod session_context;
 mod session_end;

@@ -5,9 +5,12 @@ use std::path::Path;
 use super::Installation;
 use super::check::check;
 use super::error::{Found, HostsError, Mistake};
+use super::nearest::nearest;
 use super::read::read;
 use super::read::tree::Node;
+use super::read::usual;
 use super::spanned::Location;
+use super::yaml::file::HostsFileWire;
 
 /// The maximum size of the file in bytes; an inventory of 10,000 services is well below it.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -39,8 +42,28 @@ pub fn load(file: &Path) -> Result<Installation, HostsError> {
         fail(format!("line {line} is not UTF-8 text"), "save the file with the encoding UTF-8")
     })?;
     parse(&text).map_err(|mistakes| {
+        if !is_inventory(&text) {
+            // Its text is not repeated: it may be another file than the caller may read.
+            return fail(
+                "no line begins with a key of an inventory".to_owned(),
+                "write keys, such as `hosts:`, or name another file",
+            );
+        }
         let mistakes = name_hidden_blanks(&text, mistakes);
         HostsError { file: file.to_owned(), text, mistakes }
+    })
+}
+
+/// Whether a text with mistakes is meant as an inventory: a line begins with one of its keys, or with a similar word.
+fn is_inventory(text: &str) -> bool {
+    let keys = HostsFileWire::keys();
+    let mut begins = text.lines().filter_map(|line| {
+        let (key, rest) = line.trim_start_matches(['\u{feff}', '{', '"', '\'']).split_once(':')?;
+        let key = key.trim_end_matches(['"', '\'', ' ', '\t', '\u{a0}']);
+        (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(key)
+    });
+    begins.any(|key| {
+        keys.contains(&key) || usual::key(key, keys).is_some() || nearest(key, keys.iter().copied()).is_some()
     })
 }
 

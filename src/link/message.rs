@@ -52,7 +52,15 @@ pub enum Call {
     Kept,
     /// A notice to the operators, as JSON in the payload.
     Notice,
-    /// A verb. The payload is its input.
+    /// What a tool call would do, and the verdict on it. The payload is the command, or the call as the client's JSON; the answer
+    /// is a `Preview`.
+    Explain {
+        /// The working directory of the command.
+        cwd: Option<String>,
+        /// The tier to explain for; that of the session without one.
+        tier: Option<u8>,
+    },
+    /// A verb.
     Verb {
         /// The arguments, without the name of the program.
         arguments: Vec<String>,

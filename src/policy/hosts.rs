@@ -98,7 +98,7 @@ mod tests {
         }];
         let inventory = Inventory { domain: Some("example.net".into()), hosts, services: vec![] };
         let reading = read_command(command, None);
-        let parts = effect::parts(&reading.script, &Scratch::default(), &UnknownMachine);
+        let parts = effect::parts(&reading.script, &Scratch::default(), &[], &UnknownMachine);
         let actions = resolve(reading.actions, &inventory);
         let reasons = objections(&parts, &actions, &inventory, policy, tier);
         reasons

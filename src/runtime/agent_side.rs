@@ -31,8 +31,15 @@ thread_local! {
 }
 
 /// Names of variables that are sent with each request, because nearly every reading needs them.
-pub const USUAL_VARIABLES: [&str; 6] =
-    ["HOME", "TMPDIR", "PATH", "MISSION_EXECUTION_ID", "TMUX_PANE", "COMPOSE_PROJECT_NAME"];
+pub const USUAL_VARIABLES: [&str; 7] = [
+    "HOME",
+    "TMPDIR",
+    "PATH",
+    "MISSION_EXECUTION_ID",
+    "TMUX_PANE",
+    "COMPOSE_PROJECT_NAME",
+    "CLAUDEOPS_GUARD",
+];
 
 /// Runs `serve` on behalf of a caller: all questions about the agent's machine go to `peer`.
 pub fn on_behalf_of<T>(facts: SessionFacts, peer: Rc<dyn Peer>, serve: impl FnOnce() -> T) -> T {

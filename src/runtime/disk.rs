@@ -9,9 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::agent_side;
+use super::{agent_side, own_files};
 use crate::link::lookup::Lookup;
-use crate::policy::files::guarded::is_secret_by_default;
 use crate::shell::disk::{Disk, DiskFile, Entry, LONGEST_LISTING, LONGEST_SCRIPT, Unreadable};
 
 /// Maximum number of links on one path.
@@ -35,8 +34,7 @@ impl Disk for LocalDisk {
         if VIRTUAL.iter().any(|folder| real.starts_with(folder)) {
             return Err(Unreadable::NotRegular);
         }
-        let secret =
-            |path: &Path| path.to_str().is_none_or(|path| is_secret_by_default(path, home().as_deref()));
+        let secret = |path: &Path| path.to_str().is_none_or(own_files::is_secret);
         if secret(&real) || real != Path::new(path) && secret(Path::new(path)) {
             return Err(Unreadable::Secret);
         }
@@ -130,10 +128,6 @@ impl From<ScriptWire> for Result<DiskFile, Unreadable> {
             ScriptWire::None(error) => Err(error),
         }
     }
-}
-
-fn home() -> Option<String> {
-    std::env::var("HOME").ok()
 }
 
 /// The path with all links resolved, and every path on the way whose replacement would lead elsewhere.

@@ -11,6 +11,7 @@ pub mod installation;
 pub mod machine;
 pub mod mission;
 pub mod notify;
+pub mod own_files;
 pub mod programs;
 pub mod records;
 pub mod repositories;

@@ -17,8 +17,13 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::approval::rotation;
 use crate::runtime::environment::Environment;
+use crate::runtime::own_files;
 pub use guard::{Guard, Stop, stopped};
+
+/// The first argument of this program where it runs a verb for a caller on the agent's side.
+pub const SERVED: &str = "--served";
 
 /// Where the guard listens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,6 +40,12 @@ pub struct Listeners {
 pub async fn run(environment: Environment, listeners: Listeners, tell: &dyn Fn(&str)) -> io::Result<()> {
     // A guard that is a client of itself would wait for its own answer.
     let guard = Arc::new(Guard { environment: Environment { guard: None, ..environment } });
+    // The first start of a release that keeps its keys to itself.
+    let state_dir = &guard.environment.state_dir;
+    guard.environment.create_own_state_dir()?;
+    if state_dir.is_dir() {
+        rotation::note(state_dir, &own_files::answering_keys(&guard.environment))?;
+    }
     let (end, stop) = watch::channel(false);
     let mut tasks = tokio::task::JoinSet::new();
     // The socket comes last: hooks find either no guard, or one that is complete.

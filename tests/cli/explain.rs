@@ -233,3 +233,55 @@ fn what_a_package_runner_starts_is_unknown() {
         assert_eq!(json(&sandbox, command)["effect"], "unknown", "{command}");
     }
 }
+
+#[test]
+fn no_file_that_the_policy_makes_secret_is_opened_or_shown() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "hosts.yaml",
+        "services: {jellyfin: {}}\npolicy: {secret: ['**/vault/**', '!**/vault/open.sh']}\n",
+    );
+    sandbox.write("vault/x.sh", "docker restart PLANTED");
+    sandbox.write("vault/open.sh", "docker restart jellyfin");
+    std::os::unix::fs::symlink(sandbox.path("vault/x.sh"), sandbox.path("link.sh")).unwrap();
+    let link = sandbox.path("link.sh").display().to_string();
+    for script in ["vault/x.sh", "./vault/../vault/x.sh", &link] {
+        for command in [format!("bash {script}"), format!(". {script}"), format!("sh -c 'bash {script}'")] {
+            let run = sandbox.opsctl(&["explain", "--json", &command], b"");
+            assert!(!format!("{}{}", run.stdout, run.stderr).contains("PLANTED"), "{command}: {run:?}");
+            let run = sandbox.before("t", &format!("opsctl explain \"{command}\""));
+            assert!(!run.stderr.contains("PLANTED"), "{run:?}");
+            assert_eq!((run.code, run.stderr.contains("**/vault/**")), (Some(2), true), "{command}: {run:?}");
+        }
+    }
+    let run = sandbox.opsctl(&["explain", "bash vault/open.sh"], b"");
+    assert!(run.stdout.contains("docker restart jellyfin"), "{run:?}");
+}
+
+#[test]
+fn a_file_that_is_no_inventory_is_not_quoted() {
+    let sandbox = Sandbox::new();
+    for text in [
+        "DB_PASSWORD=PLANTED\n",
+        "PLANTED",
+        "root:$6$PLANTED:1:2:3\n\tx: [\n",
+        "{\"auths\": {\"registry.lan\": {\"auth\": \"PLANTED\"}}}",
+        "machine nas login root password PLANTED",
+        "- PLANTED: [}",
+        "apiVersion: v1\nusers: [{token: PLANTED}]\n",
+    ] {
+        let file = sandbox.write("secret", text).display().to_string();
+        for arguments in [
+            vec!["explain", "--hosts", &file, "ls"],
+            vec!["render", "--check", "--hosts", &file],
+            vec!["render", "--hosts", "/nonexistent", "--managed", &file],
+            vec!["doctor", "--hooks", "--settings", &file],
+        ] {
+            let run = sandbox.opsctl(&arguments, b"");
+            assert!(!format!("{}{}", run.stdout, run.stderr).contains("PLANTED"), "{arguments:?}: {run:?}");
+        }
+        let output = sandbox.command_with(&["status"], &[("CLAUDEOPS_HOSTS", &file)]);
+        let shown = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!shown.contains("PLANTED"), "{shown}");
+    }
+}

@@ -18,6 +18,7 @@ mod support;
 
 mod api;
 mod desk;
+mod doors;
 mod questions;
 mod socket;
 mod waiting;

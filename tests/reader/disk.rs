@@ -22,7 +22,7 @@ fn read(command: &str, disk: &'static MapDisk) -> CommandReading {
 }
 
 fn effect(reading: &CommandReading) -> Effect {
-    strongest(&parts(&reading.script, &Scratch::default(), &UnknownMachine))
+    strongest(&parts(&reading.script, &Scratch::default(), &[], &UnknownMachine))
 }
 
 fn targets(reading: &CommandReading) -> Vec<String> {

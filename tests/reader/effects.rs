@@ -51,7 +51,7 @@ fn rows() -> BTreeMap<String, Vec<Row>> {
 
 fn proved(command: &str) -> (Effect, Vec<PartEffect>) {
     let reading = read_command(command, Some(Path::new("/app")));
-    let parts = parts(&reading.script, &Scratch::default(), &UnknownMachine);
+    let parts = parts(&reading.script, &Scratch::default(), &[], &UnknownMachine);
     (strongest(&parts), parts)
 }
 

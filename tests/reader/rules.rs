@@ -204,6 +204,7 @@ impl LocalMachine for Container {
         let value = match name {
             "HOME" => "/home/agent",
             "CLAUDEOPS_STATE_DIR" => "/state",
+            "CLAUDEOPS_GUARD" => "unix:/run/guard/opsctl.sock",
             _ => return None,
         };
         Some(value.to_owned())
@@ -277,8 +278,9 @@ fn lookups_of_agents_touch_no_guarded_file() {
     for row in corpus::rows() {
         if row.family.starts_with("lookups") || row.family.starts_with("mentions") {
             let found = touched(&row.command);
-            // Two of them write, and one prints the environment.
-            let is_guarded = row.command.ends_with("mv /tmp/c.json /state/cooldown.json")
+            // Two of them write, one prints the environment, and some read the ledger, which verbs of opsctl show.
+            let is_guarded = row.command.contains("claudeops.db")
+                || row.command.ends_with("mv /tmp/c.json /state/cooldown.json")
                 || row.command.starts_with("tee /etc/systemd/system/r.service")
                 || row.command.starts_with("env |");
             if found.is_empty() == is_guarded {

@@ -498,6 +498,7 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
             FilesWire::InCode => FileHow::InCode,
             FilesWire::Environment => FileHow::Environment,
             FilesWire::TextSearch => FileHow::TextSearch,
+            FilesWire::Explained => FileHow::Explained,
         }),
     };
     // `reads: word...` differs from a missing key.

@@ -378,6 +378,7 @@ enum FilesWire {
     InCode,
     Environment,
     TextSearch,
+    Explained,
 }
 
 /// Recipients of a message.

@@ -11,6 +11,7 @@ use super::approvals::{GrantWire, QuestionWire};
 use super::cooldown::BudgetWire;
 use super::events::EventWire;
 use super::exit_code::OK;
+use super::facts::Facts;
 use super::failure::Failure;
 use super::hosts::HostWire;
 use super::output::{print, print_json};
@@ -164,6 +165,9 @@ impl<'a> SessionWire<'a> {
 fn time(at: Option<DateTime<Utc>>) -> Option<String> {
     at.map(timestamp)
 }
+
+/// The facts of the verb.
+pub const FACTS: &[Facts] = &[Facts::reads("status").in_guard(&["--watch"]).with_ledger()];
 
 /// Runs the verb.
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {

@@ -133,7 +133,7 @@ fn check_examples(name: &Spanned<String>, wire: &EntryWire, catalogue: Catalogue
 fn holds(example: &str, acts: bool, catalogue: Catalogue) -> bool {
     let reading = read_command_with(example, None, catalogue);
     if !acts {
-        return effect::strongest(&effect::parts(&reading.script, &Scratch::default(), &UnknownMachine))
+        return effect::strongest(&effect::parts(&reading.script, &Scratch::default(), &[], &UnknownMachine))
             == Effect::Reads;
     }
     let mut runs = false;

@@ -4,7 +4,7 @@ mod fault;
 mod reader;
 mod subject;
 pub mod tree;
-mod usual;
+pub mod usual;
 
 use serde::de::DeserializeOwned;
 

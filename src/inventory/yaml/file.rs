@@ -1,7 +1,8 @@
 //! The shape of the top level, of hosts and of services.
 
 use crate::inventory::spanned::Spanned;
-use serde::Deserialize;
+use serde::de::{Deserializer, Visitor};
+use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::{Map, Value};
 
 use super::checks::{CommandCheckWire, DnsWire, HealthWire};
@@ -47,6 +48,42 @@ pub struct HostsFileWire {
     /// Settings of the client's project, by key, including those that `opsctl render` otherwise removes; see [policy.md](policy.md).
     #[serde(default)]
     pub settings: Option<Spanned<Map<String, Value>>>,
+}
+
+impl HostsFileWire {
+    /// The keys of the top level.
+    pub fn keys() -> &'static [&'static str] {
+        let mut keys = Keys(&[]);
+        // It has no value, and fails after the keys are known.
+        let _ = Self::deserialize(&mut keys);
+        keys.0
+    }
+}
+
+/// Learns the keys of a type from the way in which it is read.
+struct Keys(&'static [&'static str]);
+
+impl<'de> Deserializer<'de> for &mut Keys {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(serde::de::Error::custom("no value"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
 }
 
 /// A host.

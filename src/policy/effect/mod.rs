@@ -33,6 +33,7 @@ use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{Check, EffectTerms, How, Prints, Stated, TargetKind};
 use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
+use crate::model::rules::PathRule;
 use crate::shell::{Command, Construct, Node, Script, Word};
 use options::{
     asks_for_help, before_verb, begins, doubtful_option, fits, is_doubtful, may_be_doubtful, written,
@@ -43,9 +44,14 @@ pub use reason::Why;
 pub use scratch::is_scratch;
 use variables::{PROGRAM_FOLDERS, configures, steers};
 
-/// The effect of each command of a script, in the order of the text.
-pub fn parts(script: &Script, scratch: &Scratch, machine: &dyn LocalMachine) -> Vec<PartEffect> {
-    let prover = Prover { catalogue: script.catalogue, scratch, machine, cwd: script.cwd.as_deref() };
+/// The effect of each command of a script, in the order of the text. `secret` are the rules of `policy.secret`.
+pub fn parts(
+    script: &Script,
+    scratch: &Scratch,
+    secret: &[PathRule],
+    machine: &dyn LocalMachine,
+) -> Vec<PartEffect> {
+    let prover = Prover { catalogue: script.catalogue, scratch, secret, machine, cwd: script.cwd.as_deref() };
     let mut parts = Vec::new();
     let of = |command: &Command, runs: bool| {
         let (effect, why) = prover.command(command, runs);
@@ -117,6 +123,7 @@ struct Prover<'a> {
     scratch: &'a Scratch,
     machine: &'a dyn LocalMachine,
     /// Where the script starts.
+    secret: &'a [PathRule],
     cwd: Option<&'a str>,
 }
 
@@ -127,7 +134,7 @@ impl Prover<'_> {
         match self.written(command, runs, &own) {
             Some(path) if own.0 < Effect::Changes => (Effect::Changes, Why::Writes(path)),
             _ if own.0 == Effect::Reads => {
-                let searched = files::open_search(command, !runs, self.catalogue, self.machine);
+                let searched = files::open_search(command, !runs, self.catalogue, self.secret, self.machine);
                 searched.map_or(own, |folder| (Effect::Unknown, Why::Searches(folder)))
             }
             _ => own,

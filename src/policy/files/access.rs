@@ -11,6 +11,9 @@ pub enum Touch {
     Write,
     /// It and everything below it is written, moved, removed, or changed in its rights.
     WriteAll,
+    /// It is written, moved, removed, or changed in its rights, if a search finds it: `FOLDER/NAME`, where the name may be a glob,
+    /// in the folder or anywhere below it.
+    WriteFound,
     /// It is read if a search finds it: `FOLDER/NAME`, where the name may be a glob, in the folder or anywhere below it.
     Search {
         /// Whether files below the folder are found, too.
@@ -23,7 +26,7 @@ pub enum Touch {
 impl Touch {
     /// Whether it changes the file.
     pub const fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::WriteAll)
+        matches!(self, Self::Write | Self::WriteAll | Self::WriteFound)
     }
 }
 
@@ -36,11 +39,18 @@ pub struct Access {
     pub path: String,
     /// Whether a part of the path is unknown.
     pub unknown: bool,
+    /// Globs of the names that a search leaves out.
+    pub left_out: Vec<String>,
 }
 
 impl Access {
     /// The access to the file that a word names.
     pub fn new(touch: Touch, word: &Word) -> Self {
-        Self { touch, path: word.text.clone(), unknown: word.unknown.is_some() }
+        Self::named(touch, word.text.clone(), word.unknown.is_some())
+    }
+
+    /// The access to a path; `unknown` if a part of it is.
+    pub fn named(touch: Touch, path: impl Into<String>, unknown: bool) -> Self {
+        Self { touch, path: path.into(), unknown, left_out: vec![] }
     }
 }

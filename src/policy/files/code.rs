@@ -126,30 +126,18 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
             let quoted: Vec<&str> =
                 quoted.filter(|part| !part.is_empty() && part.len() < 512).take(MOST_PARTS).collect();
             let joined = (1..=3).flat_map(|length| quoted.windows(length)).map(|parts| parts.join("/"));
-            into.extend(joined.map(|path| Access {
-                touch: Touch::Read,
-                path: format!("~/{path}"),
-                unknown: false,
-            }));
-            into.extend(names.iter().map(|name| Access {
-                touch: Touch::Read,
-                path: (*name).to_owned(),
-                unknown: false,
-            }));
+            into.extend(joined.map(|path| Access::named(Touch::Read, format!("~/{path}"), false)));
+            into.extend(names.iter().map(|name| Access::named(Touch::Read, (*name).to_owned(), false)));
         }
         for part in parts.into_iter().filter(|part| !part.contains(['\n', '(', ')', ';'])) {
             let path = part.trim_start_matches(['<', '>', ' ', '+']);
             if is_deep && path.len() > 1 && path.starts_with(['/', '~']) {
-                into.push(Access {
-                    touch: Touch::WriteAll,
-                    path: path.to_owned(),
-                    unknown: path.contains('$'),
-                });
+                into.push(Access::named(Touch::WriteAll, path.to_owned(), path.contains('$')));
             }
             if path.contains(['/', '.']) {
-                into.push(Access { touch, path: path.to_owned(), unknown: path.contains('$') });
+                into.push(Access::named(touch, path.to_owned(), path.contains('$')));
                 // A file that is written may be read first.
-                into.push(Access { touch: Touch::Read, path: path.to_owned(), unknown: path.contains('$') });
+                into.push(Access::named(Touch::Read, path.to_owned(), path.contains('$')));
             }
         }
     }

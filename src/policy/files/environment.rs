@@ -60,7 +60,7 @@ pub fn accesses(command: &Command, program: &str, texts: &[&str], value: &[&str]
 
 /// A variable that is printed; without a name, all of them.
 fn printed(name: &str) -> Access {
-    Access { touch: Touch::Print, path: name.to_owned(), unknown: false }
+    Access::named(Touch::Print, name.to_owned(), false)
 }
 
 /// `ps auxe` prints the environment of processes: of any machine, and those of services.

@@ -2,7 +2,7 @@
 
 use crate::model::rules::{PathRule, Where};
 use crate::policy::glob::matches;
-use crate::policy::word_paths::LocalMachine;
+use crate::policy::word_paths::{LocalMachine, normal};
 
 /// Where this installation's own files are. All absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -77,6 +77,9 @@ pub const PROTECT: &[(&str, Where, &str)] = &[
     ("!**/.env.example", Where::Local, ""),
     ("!**/.env.sample", Where::Local, ""),
     ("!**/.env.template", Where::Local, ""),
+    ("**/approval.key", Where::Local, PERSON),
+    ("**/desk.key", Where::Local, PERSON),
+    ("**/desk-token", Where::Local, PERSON),
     ("~/.bashrc", Where::Local, PERSON),
     ("~/.bash_profile", Where::Local, PERSON),
     ("~/.profile", Where::Local, PERSON),
@@ -202,6 +205,12 @@ pub const SECRET: &[(&str, Where)] = &[
     ("/var/lib/apport/coredump/**", Where::Any),
     ("**/core.[0-9]*", Where::Any),
     ("**/.vault_pass*", Where::Any),
+    // The guard's own: keys and tokens with which questions are answered, and its records, which verbs of opsctl show.
+    ("**/approval.key", Where::Any),
+    ("**/desk.key", Where::Any),
+    ("**/desk-token", Where::Any),
+    ("**/claudeops.db*", Where::Any),
+    ("**/guard-failures*.jsonl", Where::Any),
     ("$*TOKEN*", Where::Local),
     ("!$*_TOKENS", Where::Local),
     ("$*SECRET*", Where::Local),
@@ -222,21 +231,28 @@ pub const SECRET: &[(&str, Where)] = &[
     ("!$*_FILE", Where::Local),
 ];
 
-/// Keys and tokens of the guard in the state folder, with which questions are answered.
-const GUARD_KEYS: [&str; 3] = ["approval.key", "desk.key", "desk-token"];
+/// What follows the name of the ledger in the names of its files.
+const LEDGER_ENDS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 
-/// Whether a file on this machine holds secrets by default. `path` is absolute.
-pub fn is_secret_by_default(path: &str, home: Option<&str>) -> bool {
-    let is_meant = |text: &str| match (text.strip_prefix('~'), home) {
-        (Some(rest), Some(home)) => matches(&format!("{home}{rest}"), path),
-        (Some(_), None) => false,
-        (None, _) => !text.starts_with('$') && matches(text, path),
-    };
-    // The last one that fits decides.
-    SECRET.iter().rev().map(|(glob, _)| glob).find_map(|glob| {
-        let (text, excepted) = glob.strip_prefix('!').map_or((*glob, false), |text| (text, true));
-        is_meant(text).then_some(!excepted)
-    }) == Some(true)
+/// Files of opsctl in the state folder that no session writes.
+const STATE_FILES: [&str; 11] = [
+    "cooldown.json",
+    "ledger-mark.json",
+    "guard-failures.jsonl",
+    "guard-failures.claimed.jsonl",
+    "guard-undelivered.jsonl",
+    "guard-undelivered.claimed.jsonl",
+    "handoff-taken.json",
+    "mcp.json",
+    "mcp-tier1.json",
+    "mcp-tier2.json",
+    "mcp-tier3.json",
+];
+
+/// The socket of a guard that is a process of its own.
+pub fn guard_socket(machine: &dyn LocalMachine) -> Option<String> {
+    let guard = machine.variable("CLAUDEOPS_GUARD")?;
+    guard.strip_prefix("unix:").filter(|path| path.starts_with('/')).map(normal)
 }
 
 /// The files that may not be written.
@@ -247,26 +263,11 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
         .flat_map(|(glob, scope, instead)| guarded(glob, *scope, instead, locations, roots))
         .collect();
     let mut file = |path: &str, instead| list.extend(guarded(path, Where::Local, instead, locations, roots));
-    for end in ["", "-wal", "-shm", "-journal"] {
+    for end in LEDGER_ENDS {
         file(&format!("{}{end}", locations.ledger), STATE);
     }
-    for name in [
-        "cooldown.json",
-        "ledger-mark.json",
-        "guard-failures.jsonl",
-        "guard-failures.claimed.jsonl",
-        "guard-undelivered.jsonl",
-        "guard-undelivered.claimed.jsonl",
-        "handoff-taken.json",
-        "mcp.json",
-        "mcp-tier1.json",
-        "mcp-tier2.json",
-        "mcp-tier3.json",
-    ] {
+    for name in STATE_FILES {
         file(&format!("{}/{name}", locations.state), STATE);
-    }
-    for name in GUARD_KEYS {
-        file(&format!("{}/{name}", locations.state), PERSON);
     }
     // The client's state, where it is not in the home.
     if let Some(folder) = machine.variable("CLAUDE_CONFIG_DIR").filter(|folder| folder.starts_with('/')) {
@@ -282,16 +283,27 @@ pub fn protect(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachi
     locations.approval_key.iter().chain(&locations.database_keys).for_each(|path| file(path, PERSON));
     locations.hosts.iter().for_each(|path| file(path, POLICY));
     locations.opsctl.iter().for_each(|path| file(path, POLICY));
+    if let Some(socket) = guard_socket(machine) {
+        file(&socket, POLICY);
+    }
     list.extend(own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, PERSON, locations, roots)));
     list
+}
+
+/// The rule that guards a path, of several that match the last one; `remote` if it is on another machine.
+pub fn decisive<'g>(list: &'g [Guarded], path: &str, remote: bool) -> Option<&'g Guarded> {
+    list.iter()
+        .rev()
+        .find(|guarded| guarded.scope.holds(remote) && matches(&guarded.glob, path))
+        .filter(|guarded| !guarded.excepted)
 }
 
 /// The files that may not be read.
 pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
     let defaults = SECRET.iter().flat_map(|(glob, scope)| guarded(glob, *scope, "", locations, roots));
-    let own_keys = GUARD_KEYS.iter().map(|name| format!("{}/{name}", locations.state));
-    let keys: Vec<Guarded> = own_keys
+    let ledger = LEDGER_ENDS.iter().map(|end| format!("{}{end}", locations.ledger));
+    let keys: Vec<Guarded> = ledger
         .chain(locations.approval_key.clone())
         .chain(locations.database_keys.iter().cloned())
         .flat_map(|path| guarded(&path, Where::Local, "", locations, roots))

@@ -6,11 +6,13 @@
 mod access;
 mod code;
 mod environment;
+mod explained;
 pub mod guarded;
 mod mount;
 mod programs;
 mod remove;
 mod search;
+mod socket;
 mod sqlite;
 mod transfer;
 
@@ -19,7 +21,7 @@ use std::cell::OnceCell;
 use super::glob;
 use super::word_paths::{LocalMachine, WordPaths, text_paths};
 use crate::catalogue::Catalogue;
-use crate::model::rules::Rules;
+use crate::model::rules::{PathRule, Rules};
 use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Mode, Node, Script, Word};
 pub use access::{Access, Touch};
@@ -44,9 +46,13 @@ pub fn objections(
 ) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     let lists = Lists::new(locations, rules, machine);
+    let guard = guarded::guard_socket(machine);
     script.visit(|node| {
         let (Node::Command(command) | Node::Group(Construct::Through(command), _)) = node else { return };
         let inner = matches!(node, Node::Command(_));
+        if let Some(socket) = &guard {
+            reasons.extend(socket::objection(command, socket, machine));
+        }
         for access in accesses(command, inner, script.catalogue, machine) {
             let found = lists.objection(&access, command);
             reasons.extend(found.filter(|reason| !reasons.contains(reason)));
@@ -115,10 +121,7 @@ impl<'a> Lists<'a> {
         let remote = command.host().is_some();
         let (base, name) = search::parts(access);
         let folder = text_paths(base, access.unknown, command, self.machine);
-        let guards = |path: &str| {
-            let here = |guarded: &&Guarded| guarded.scope.holds(remote) && glob::matches(&guarded.glob, path);
-            self.secret().iter().rev().find(here).filter(|guarded| !guarded.excepted)
-        };
+        let guards = |path: &str| guarded::decisive(self.secret(), path, remote);
         let base = folder.paths.first().map_or("", String::as_str);
         let asked = names(self.secret()).filter(|secret| search::asks_for(name, secret));
         let asked =
@@ -134,6 +137,10 @@ impl<'a> Lists<'a> {
                 found.filter(|path| glob::matches(name, path.rsplit('/').next().unwrap_or_default())),
             );
         }
+        paths.retain(|path| {
+            let file = path.rsplit('/').next().unwrap_or_default();
+            !access.left_out.iter().any(|out| glob::matches(out, file))
+        });
         let (path, found) = paths.iter().find_map(|path| Some((path, guards(path)?)))?;
         let text = format!(
             "Secret: this search finds `{path}`{}, which is not read (`{}`). What it holds must not enter this \
@@ -143,6 +150,25 @@ impl<'a> Lists<'a> {
             found.glob
         );
         Some(Reason { rule: "secret", topic: None, text })
+    }
+
+    /// The objection to writing what a search finds.
+    fn removed(&self, access: &Access, command: &Command) -> Option<Reason> {
+        let remote = command.host().is_some();
+        let (base, name) = search::parts(access);
+        let folder = text_paths(base, access.unknown, command, self.machine);
+        let found = folder.paths.iter().find_map(|base| {
+            let mut here = self.protect().iter().filter(|guarded| guarded.scope.holds(remote));
+            here.find(|guarded| !guarded.excepted && search::may_find(base, name, &guarded.glob))
+        })?;
+        let text = format!(
+            "Protected: this search for `{name}`{} may find a file that may not be written, moved or removed (`{}`). \
+             Name the files, or a folder that contains none of these. {}",
+            command.whereabouts(),
+            found.glob,
+            found.instead
+        );
+        Some(Reason { rule: "protect", topic: None, text })
     }
 
     /// The objection to printing a variable, or with an empty name to printing all of them.
@@ -156,9 +182,7 @@ impl<'a> Lists<'a> {
                 .to_owned()
         } else {
             let name = format!("${name}");
-            let guards =
-                |guarded: &&Guarded| guarded.scope.holds(false) && glob::matches(&guarded.glob, &name);
-            let found = self.secret().iter().rev().find(guards).filter(|guarded| !guarded.excepted)?;
+            let found = guarded::decisive(self.secret(), &name, false)?;
             format!(
                 "Secret: the variable `{name}` is not printed (`{}`). Programs may use it: `curl -H \"Authorization: \
                  Bearer {name}\"`. Whether it is set is shown by `test -n \"{name}\" && echo set`.",
@@ -172,6 +196,7 @@ impl<'a> Lists<'a> {
         match access.touch {
             Touch::Print => return self.printed(&access.path, command),
             Touch::Search { deep } => return self.found(access, deep, command),
+            Touch::WriteFound => return self.removed(access, command),
             _ => {}
         }
         let remote = command.host().is_some();
@@ -227,11 +252,12 @@ fn names(secret: &[Guarded]) -> impl Iterator<Item = String> {
     anywhere.filter(|name| !name.contains('/')).map(|name| name.replace(['*', '?'], ""))
 }
 
-/// The folder of a search that may read secrets, where that cannot be looked at.
+/// The folder of a search that may read secrets, where that cannot be looked at. `own` are the rules of `policy.secret`.
 pub fn open_search(
     command: &Command,
     inner: bool,
     catalogue: Catalogue,
+    own: &[PathRule],
     machine: &dyn LocalMachine,
 ) -> Option<String> {
     accesses(command, inner, catalogue, machine).into_iter().find_map(|access| {
@@ -242,8 +268,9 @@ pub fn open_search(
             && !folder.paths.is_empty()
             && folder.paths.iter().all(|path| machine.below(path, deep).is_some());
         let resolved = folder.paths.first().map_or(base, String::as_str);
-        let secret =
-            guarded::SECRET.iter().map(|(glob, _)| *glob).filter(|glob| !glob.starts_with(['!', '$']));
+        let own = own.iter().map(|rule| rule.glob.as_str());
+        let secret = guarded::SECRET.iter().map(|(glob, _)| *glob).chain(own);
+        let secret = secret.filter(|glob| !glob.starts_with(['!', '$']));
         (!is_seen && !search::is_harmless(&access, resolved, secret)).then(|| base.to_owned())
     })
 }
@@ -256,9 +283,7 @@ fn guarding<'g>(
     remote: bool,
 ) -> Option<&'g Guarded> {
     let here = || list.iter().filter(|guarded| guarded.scope.holds(remote));
-    let named = meant.paths.iter().find_map(|path| {
-        here().rev().find(|guarded| glob::matches(&guarded.glob, path)).filter(|guarded| !guarded.excepted)
-    });
+    let named = meant.paths.iter().find_map(|path| guarded::decisive(list, path, remote));
     if named.is_some() {
         return named;
     }

@@ -2,7 +2,7 @@
 
 use super::access::{Access, Touch};
 use super::transfer::{cloned, engine, homes_packed, transfer};
-use super::{code, environment, mount, remove, search, sqlite};
+use super::{code, environment, explained, mount, remove, search, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
@@ -62,7 +62,10 @@ pub fn accesses(
         }
         Some(FileHow::Clone) => cloned(command, &texts, rest, value, into),
         Some(FileHow::WorkingTree) => {
-            into.push(Access { touch: Touch::WriteAll, path: ".".to_owned(), unknown: false });
+            into.push(Access::named(Touch::WriteAll, ".".to_owned(), false));
+        }
+        Some(FileHow::Explained) => {
+            explained::accesses(command, (rest, value), catalogue, machine, into);
         }
         Some(FileHow::Environment) => environment::accesses(command, program, &texts, value, into),
         _ => {}
@@ -147,11 +150,7 @@ fn downloaded(command: &Command, program: &str, texts: &[&str], value: &[&str], 
         } else {
             format!("{}/{last}", folder.text.trim_end_matches('/'))
         };
-        into.push(Access {
-            touch: Touch::Write,
-            path,
-            unknown: word.unknown.is_some() || folder.unknown.is_some(),
-        });
+        into.push(Access::named(Touch::Write, path, word.unknown.is_some() || folder.unknown.is_some()));
     }
 }
 
@@ -295,7 +294,7 @@ fn read_of(word: &Word) -> impl Iterator<Item = Access> {
 fn held(value: &Word) -> Vec<Access> {
     let mut found: Vec<Access> = read_of(value).collect();
     for part in value.text.split_whitespace().filter_map(|part| part.split_once('=')) {
-        found.push(Access { touch: Touch::Read, path: part.1.to_owned(), unknown: part.1.contains('$') });
+        found.push(Access::named(Touch::Read, part.1.to_owned(), part.1.contains('$')));
     }
     sqlite::named(value, &mut found);
     found

@@ -5,28 +5,7 @@ use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{FileHow, Words};
 use crate::policy::archive::{self, Operation};
-use crate::policy::glob;
 use crate::shell::{Command, Word};
-
-/// Names of guarded files: a search that is limited to other names cannot match a guarded file.
-const NAMES: &[&str] = &[
-    "cooldown.json",
-    "claudeops.db",
-    "claudeops.db-wal",
-    "claudeops.db-shm",
-    "ledger-mark.json",
-    "guard-failures.jsonl",
-    "settings.json",
-    "settings.local.json",
-    "policy.json",
-    "hosts.yaml",
-    ".mcp.json",
-    ".env",
-    "id_rsa",
-    "id_ed25519",
-    "authorized_keys",
-    "opsctl",
-];
 
 /// `find DIR … -delete`, `find DIR … -exec rm {} +`.
 pub fn find(command: &Command, texts: &[&str], catalogue: Catalogue, into: &mut Vec<Access>) {
@@ -63,8 +42,20 @@ pub fn find(command: &Command, texts: &[&str], catalogue: Catalogue, into: &mut 
     let any = || [Word::literal(".")];
     let none = starts().next().is_none();
     let places: Vec<Word> = if none { any().to_vec() } else { starts().cloned().collect() };
-    if writes && may_hit(texts) {
-        into.extend(places.iter().map(|word| Access::new(Touch::WriteAll, word)));
+    if writes {
+        let wanted = wanted(texts);
+        for word in &places {
+            if wanted.is_empty() {
+                into.push(Access::new(Touch::WriteAll, word));
+            }
+            into.extend(wanted.iter().map(|name| {
+                Access::named(
+                    Touch::WriteFound,
+                    format!("{}/{name}", word.text.trim_end_matches('/')),
+                    word.unknown.is_some(),
+                )
+            }));
+        }
     }
     if runs.is_some() {
         into.extend(places.iter().map(|word| Access::new(Touch::Read, word)));
@@ -88,16 +79,13 @@ fn writes_words(texts: &[&str], catalogue: Catalogue) -> bool {
         || matches!(files.how, Some(FileHow::Rights | FileHow::Dd | FileHow::Mount))
 }
 
-/// Whether the search can match a guarded file; false if it is limited to other names.
-fn may_hit(texts: &[&str]) -> bool {
-    let wanted: Vec<&str> = texts
-        .windows(2)
-        .filter_map(|pair| match pair {
-            ["-name" | "-iname", name] => Some(*name),
-            _ => None,
-        })
-        .collect();
-    wanted.is_empty() || NAMES.iter().any(|name| wanted.iter().any(|wanted| glob::matches(wanted, name)))
+/// The names to which a search is limited; empty for any name.
+fn wanted<'a>(texts: &[&'a str]) -> Vec<&'a str> {
+    let pairs = texts.windows(2).filter_map(|pair| match pair {
+        ["-name" | "-iname", name] => Some(*name),
+        _ => None,
+    });
+    pairs.collect()
 }
 
 /// `zip -m`, `tar --remove-files`, `7z a -sdel`: what is packed is removed.
@@ -120,7 +108,7 @@ pub fn unpack(command: &Command, program: &str, texts: &[&str], into: &mut Vec<A
         Operation::Packs(file) => {
             let word = command.words.iter().rev().find(|word| word.text.ends_with(file));
             let unknown = word.is_none_or(|word| word.unknown.is_some());
-            return into.push(Access { touch: Touch::Write, path: file.to_owned(), unknown });
+            return into.push(Access::named(Touch::Write, file.to_owned(), unknown));
         }
         // In doubt, it unpacks.
         Operation::Unclear

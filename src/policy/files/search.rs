@@ -6,7 +6,7 @@ use crate::catalogue::options::{Item, Scanner};
 use crate::policy::glob;
 use crate::shell::{Command, Word, glob as fits};
 
-/// A name that a search must leave out to be free of secrets.
+/// A name that a search must leave out to be free of secrets where the files that it finds cannot be looked at.
 const TYPICAL: &str = ".env";
 
 /// Folders in which no secrets are expected, on any machine.
@@ -36,6 +36,9 @@ const HARMLESS: &[&str] = &[
 /// Whether no secrets are expected among the files that a search finds. `base` is the folder in full, `secret` are globs.
 pub fn is_harmless<'a>(access: &Access, base: &str, mut secret: impl Iterator<Item = &'a str>) -> bool {
     let name = parts(access).1;
+    if access.left_out.iter().any(|out| fits(out, TYPICAL)) {
+        return true;
+    }
     let is_expected = HARMLESS.iter().any(|one| glob::matches(one, base));
     !secret.any(|secret| {
         let (folder, last) = secret.rsplit_once('/').unwrap_or(("", secret));
@@ -51,6 +54,22 @@ pub fn parts(access: &Access) -> (&str, &str) {
     (if base.is_empty() { "/" } else { base }, name)
 }
 
+/// Whether a search below `base` for names like `name` may find a file of this glob. The folder in which a glob begins is meant only
+/// where the search begins in it or at the root: a project contains folders that are guarded as a whole.
+pub fn may_find(base: &str, name: &str, guarded: &str) -> bool {
+    let is_within = |path: &str, folder: &str| {
+        folder.is_empty()
+            || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let base = base.trim_end_matches('/');
+    let (folder, last) = guarded.rsplit_once('/').unwrap_or(("", guarded));
+    if last == "**" {
+        return is_within(base, &glob::literal(folder)) || base.is_empty();
+    }
+    let folder = if folder == "**" { String::new() } else { glob::literal(folder) };
+    fits(name, &last.replace('*', "")) && (is_within(&folder, base) || is_within(base, &folder))
+}
+
 /// Whether a search for names like this looks for a secret one, such as `.env*` for `.env`.
 pub fn asks_for(name: &str, secret: &str) -> bool {
     let core = name.trim_matches(['*', '?']);
@@ -59,7 +78,7 @@ pub fn asks_for(name: &str, secret: &str) -> bool {
 
 pub(super) fn search(base: &str, name: &str, deep: bool) -> Access {
     let path = format!("{}/{name}", base.trim_end_matches('/'));
-    Access { touch: Touch::Search { deep }, unknown: base.contains(['$', '`']), path }
+    Access::named(Touch::Search { deep }, path, base.contains(['$', '`']))
 }
 
 /// Adds what the program reads whose words are the output of a search: `cat $(find …)`, `find … | xargs cat`.
@@ -73,12 +92,21 @@ pub fn printed(word: &Word, into: &mut Vec<Access>) {
     let Some(texts) = stages.next() else { return };
     let before = into.len();
     found(&texts, into);
-    if stages.any(|stage| leaves_out(&stage)) {
-        // What is left of a search for any name; the folder may be secret as a whole.
-        for access in into.iter_mut().skip(before) {
-            if matches!(access.touch, Touch::Search { .. }) && parts(access).1 == "*" {
-                *access = read(parts(access).0);
+    for filter in stages.filter_map(|stage| filter(&stage)) {
+        let found = into.len();
+        for at in before..found {
+            let Some(access) = into.get_mut(at).filter(|access| matches!(access.touch, Touch::Search { .. }))
+            else {
+                continue;
+            };
+            let folder = parts(access).0.to_owned();
+            match &filter {
+                Filter::LeavesOut(name) => access.left_out.push(name.clone()),
+                Filter::Keeps(name) if parts(access).1 == "*" => access.path = format!("{folder}/{name}"),
+                Filter::Keeps(_) => {}
             }
+            // The folder may be secret as a whole.
+            into.push(read(&folder));
         }
     }
 }
@@ -117,7 +145,7 @@ fn found(texts: &[&str], into: &mut Vec<Access>) {
 }
 
 fn read(path: &str) -> Access {
-    Access { touch: Touch::Read, path: path.to_owned(), unknown: path.contains(['$', '`']) }
+    Access::named(Touch::Read, path.to_owned(), path.contains(['$', '`']))
 }
 
 /// The words that are no options.
@@ -125,18 +153,25 @@ fn positionals<'a>(texts: &[&'a str]) -> Vec<&'a str> {
     texts.iter().skip(1).filter(|text| !text.starts_with('-')).copied().collect()
 }
 
-/// Whether a filter leaves secret names out: `grep '\.yml$'`, `grep -v '\.env'`.
-fn leaves_out(texts: &[&str]) -> bool {
-    let Some(pattern) = positionals(texts).first().copied() else { return false };
-    let core = pattern.replace('\\', "");
+/// How a filter limits the names of a list, as globs.
+enum Filter {
+    LeavesOut(String),
+    Keeps(String),
+}
+
+/// What a filter does to a list of names: `grep '\.yml$'`, `grep -v '\.env'`.
+fn filter(texts: &[&str]) -> Option<Filter> {
+    let core = positionals(texts).first()?.replace('\\', "");
     let is_end = core.ends_with('$');
     let core = core.trim_matches(['^', '$']);
     let is_plain = core.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-    let inverts = texts.iter().any(|text| text.starts_with('-') && text.contains('v'));
-    texts.first() == Some(&"grep")
-        && is_plain
-        && TYPICAL.contains(core) == inverts
-        && (inverts || (is_end && core.starts_with('.')))
+    if texts.first() != Some(&"grep") || !is_plain || core.is_empty() {
+        return None;
+    }
+    if texts.iter().any(|text| text.starts_with('-') && text.contains('v')) {
+        return Some(Filter::LeavesOut(format!("*{core}*")));
+    }
+    (is_end && core.starts_with('.')).then(|| Filter::Keeps(format!("*{core}")))
 }
 
 /// The files that `find` finds.
@@ -151,7 +186,7 @@ fn find(texts: &[&str], into: &mut Vec<Access>) {
         places.push(".");
     }
     let rest: Vec<&str> = words.collect();
-    let mut names = Vec::new();
+    let (mut names, mut left_out) = (Vec::new(), Vec::new());
     for (at, pair) in rest.windows(2).enumerate() {
         let [test, value] = pair else { continue };
         let negated = at
@@ -161,17 +196,18 @@ fn find(texts: &[&str], into: &mut Vec<Access>) {
         let name = value.rsplit('/').next().unwrap_or(value);
         match *test {
             "-type" if *value == "d" => return,
-            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" if negated && fits(name, TYPICAL) => {
-                return;
+            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" if negated => {
+                left_out.push(name.to_owned())
             }
-            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" if !negated => names.push(name),
+            "-name" | "-iname" | "-path" | "-ipath" | "-wholename" => names.push(name),
             _ => {}
         }
     }
     if names.is_empty() {
         names.push("*");
     }
-    into.extend(places.iter().flat_map(|place| names.iter().map(|name| search(place, name, true))));
+    let searches = places.iter().flat_map(|place| names.iter().map(|name| search(place, name, true)));
+    into.extend(searches.map(|access| Access { left_out: left_out.clone(), ..access }));
 }
 
 /// Options of programs that search texts which take a value.
@@ -213,7 +249,7 @@ pub fn texts_search(texts: &[&str], lists: bool, into: &mut Vec<Access>) {
     let program = base_name(texts.first().copied().unwrap_or_default());
     let skips_hidden = matches!(program, "rg" | "ag" | "ack" | "ugrep" | "ug" | "rga");
     let (mut deep, mut prints, mut has_pattern) = (program == "rgrep", true, false);
-    let (mut words, mut names) = (Vec::new(), Vec::new());
+    let (mut words, mut names, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     // `git grep` has a verb.
     let first = if program == "git" { 2 } else { 1 };
     for item in Scanner::new(texts, first, VALUED) {
@@ -247,11 +283,10 @@ pub fn texts_search(texts: &[&str], lists: bool, into: &mut Vec<Access>) {
             }
         };
         match value {
-            Some(value) if name.is("--exclude") && fits(value, TYPICAL) => return,
+            Some(value) if name.is("--exclude") => left_out.push(value.to_owned()),
             Some(value) if name.is_any(&["--include", "-g", "--glob", "--iglob"]) => {
                 match value.strip_prefix('!') {
-                    Some(left_out) if fits(left_out, TYPICAL) => return,
-                    Some(_) => {}
+                    Some(name) => left_out.push(name.to_owned()),
                     None => names.push(value.to_owned()),
                 }
             }
@@ -269,16 +304,18 @@ pub fn texts_search(texts: &[&str], lists: bool, into: &mut Vec<Access>) {
     if names.is_empty() {
         names.push("*".to_owned());
     }
-    into.extend(places.iter().flat_map(|place| names.iter().map(|name| search(place, name, true))));
+    let searches = places.iter().flat_map(|place| names.iter().map(|name| search(place, name, true)));
+    into.extend(searches.map(|access| Access { left_out: left_out.clone(), ..access }));
 }
 
 /// The files below the folders that an archiver packs to its standard output.
 pub fn packed(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
     let packs = texts.iter().skip(1).take(1).any(|mode| mode.contains('c')) || texts.contains(&"--create");
-    if packs
-        && !texts.iter().any(|text| text.strip_prefix("--exclude=").is_some_and(|value| fits(value, TYPICAL)))
-    {
+    if packs {
+        let excluded = texts.iter().filter_map(|text| text.strip_prefix("--exclude="));
+        let left_out: Vec<String> = excluded.map(str::to_owned).collect();
         let words = command.words.iter().skip(2).map(|word| word.text.as_str());
-        into.extend(words.filter(|text| !text.starts_with('-')).map(|text| search(text, "*", true)));
+        let searches = words.filter(|text| !text.starts_with('-')).map(|text| search(text, "*", true));
+        into.extend(searches.map(|access| Access { left_out: left_out.clone(), ..access }));
     }
 }

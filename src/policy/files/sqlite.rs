@@ -59,11 +59,7 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
         named(word, into);
     }
     if let Some(files) = written {
-        into.extend(files.into_iter().flatten().map(|path| Access {
-            touch: Touch::Write,
-            path,
-            unknown: false,
-        }));
+        into.extend(files.into_iter().flatten().map(|path| Access::named(Touch::Write, path, false)));
         return;
     }
     // `ATTACH '/state/claudeops.db'`, `.output /etc/x`.
@@ -71,20 +67,12 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
     for word in all {
         let between = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | ';' | ',' | '(' | ')');
         let paths = word.text.split(between).filter(|part| part.contains('/') || part.contains(".db"));
-        into.extend(paths.map(|path| Access {
-            touch: Touch::Write,
-            path: path.to_owned(),
-            unknown: path.contains('$'),
-        }));
+        into.extend(paths.map(|path| Access::named(Touch::Write, path.to_owned(), path.contains('$'))));
     }
 }
 
 /// Adds the files that SQL names in quotes: `readfile('/app/.env')`.
 pub fn named(statement: &Word, into: &mut Vec<Access>) {
     let parts = statement.text.split(['\'', '"']).skip(1).step_by(2).filter(|part| part.contains(['/', '.']));
-    into.extend(parts.map(|part| Access {
-        touch: Touch::Read,
-        path: part.to_owned(),
-        unknown: part.contains('$'),
-    }));
+    into.extend(parts.map(|part| Access::named(Touch::Read, part.to_owned(), part.contains('$'))));
 }

@@ -107,7 +107,7 @@ pub(super) fn transfer(
             names.extend(found.iter().filter_map(|path| path.rsplit('/').next()).map(str::to_owned));
         }
         let touch = if deep { Touch::WriteAll } else { Touch::Write };
-        into.extend(names.iter().map(|name| Access { touch, path: below(name), unknown }));
+        into.extend(names.iter().map(|name| Access::named(touch, below(name), unknown)));
     }
 }
 
@@ -169,7 +169,7 @@ pub(super) fn cloned(command: &Command, texts: &[&str], rest: usize, value: &[&s
         _ => target.to_owned(),
     };
     let unknown = word.unknown.is_some() || folder.is_some_and(|folder| folder.unknown.is_some());
-    into.push(Access { touch: Touch::Write, path, unknown });
+    into.push(Access::named(Touch::Write, path, unknown));
 }
 
 /// Folders of this machine that a container mounts, and files that are copied into or out of a container.
@@ -220,7 +220,7 @@ pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) 
         };
         let read_only =
             value.text.ends_with(":ro") || value.text.contains(":ro,") || value.text.contains("readonly");
-        let access = |touch| Access { touch, path: source.to_owned(), unknown: value.unknown.is_some() };
+        let access = |touch| Access::named(touch, source.to_owned(), value.unknown.is_some());
         into.push(access(Touch::Read));
         into.extend((!read_only).then(|| access(Touch::WriteAll)));
     }

@@ -8,13 +8,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chrono::Utc;
-use ring::digest::{SHA256, digest};
 
 use super::connections::Peer;
 use super::problem::Problem;
 use super::state::Desk;
 use super::visitor::Visitor;
-use crate::approval::desk_key::encoded;
 use crate::ledger::desk::Login;
 use crate::runtime::environment::plain_word;
 
@@ -48,7 +46,7 @@ async fn of_request(parts: &Parts, desk: &Arc<Desk>) -> Result<Option<Visitor>, 
         return Ok(Some(visitor));
     }
     let cookie = if desk.settings.has_token() { cookie(&parts.headers, desk.cookie_name()) } else { None };
-    let Some(digest) = cookie.map(digest_of) else { return Ok(None) };
+    let Some(digest) = cookie.and_then(|cookie| desk.tokens.digest(cookie)) else { return Ok(None) };
     let found = desk.with_ledger(move |ledger| ledger.login(&digest, Utc::now())).await?;
     Ok(found.map(|Login { digest, who, .. }| Visitor { who, login: Some(digest) }))
 }
@@ -75,11 +73,6 @@ pub fn client_address(desk: &Desk, peer: &Peer, headers: &HeaderMap) -> IpAddr {
     let forwarded = headers.get_all("x-forwarded-for").iter().next_back();
     let last = forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
     last.unwrap_or(peer.address)
-}
-
-/// SHA-256 of a cookie, as it is stored.
-pub fn digest_of(cookie: &str) -> String {
-    encoded(digest(&SHA256, cookie.as_bytes()).as_ref())
 }
 
 /// The value of a cookie.

@@ -11,7 +11,7 @@ use chrono::{TimeDelta, Utc};
 use serde::Deserialize;
 
 use super::connections::Peer;
-use super::identity::{client_address, digest_of};
+use super::identity::client_address;
 use super::problem::Problem;
 use super::state::Desk;
 use super::visitor::Visitor;
@@ -47,7 +47,10 @@ pub async fn page(State(desk): State<Arc<Desk>>, visitor: Option<Visitor>) -> Re
 fn login_page(desk: &Desk, failure: Option<&str>, status: StatusCode) -> Response {
     let place = desk.tokens.login_file().map(|path| match &desk.settings.token_file {
         Some(_) => "The token is in the file that CLAUDEOPS_DESK_TOKEN_FILE names.".to_owned(),
-        None => format!("The token is in {} of the machine on which `opsctl serve` runs.", path.display()),
+        None => {
+            let name = path.file_name().unwrap_or_default().display();
+            format!("The token is in the file {name} of the state folder of `opsctl serve`.")
+        }
     });
     desk.templates.login(failure, place.as_deref(), status)
 }
@@ -81,7 +84,8 @@ pub async fn log_in(
 async fn start(desk: &Arc<Desk>) -> Result<String, Response> {
     let cookie = encoded(&random().map_err(|_| desk.problem(&Problem::INTERNAL))?);
     let now = Utc::now();
-    let login = Login { digest: digest_of(&cookie), who: WHO.to_owned(), expires_at: now + LIFE };
+    let digest = desk.tokens.digest(&cookie).ok_or_else(|| desk.problem(&Problem::INTERNAL))?;
+    let login = Login { digest, who: WHO.to_owned(), expires_at: now + LIFE };
     desk.with_ledger(move |ledger| {
         let change = ledger.change()?;
         change.add_login(&login, now)?;

@@ -60,6 +60,8 @@ impl Token {
 #[derive(Debug, Default)]
 pub struct Tokens {
     login: Option<(Token, PathBuf)>,
+    /// Keyed with the token for login: a new token ends all logins.
+    logins: Option<DeskKey>,
     metrics: Option<Token>,
 }
 
@@ -76,6 +78,7 @@ impl Tokens {
                 None => private_file(&path, || random().map(|token| encoded(&token)))?,
             };
             tokens.login = Some((token(&text, &path)?, path));
+            tokens.logins = Some(DeskKey::of_bytes(text.trim().as_bytes()));
         }
         if let Some(path) = &settings.metrics_token_file {
             tokens.metrics = Some(token(&read(path, "CLAUDEOPS_METRICS_TOKEN_FILE")?, path)?);
@@ -86,6 +89,11 @@ impl Tokens {
     /// The file of the token for login.
     pub fn login_file(&self) -> Option<&Path> {
         self.login.as_ref().map(|(_, path)| path.as_path())
+    }
+
+    /// What is stored of a login with this cookie; `None` if nobody can log in.
+    pub fn digest(&self, cookie: &str) -> Option<String> {
+        Some(encoded(&self.logins.as_ref()?.sign("login", &[cookie.as_bytes()])))
     }
 
     /// Whether this is the token for login.

@@ -1,6 +1,7 @@
 //! One connection: the greeting, a request within its limits, and the answer.
 
 use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,10 +12,13 @@ use tokio::time::timeout;
 
 use super::super::Guard;
 use super::peers::Peers;
+use super::veil::Veil;
 use super::workers::Workers;
 use super::{event, record, verb};
+use crate::hook::preview::Question;
 use crate::link::message::{Call, Greeting, Reply, Request, SessionFacts, Versioned};
 use crate::link::{VERSION, frame};
+use crate::model::policy::Tier;
 use crate::runtime::environment::Environment;
 
 /// How long a caller has to send its request: a silent one costs no more than its connection.
@@ -59,6 +63,7 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         Err(why) => return reply(&mut stream, &Reply::Refused(why)).await,
     };
     let (call, facts) = (request.call, request.session);
+    let veil = Veil::new(&guard.environment, &facts);
     let answer = match call {
         Call::Ping => {
             let environment = guard.environment.clone();
@@ -66,7 +71,17 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         }
         Call::Verb { arguments, columns } => {
             let _turn = turn(&limits.slow).await?;
-            verb::run(&arguments, columns, &facts, payload).await
+            verb::run(&arguments, columns, &facts).await
+        }
+        Call::Explain { cwd, tier } => {
+            let (stream, environment) = (stream.into_std()?, guard.environment.clone());
+            let question = Question {
+                text: String::from_utf8_lossy(&payload).into_owned(),
+                cwd: cwd.map(PathBuf::from),
+                tier: tier.and_then(Tier::from_number),
+            };
+            let _turn = turn(&limits.slow).await?;
+            return spawn_blocking(move || event::explain(stream, &question, facts, &environment)).await?;
         }
         Call::Event { event } => {
             let is_quick = event.as_deref().is_some_and(|event| QUICK.contains(&event));
@@ -92,7 +107,7 @@ pub async fn serve(guard: &Guard, peers: &Peers, limits: &Limits, mut stream: Un
         }
     };
     drop(memory);
-    reply(&mut stream, &answer).await
+    write(&mut stream, &serde_json::to_vec(&veil.answer(&answer)?)?).await
 }
 
 /// The environment of the guard, with the name of the agent.

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 use serde_json::Value;
 
+use super::veil::Veil;
 use crate::hook;
 use crate::hook::forward::to_wire;
+use crate::hook::preview::{Question, preview};
 use crate::ledger::Location;
 use crate::link::lookup::Lookup;
 use crate::link::message::{Found, Reply, SessionFacts};
@@ -39,6 +41,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(10);
 /// A caller that answers questions.
 struct Caller {
     stream: UnixStream,
+    veil: Veil,
     asked: Cell<u32>,
     spent: Cell<Duration>,
     /// Why the caller is not asked any more.
@@ -60,7 +63,7 @@ impl Caller {
 
     fn reply(&self, reply: &Reply) -> io::Result<()> {
         let mut stream = Timed::new(&self.stream, Instant::now() + ANSWER_TIME);
-        frame::write(&mut stream, &serde_json::to_vec(reply)?)
+        frame::write(&mut stream, &serde_json::to_vec(&self.veil.answer(reply)?)?)
     }
 }
 
@@ -78,13 +81,43 @@ pub fn serve(
     stream: UnixStream,
     event: Option<&str>,
     stdin: &[u8],
+    facts: SessionFacts,
+    own: &Environment,
+) -> io::Result<()> {
+    on_behalf(stream, facts, own, |caller, environment| {
+        hook::serve(stdin, event, environment, Utc::now(), |answer| {
+            // A caller that has gone asks again, or has been ended by the client.
+            let _ = caller.reply(&Reply::Answer(to_wire(answer)));
+        });
+    })
+}
+
+/// Explains a tool call: the files and variables that it depends on are those of the caller.
+pub fn explain(
+    stream: UnixStream,
+    question: &Question,
+    facts: SessionFacts,
+    own: &Environment,
+) -> io::Result<()> {
+    on_behalf(stream, facts, own, |caller, environment| {
+        let explained = preview(question, environment, Utc::now()).map_err(|error| error.to_string());
+        let value = explained.and_then(|preview| serde_json::to_value(preview).map_err(|e| e.to_string()));
+        let _ = caller.reply(&value.map_or_else(Reply::Refused, Reply::Value));
+    })
+}
+
+/// Serves a caller on this thread, which asks it about its machine.
+fn on_behalf(
+    stream: UnixStream,
     mut facts: SessionFacts,
     own: &Environment,
+    serve: impl FnOnce(&Caller, &Environment),
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let environment = environment(&facts, own, &RunnerEnvironment::of_process());
     let caller = Rc::new(Caller {
         stream,
+        veil: Veil::new(own, &facts),
         asked: Cell::default(),
         spent: Cell::default(),
         broken: RefCell::default(),
@@ -92,14 +125,7 @@ pub fn serve(
     let peer: Rc<dyn Peer> = Rc::<Caller>::clone(&caller);
     let secrets = std::mem::take(&mut facts.secrets);
     let served = catch_unwind(AssertUnwindSafe(|| {
-        redact::with_values(secrets, || {
-            on_behalf_of(facts, peer, || {
-                hook::serve(stdin, event, &environment, Utc::now(), |answer| {
-                    // A caller that has gone asks again, or has been ended by the client.
-                    let _ = caller.reply(&Reply::Answer(to_wire(answer)));
-                });
-            });
-        });
+        redact::with_values(secrets, || on_behalf_of(facts, peer, || serve(&caller, &environment)));
     }));
     if served.is_err() {
         // Ignored by a caller that has its answer.

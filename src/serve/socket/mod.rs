@@ -8,6 +8,7 @@ mod event;
 mod listener;
 mod peers;
 mod record;
+mod veil;
 mod verb;
 mod workers;
 

@@ -36,6 +36,20 @@ fn a_login_with_the_token_lasts_until_the_logout() {
 }
 
 #[test]
+fn a_new_token_ends_all_logins() {
+    let state = State::new();
+    let desk = state.start();
+    let cookie = desk.log_in(&state.token());
+    desk.kill();
+    let desk = state.start();
+    assert_eq!(desk.get("/", &[("Cookie", &cookie)]).status, 200);
+    desk.kill();
+    std::fs::remove_file(state.sandbox.path("desk-token")).unwrap();
+    let desk = state.start();
+    assert_eq!(desk.get("/", &[("Cookie", &cookie)]).status, 303);
+}
+
+#[test]
 fn a_login_expires_after_twelve_hours() {
     let state = State::new();
     let desk = state.start();

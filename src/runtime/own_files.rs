@@ -1,0 +1,47 @@
+//! Where the files of this installation are, and which files on this machine hold secrets.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use super::agent_side;
+use super::environment::Environment;
+use super::installation::{self, header_in_force};
+use super::machine::Machine;
+use crate::approval::rotation;
+use crate::policy::files::guarded::{Guarded, Locations, decisive, secret};
+use crate::policy::word_paths::normal;
+
+/// The secret files of the policy in force. A process reads scripts of one machine only: the guard asks the caller for those of
+/// the agent.
+static SECRET: LazyLock<Vec<Guarded>> = LazyLock::new(|| {
+    let environment = Environment::of_process();
+    let rules = header_in_force(&environment).rules;
+    secret(&locations(&environment), &rules.secret, &Machine::default())
+});
+
+/// Whether a file on this machine holds secrets, according to the policy in force. `path` is absolute.
+pub fn is_secret(path: &str) -> bool {
+    decisive(&SECRET, path, false).is_some()
+}
+
+/// The keys and tokens with which persons answer.
+pub fn answering_keys(environment: &Environment) -> Vec<PathBuf> {
+    let token = std::env::var_os("CLAUDEOPS_DESK_TOKEN_FILE").filter(|path| !path.is_empty());
+    rotation::files(&environment.state_dir, environment.approval_key_file(), token.map(PathBuf::from))
+}
+
+/// The files of this installation.
+pub fn locations(environment: &Environment) -> Locations {
+    let here = std::env::current_dir().unwrap_or_default();
+    let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
+    Locations {
+        project: absolute(&environment.project_dir),
+        home: agent_side::variable("HOME").filter(|home| home.starts_with('/')),
+        ledger: absolute(environment.ledger.file().unwrap_or(&environment.state_dir.join("claudeops.db"))),
+        state: absolute(&environment.state_dir),
+        hosts: installation::hosts_file(environment.hosts.as_deref()).map(|path| absolute(&path)),
+        approval_key: environment.approval_key.as_deref().map(&absolute),
+        database_keys: environment.ledger.secret_files().iter().map(|path| absolute(path)).collect(),
+        opsctl: std::env::current_exe().ok().map(|path| absolute(&path)),
+    }
+}
