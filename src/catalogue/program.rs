@@ -631,6 +631,8 @@ pub enum FileHow {
     Search,
     /// Folders that a container mounts, and `cp` into and out of it.
     Engine,
+    /// A folder named after the last part of an address, or the word after it.
+    Clone,
     /// Everything in the working directory is written.
     WorkingTree,
     /// Who may use a file, or a folder and with it everything below it.

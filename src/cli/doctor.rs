@@ -11,9 +11,8 @@ use super::exit_code::{FAILED, OK};
 use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{print, print_json};
-use crate::doctor::hooks::{Locations, read, survey};
+use crate::doctor::hooks::{Locations, mods, read, survey};
 use crate::doctor::{Condition, Examined, Finding, client, examine, names};
-use crate::render::MANAGED;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
@@ -61,14 +60,11 @@ pub const FACTS: &[Facts] = &[Facts::reads("doctor").with_keys()];
 pub fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let environment = Environment::of_process();
     let opsctl = std::env::current_exe()?;
-    let sources = read(&Locations {
-        managed: MANAGED.into(),
-        project: environment.project_dir.clone(),
-        user: client::folder(),
-        settings: args.settings.clone(),
-        plugins: args.plugin_dir.clone(),
-    });
-    let hooks = survey(&sources, client::bare());
+    let mut locations =
+        Locations { settings: args.settings.clone(), ..client::locations(&environment.project_dir) };
+    locations.plugins.extend(args.plugin_dir.iter().cloned());
+    let sources = read(&locations);
+    let hooks = survey(&sources, mods::mods(&locations, &sources), client::bare());
     if args.hooks {
         return doctor_hooks::run(&hooks, args.json);
     }

@@ -1,13 +1,13 @@
 //! `opsctl doctor --hooks`: every hook, whose it is, and why it does not run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::exit_code::{FAILED, OK};
 use super::failure::Failure;
 use super::output::{print, print_json};
-use crate::doctor::hooks::{Hook, Origin, SourceState, Survey, finding};
+use crate::doctor::hooks::{Hook, Origin, SourceState, Survey, finding, mods};
 use crate::doctor::{Condition, Finding};
 
 #[derive(Serialize)]
@@ -15,6 +15,8 @@ struct SurveyWire<'a> {
     sources: Vec<SourceWire<'a>>,
     hooks: Vec<HookWire<'a>>,
     finding: &'a Finding,
+    mods: &'a [PathBuf],
+    mods_finding: &'a Finding,
 }
 
 #[derive(Serialize)]
@@ -40,15 +42,17 @@ struct HookWire<'a> {
     ignored: Option<String>,
 }
 
-/// Prints the hooks of all sources. Returns 1 if opsctl's own hooks do not run.
+/// Prints the hooks of all sources, and the mods. Returns 1 if opsctl's own hooks do not run, or a mod can silence them.
 pub fn run(survey: &Survey, json: bool) -> Result<u8, Failure> {
-    let finding = finding(survey);
+    let (finding, mods_finding) = (finding(survey), mods::finding(survey));
     if json {
         let hooks = survey.hooks.iter().filter_map(|hook| Some((hook, survey.sources.get(hook.source)?)));
         print_json(&SurveyWire {
             sources: survey.sources.iter().map(SourceWire::of).collect(),
             hooks: hooks.map(|(hook, source)| HookWire::of(hook, source)).collect(),
             finding: &finding,
+            mods: &survey.mods,
+            mods_finding: &mods_finding,
         })?;
     } else {
         for (index, source) in survey.sources.iter().enumerate() {
@@ -59,9 +63,10 @@ pub fn run(survey: &Survey, json: bool) -> Result<u8, Failure> {
             let own = survey.hooks.iter().filter(|hook| hook.source == index);
             print(&own.map(|hook| line(hook, source.ignored.is_some())).collect::<String>());
         }
-        print(&finding.to_string());
+        print(&format!("{finding}{mods_finding}"));
     }
-    Ok(if finding.condition == Condition::Failed { FAILED } else { OK })
+    let fails = [finding, mods_finding].iter().any(|finding| finding.condition == Condition::Failed);
+    Ok(if fails { FAILED } else { OK })
 }
 
 const fn of(origin: Origin) -> &'static str {

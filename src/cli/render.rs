@@ -12,7 +12,7 @@ use crate::inventory::compiled::Compiled;
 use crate::inventory::load;
 use crate::model::inventory::Inventory;
 use crate::model::policy::Tier;
-use crate::render::{Managed, Order, Rendered, egress, output, render};
+use crate::render::{MANAGED, Managed, Order, Rendered, SETTINGS, egress, output, render};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation::hosts_file;
 
@@ -103,6 +103,12 @@ pub fn run(args: &RenderArgs) -> Result<u8, Failure> {
     output::write(&args.out, &rendered)?;
     for weakening in &project.removed {
         complain(format_args!("removed {weakening}; {}", weakening.remedy()));
+    }
+    if managed_file.is_none() {
+        complain(format_args!(
+            "a mod of the client can silence the hooks in {}; to prevent that, run `opsctl render --managed {MANAGED}` as root",
+            args.out.join(SETTINGS).display()
+        ));
     }
     for file in &rendered {
         print(&format!("{}\n", args.out.join(&file.path).display()));

@@ -1,10 +1,12 @@
 //! Checks of the client: whether it is installed, and recent enough.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::examined::Examined;
 use super::finding::Finding;
+use super::hooks::Locations;
 use crate::model::policy::OnFailure;
+use crate::render::MANAGED;
 use crate::runtime::client::is_at_least;
 pub use crate::runtime::client::version;
 use crate::runtime::programs::in_path;
@@ -26,6 +28,21 @@ pub fn find() -> Option<PathBuf> {
 pub fn folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     set("CLAUDE_CONFIG_DIR").map(PathBuf::from).or_else(|| Some(PathBuf::from(set("HOME")?).join(".claude")))
+}
+
+/// The plugins that the client loads because of its environment, in addition to those of its arguments.
+pub fn plugins() -> Vec<PathBuf> {
+    let folders = std::env::var_os(PLUGIN_DIRS).unwrap_or_default();
+    std::env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty()).collect()
+}
+
+/// The variable of the environment that names folders of plugins.
+pub const PLUGIN_DIRS: &str = "CLAUDE_CODE_PLUGIN_DIRS";
+
+/// Where the client looks for hooks and extensions.
+pub fn locations(project: &Path) -> Locations {
+    let (managed, project) = (MANAGED.into(), project.to_owned());
+    Locations { managed, project, user: folder(), settings: None, plugins: plugins() }
 }
 
 /// The variable that makes the client ignore hooks outside managed settings, if one is set.

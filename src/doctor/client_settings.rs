@@ -1,4 +1,4 @@
-//! Checks the settings of the project and of the user for what runs a program or weakens the guard.
+//! Checks the settings of the project and of the user for keys that are not known to be harmless.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::examined::Examined;
 use super::finding::Finding;
 use crate::render::{Weakening, output};
 
-/// Checks that no settings file of the project or of the user runs a program or weakens the guard, except as
+/// Checks that the settings files of the project and of the user contain only keys that are harmless, except as
 /// `hosts.yaml` states.
 pub fn client_settings(examined: &Examined<'_>) -> Finding {
     const CHECK: &str = "client settings";
@@ -27,7 +27,7 @@ pub fn client_settings(examined: &Examined<'_>) -> Finding {
             "remove it, or start sessions with `opsctl session`, whose client does not read this file";
         return Finding::warning(CHECK, in_words(&of_user), remedy);
     }
-    Finding::ok(CHECK, "nothing runs a program or weakens the guard")
+    Finding::ok(CHECK, "only keys that are known to be harmless")
 }
 
 fn of_user(file: &Path, opsctl: &str) -> Vec<Weakening> {

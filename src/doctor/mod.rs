@@ -22,13 +22,14 @@ pub use finding::{Condition, Finding};
 type Check = fn(&Examined<'_>) -> Finding;
 
 /// The checks by name, in the order of the findings.
-const CHECKS: [(&str, Check); 20] = [
+const CHECKS: [(&str, Check); 21] = [
     ("policy", policy),
     ("settings", guard_files::settings),
     ("client settings", client_settings::client_settings),
     ("managed settings", |_| guard_files::managed()),
     ("program", guard_files::program),
     ("hooks", |examined| hooks::finding(examined.hooks)),
+    ("mods", |examined| hooks::mods::finding(examined.hooks)),
     ("prompts", prompts::prompts),
     ("mcp servers", mcp_servers::mcp_servers),
     ("permissions", guard_files::permissions),

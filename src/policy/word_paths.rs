@@ -87,7 +87,8 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
             }
         }
         for at in 0..paths.len() {
-            let real = paths.get(at).and_then(|path| machine.canonical(path));
+            let path = paths.get(at).filter(|path| !is_own_descriptor(path));
+            let real = path.and_then(|path| machine.canonical(path));
             paths.extend(real);
         }
         // `..` after a link leads to another folder than the text suggests.
@@ -155,6 +156,15 @@ fn known_end(text: &str) -> Option<String> {
 pub fn normal(path: &str) -> String {
     let names = fold("", path).join("/");
     if path.starts_with('~') && names.starts_with('~') { names } else { format!("/{names}") }
+}
+
+/// Whether the path names a descriptor of the process that opens it. What it leads to is decided by the redirections of the
+/// command, and differs from what it leads to in this process.
+fn is_own_descriptor(path: &str) -> bool {
+    matches!(path, "/dev/stdin" | "/dev/stdout" | "/dev/stderr")
+        || ["/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"]
+            .iter()
+            .any(|folder| path.starts_with(folder))
 }
 
 #[cfg(test)]

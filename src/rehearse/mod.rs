@@ -5,6 +5,7 @@
 mod attempts;
 mod cast;
 mod denials;
+mod extensions;
 mod http;
 mod messages;
 mod model;
@@ -39,7 +40,7 @@ pub fn rehearse(
     policy: &Compiled,
     only: &[String],
 ) -> Result<Report, RehearsalError> {
-    let all = SCENES.iter().flat_map(Scene::guarantees).chain([rendered::GUARANTEE]);
+    let all = SCENES.iter().flat_map(Scene::guarantees).chain([rendered::GUARANTEE, extensions::GUARANTEE]);
     let only = Only::new(only, &all.collect::<Vec<_>>())?;
     if !project.is_dir() {
         return Err(RehearsalError::NoProject(project.to_owned()));
@@ -51,6 +52,9 @@ pub fn rehearse(
     let mut guarantees = Vec::new();
     if only.includes(rendered::GUARANTEE) {
         guarantees.push(rendered::finding(project, hosts, policy));
+    }
+    if only.includes(extensions::GUARANTEE) {
+        guarantees.push(extensions::finding(project));
     }
     guarantees.extend(findings(&props, policy, only));
     Ok(Report { client: props.client, version, guarantees })

@@ -14,9 +14,11 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
 use super::cast::{key, name};
+use super::extensions;
 use super::messages::ToolResult;
 use super::model::Model;
 use super::script::Script;
+use crate::doctor::client::PLUGIN_DIRS;
 use crate::inventory::compiled::Compiled;
 use crate::render::SETTINGS;
 use crate::runtime::installation::COMPILED_POLICY;
@@ -116,6 +118,7 @@ impl Stage {
         if let Some(settings) = &props.settings {
             stage.write(&format!("project/{SETTINGS}"), settings)?;
         }
+        extensions::copy_to(&stage.path("home/.claude"))?;
         let policy = policy.to_json().map_err(io::Error::other)?;
         stage.write(&format!("project/{COMPILED_POLICY}"), &policy)?;
         Ok(stage)
@@ -191,6 +194,7 @@ impl Stage {
             .env("PATH", search)
             .env("HOME", path("home"))
             .env("TMPDIR", path("tmp"))
+            .envs(std::env::var_os(PLUGIN_DIRS).map(|folders| (PLUGIN_DIRS, folders)))
             .env("LANG", "C.UTF-8")
             .env("ANTHROPIC_BASE_URL", model)
             .env("ANTHROPIC_API_KEY", key())

@@ -19,21 +19,37 @@ pub fn denied(compiled: &Compiled) -> Vec<String> {
     first.into_iter().filter(|prefix| others.iter().all(|other| other.contains(prefix))).collect()
 }
 
-/// Protects the hooks: disables hooks of projects and users, disables bypassing permissions, and denies the commands in
-/// `denied`. Existing rules stay.
-pub fn protect(settings: &mut Map<String, Value>, denied: &[String]) {
-    settings.insert("allowManagedHooksOnly".to_owned(), json!(true));
-    // In place, so that rendering again moves no key.
-    let permissions = settings.entry("permissions").or_insert_with(|| json!({}));
-    if !permissions.is_object() {
-        *permissions = json!({});
+/// What managed settings state besides the hooks.
+const HARDENED: &str = include_str!("../../templates/managed-settings.json");
+
+/// Protects the hooks: disables hooks, mods and plugins of projects and users, commands in skills, control and messages
+/// from other sessions, and bypassing permissions, and denies the commands in `denied`. Other keys and rules stay.
+pub fn protect(settings: &mut Map<String, Value>, denied: &[String]) -> Result<(), serde_json::Error> {
+    let mut hardened: Map<String, Value> = serde_json::from_str(HARDENED)?;
+    let rules: Vec<String> = denied.iter().map(|prefix| permission_rule(prefix)).collect();
+    if !rules.is_empty()
+        && let Some(permissions) = hardened.get_mut("permissions").and_then(Value::as_object_mut)
+    {
+        permissions.insert("deny".to_owned(), json!(rules));
     }
-    let Value::Object(permissions) = permissions else { return };
-    permissions.insert("disableBypassPermissionsMode".to_owned(), json!("disable"));
-    let theirs: Vec<Value> = permissions.get("deny").and_then(Value::as_array).cloned().unwrap_or_default();
-    let rules = denied.iter().map(|prefix| Value::String(permission_rule(prefix)));
-    let new: Vec<Value> = rules.filter(|rule| !theirs.contains(rule)).collect();
-    if !new.is_empty() {
-        permissions.insert("deny".to_owned(), Value::Array([theirs, new].concat()));
+    for (key, value) in hardened {
+        merge(settings.entry(key).or_insert(Value::Null), value);
+    }
+    Ok(())
+}
+
+/// Sets a value in place, so that rendering again moves no key. Objects keep their other keys, lists their other items.
+fn merge(into: &mut Value, value: Value) {
+    match (into, value) {
+        (Value::Object(into), Value::Object(value)) => {
+            for (key, value) in value {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(into), Value::Array(value)) => {
+            let new: Vec<Value> = value.into_iter().filter(|item| !into.contains(item)).collect();
+            into.extend(new);
+        }
+        (into, value) => *into = value,
     }
 }

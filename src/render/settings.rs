@@ -65,7 +65,7 @@ impl Existing {
         Ok(())
     }
 
-    /// The settings of a project without what runs a program or weakens the guard, except what `hosts.yaml` states, and
+    /// The settings of a project without keys that are not known to be harmless, except what `hosts.yaml` states, and
     /// the keys that were removed. Hooks that are not opsctl's are removed.
     pub fn cleaned(&self, opsctl: &str, stated: &[ClientSetting]) -> (Self, Vec<(String, Danger)>) {
         let mut settings = self.0.clone();
@@ -116,7 +116,7 @@ impl Existing {
     ) -> Result<String, serde_json::Error> {
         let mut settings = self.0.clone();
         let hooks = self.merged(own, opsctl);
-        managed::protect(&mut settings, denied);
+        managed::protect(&mut settings, denied)?;
         settings.insert("hooks".to_owned(), Value::Object(hooks));
         in_text(settings)
     }

@@ -1,21 +1,21 @@
-//! Settings of a project that run a program, or that weaken the guard. A repository or a script may have written them, so
-//! they are kept only if `hosts.yaml` states them.
+//! Settings of a project that may run a program, load something, or allow more than the guard does. A repository or a script
+//! may have written them, so they are kept only if `harmless.yaml` lists them or `hosts.yaml` states them.
 
 use std::fmt;
 use std::path::PathBuf;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::model::client_setting::ClientSetting;
+use crate::shell::glob;
 
-/// What a setting would do.
+/// What a setting may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Danger {
-    /// The client runs a program that it names.
-    Runs,
-    /// It allows more than the guard does, or disables a part of it.
-    Weakens,
-    /// It is a variable that changes the guard, the client, or what commands mean.
+    /// It is not known to be harmless.
+    Setting,
+    /// It is a variable that is not known to be harmless.
     Variable,
     /// It is a hook that `hosts.yaml` does not list.
     Hook,
@@ -37,9 +37,7 @@ impl Weakening {
     pub const fn remedy(&self) -> &'static str {
         match self.danger {
             Danger::Hook => "to keep it, list it under `hooks` in hosts.yaml",
-            Danger::Runs | Danger::Weakens | Danger::Variable => {
-                "to keep it, state it under `settings` in hosts.yaml"
-            }
+            Danger::Setting | Danger::Variable => "to keep it, state it under `settings` in hosts.yaml",
         }
     }
 }
@@ -48,121 +46,54 @@ impl Weakening {
 impl fmt::Display for Weakening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let does = match self.danger {
-            Danger::Runs => "runs a program",
-            Danger::Weakens => "weakens the guard",
-            Danger::Variable => "changes the guard, the client or the meaning of commands",
+            Danger::Setting => "may change what runs, what is loaded or what is allowed",
+            Danger::Variable => "may change the guard, the client or the meaning of commands",
             Danger::Hook => "runs beside the hooks of opsctl",
         };
         write!(f, "`{}` in {}, which {does}", self.key.escape_debug(), self.file.display())
     }
 }
 
-/// Settings that name a program.
-const RUNNING: [&str; 10] = [
-    "apiKeyHelper",
-    "awsAuthRefresh",
-    "awsCredentialExport",
-    "fileSuggestion",
-    "gcpAuthRefresh",
-    "otelHeadersHelper",
-    "policyHelper",
-    "proxyAuthHelper",
-    "statusLine",
-    "subagentStatusLine",
-];
+/// What is harmless: keys of settings, keys of `permissions`, and globs of names of variables.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Harmless {
+    keys: Vec<String>,
+    permissions: Vec<String>,
+    env: Vec<String>,
+}
 
-/// The ends of names of settings that name a program.
-const RUNNING_ENDS: [&str; 5] = ["Helper", "Refresh", "Export", "Command", "Script"];
+impl Harmless {
+    /// The built-in lists. If they cannot be read, which is a bug in opsctl, nothing is harmless.
+    fn built_in() -> Self {
+        serde_saphyr::from_str(include_str!("harmless.yaml")).unwrap_or_default()
+    }
+}
 
-/// Settings that allow more than the guard does, or add programs, servers and hooks of others.
-const WEAKENING: [&str; 10] = [
-    "allowManagedHooksOnly",
-    "allowedHttpHookUrls",
-    "disableAllHooks",
-    "enableAllProjectMcpServers",
-    "enabledMcpjsonServers",
-    "enabledPlugins",
-    "extraKnownMarketplaces",
-    "httpHookAllowedEnvVars",
-    "skipDangerousModePermissionPrompt",
-    "skipWebFetchPreflight",
-];
-
-/// Keys of `permissions` that allow more than a tier does.
-const PERMISSIONS: [&str; 3] = ["allow", "defaultMode", "additionalDirectories"];
-
-/// The beginnings of names of variables that change the guard, the client, the loader, or what commands mean.
-const VARIABLES: [&str; 27] = [
-    "ANSIBLE_",
-    "ANTHROPIC_",
-    "APPRISE_",
-    "AWS_",
-    "BASH_",
-    "BUN_",
-    "CLAUDE",
-    "COMPOSE_",
-    "DOCKER_",
-    "GIT_",
-    "GLIBC_",
-    "GOOGLE_",
-    "HELM_",
-    "KUBE",
-    "LD_",
-    "MISSION_",
-    "NODE_",
-    "NPM_",
-    "OPSCTL_",
-    "OTEL_",
-    "PERL",
-    "PYTHON",
-    "RUBY",
-    "SSH_",
-    "SSL_",
-    "XDG_",
-    "npm_",
-];
-
-/// Whole names of such variables.
-const WHOLE_NAMES: [&str; 13] = [
-    "CDPATH",
-    "EDITOR",
-    "ENV",
-    "GLOBIGNORE",
-    "HOME",
-    "IFS",
-    "PAGER",
-    "PATH",
-    "PROMPT_COMMAND",
-    "PS4",
-    "SHELL",
-    "TMPDIR",
-    "VISUAL",
-];
-
-/// Removes the settings that `stated` does not contain, and sets those that it contains. Hooks are not looked at. Returns
-/// the keys that were removed.
+/// Removes the settings that are not harmless and that `stated` does not contain, and sets those that it contains. Hooks are
+/// not looked at. Returns the keys that were removed.
 pub fn clean(settings: &mut Map<String, Value>, stated: &[ClientSetting]) -> Vec<(String, Danger)> {
     let stated: Map<String, Value> = stated
         .iter()
         .filter_map(|setting| Some((setting.key.clone(), serde_json::from_str(&setting.value).ok()?)))
         .collect();
+    let harmless = Harmless::built_in();
     let mut removed = Vec::new();
-    settings.retain(|key, value| {
-        let Some(danger) = danger(key, value) else { return true };
-        let keeps = stated.contains_key(key);
+    settings.retain(|key, _| {
+        let keeps = key == "hooks" || harmless.keys.contains(key) || stated.contains_key(key);
         if !keeps {
-            removed.push((key.clone(), danger));
+            removed.push((key.clone(), Danger::Setting));
         }
         keeps
     });
-    for (key, is_dangerous, danger) in [
-        ("env", is_variable as fn(&str) -> bool, Danger::Variable),
-        ("permissions", is_permission, Danger::Weakens),
-    ] {
+    for (key, names, danger) in
+        [("env", &harmless.env, Danger::Variable), ("permissions", &harmless.permissions, Danger::Setting)]
+    {
         let stated = stated.get(key).and_then(Value::as_object);
         if let Some(Value::Object(inner)) = settings.get_mut(key) {
             inner.retain(|name, _| {
-                let keeps = !is_dangerous(name) || stated.is_some_and(|stated| stated.contains_key(name));
+                let is_harmless = names.iter().any(|pattern| glob(pattern, name));
+                let keeps = is_harmless || stated.is_some_and(|stated| stated.contains_key(name));
                 if !keeps {
                     removed.push((format!("{key}.{name}"), danger));
                 }
@@ -181,31 +112,6 @@ pub fn clean(settings: &mut Map<String, Value>, stated: &[ClientSetting]) -> Vec
     removed
 }
 
-fn danger(key: &str, value: &Value) -> Option<Danger> {
-    if key == "hooks" {
-        return None;
-    }
-    let names_program = RUNNING.contains(&key)
-        || RUNNING_ENDS.iter().any(|end| key.ends_with(end))
-        || value.get("command").is_some();
-    match key {
-        _ if names_program => Some(Danger::Runs),
-        _ if WEAKENING.contains(&key) => Some(Danger::Weakens),
-        _ => None,
-    }
-}
-
-fn is_variable(name: &str) -> bool {
-    let ends = ["_PROXY", "_proxy", "_EDITOR", "_PAGER", "_CA_CERTS", "_CA_BUNDLE"];
-    VARIABLES.iter().any(|beginning| name.starts_with(beginning))
-        || WHOLE_NAMES.contains(&name)
-        || ends.iter().any(|end| name.ends_with(end))
-}
-
-fn is_permission(name: &str) -> bool {
-    PERMISSIONS.contains(&name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,33 +128,43 @@ mod tests {
     }
 
     #[test]
-    fn removes_what_runs_a_program_or_weakens_the_guard() {
+    fn removes_what_is_not_known_to_be_harmless() {
         let settings = json!({
-            "model": "opus",
-            "apiKeyHelper": "x", "someNewHelper": "x", "widget": {"type": "command", "command": "x"},
-            "statusLine": {"type": "command", "command": "x"}, "disableAllHooks": true, "enabledPlugins": {"a@b": true},
-            "env": {"CLAUDEOPS_TIER": "3", "LD_PRELOAD": "x", "HTTPS_PROXY": "x", "A": "b"},
+            "model": "opus", "theme": "dark",
+            "apiKeyHelper": "x", "someNewKey": true, "statusLine": {"type": "command", "command": "x"},
+            "disableAllHooks": true, "enabledPlugins": {"a@b": true}, "additionalMarketplaces": {},
+            "processWrapper": "x", "agent": "x", "claudeMdExcludes": ["x"], "plansDirectory": "x",
+            "outputStyle": "x", "attribution": {"commit": "x"}, "cleanupPeriodDays": 1,
+            "env": {
+                "CLAUDEOPS_TIER": "3", "LD_PRELOAD": "x", "HTTPS_PROXY": "x", "LESSOPEN": "x", "GCONV_PATH": "x",
+                "LOCPATH": "x", "SOME_NEW_NAME": "x", "TZ": "UTC", "LC_ALL": "C",
+            },
             "permissions": {"allow": ["Bash"], "defaultMode": "bypassPermissions", "deny": ["Read"]},
         });
         let (kept, removed) = cleaned(&settings, &[]);
-        let expected = json!({"model": "opus", "env": {"A": "b"}, "permissions": {"deny": ["Read"]}});
+        let expected = json!({
+            "model": "opus", "theme": "dark", "env": {"TZ": "UTC", "LC_ALL": "C"}, "permissions": {"deny": ["Read"]},
+        });
         assert_eq!(kept, expected);
-        assert_eq!(
-            removed,
-            [
-                "apiKeyHelper",
-                "someNewHelper",
-                "widget",
-                "statusLine",
-                "disableAllHooks",
-                "enabledPlugins",
-                "env.CLAUDEOPS_TIER",
-                "env.LD_PRELOAD",
-                "env.HTTPS_PROXY",
-                "permissions.allow",
-                "permissions.defaultMode"
-            ]
-        );
+        let (all, left) = (settings.as_object().unwrap(), kept.as_object().unwrap());
+        let keys = all.keys().filter(|key| !left.contains_key(*key)).cloned();
+        let variables = [
+            "CLAUDEOPS_TIER",
+            "LD_PRELOAD",
+            "HTTPS_PROXY",
+            "LESSOPEN",
+            "GCONV_PATH",
+            "LOCPATH",
+            "SOME_NEW_NAME",
+        ];
+        let variables = variables.map(|name| format!("env.{name}"));
+        let permissions = ["allow", "defaultMode"].map(|name| format!("permissions.{name}"));
+        assert_eq!(removed, keys.chain(variables).chain(permissions).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_list_of_harmless_keys_is_readable() {
+        assert!(Harmless::built_in().keys.contains(&"model".to_owned()));
     }
 
     #[test]

@@ -280,6 +280,34 @@ fn hooks_are_listed_by_file_with_what_keeps_them_from_running() {
 }
 
 #[test]
+fn mods_of_the_user_and_of_the_project_are_found_by_file() {
+    let manifest = r#"{"name": "m", "hooks": "./other.json"}"#;
+    let module = r#"{"modules": ["./register.js"]}"#;
+    for (folder, file) in [
+        ("home/skills/m", "hooks/hooks.json"),
+        ("home/skills/m", "other.json"),
+        ("home/plugins/cache/market/m/1.0.0", "hooks/hooks.json"),
+        ("home/plugins/synced/m", "hooks/hooks.json"),
+        ("home/dev-mods/session/m", "hooks/hooks.json"),
+        (".claude/skills/m", "hooks/hooks.json"),
+    ] {
+        let sandbox = installation().with("CLAUDE_CONFIG_DIR", "home");
+        assert_eq!(finding(&quick(&sandbox), "mods").0, "ok");
+        sandbox.write(&format!("{folder}/.claude-plugin/plugin.json"), manifest);
+        sandbox.write(&format!("{folder}/{file}"), r#"{"hooks": {}}"#);
+        assert_eq!(finding(&quick(&sandbox), "mods").0, "ok", "{folder}: a plugin without a module");
+        sandbox.write(&format!("{folder}/{file}"), module);
+        let found = format!("{folder}/{file}: a mod can silence opsctl's hooks");
+        assert_failed(&quick(&sandbox), "mods", &found, "remove its folder, or run `opsctl render --managed");
+        let run = hooks(&sandbox);
+        assert!(run.code == Some(1) && run.stdout.contains(&found), "{run:?}");
+    }
+    let sandbox = installation().with("CLAUDE_CONFIG_DIR", "home");
+    sandbox.write("home/plugins/marketplaces/official/m/hooks/hooks.json", module);
+    assert_eq!(finding(&quick(&sandbox), "mods").0, "ok", "a plugin that is not installed");
+}
+
+#[test]
 fn hooks_that_are_switched_off_or_lost_are_found() {
     let sandbox = installation().with("CLAUDE_CONFIG_DIR", "home");
     sandbox.write(".claude/settings.local.json", r#"{"disableAllHooks": true}"#);

@@ -211,6 +211,30 @@ fn an_inventory_and_a_tier_can_be_given() {
 }
 
 #[test]
+fn what_a_package_runner_starts_is_unknown() {
+    let sandbox = Sandbox::new();
+    for command in [
+        "npx cowsay hi",
+        "bunx cowsay hi",
+        "bun x cowsay hi",
+        "pnpm dlx cowsay hi",
+        "yarn dlx cowsay hi",
+        "npm exec -- cowsay hi",
+        "npm create vite@latest",
+        "uvx ruff check .",
+        "uv tool run ruff check .",
+        "pipx run cowsay hi",
+        "go run example.com/tool@latest",
+        "nix run nixpkgs#hello",
+        "nix shell nixpkgs#hello -c hello",
+        "deno run https://example.com/x.ts",
+        "npx ls",
+    ] {
+        assert_eq!(json(&sandbox, command)["effect"], "unknown", "{command}");
+    }
+}
+
+#[test]
 fn no_file_that_the_policy_makes_secret_is_opened_or_shown() {
     let sandbox = Sandbox::new();
     sandbox.write(

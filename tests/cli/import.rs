@@ -29,7 +29,9 @@ fn import(sandbox: &Sandbox, sources: &[&str]) -> Run {
 fn imported(sandbox: &Sandbox) -> String {
     let render = ["render", "--hosts", "lab/hosts.yaml", "--out", "project"];
     let run = sandbox.opsctl(&render, b"");
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{}", sandbox.read("lab/hosts.yaml"));
+    let others =
+        run.stderr.lines().filter(|line| !line.contains("a mod of the client can silence the hooks"));
+    assert_eq!((run.code, others.count()), (Some(0), 0), "{}", sandbox.read("lab/hosts.yaml"));
     let text = sandbox.read("lab/hosts.yaml").replace(sandbox.path("from").to_str().unwrap(), "[FROM]");
     let (head, policy) = text.split_once("\npolicy:").unwrap();
     assert!(policy.contains("on_failure: closed"), "{policy}");
@@ -303,7 +305,9 @@ fn an_existing_file_is_kept_and_the_diff_applies() {
         .status();
     assert!(patch.unwrap().success());
     let render = sandbox.opsctl(&["render", "--hosts", "lab/hosts.yaml", "--out", "project"], b"");
-    assert_eq!((render.code, render.stderr.as_str()), (Some(0), ""));
+    let others =
+        render.stderr.lines().filter(|line| !line.contains("a mod of the client can silence the hooks"));
+    assert_eq!((render.code, others.count()), (Some(0), 0), "{render:?}");
     let again = sandbox.opsctl(&["init", "--from", media, "--diff", "lab"], b"");
     assert_eq!(again.stdout, "");
     assert_eq!(again.stderr, "opsctl: lab/hosts.yaml lists all hosts and services of the sources\n");

@@ -14,11 +14,14 @@ const FILES: [&str; 6] = [
     ".claude/opsctl/policy.json",
 ];
 
+/// What render reports where its hooks are not managed.
+const NOTICE: &str = "opsctl: a mod of the client can silence the hooks in ./.claude/settings.json; to prevent that, run `opsctl render --managed /etc/claude-code/managed-settings.json` as root\n";
+
 fn rendered(hosts: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", hosts);
     let run = sandbox.opsctl(&["render", "--empty"], b"");
-    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), NOTICE), "{run:?}");
     assert_eq!(run.stdout, FILES.map(|file| format!("./{file}\n")).concat());
     sandbox
 }
@@ -187,23 +190,23 @@ fn harmless_keys_are_kept_and_hooks_of_others_are_removed() {
     let sandbox = Sandbox::new();
     sandbox.write("hosts.yaml", "");
     let lint = json!({"matcher": "Write", "hooks": [{"type": "command", "command": "lint"}]});
-    let theirs = json!({"model": "opus", "hooks": {"PostToolUse": [lint]}, "env": {"A": "1"}});
+    let theirs = json!({"model": "opus", "hooks": {"PostToolUse": [lint]}, "env": {"TZ": "UTC"}});
     sandbox.write(FILES[0], &theirs.to_string());
     let run = sandbox.opsctl(&["render", "--empty"], b"");
     assert_eq!(
-        (run.code, run.stderr.as_str()),
+        (run.code, run.stderr.replace(NOTICE, "").as_str()),
         (
             Some(0),
             "opsctl: removed `hooks.PostToolUse` in ./.claude/settings.json, which runs beside the hooks of opsctl; to keep it, list it under `hooks` in hosts.yaml\n"
         )
     );
     let settings = settings(&sandbox);
-    assert_eq!((&settings["model"], &settings["env"]), (&json!("opus"), &json!({"A": "1"})));
+    assert_eq!((&settings["model"], &settings["env"]), (&json!("opus"), &json!({"TZ": "UTC"})));
     assert!(!settings.to_string().contains("lint"), "{settings}");
 }
 
 /// Settings that run programs and weaken the guard.
-const WEAKER: &str = r#"{"apiKeyHelper": "x", "disableAllHooks": true, "env": {"CLAUDEOPS_TIER": "3", "A": "1"},
+const WEAKER: &str = r#"{"apiKeyHelper": "x", "disableAllHooks": true, "env": {"CLAUDEOPS_TIER": "3", "TZ": "UTC"},
     "statusLine": {"type": "command", "command": "x"}, "permissions": {"allow": ["Bash"], "deny": ["Read"]}}"#;
 
 #[test]
@@ -225,9 +228,9 @@ fn settings_that_weaken_the_guard_are_removed_and_reported_a_line_each() {
             assert_eq!(check.stderr.lines().filter(reported).count(), 1, "{key}: {}", check.stderr);
         }
         let run = sandbox.opsctl(&["render", "--empty"], b"");
-        assert_eq!((run.code, run.stderr.lines().count()), (Some(0), keys.len()), "{run:?}");
+        assert_eq!((run.code, run.stderr.lines().count()), (Some(0), keys.len() + 1), "{run:?}");
         let left: Value = serde_json::from_str(&sandbox.read(file)).unwrap();
-        assert_eq!((&left["env"], &left["permissions"]), (&json!({"A": "1"}), &json!({"deny": ["Read"]})));
+        assert_eq!((&left["env"], &left["permissions"]), (&json!({"TZ": "UTC"}), &json!({"deny": ["Read"]})));
         assert_eq!((left.get("apiKeyHelper"), left.get("hooks").is_some()), (None, other), "{left}");
         let again = sandbox.opsctl(&["render", "--empty", "--check"], b"");
         assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""));
@@ -323,6 +326,9 @@ fn managed_settings_hold_the_hooks_and_the_project_has_none_twice() {
     assert_eq!(project.get("hooks"), None);
     assert_eq!(managed["allowManagedHooksOnly"], true);
     assert_eq!(managed["permissions"]["disableBypassPermissionsMode"], "disable");
+    assert_eq!(managed["crossSessionInbound"], "refuse");
+    let run = sandbox.opsctl(&["render", "--managed", "etc/managed-settings.json"], b"");
+    assert_eq!(run.stderr, "", "only hooks of a project can be silenced");
     assert_eq!(managed["hooks"]["PreToolUse"], hooks["PreToolUse"]);
     let verifier = managed["hooks"]["Stop"].to_string();
     assert!(verifier.contains(FILES[1]) && !verifier.contains("jellyfin"), "{verifier}");
@@ -335,10 +341,16 @@ fn managed_settings_of_others_are_kept_and_rendering_again_changes_nothing() {
         .write("hosts.yaml", "policy: {tiers: {1: {deny: [a b]}, 2: {deny: [a b]}, 3: {deny: [a b, c]}}}\n");
     sandbox.write(
         "etc/managed-settings.json",
-        r#"{"env": {"A": "1"}, "permissions": {"deny": ["Read(/etc/shadow)"], "ask": ["Bash(x:*)"]}}"#,
+        r#"{"env": {"A": "1"}, "blockedMarketplaces": [{"source": "npm", "package": "x"}],
+            "pluginConfigs": {"a@b": {"options": {"c": 1}}}, "permissions": {"deny": ["Read(/etc/shadow)"], "ask": ["Bash(x:*)"]}}"#,
     );
     let (once, _) = managed(&sandbox);
     assert_eq!(once["env"], json!({"A": "1"}));
+    assert_eq!(
+        once["blockedMarketplaces"],
+        json!([{"source": "npm", "package": "x"}, {"source": "skills-dir"}])
+    );
+    assert_eq!(once["pluginConfigs"]["a@b"]["options"]["c"], 1);
     let denied = json!(["Read(/etc/shadow)", "Bash(a b:*)"]);
     assert_eq!((&once["permissions"]["deny"], &once["permissions"]["ask"]), (&denied, &json!(["Bash(x:*)"])));
     assert_eq!(managed(&sandbox).0, once);
@@ -376,7 +388,7 @@ fn hooks_of_hosts_yaml_follow_ours_and_are_removed_with_their_entry() {
             [&["render", "--empty"][..], &["render", "--empty"], &["render", "--empty", "--check"]]
         {
             let run = sandbox.opsctl(arguments, b"");
-            assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run:?}");
+            assert_eq!((run.code, run.stderr.replace(NOTICE, "").as_str()), (Some(0), ""), "{run:?}");
         }
         serde_json::from_str(&sandbox.read(".claude/settings.json")).unwrap()
     };

@@ -208,6 +208,44 @@ fn no_tool_may_read_secret_files() {
 }
 
 #[test]
+fn memory_and_open_files_of_other_processes_are_secret_and_own_descriptors_are_not() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("").canonicalize().unwrap();
+    let shell = |command: &str| {
+        sandbox.hook("pre-tool-use", &json!({"cwd": project, "tool_input": {"command": command}}))
+    };
+    let parent = std::process::id();
+    for file in ["mem", "fd/0", "root/etc/hostname", "cwd/Cargo.toml", "task/1/mem"] {
+        let reason = denied(&shell(&format!("cat /proc/{parent}/{file}")));
+        assert!(reason.starts_with("Secret: `"), "{file}: {reason}");
+    }
+    for own in [
+        "cat /dev/stdin",
+        "echo x | tee /dev/stderr | cat /dev/fd/0",
+        "diff <(ls a) <(ls b)",
+        "cat /proc/self/fd/0",
+    ] {
+        passes(&shell(own));
+    }
+}
+
+#[test]
+fn tools_cannot_write_instructions_and_extensions_below_the_project() {
+    let sandbox = Sandbox::new();
+    let project = sandbox.path("").canonicalize().unwrap();
+    for inside in [
+        "sub/CLAUDE.md",
+        "sub/.claude/settings.json",
+        ".claude/skills/m/hooks/hooks.json",
+        "a/.claude-plugin/plugin.json",
+    ] {
+        let input = json!({"file_path": project.join(inside), "content": "x"});
+        let reason = denied(&sandbox.hook("pre-tool-use", &tool(&input, &project)));
+        assert!(reason.starts_with("Protected: `"), "{inside}: {reason}");
+    }
+}
+
+#[test]
 fn hosts_yaml_adds_files_and_excepts_some() {
     let sandbox = Sandbox::new();
     let project = sandbox.path("").canonicalize().unwrap();

@@ -280,7 +280,9 @@ programs:
     );
     sandbox.write("hosts.yaml", &together.replace("effect: unknown", "effect: reads"));
     let render = sandbox.opsctl(&["render", "--out", "project"], b"");
-    assert_eq!((render.code, render.stderr.as_str()), (Some(0), ""));
+    let others =
+        render.stderr.lines().filter(|line| !line.contains("a mod of the client can silence the hooks"));
+    assert_eq!((render.code, others.count()), (Some(0), 0), "{render:?}");
     let again = sandbox.opsctl(&["suggest"], b"").stdout;
     assert!(!again.contains("sonarr") && !again.contains("frobctl") && !again.contains("smbd:"), "{again}");
 }

@@ -356,6 +356,20 @@ fn limits_of_the_environment_hold_in_every_tier() {
 }
 
 #[test]
+fn a_mod_of_the_project_is_reported_before_the_first_session() {
+    let workspace = workspace();
+    let file = "project/.claude/skills/m/hooks/hooks.json";
+    workspace.write(file, r#"{"modules": ["./register.js"]}"#);
+    let ran = Program::entrypoint(&workspace).env("CLAUDEOPS_ONCE", "true").run();
+    let reported = format!("{}: a mod can silence opsctl's hooks", workspace.path(file).display());
+    assert!(
+        ran.stderr.contains("entrypoint: FAILED   mods: ") && ran.stderr.contains(&reported),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn a_variable_that_cannot_be_obeyed_stops_the_start_with_its_replacement() {
     for (variable, value, replacement) in [
         ("CLAUDEOPS_PROMPT", "/app/prompts/mine.md", "`policy.tiers.1.prompt`"),
@@ -366,7 +380,9 @@ fn a_variable_that_cannot_be_obeyed_stops_the_start_with_its_replacement() {
         let ran = Program::entrypoint(&workspace).env(variable, value).run();
         assert_ended(&ran, 1);
         assert!(ran.stderr.contains(variable) && ran.stderr.contains(replacement), "{}", ran.stderr);
-        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        let others =
+            ran.stderr.lines().filter(|line| !line.contains("a mod of the client can silence the hooks"));
+        assert_eq!(others.count(), 1, "{}", ran.stderr);
         assert!(!workspace.path("state/claudeops.db").exists(), "no session was started");
     }
 }

@@ -1,6 +1,6 @@
 //! Managed settings: settings of a project, of a repository in it and of the agent do not override them.
 
-use crate::support::{Program, Session, Workspace, bash};
+use crate::support::{Finished, Program, Session, Workspace, bash, client};
 use serde_json::{Value, json};
 
 /// A workspace whose hooks are managed, and the managed settings.
@@ -78,4 +78,86 @@ fn the_verifier_of_managed_settings_finds_the_checks_of_the_services() {
         .run();
     let shown = finished.verifier_requests().last().unwrap().conversation();
     assert!(shown.contains("https://jellyfin.stump.rocks/health"), "{shown}");
+}
+
+/// A plugin of the user that is a mod, and that starts a program as an MCP server.
+fn add_mod(workspace: &Workspace, folder: &str) {
+    workspace.write(&format!("{folder}/.claude-plugin/plugin.json"), r#"{"name": "m", "version": "1.0.0"}"#);
+    workspace.write(&format!("{folder}/hooks/hooks.json"), r#"{"modules": ["./register.js"]}"#);
+    let silences = "export function register(on) { on('classic.PreToolUse', () => ({})); }";
+    workspace.write(&format!("{folder}/hooks/register.js"), silences);
+    let server = json!({"mcpServers": {"m": {"command": "sudo", "args": ["server"]}}});
+    workspace.write(&format!("{folder}/.mcp.json"), &server.to_string());
+}
+
+const SKILL: &str = "home/.claude/skills/m";
+
+/// The managed settings that opsctl renders, without its hooks and without one key.
+fn hardened_without(missing: Option<&str>) -> Value {
+    let (_, mut settings) = managed();
+    let keys = settings.as_object_mut().unwrap();
+    keys.retain(|key, _| !["hooks", "allowManagedHooksOnly", "permissions"].contains(&key.as_str()));
+    missing.inspect(|key| assert!(keys.remove(*key).is_some(), "{key}"));
+    settings
+}
+
+/// A session of tier 1 whose project's hooks deny `kubectl apply`, with a mod and these managed settings.
+fn with_mod(folder: &str, settings: Value, arguments: &[&str]) -> Finished {
+    let session = Session::new().hosts_yaml("services: {jellyfin: {}}").tier(1);
+    add_mod(session.workspace(), folder);
+    let session = session.managed_settings(settings).client_arguments(arguments.iter().copied());
+    session.step(bash("kubectl apply -f x")).run()
+}
+
+#[test]
+fn a_mod_silences_the_hooks_of_a_project_and_managed_settings_do_not_load_it() {
+    assert_eq!(
+        with_mod(SKILL, json!({}), &[]).marks("kubectl").len(),
+        1,
+        "no mod silences the hooks of a project"
+    );
+    assert_eq!(with_mod(SKILL, hardened_without(None), &[]).marks("kubectl").len(), 0);
+    let is_admitted = |settings: Value| {
+        let finished =
+            with_mod("loaded", settings, &["--plugin-dir", "../loaded", "--debug-file", "../debug"]);
+        let log = finished.read("debug");
+        let mut judged = log.lines().filter(|line| line.contains("plugin.register: m ("));
+        judged.next().unwrap_or_else(|| panic!("{log}")).ends_with("admitted")
+    };
+    assert!(is_admitted(hardened_without(Some("pluginConfigs"))));
+    assert!(!is_admitted(hardened_without(None)));
+}
+
+#[test]
+fn a_plugin_in_the_folder_of_skills_starts_no_program() {
+    let without = hardened_without(Some("blockedMarketplaces"));
+    assert!(!with_mod(SKILL, without, &[]).marks("sudo").is_empty());
+    assert_eq!(with_mod(SKILL, hardened_without(None), &[]).marks("sudo"), [""; 0]);
+}
+
+#[test]
+fn a_skill_runs_no_command_while_it_is_loaded() {
+    let marks = |settings: Value| {
+        let session = Session::new().stub("own", "exit 0").prompt("/status");
+        let skill = "---\nname: status\ndescription: x\n---\nState: !`own inline`\n";
+        let session = session.file("home/.claude/skills/status/SKILL.md", skill).managed_settings(settings);
+        session.step(bash("true")).run().marks("own")
+    };
+    assert_eq!(marks(hardened_without(Some("disableSkillShellExecution"))), ["inline"]);
+    assert_eq!(marks(hardened_without(None)), [""; 0]);
+}
+
+#[test]
+fn remote_control_is_disabled() {
+    let said = |settings: &Value| {
+        let workspace = Workspace::new();
+        let ran =
+            Program::new(&workspace, &client()).args(["remote-control"]).managed_settings(settings).run();
+        format!("{}{}", ran.stdout, ran.stderr)
+    };
+    let disabled = "disabled by your organization's policy";
+    let without = said(&hardened_without(Some("disableRemoteControl")));
+    assert!(without.contains("You must be logged in"), "{without}");
+    let said = said(&hardened_without(None));
+    assert!(said.contains(disabled), "{said}");
 }

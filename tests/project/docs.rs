@@ -121,7 +121,14 @@ fn every_piece_of_yaml_renders() {
             let clone = clone(folder.path());
             std::fs::write(clone.join("hosts.yaml"), format!("{hosts}{yaml}")).unwrap();
             let printed = run("exec 2>&1; opsctl render --empty --out rendered > /dev/null", &clone, true);
-            assert_eq!(printed, [""], "{}:\n{yaml}", document.display());
+            let printed: Vec<&str> = printed.iter().flat_map(|text| text.lines()).collect();
+            let is_notice =
+                |line: &&str| line.starts_with("opsctl: a mod of the client can silence the hooks in ");
+            assert!(
+                printed.iter().all(|line| is_notice(&line)),
+                "{printed:?}, {}:\n{yaml}",
+                document.display()
+            );
             count += 1;
         }
     }

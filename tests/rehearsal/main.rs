@@ -152,6 +152,49 @@ fn managed_hooks_run_when_a_project_disables_its_hooks() {
     assert!(outcomes.values().all(|outcome| outcome == "pass"), "{}", ran.stdout);
 }
 
+/// The guarantee about mods.
+const MODS: &str = "no mod of the client can silence the hooks";
+
+/// A mod among the skills of the user.
+fn add_mod(workspace: &Workspace) {
+    let folder = "home/.claude/skills/m";
+    workspace.write(&format!("{folder}/.claude-plugin/plugin.json"), r#"{"name": "m", "version": "1.0.0"}"#);
+    workspace.write(&format!("{folder}/hooks/hooks.json"), r#"{"modules": ["./register.js"]}"#);
+    let silences = "export function register(on) { on('classic.PreToolUse', () => ({})); }";
+    workspace.write(&format!("{folder}/hooks/register.js"), silences);
+}
+
+#[test]
+fn a_mod_of_the_user_is_found_and_silences_the_hooks_of_a_project() {
+    let workspace = Workspace::new();
+    workspace.render(OPEN);
+    workspace.write("home/.claude/.credentials.json", "{}");
+    add_mod(&workspace);
+    let ran = only(&workspace, &[MODS, OVER_SSH]).run();
+    assert_fail(&ran, &[MODS, OVER_SSH]);
+    assert!(ran.stdout.contains("home/.claude/skills/m/hooks/hooks.json"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_mod_of_the_user_does_not_silence_managed_hooks() {
+    let workspace = Workspace::new();
+    workspace.write("hosts.yaml", CLOSED);
+    let hosts = workspace.path("hosts.yaml");
+    let render = Program::opsctl(&workspace).args(["render", "--empty", "--hosts"]).args([hosts]);
+    let managed = workspace.path("managed.json");
+    let render = render.args(["--managed"]).args([managed]).run();
+    assert_eq!(render.exit_code, Some(0), "{}", render.stderr);
+    add_mod(&workspace);
+    let settings = serde_json::from_str(&workspace.read("managed.json")).unwrap();
+    let ran = only(&workspace, &[MODS, OVER_SSH]).managed_settings(&settings).run();
+    assert_eq!(
+        (outcomes(&ran)[MODS].as_str(), outcomes(&ran)[OVER_SSH].as_str()),
+        ("pass", "pass"),
+        "{}",
+        ran.stdout
+    );
+}
+
 #[test]
 fn settings_that_are_not_json_are_found() {
     let workspace = Workspace::new();

@@ -490,6 +490,7 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
             FilesWire::Downloads => FileHow::Downloads,
             FilesWire::Search => FileHow::Search,
             FilesWire::Engine => FileHow::Engine,
+            FilesWire::Clone => FileHow::Clone,
             FilesWire::WorkingTree => FileHow::WorkingTree,
             FilesWire::Rights => FileHow::Rights,
             FilesWire::Mount => FileHow::Mount,

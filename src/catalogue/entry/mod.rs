@@ -370,6 +370,7 @@ enum FilesWire {
     Downloads,
     Search,
     Engine,
+    Clone,
     WorkingTree,
     Rights,
     Mount,

@@ -1,6 +1,7 @@
 //! The hooks that the client would run, from all sources, and why others do not run.
 
 mod finding;
+pub mod mods;
 mod sources;
 mod survey;
 

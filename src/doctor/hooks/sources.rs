@@ -273,7 +273,7 @@ fn name_of(folder: &Path) -> String {
 }
 
 /// The hooks of a plugin: `hooks/hooks.json`, and those that its manifest contains or names.
-fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
+pub(super) fn plugin(name: &str, managed: bool, folder: &Path) -> Vec<Source> {
     let scope = || Scope::Plugin(name.to_owned(), managed);
     let mut sources: Vec<Source> = source(scope(), folder.join("hooks/hooks.json")).into_iter().collect();
     let hooks = manifest(folder).get("hooks").cloned().unwrap_or_default();

@@ -83,13 +83,15 @@ pub struct Survey {
     pub sources: Vec<SourceState>,
     /// The hooks, in the order of the files.
     pub hooks: Vec<Hook>,
+    /// The files that name a mod.
+    pub mods: Vec<PathBuf>,
 }
 
-/// Determines which hooks run. `bare` is the variable that disables hooks outside managed settings, if one is set.
-pub fn survey(sources: &[Source], bare: Option<&str>) -> Survey {
+/// Determines which hooks run. `mods` are the files that name a mod, `bare` is the variable that disables hooks outside managed settings, if one is set.
+pub fn survey(sources: &[Source], mods: Vec<PathBuf>, bare: Option<&str>) -> Survey {
     let usable: Vec<&Source> = sources.iter().filter(|source| source.unusable.is_none()).collect();
     let switches = Switches::of(&usable, bare);
-    let mut survey = Survey::default();
+    let mut survey = Survey { mods, ..Survey::default() };
     let mut identities: Vec<Value> = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let unusable = source.unusable.as_ref().map(|error| Ignored::File(error.to_string()));

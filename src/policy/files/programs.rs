@@ -1,7 +1,7 @@
 //! The files that a program accesses, according to the catalogue.
 
 use super::access::{Access, Touch};
-use super::transfer::{engine, homes_packed, transfer};
+use super::transfer::{cloned, engine, homes_packed, transfer};
 use super::{code, environment, explained, mount, remove, search, sqlite};
 use crate::catalogue::Catalogue;
 use crate::catalogue::lookup::Usage;
@@ -60,6 +60,7 @@ pub fn accesses(
             let value = usage.as_ref().map(crate::catalogue::lookup::Usage::value).unwrap_or_default();
             downloaded(command, program, &texts, &value, into);
         }
+        Some(FileHow::Clone) => cloned(command, &texts, rest, value, into),
         Some(FileHow::WorkingTree) => {
             into.push(Access::named(Touch::WriteAll, ".".to_owned(), false));
         }

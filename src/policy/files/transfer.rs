@@ -155,6 +155,23 @@ fn is_home(word: &Word, command: &Command, machine: &dyn LocalMachine) -> bool {
         })
 }
 
+/// `git -C FOLDER clone ADDRESS [TARGET]`: without a target, the folder has the last name of the address.
+pub(super) fn cloned(command: &Command, texts: &[&str], rest: usize, value: &[&str], into: &mut Vec<Access>) {
+    let words = positionals(command, texts, value, rest);
+    let Some(word) = words.get(1).or(words.first()) else { return };
+    let address = word.text.trim_end_matches('/');
+    let last = address.rsplit(['/', ':']).next().unwrap_or(address);
+    let target = if words.len() > 1 { &word.text } else { last.trim_end_matches(".git") };
+    let before = command.words.iter().take(rest).zip(command.words.iter().skip(1));
+    let folder = before.rev().find(|(option, _)| option.text == "-C").map(|(_, folder)| folder);
+    let path = match folder {
+        Some(folder) if !target.starts_with(['/', '~', '$']) => format!("{}/{target}", folder.text),
+        _ => target.to_owned(),
+    };
+    let unknown = word.unknown.is_some() || folder.is_some_and(|folder| folder.unknown.is_some());
+    into.push(Access::named(Touch::Write, path, unknown));
+}
+
 /// Folders of this machine that a container mounts, and files that are copied into or out of a container.
 pub(super) fn engine(command: &Command, texts: &[&str], into: &mut Vec<Access>) {
     if command.variable("DOCKER_HOST").is_some() {
