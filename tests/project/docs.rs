@@ -125,7 +125,7 @@ fn every_piece_of_yaml_renders() {
             let is_notice =
                 |line: &&str| line.starts_with("opsctl: a mod of the client can silence the hooks in ");
             assert!(
-                printed.iter().all(|line| is_notice(&line)),
+                printed.iter().all(|line| is_notice(line)),
                 "{printed:?}, {}:\n{yaml}",
                 document.display()
             );
