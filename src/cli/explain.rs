@@ -127,8 +127,7 @@ fn read(text: &str) -> Result<HookCall, Failure> {
             Ok(_) | Err(_) => {}
         }
     }
-    let tool =
-        ToolCall { id: None, command: Some(text.to_owned()), file: None, mcp: None, is_unreadable: false };
+    let tool = ToolCall { id: None, command: Some(text.to_owned()), file: None, mcp: None };
     let event = HookEvent::PreToolUse(tool);
     Ok(HookCall { session: None, client_session: None, cwd: None, transcript: None, event })
 }

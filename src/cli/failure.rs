@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::approval::ApprovalError;
+use crate::hook::wire::InputError;
 use crate::import::ImportError;
 use crate::inventory::error::HostsError;
 use crate::ledger::cooldown_edit::EditError;
@@ -137,8 +138,8 @@ pub enum Failure {
 
     #[error("not a tool call")]
     NotAToolCall,
-    #[error("not a tool call: invalid JSON ({0})")]
-    InvalidToolCall(serde_json::Error),
+    #[error("not a tool call: {0}")]
+    InvalidToolCall(InputError),
 
     #[error("there is no hand-over")]
     NothingHandedOver,
