@@ -13,14 +13,11 @@ use super::facts::Facts;
 use super::input;
 use super::output::{complain, complain_all, complain_as_is, print};
 use super::text::Text;
-use crate::guard::failures;
-use crate::hook;
 use crate::hook::answer::{Answer, Output};
 use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
+use crate::hook::{self, Unserved};
 use crate::ledger::limit_waiting;
-use crate::model::policy::OnFailure;
 use crate::runtime::environment::Environment;
-use crate::runtime::installation;
 use crate::write_limit;
 
 /// Serve a hook of the client: its JSON on stdin, exit code 0 (allowed) or 2 (denied or blocked)
@@ -64,40 +61,28 @@ pub fn run(args: &HookArgs) -> u8 {
     answered.get().unwrap_or_else(|| if served.is_ok() { OK } else { after_panic(event) })
 }
 
-/// Reports that a panic has stopped the check. Returns the exit code.
+/// Answers after a panic has stopped the check. Returns the exit code.
 fn after_panic(event: Option<&str>) -> u8 {
-    // If that panics as well, the default applies.
-    let on_failure = catch_unwind(|| {
-        let environment = Environment::of_process();
-        installation::in_force(&environment, &mut Vec::new()).installation.policy.on_failure
-    });
-    let (code, defect) = after_defect(event, on_failure.unwrap_or(OnFailure::Open));
-    complain(defect);
-    // A failure here is ignored: stderr has the message.
-    let _ = catch_unwind(|| {
-        let way = if code == DENIED { "closed" } else { "open" };
-        let message = format!("Guard failed {way}: {defect}");
-        failures::report(&Environment::of_process(), None, &message, None, Utc::now())
-    });
-    code
-}
-
-/// The exit code and message after a panic: `policy.on_failure` applies before a command runs.
-fn after_defect(event: Option<&str>, on_failure: OnFailure) -> (u8, &'static str) {
-    match (event, on_failure) {
-        (Some("pre-tool-use"), OnFailure::Closed) => (
-            DENIED,
-            "a defect of opsctl stopped this check; the command is denied, because `policy.on_failure` is `closed`. Please report it.",
-        ),
-        _ => (OK, "a defect of opsctl stopped this check; the command was not checked. Please report it."),
-    }
+    let answered = Cell::new(None);
+    // A second panic is ignored: one line is on stderr.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        let deliver = |answer| answered.set(Some(deliver(&answer)));
+        hook::unserved(&Unserved::Defect, event, &Environment::of_process(), Utc::now(), deliver);
+    }));
+    answered.get().unwrap_or_else(|| {
+        complain(format_args!("{}; the command was not checked. Please report it.", Unserved::Defect));
+        OK
+    })
 }
 
 fn serve_stdin(event: Option<&str>, deliver: impl FnOnce(Answer)) {
     let environment = Environment::of_process();
     match input::read_all(environment.started) {
         Ok(stdin) => hook::serve(&stdin, event, &environment, Utc::now(), deliver),
-        Err(error) => hook::unread(&error.to_string(), event, &environment, Utc::now(), deliver),
+        Err(error) => {
+            let problem = Unserved::Incomplete(error.to_string());
+            hook::unserved(&problem, event, &environment, Utc::now(), deliver);
+        }
     }
 }
 
@@ -128,15 +113,6 @@ fn deliver(answer: &Answer) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_defect_denies_a_command_only_where_the_policy_is_closed() {
-        let code = |event, on_failure| after_defect(event, on_failure).0;
-        assert_eq!(code(Some("pre-tool-use"), OnFailure::Closed), DENIED);
-        assert_eq!(code(Some("pre-tool-use"), OnFailure::Open), OK);
-        assert_eq!(code(Some("stop"), OnFailure::Closed), OK);
-        assert_eq!(code(None, OnFailure::Closed), OK);
-    }
 
     #[test]
     fn only_the_plain_form_takes_the_fast_path() {

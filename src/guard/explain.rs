@@ -8,7 +8,6 @@ use super::asking::subject;
 use super::{judge, screen};
 use crate::model::effect::Effect;
 use crate::model::event::{HookCall, ToolCall};
-use crate::model::policy::OnFailure;
 use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::{dry_run, hosts, modes};
@@ -67,7 +66,7 @@ pub fn explain<'a>(
     always: bool,
 ) -> Explanation<'a> {
     let mut warnings = Vec::new();
-    if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() && !tool.is_unreadable {
+    if tool.command.is_none() && tool.file.is_none() && tool.mcp.is_none() {
         return Explanation {
             script: Script::default(),
             complaints: vec![],
@@ -114,12 +113,6 @@ pub fn explain<'a>(
             policy,
             acting.tier,
         ));
-        if tool.is_unreadable {
-            match policy.on_failure {
-                OnFailure::Open => warnings.push(Warning::UnreadableCommand),
-                OnFailure::Closed => acting.objections.push(judge::unreadable()),
-            }
-        }
         if environment.dry_run {
             acting.objections.extend(dry_run::objections(&acting.actions));
         }

@@ -405,12 +405,6 @@ fn spoils_history(error: &CooldownFileError, acting: &ActingCall<'_>) -> bool {
         && !matches!(error, CooldownFileError::Missing(_) | CooldownFileError::Empty(_))
 }
 
-/// The denial of a call whose command is not a text.
-pub fn unreadable() -> Reason {
-    let text = "Denied: the command of this call is not a text, so it cannot be checked, and policy.on_failure is closed. Write the command as one string.";
-    Reason { rule: "on_failure", topic: None, text: text.to_owned() }
-}
-
 /// The denial of actions that cannot be counted.
 fn failed_closed(error: &dyn Display, actions: &str) -> Reason {
     let text = format!(

@@ -83,9 +83,6 @@ pub fn tool_effect(tool: &ToolCall, header: &PolicyHeader, environment: &Environ
         let effect = if is_scratch { Effect::Reads } else { Effect::Changes };
         return part(format!("write {}", file.path), effect, Why::Writes(file.path.clone()));
     }
-    if tool.is_unreadable {
-        return part(String::new(), Effect::Unknown, Why::Unread);
-    }
     let call = tool.mcp.as_ref()?;
     if header.rules.tools.iter().any(|rule| rule.tool == call.tool) {
         return None;

@@ -85,7 +85,7 @@ mod tests {
             (arrived.denial, arrived.output.to_string()),
             (denied().denial, denied().output.to_string())
         );
-        let context = Answer::context("tab\tand\nline".to_owned(), vec![Warning::UnreadableCommand]);
+        let context = Answer::context("tab\tand\nline".to_owned(), vec![Warning::EventUnread("x".into())]);
         let text = context.warnings[0].to_string();
         let arrived = Answer::from(to_wire(context));
         assert_eq!((arrived.denial, arrived.output.to_string().as_str()), (None, "tab\tand\nline"));

@@ -27,6 +27,7 @@ mod user_prompt_submit;
 mod wake_up;
 
 use chrono::{DateTime, Utc};
+use thiserror::Error;
 
 use crate::guard::failures::{self, UnrecordedDecision};
 use crate::guard::screen;
@@ -36,14 +37,41 @@ use crate::model::session::Activity;
 use crate::model::verdict::Reason;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation::in_force;
+use crate::runtime::started;
 use crate::runtime::warning::Warning;
 use answer::Answer;
 use forward::Input;
+use wire::InputError;
 
 /// The argument of `opsctl hook` for the event before a tool runs.
 const PRE_TOOL_USE: &str = "pre-tool-use";
 
-/// Serves one call. `policy.on_failure` applies to invalid input. A denial is delivered before it is recorded.
+/// Why a hook cannot serve its event.
+#[derive(Debug, Error)]
+pub enum Unserved {
+    /// The input could not be read to its end.
+    #[error("hook input is incomplete: {0}")]
+    Incomplete(String),
+    /// The input is not that of an event.
+    #[error("invalid hook input: {0}")]
+    Invalid(#[from] InputError),
+    /// opsctl has panicked.
+    #[error("a defect of opsctl stopped this check")]
+    Defect,
+}
+
+impl Unserved {
+    /// What an operator has to do.
+    const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Incomplete(_) => "check the client and the programs that start it",
+            Self::Invalid(_) => "set up the hooks with `opsctl render`",
+            Self::Defect => "report the defect",
+        }
+    }
+}
+
+/// Serves one call. A denial is delivered before it is recorded.
 pub fn serve(
     stdin: &[u8],
     event: Option<&str>,
@@ -51,75 +79,67 @@ pub fn serve(
     now: DateTime<Utc>,
     deliver: impl FnOnce(Answer),
 ) {
-    let deliver = |mut answer: Answer| {
-        answer.warnings.splice(0..0, environment.warnings.iter().cloned().map(Warning::from));
-        deliver(answer);
-    };
     match wire::read(stdin, event, environment.session.as_deref()) {
-        Ok(call) => handle(&call, Input { stdin, event }, environment, now, deliver),
-        Err(error) => invalid(&format!("not the client's JSON: {error}"), event, environment, now, deliver),
+        Ok(call) => {
+            let deliver = |answer| deliver(with_warnings(answer, environment));
+            handle(&call, Input { stdin, event }, environment, now, deliver);
+        }
+        Err(error) => unserved(&error.into(), event, environment, now, deliver),
     }
 }
 
-/// Answers input that is not the client's JSON: `policy.on_failure` applies before a tool runs.
-fn invalid(
-    error: &str,
+/// Answers an event that cannot be served. What may be a tool call is allowed or denied by `policy.on_failure`, and denied
+/// where only calls may run that are known to only read. The failure is recorded at every event, because nothing else of
+/// the event is.
+pub fn unserved(
+    problem: &Unserved,
     event: Option<&str>,
     environment: &Environment,
     now: DateTime<Utc>,
     deliver: impl FnOnce(Answer),
 ) {
-    let Some(why) = reason_to_deny(event, environment) else {
-        return deliver(Answer::allow(vec![Warning::HookInput(error.to_owned())]));
-    };
-    let problem = format!("invalid hook input ({error})");
-    deny_unchecked(&problem, (why, "set up the hooks with `opsctl render`"), environment, now, deliver);
-}
-
-/// Answers input that could not be read to its end: `policy.on_failure` applies before a tool runs. The failure is
-/// recorded at every event, because nothing else of the event is.
-pub fn unread(
-    error: &str,
-    event: Option<&str>,
-    environment: &Environment,
-    now: DateTime<Utc>,
-    deliver: impl FnOnce(Answer),
-) {
-    let problem = format!("hook input is incomplete: {error}");
-    if let Some(why) = reason_to_deny(event, environment) {
-        let reasons = (why, "check the client and the programs that start it");
-        return deny_unchecked(&problem, reasons, environment, now, deliver);
+    // Input that cannot be read may be of any event.
+    let is_call = event.is_none_or(|event| event == PRE_TOOL_USE);
+    if let Some(why) = is_call.then(|| reason_to_deny(environment)).flatten() {
+        return deny_unchecked(problem, why, environment, now, deliver);
     }
-    let (way, warning, decision) = if event == Some(PRE_TOOL_USE) {
+    let (way, warning, decision) = if is_call {
         let decision = UnrecordedDecision { verdict: "fail-open", actions: "", services: String::new() };
-        ("open", Warning::CallUnread(problem), Some(decision))
+        ("open", Warning::CallUnread(problem.to_string()), Some(decision))
     } else {
-        ("to read an event", Warning::EventUnread(problem), None)
+        ("to read an event", Warning::EventUnread(problem.to_string()), None)
     };
     let message = format!("Guard failed {way}: {warning}");
     let unsent = failures::report(environment, environment.session.as_deref(), &message, decision, now);
-    deliver(Answer::allow(std::iter::once(warning).chain(unsent).collect()));
+    deliver(with_warnings(Answer::allow(std::iter::once(warning).chain(unsent).collect()), environment));
 }
 
-/// Why a call is denied if its input is not available; `None` if it is allowed unchecked, or at another event.
-fn reason_to_deny(event: Option<&str>, environment: &Environment) -> Option<&'static str> {
-    if event != Some(PRE_TOOL_USE) {
-        return None;
-    }
+/// The answer, after the warnings about the environment.
+fn with_warnings(mut answer: Answer, environment: &Environment) -> Answer {
+    answer.warnings.splice(0..0, environment.warnings.iter().cloned().map(Warning::from));
+    answer
+}
+
+/// Why a call that cannot be checked is denied; `None` if it is allowed unchecked. The limits with which the session was
+/// started apply.
+fn reason_to_deny(environment: &Environment) -> Option<&'static str> {
     if in_force(environment, &mut vec![]).installation.policy.on_failure == OnFailure::Closed {
         return Some("policy.on_failure is closed");
     }
-    (!screen::allows_unknown(environment)).then_some("this session may only run what is known to only read")
+    let limited = started::restored(environment);
+    (!screen::allows_unknown(limited.as_ref().unwrap_or(environment)))
+        .then_some("this session may only run what is known to only read")
 }
 
 /// Denies a tool call that cannot be checked, with the reason and the remedy, and records the failure.
 fn deny_unchecked(
-    problem: &str,
-    (why, remedy): (&str, &str),
+    problem: &Unserved,
+    why: &str,
     environment: &Environment,
     now: DateTime<Utc>,
     deliver: impl FnOnce(Answer),
 ) {
+    let remedy = problem.remedy();
     let text =
         format!("Denied: {problem}, so the call cannot be checked, and {why}. An operator has to {remedy}.");
     let message = format!("Guard failed closed: {text}");

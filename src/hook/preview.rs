@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::wire;
+use super::wire::{self, InputError};
 use crate::guard::explain::{Explanation, explain};
 use crate::model::event::{HookCall, HookEvent, ToolCall};
 use crate::model::plain_text::shortened;
@@ -36,9 +36,9 @@ pub enum PreviewError {
     /// The JSON of another event.
     #[error("not a tool call")]
     NotAToolCall,
-    /// Invalid JSON.
-    #[error("not a tool call: invalid JSON ({0})")]
-    Invalid(#[from] serde_json::Error),
+    /// It is not JSON of a tool call.
+    #[error("not a tool call: {0}")]
+    Invalid(#[from] InputError),
 }
 
 /// The explanation of a tool call, without secrets.
@@ -139,8 +139,7 @@ fn read(text: &str) -> Result<HookCall, PreviewError> {
             Ok(_) | Err(_) => {}
         }
     }
-    let tool =
-        ToolCall { id: None, command: Some(text.to_owned()), file: None, mcp: None, is_unreadable: false };
+    let tool = ToolCall { id: None, command: Some(text.to_owned()), file: None, mcp: None };
     let event = HookEvent::PreToolUse(tool);
     Ok(HookCall { session: None, client_session: None, cwd: None, transcript: None, event })
 }

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use super::answer::Answer;
 use crate::model::event::{HookCall, NewEvent};
 use crate::policy::notices::{api_failed, api_level};
+use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::notify;
 
@@ -37,6 +38,8 @@ pub fn handle(
 
 /// The client's error code: at most 64 letters, digits, `_` and `-`; `unknown` if nothing is left.
 fn error_code(error: &str) -> String {
+    // Without its punctuation, no rule would find a secret.
+    let error = redact::text(error);
     let word: String =
         error.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).take(64).collect();
     if word.is_empty() { "unknown".to_owned() } else { word }
@@ -50,6 +53,7 @@ fn without_keys(message: &str) -> String {
             && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+/.,:;\"'()".contains(c))
             && !word.contains("://")
     };
+    let message = redact::text(message);
     let words: Vec<&str> =
         message.split_whitespace().map(|word| if is_key(&word) { "…" } else { word }).collect();
     words.join(" ").chars().take(MESSAGE_CHARS).collect()
@@ -64,7 +68,7 @@ mod tests {
         let message = "API Error: 401 invalid x-api-key: sk-ant-0123456789abcdef, see\nhttps://example.org/a/long/path/1";
         assert_eq!(
             without_keys(message),
-            "API Error: 401 invalid x-api-key: … see https://example.org/a/long/path/1"
+            "API Error: 401 invalid x-api-key: [redacted] see https://example.org/a/long/path/1"
         );
         assert_eq!(without_keys("API Error: Request rejected (429)"), "API Error: Request rejected (429)");
     }
@@ -74,5 +78,11 @@ mod tests {
         assert_eq!(error_code("rate_limit"), "rate_limit");
         assert_eq!(error_code("`x`\n# Title"), "xTitle");
         assert_eq!(error_code("\n"), "unknown");
+    }
+
+    #[test]
+    fn a_secret_is_removed_before_its_punctuation() {
+        assert_eq!(error_code("password=hunter2 x"), "passwordredactedx");
+        assert!(!without_keys("password: 'correct horse battery' x").contains("horse"));
     }
 }

@@ -183,8 +183,6 @@ pub struct ToolCall {
     pub file: Option<ToolFile>,
     /// The MCP tool and its arguments.
     pub mcp: Option<McpCall>,
-    /// Whether the input has a form in which no tool of the client is called, such as a command that is a list.
-    pub is_unreadable: bool,
 }
 
 /// A call of an MCP tool.

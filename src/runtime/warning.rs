@@ -22,16 +22,10 @@ use crate::shell::Complaint;
 pub enum Warning {
     #[error(transparent)]
     Environment(#[from] EnvironmentWarning),
-    #[error("invalid hook input ({0}); the call is allowed unchecked: set up the hooks with `opsctl render`")]
-    HookInput(String),
     #[error("{0}; the call is allowed unchecked, because policy.on_failure is open")]
     CallUnread(String),
     #[error("{0}; the hook has no effect")]
     EventUnread(String),
-    #[error(
-        "the command of this call is not a text; it is allowed unchecked, since policy.on_failure is open"
-    )]
-    UnreadableCommand,
     #[error(transparent)]
     Command(#[from] Complaint),
 

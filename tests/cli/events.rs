@@ -59,15 +59,15 @@ fn tolerates_extra_missing_and_mistyped_fields() {
         for field in fields {
             let mut less = input.clone();
             less.as_object_mut().unwrap().remove(&field);
-            served(&sandbox.hook(&event, &less), &format!("{event} without {field}"));
+            if (event.as_str(), field.as_str()) != ("pre-tool-use", "tool_input") {
+                served(&sandbox.hook(&event, &less), &format!("{event} without {field}"));
+            }
             for other in [json!(null), json!([1, {}])] {
                 let mut changed = input.clone();
                 changed[&field] = other;
-                if (event.as_str(), field.as_str()) == ("pre-tool-use", "tool_input")
-                    && changed[&field].is_array()
-                {
+                if (event.as_str(), field.as_str()) == ("pre-tool-use", "tool_input") {
                     let run = sandbox.hook(&event, &changed);
-                    assert!(run.code == Some(0) && run.stderr.contains("is not a text"), "{run:?}");
+                    assert!(run.code == Some(0) && run.stderr.contains("is not an object"), "{run:?}");
                     continue;
                 }
                 served(&sandbox.hook(&event, &changed), &format!("{event} with another {field}"));

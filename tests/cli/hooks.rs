@@ -296,85 +296,123 @@ fn a_tool_is_judged_by_its_input_and_not_by_its_name() {
     }
 }
 
+/// Inputs that are not those of an event, or of a tool call that cannot be judged, each with what is reported.
+fn invalid_inputs() -> Vec<(Vec<u8>, &'static str)> {
+    let texts = [
+        ("", "invalid JSON"),
+        ("\n", "invalid JSON"),
+        ("{", "invalid JSON"),
+        ("null", "invalid JSON"),
+        ("true", "invalid JSON"),
+        ("7", "invalid JSON"),
+        ("-1e400", "invalid JSON"),
+        ("[]", "invalid JSON"),
+        (r#"[{"tool_input":{"command":"docker restart jellyfin"}}]"#, "invalid JSON"),
+        (r#""docker restart jellyfin""#, "invalid JSON"),
+        ("docker restart jellyfin", "invalid JSON"),
+        (r#"{"tool_input":{"command":"docker restart"#, "invalid JSON"),
+        (r#"{"tool_input":{"command":"ls"}} x"#, "invalid JSON"),
+        (r#"{"tool_input":{"command":"ls"},"tool_input":{}}"#, "invalid JSON"),
+        (r#"{'tool_input':{'command':'ls'}}"#, "invalid JSON"),
+        ("{}", "`tool_input` is not an object"),
+        (r#"{"tool_name":"Bash"}"#, "`tool_input` is not an object"),
+        (r#"{"hook_event_name":null}"#, "`tool_input` is not an object"),
+        (r#"{"hook_event_name":7}"#, "`tool_input` is not an object"),
+        (r#"{"hook_event_name":""}"#, "`tool_input` is not an object"),
+        (r#"{"hook_event_name":["PreToolUse"]}"#, "`tool_input` is not an object"),
+        (r#"{"hook_event_name":"PreToolUse"}"#, "`tool_input` is not an object"),
+        (r#"{"tool_input":null}"#, "`tool_input` is not an object"),
+        (r#"{"tool_input":"docker restart jellyfin"}"#, "`tool_input` is not an object"),
+        (r#"{"tool_input":["docker","restart","jellyfin"]}"#, "`tool_input` is not an object"),
+        (r#"{"tool_input":7}"#, "`tool_input` is not an object"),
+        (r#"{"tool_input":false}"#, "`tool_input` is not an object"),
+        (r#"{"tool_input":{"command":null}}"#, "`command` is not a text"),
+        (r#"{"tool_input":{"command":7}}"#, "`command` is not a text"),
+        (r#"{"tool_input":{"command":0.5}}"#, "`command` is not a text"),
+        (r#"{"tool_input":{"command":true}}"#, "`command` is not a text"),
+        (r#"{"tool_input":{"command":{}}}"#, "`command` is not a text"),
+        (r#"{"tool_input":{"command":{"x":"docker restart jellyfin"}}}"#, "`command` is not a text"),
+        (r#"{"tool_input":{"command":["docker","restart","jellyfin"]}}"#, "`command` is not a text"),
+        (r#"{"tool_input":{"command":"ls","command":null}}"#, "`command` is not a text"),
+    ];
+    let bytes = [(b"\xff\xfe\x00".to_vec(), "invalid JSON"), ("[".repeat(100_000).into(), "invalid JSON")];
+    texts.map(|(text, why)| (text.as_bytes().to_vec(), why)).into_iter().chain(bytes).collect()
+}
+
 #[test]
-fn invalid_hook_input_is_reported_in_one_line_and_allowed() {
-    let sandbox = Sandbox::new();
-    let deep = "[".repeat(100_000);
-    for input in [
-        &b""[..],
-        b"\n",
-        b"{",
-        b"null",
-        b"[]",
-        b"\"docker restart jellyfin\"",
-        b"{\"tool_input\":{\"command\":\"docker restart",
-        b"\xff\xfe\x00",
-        deep.as_bytes(),
-    ] {
-        for event in [&["hook", "pre-tool-use"][..], &["hook", "session-end"], &["hook"]] {
-            let run = sandbox.opsctl(event, input);
-            assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{input:?}: {run:?}");
-            assert_eq!(run.stderr.lines().count(), 1, "{input:?}: {run:?}");
-            assert!(run.stderr.contains("invalid hook input"), "{run:?}");
+fn invalid_input_fails_in_the_same_way_with_and_without_the_name_of_the_event() {
+    for (on_failure, tier, code) in
+        [("open", None, 0), ("open", Some("1"), 2), ("closed", None, 2), ("closed", Some("1"), 2)]
+    {
+        let mut sandbox = Sandbox::new();
+        sandbox.write("hosts.yaml", &format!("policy: {{on_failure: {on_failure}}}\n"));
+        if let Some(tier) = tier {
+            sandbox = sandbox.with("CLAUDEOPS_TIER", tier);
+        }
+        let failures = sandbox.path("guard-failures.jsonl");
+        for (input, why) in invalid_inputs() {
+            let context = format!(
+                "{on_failure}, tier {tier:?}, {}",
+                String::from_utf8_lossy(&input[..input.len().min(80)])
+            );
+            let runs = [&["hook"][..], &["hook", "pre-tool-use"]].map(|arguments| {
+                let _ = std::fs::remove_file(&failures);
+                let run = sandbox.opsctl(arguments, &input);
+                let kept = sandbox.read("guard-failures.jsonl");
+                let verdict =
+                    format!("\"verdict\":\"fail-{}\"", if run.code == Some(2) { "closed" } else { "open" });
+                assert!(kept.lines().count() == 1 && kept.contains(&verdict), "{context}: {kept}");
+                run
+            });
+            assert_eq!(runs[0], runs[1], "{context}");
+            let run = &runs[0];
+            assert_eq!(run.code, Some(code), "{context}: {run:?}");
+            assert_eq!(run.stderr.lines().count(), 1, "{context}: {run:?}");
+            assert!(run.stderr.contains(&format!("invalid hook input: {why}")), "{context}: {run:?}");
+            if code == 2 {
+                let reason = denied(run);
+                let cause =
+                    if on_failure == "closed" { "policy.on_failure is closed" } else { "known to only read" };
+                assert!(reason.starts_with("Denied: ") && reason.contains(cause), "{context}: {reason}");
+            } else {
+                assert_eq!(run.stdout, "", "{context}");
+                assert!(run.stderr.contains("the call is allowed unchecked"), "{context}: {run:?}");
+            }
         }
     }
-    assert!(!sandbox.path("claudeops.db").exists());
+}
+
+#[test]
+fn invalid_input_of_another_event_is_reported_recorded_and_allowed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hosts.yaml", "policy: {on_failure: closed}\n");
+    for event in ["post-tool-use", "session-end", "stop", "session-state"] {
+        for input in ["", "[]", "{\"tool_input\":"] {
+            let run = sandbox.opsctl(&["hook", event], input.as_bytes());
+            assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "{event} {input}: {run:?}");
+            assert_eq!(run.stderr.lines().count(), 1, "{event} {input}: {run:?}");
+            assert!(run.stderr.contains("invalid hook input: invalid JSON"), "{event} {input}: {run:?}");
+        }
+    }
+    // The next hook that can use the ledger records the failures.
+    passes(&sandbox.after("t1", "docker restart sonarr"));
+    let recorded = sandbox.sql("SELECT count(*) FROM events WHERE message LIKE '%invalid hook input%'");
+    assert_eq!(recorded, "12");
 }
 
 #[test]
 fn input_of_another_shape_passes_in_silence() {
-    let sandbox = Sandbox::new();
+    let closed = Sandbox::new();
+    closed.write("hosts.yaml", "policy: {on_failure: closed}\n");
     for input in [
-        json!({}),
-        json!({"tool_input": null}),
+        json!({"tool_input": {}}),
         json!({"tool_input": {"file_path": "/x", "content": "docker restart jellyfin"}}),
+        json!({"tool_name": "mcp__shell__run", "tool_input": {"command": ["ls"]}}),
         json!({"hook_event_name": "SomethingNew", "tool_input": {"command": "docker restart jellyfin"}}),
     ] {
-        let event =
-            if input.get("hook_event_name").is_some() { vec!["hook"] } else { vec!["hook", "pre-tool-use"] };
-        let run = sandbox.opsctl(&event, input.to_string().as_bytes());
+        let run = closed.opsctl(&["hook"], input.to_string().as_bytes());
         assert_eq!(run, Run { code: Some(0), stdout: String::new(), stderr: String::new() }, "{input}");
     }
-}
-
-#[test]
-fn input_that_cannot_be_read_is_allowed_or_denied_as_on_failure_says() {
-    let open = Sandbox::new();
-    let closed = Sandbox::new().with("CLAUDEOPS_HOSTS", "hosts.yaml");
-    closed.write("hosts.yaml", "policy: {on_failure: closed}\n");
-    for (input, message) in [
-        (r#"{"tool_input": "docker restart jellyfin"}"#, "is not a text"),
-        (r#"{"tool_input": {"command": 7}}"#, "is not a text"),
-        (r#"{"tool_input": {"command": ["docker", "restart", "jellyfin"]}}"#, "is not a text"),
-        (r#"{"tool_input": {"command": {"x": "docker restart jellyfin"}}}"#, "is not a text"),
-        ("docker restart jellyfin", "invalid hook input"),
-        (r#"{"tool_input": {"command": "docker"#, "invalid hook input"),
-        ("", "invalid hook input"),
-        ("[]", "invalid hook input"),
-    ] {
-        let run = open.opsctl(&["hook", "pre-tool-use"], input.as_bytes());
-        assert!(run.code == Some(0) && run.stdout.is_empty(), "{input}: {run:?}");
-        assert!(run.stderr.contains(message) && run.stderr.lines().count() == 1, "{input}: {run:?}");
-        let reason = denied(&closed.opsctl(&["hook", "pre-tool-use"], input.as_bytes()));
-        assert!(
-            reason.contains(message) && reason.contains("policy.on_failure is closed"),
-            "{input}: {reason}"
-        );
-        // After a tool there is nothing left to deny.
-        assert_eq!(closed.opsctl(&["hook", "post-tool-use"], input.as_bytes()).code, Some(0), "{input}");
-    }
-    let input = r#"{"tool_name": "mcp__shell__run", "tool_input": {"command": ["ls"]}}"#;
-    passes(&closed.opsctl(&["hook", "pre-tool-use"], input.as_bytes()));
-    // The next hook that can use the ledger records the failures.
-    passes(&closed.before("t1", "docker restart jellyfin"));
-    passes(&closed.after("t1", "docker restart jellyfin"));
-    let recorded = closed
-        .sql("SELECT count(*) FROM events WHERE message LIKE 'Guard failed closed: %invalid hook input%'");
-    assert_eq!(recorded, "4");
-    let at_tier_1 = Sandbox::new().with("CLAUDEOPS_TIER", "1");
-    let input = r#"{"tool_input": {"command": ["docker", "restart", "jellyfin"]}}"#;
-    let reason = denied(&at_tier_1.opsctl(&["hook", "pre-tool-use"], input.as_bytes()));
-    assert!(reason.starts_with("Tier 1 only reads"), "{reason}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use super::event_name::{SESSION_STATE, camel_case};
 use super::lenient::{Flag, Text};
 use super::tool_input::ToolFields;
-use super::{mcp, session_events, surrogates};
+use super::{InputError, mcp, session_events, surrogates};
 use crate::model::event::{HookCall, HookEvent, ToolCall, ToolResult};
 use crate::model::session::plain_id;
 
@@ -37,19 +37,24 @@ struct HookInputWire {
 
 /// Reads the input. `event` is the name on the command line, in kebab case; it takes precedence over the name in the
 /// input.
-pub fn read(text: &str, event: Option<&str>) -> Result<HookCall, serde_json::Error> {
+pub fn read(text: &str, event: Option<&str>) -> Result<HookCall, InputError> {
     let Input(mut wire) = surrogates::parse(text)?;
     let session_state = event == Some(SESSION_STATE);
     let named = event.filter(|_| !session_state).map(camel_case);
-    let name = named.or(wire.hook_event_name.0).unwrap_or_default();
+    let stated = wire.hook_event_name.0.filter(|name| !name.is_empty());
+    // Input that states no event may be a tool call.
+    let name = named.or(stated).unwrap_or_else(|| "PreToolUse".to_owned());
     let file = wire.tool_input.take_file();
     let mcp = wire.tool_name.0.filter(|name| name.starts_with("mcp__")).map(|tool| mcp::call(tool, text));
-    let ToolFields { command, is_unreadable, .. } = wire.tool_input;
-    let is_unreadable = is_unreadable && mcp.is_none();
-    let call = ToolCall { id: wire.tool_use_id.0, command, file, mcp, is_unreadable };
+    let ToolFields { command, problem, .. } = wire.tool_input;
+    let problem = problem.filter(|_| mcp.is_none());
+    let call = ToolCall { id: wire.tool_use_id.0, command, file, mcp };
     let event = match name.as_str() {
         "PreToolUse" if session_state => session_events::event(&name, text),
-        "PreToolUse" => HookEvent::PreToolUse(call),
+        "PreToolUse" => match problem {
+            None => HookEvent::PreToolUse(call),
+            Some(problem) => return Err(problem),
+        },
         "PostToolUse" if wire.tool_response.interrupted => {
             HookEvent::PostToolUse(call, ToolResult::Failed("interrupted".to_owned()))
         }
@@ -132,9 +137,21 @@ mod tests {
             ),
             Some("ls".into())
         );
-        assert_eq!(command(r#"{"tool_input":"ls"}"#), None);
-        assert_eq!(command(r#"{"tool_input":{"command":["ls"]}}"#), None);
-        assert_eq!(command("{}"), None);
+        assert_eq!(command(r#"{"tool_input":{"url":"ls"}}"#), None);
+    }
+
+    #[test]
+    fn a_tool_call_without_readable_input_is_an_error() {
+        let error = |input: &str| read(input, None).unwrap_err().to_string();
+        for input in ["{}", r#"{"tool_input":null}"#, r#"{"tool_input":"ls"}"#, r#"{"tool_input":["ls"]}"#] {
+            assert_eq!(error(input), "`tool_input` is not an object", "{input}");
+        }
+        for command in ["null", "7", "true", r#"["ls"]"#, r#"{"x":"ls"}"#] {
+            let input = format!(r#"{{"tool_input":{{"command":{command}}}}}"#);
+            assert_eq!(error(&input), "`command` is not a text", "{input}");
+        }
+        let of_mcp = r#"{"tool_name":"mcp__x__y","tool_input":{"command":["ls"]}}"#;
+        assert!(matches!(read(of_mcp, None).unwrap().event, HookEvent::PreToolUse(_)));
     }
 
     #[test]

@@ -10,15 +10,31 @@ mod session_events;
 mod surrogates;
 mod tool_input;
 
+use thiserror::Error;
+
 use crate::model::event::HookCall;
 use crate::model::session::plain_id;
 
+/// Why hook input cannot be used.
+#[derive(Debug, Error)]
+pub enum InputError {
+    /// It is not a JSON object.
+    #[error("invalid JSON ({0})")]
+    Json(#[from] serde_json::Error),
+    /// A tool call without the input of its tool.
+    #[error("`tool_input` is not an object")]
+    ToolInput,
+    /// A tool call with a command in a form that no tool of the client has.
+    #[error("`command` is not a text")]
+    Command,
+}
+
 /// Reads one call of a hook. `event` is the name on the command line, in kebab case; it takes precedence over the name
-/// in the input. `session` is `CLAUDE_SESSION_ID`, which takes precedence over the session in the input.
+/// in the input. Input without either is a tool call that is about to run. `session` is `CLAUDE_SESSION_ID`, which takes precedence over the session in the input.
 ///
 /// # Errors
-/// If the input is not a JSON object.
-pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<HookCall, serde_json::Error> {
+/// If the input is not a JSON object, or that of a tool call which cannot be judged.
+pub fn read(stdin: &[u8], event: Option<&str>, session: Option<&str>) -> Result<HookCall, InputError> {
     let text = String::from_utf8_lossy(stdin);
     let mut call = client::read(&text, event)?;
     if let Some(session) = session.map(plain_id).filter(|id| !id.is_empty()) {

@@ -4,16 +4,17 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess};
 
+use super::InputError;
 use super::lenient::{Flag, Lenient, Text, any};
 use crate::model::event::ToolFile;
 
 /// The fields that are read; all others are skipped.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ToolFields {
     /// The shell command.
     pub command: Option<String>,
-    /// Whether the command, or the whole input, has a form that no tool of the client has.
-    pub is_unreadable: bool,
+    /// Why a call with this input cannot be judged.
+    pub problem: Option<InputError>,
     /// Whether the tool was interrupted.
     pub interrupted: bool,
     /// `file_path` or `notebook_path`: a file that is opened.
@@ -44,6 +45,19 @@ enum Key {
 }
 
 impl ToolFields {
+    /// Those of an object without known keys.
+    const fn of_object() -> Self {
+        Self {
+            command: None,
+            problem: None,
+            interrupted: false,
+            file: None,
+            path: None,
+            glob: None,
+            writes: false,
+        }
+    }
+
     /// Takes the file that the tool opens.
     pub fn take_file(&mut self) -> Option<ToolFile> {
         if let Some(path) = self.file.take() {
@@ -58,62 +72,22 @@ impl ToolFields {
     }
 }
 
-/// A shell command.
-#[derive(Default)]
-enum Command {
-    #[default]
-    Missing,
-    Text(String),
-    Unreadable,
-}
-
-impl Lenient for Command {
-    fn from_text(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-
-    fn from_flag(_: bool) -> Self {
-        Self::Unreadable
-    }
-
-    fn from_other() -> Self {
-        Self::Unreadable
-    }
-
-    fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
-        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Self::Unreadable)
-    }
-}
-
-impl<'de> Deserialize<'de> for Command {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        any(deserializer)
+impl Default for ToolFields {
+    /// Those of missing input.
+    fn default() -> Self {
+        Self { problem: Some(InputError::ToolInput), ..Self::of_object() }
     }
 }
 
 impl Lenient for ToolFields {
-    fn from_text(_: &str) -> Self {
-        Self { is_unreadable: true, ..Self::default() }
-    }
-
-    fn from_flag(_: bool) -> Self {
-        Self { is_unreadable: true, ..Self::default() }
-    }
-
-    fn from_other() -> Self {
-        Self { is_unreadable: true, ..Self::default() }
-    }
-
     fn from_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
-        let mut fields = Self::default();
+        let mut fields = Self::of_object();
         while let Some(key) = object.next_key()? {
             match key {
-                Key::Command => match object.next_value()? {
-                    Command::Missing => {}
-                    Command::Text(command) => fields.command = Some(command),
-                    Command::Unreadable => fields.is_unreadable = true,
-                },
+                Key::Command => {
+                    fields.command = object.next_value::<Text>()?.0;
+                    fields.problem = fields.command.is_none().then_some(InputError::Command);
+                }
                 Key::Interrupted => fields.interrupted = object.next_value::<Flag>()?.0,
                 Key::FilePath => fields.file = object.next_value::<Text>()?.0,
                 Key::Path => fields.path = object.next_value::<Text>()?.0,
