@@ -101,7 +101,9 @@ fn is_a_denial(stdout: &str) -> bool {
 /// The command of an input for the hook before a tool call, parsed as plain JSON.
 fn asked(input: &[u8], event: Option<&str>) -> Option<String> {
     let json: Value = serde_json::from_slice(input).ok()?;
-    (event == Some("pre-tool-use") || (event.is_none() && json["hook_event_name"] == "PreToolUse"))
+    let stated = json["hook_event_name"].as_str().filter(|name| !name.is_empty());
+    // Input that states no event may be a tool call.
+    (event == Some("pre-tool-use") || (event.is_none() && stated.is_none_or(|name| name == "PreToolUse")))
         .then(|| json["tool_input"]["command"].as_str().map(str::to_owned))?
 }
 

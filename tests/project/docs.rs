@@ -124,11 +124,7 @@ fn every_piece_of_yaml_renders() {
             let printed: Vec<&str> = printed.iter().flat_map(|text| text.lines()).collect();
             let is_notice =
                 |line: &&str| line.starts_with("opsctl: a mod of the client can silence the hooks in ");
-            assert!(
-                printed.iter().all(|line| is_notice(line)),
-                "{printed:?}, {}:\n{yaml}",
-                document.display()
-            );
+            assert!(printed.iter().all(is_notice), "{printed:?}, {}:\n{yaml}", document.display());
             count += 1;
         }
     }

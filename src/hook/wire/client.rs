@@ -8,10 +8,11 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
+use super::error::InputError;
 use super::event_name::{SESSION_STATE, camel_case};
 use super::lenient::{Flag, Text};
 use super::tool_input::ToolFields;
-use super::{InputError, mcp, session_events, surrogates};
+use super::{mcp, session_events, surrogates};
 use crate::model::event::{HookCall, HookEvent, ToolCall, ToolResult};
 use crate::model::session::plain_id;
 

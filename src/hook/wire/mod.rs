@@ -3,6 +3,7 @@
 
 mod client;
 pub mod digest;
+mod error;
 pub mod event_name;
 mod lenient;
 mod mcp;
@@ -10,24 +11,9 @@ mod session_events;
 mod surrogates;
 mod tool_input;
 
-use thiserror::Error;
-
 use crate::model::event::HookCall;
 use crate::model::session::plain_id;
-
-/// Why hook input cannot be used.
-#[derive(Debug, Error)]
-pub enum InputError {
-    /// It is not a JSON object.
-    #[error("invalid JSON ({0})")]
-    Json(#[from] serde_json::Error),
-    /// A tool call without the input of its tool.
-    #[error("`tool_input` is not an object")]
-    ToolInput,
-    /// A tool call with a command in a form that no tool of the client has.
-    #[error("`command` is not a text")]
-    Command,
-}
+pub use error::InputError;
 
 /// Reads one call of a hook. `event` is the name on the command line, in kebab case; it takes precedence over the name
 /// in the input. Input without either is a tool call that is about to run. `session` is `CLAUDE_SESSION_ID`, which takes precedence over the session in the input.

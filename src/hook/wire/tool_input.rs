@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess};
 
-use super::InputError;
+use super::error::InputError;
 use super::lenient::{Flag, Lenient, Text, any};
 use crate::model::event::ToolFile;
 
