@@ -48,7 +48,8 @@ fn no_tool_or_shell_command_can_write_the_agents_own_limits() {
     for refused in (7..14).chain([15]) {
         results[refused].assert_refused("Protected: `");
     }
-    for ran in [14, 16, 17] {
+    results[16].assert_refused("Secret: `");
+    for ran in [14, 17] {
         results[ran].assert_ran();
     }
     assert_eq!(std::fs::read_to_string(&settings).unwrap(), before);

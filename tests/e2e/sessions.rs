@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// that writes them.
 fn seen(state: &str, query: &str) -> String {
     format!(
-        "for _ in $(seq 100); do [ \"$(sqlite3 -cmd '.timeout 9000' \"$CLAUDEOPS_STATE_DIR/claudeops.db\" \"{query}\")\" = '{state}' ] \
+        "for _ in $(seq 100); do [ \"$(registry \"{query}\")\" = '{state}' ] \
          && echo 'it is {state}' && exit; sleep 0.05; done; exit 1"
     )
 }
@@ -34,6 +34,8 @@ fn a_session_is_in_the_registry_with_every_state_that_it_had() {
         .env("CLAUDE_SESSION_ROLE", "nurse")
         .env("MISSION_EXECUTION_ID", "m1")
         .stub("ssh", "exit 255")
+        // A program that opsctl cannot read: the ledger is a secret file.
+        .stub("registry", "sqlite3 -cmd '.timeout 9000' \"$CLAUDEOPS_STATE_DIR/claudeops.db\" \"$1\"")
         .client_arguments(["--disallowedTools", "Bash(helm upgrade:*)"])
         .step(together([
             bash(&seen("tool_active", STATE)),

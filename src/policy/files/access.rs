@@ -13,7 +13,10 @@ pub enum Touch {
     WriteAll,
     /// It is written, moved, removed, or changed in its rights, if a search finds it: `FOLDER/NAME`, where the name may be a glob,
     /// in the folder or anywhere below it.
-    WriteFound,
+    WriteFound {
+        /// False for a shell script that gets the names: it may only read.
+        certain: bool,
+    },
     /// It is read if a search finds it: `FOLDER/NAME`, where the name may be a glob, in the folder or anywhere below it.
     Search {
         /// Whether files below the folder are found, too.
@@ -26,7 +29,7 @@ pub enum Touch {
 impl Touch {
     /// Whether it changes the file.
     pub const fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::WriteAll | Self::WriteFound)
+        matches!(self, Self::Write | Self::WriteAll | Self::WriteFound { certain: true })
     }
 }
 

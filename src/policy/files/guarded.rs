@@ -40,6 +40,8 @@ pub struct Guarded {
 
 const PERSON: &str = "Leave it to an operator, and state in the report what should change.";
 const STATE: &str = "opsctl maintains it: `opsctl cooldown record SERVICE` and `opsctl verify SERVICE` write it, `opsctl cooldown` and `opsctl events` read it.";
+const SHOWN: &str =
+    "Verbs of opsctl show what it contains: `opsctl events`, `audit`, `cooldown`, `sessions` and `status`.";
 const POLICY: &str = "It states the limits of this session; an operator renders it from hosts.yaml.";
 const INSTRUCTIONS: &str =
     "Every session reads it as instructions; an operator changes it. State in the report what should change.";
@@ -301,12 +303,15 @@ pub fn decisive<'g>(list: &'g [Guarded], path: &str, remote: bool) -> Option<&'g
 /// The files that may not be read.
 pub fn secret(locations: &Locations, own: &[PathRule], machine: &dyn LocalMachine) -> Vec<Guarded> {
     let roots = &roots(locations, machine);
-    let defaults = SECRET.iter().flat_map(|(glob, scope)| guarded(glob, *scope, "", locations, roots));
-    let ledger = LEDGER_ENDS.iter().map(|end| format!("{}{end}", locations.ledger));
+    let instead =
+        |glob: &str| if glob.contains("/claudeops.db") || glob.contains("/guard-") { SHOWN } else { "" };
+    let defaults =
+        SECRET.iter().flat_map(|(glob, scope)| guarded(glob, *scope, instead(glob), locations, roots));
+    let ledger = LEDGER_ENDS.iter().map(|end| (format!("{}{end}", locations.ledger), SHOWN));
+    let keys = locations.approval_key.iter().chain(&locations.database_keys).map(|path| (path.clone(), ""));
     let keys: Vec<Guarded> = ledger
-        .chain(locations.approval_key.clone())
-        .chain(locations.database_keys.iter().cloned())
-        .flat_map(|path| guarded(&path, Where::Local, "", locations, roots))
+        .chain(keys)
+        .flat_map(|(path, instead)| guarded(&path, Where::Local, instead, locations, roots))
         .collect();
     defaults
         .chain(keys)

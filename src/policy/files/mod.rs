@@ -153,13 +153,13 @@ impl<'a> Lists<'a> {
     }
 
     /// The objection to writing what a search finds.
-    fn removed(&self, access: &Access, command: &Command) -> Option<Reason> {
+    fn removed(&self, access: &Access, certain: bool, command: &Command) -> Option<Reason> {
         let remote = command.host().is_some();
         let (base, name) = search::parts(access);
         let folder = text_paths(base, access.unknown, command, self.machine);
         let found = folder.paths.iter().find_map(|base| {
             let mut here = self.protect().iter().filter(|guarded| guarded.scope.holds(remote));
-            here.find(|guarded| !guarded.excepted && search::may_find(base, name, &guarded.glob))
+            here.find(|guarded| !guarded.excepted && search::may_find(base, name, &guarded.glob, certain))
         })?;
         let text = format!(
             "Protected: this search for `{name}`{} may find a file that may not be written, moved or removed (`{}`). \
@@ -196,7 +196,7 @@ impl<'a> Lists<'a> {
         match access.touch {
             Touch::Print => return self.printed(&access.path, command),
             Touch::Search { deep } => return self.found(access, deep, command),
-            Touch::WriteFound => return self.removed(access, command),
+            Touch::WriteFound { certain } => return self.removed(access, certain, command),
             _ => {}
         }
         let remote = command.host().is_some();
@@ -217,11 +217,15 @@ impl<'a> Lists<'a> {
         }
         if access.touch == Touch::Read {
             let found = guarding(self.secret(), access, &meant, remote)?;
+            let instead = match found.instead {
+                "" => "If it matters, state in the report what an operator should check.",
+                instead => instead,
+            };
             return Some(Reason {
                 rule: "secret",
                 topic: None,
                 text: format!(
-                    "Secret: `{shown}`{}{} may not be read (`{}`). Its content must not enter this session. If it matters, state in the report what an operator should check.",
+                    "Secret: `{shown}`{}{} may not be read (`{}`). Its content must not enter this session. {instead}",
                     by("read"),
                     command.whereabouts(),
                     found.glob

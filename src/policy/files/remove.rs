@@ -18,7 +18,7 @@ pub fn find(command: &Command, texts: &[&str], catalogue: Catalogue, into: &mut 
         .position(|text| matches!(*text, "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec"));
     let run = runs.and_then(|at| texts.get(at + 1..)).unwrap_or_default();
     let program = run.first().map(|name| name.rsplit('/').next().unwrap_or(name));
-    let writes = texts.contains(&"-delete")
+    let certain = texts.contains(&"-delete")
         || writes_words(run, catalogue)
         || program.is_some_and(|program| {
             matches!(
@@ -35,10 +35,9 @@ pub fn find(command: &Command, texts: &[&str], catalogue: Catalogue, into: &mut 
                     | "unlink"
                     | "ln"
                     | "install"
-                    | "sh"
-                    | "bash"
             )
         });
+    let writes = certain || program.is_some_and(|program| matches!(program, "sh" | "bash"));
     let any = || [Word::literal(".")];
     let none = starts().next().is_none();
     let places: Vec<Word> = if none { any().to_vec() } else { starts().cloned().collect() };
@@ -50,7 +49,7 @@ pub fn find(command: &Command, texts: &[&str], catalogue: Catalogue, into: &mut 
             }
             into.extend(wanted.iter().map(|name| {
                 Access::named(
-                    Touch::WriteFound,
+                    Touch::WriteFound { certain },
                     format!("{}/{name}", word.text.trim_end_matches('/')),
                     word.unknown.is_some(),
                 )

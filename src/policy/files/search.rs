@@ -55,8 +55,9 @@ pub fn parts(access: &Access) -> (&str, &str) {
 }
 
 /// Whether a search below `base` for names like `name` may find a file of this glob. The folder in which a glob begins is meant only
-/// where the search begins in it or at the root: a project contains folders that are guarded as a whole.
-pub fn may_find(base: &str, name: &str, guarded: &str) -> bool {
+/// where the search begins in it or at the root, and what it finds is certainly written: a project contains folders that are guarded as a
+/// whole.
+pub fn may_find(base: &str, name: &str, guarded: &str, certain: bool) -> bool {
     let is_within = |path: &str, folder: &str| {
         folder.is_empty()
             || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -64,7 +65,7 @@ pub fn may_find(base: &str, name: &str, guarded: &str) -> bool {
     let base = base.trim_end_matches('/');
     let (folder, last) = guarded.rsplit_once('/').unwrap_or(("", guarded));
     if last == "**" {
-        return is_within(base, &glob::literal(folder)) || base.is_empty();
+        return certain && (is_within(base, &glob::literal(folder)) || base.is_empty());
     }
     let folder = if folder == "**" { String::new() } else { glob::literal(folder) };
     fits(name, &last.replace('*', "")) && (is_within(&folder, base) || is_within(base, &folder))
