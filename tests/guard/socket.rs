@@ -150,7 +150,7 @@ fn two_hundred_calls_at_once_take_two_places_in_every_round() {
         });
         let allowed = codes.iter().filter(|(code, _)| *code == Some(0)).count();
         let odd = codes.iter().find(|(code, stderr)| match code {
-            Some(0) => stderr.contains("guard"),
+            Some(0) => stderr.contains("the guard at"),
             _ => !stderr.starts_with("Cooldown limit exceeded"),
         });
         assert!(odd.is_none(), "round {round}: {odd:?}");
