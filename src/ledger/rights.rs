@@ -68,7 +68,7 @@ const TABLES: [Table; 33] = [
     guards(
         "api_requests",
         "SELECT",
-        "SELECT, INSERT, UPDATE (input_tokens, output_tokens, cache_write_tokens, cache_write_1h_tokens, cache_read_tokens, \
+        "SELECT, INSERT, DELETE, UPDATE (model, input_tokens, output_tokens, cache_write_tokens, cache_write_1h_tokens, cache_read_tokens, \
          web_searches, cost_micros, estimated)",
     ),
     table("pruned_counts", "SELECT"),

@@ -174,13 +174,21 @@ impl Change<'_> {
             .map_err(|cause| self.error(cause))
     }
 
-    /// Replaces what a request used and cost, at the end of its response.
-    pub fn update_api_request(&self, id: i64, usage: &Usage, cost: Usd) -> Result<(), LedgerError> {
+    /// Removes a request that cost nothing.
+    pub fn remove_api_request(&self, id: i64) -> Result<(), LedgerError> {
+        self.transaction
+            .run("DELETE FROM api_requests WHERE id = ?1", params![id])
+            .map_err(|cause| self.error(cause))
+    }
+
+    /// Replaces the model, and what a request used and cost.
+    pub fn update_api_request(&self, id: i64, request: &ApiRequest) -> Result<(), LedgerError> {
+        let ApiRequest { model, usage, cost, .. } = request;
         let tokens = &usage.tokens;
         self.transaction
             .run(
                 "UPDATE api_requests SET input_tokens = ?2, output_tokens = ?3, cache_write_tokens = ?4,
-                     cache_write_1h_tokens = ?5, cache_read_tokens = ?6, web_searches = ?7, cost_micros = ?8, estimated = ?9
+                     cache_write_1h_tokens = ?5, cache_read_tokens = ?6, web_searches = ?7, cost_micros = ?8, estimated = ?9, model = ?10
                  WHERE id = ?1",
                 params![
                     id,
@@ -191,7 +199,8 @@ impl Change<'_> {
                     stored(tokens.cache_read),
                     stored(usage.web_searches),
                     stored(cost.0),
-                    usage.estimated
+                    usage.estimated,
+                    model
                 ],
             )
             .map_err(|cause| self.error(cause))
@@ -251,10 +260,15 @@ mod tests {
         let change = ledger.change().unwrap();
         let id = change.add_api_request(&request("2026-03-21T13:00:00Z", "a", 5)).unwrap();
         let usage = Usage { tokens: Tokens { output: 7, ..Tokens::default() }, ..Usage::default() };
-        change.update_api_request(id, &usage, Usd(50)).unwrap();
+        let ended = ApiRequest { usage, ..request("2026-03-21T13:00:00Z", "a", 50) };
+        change.update_api_request(id, &ended).unwrap();
         change.commit().unwrap();
         let now = "2026-03-21T14:00:00Z".parse().unwrap();
         assert_eq!(ledger.spent("a", now).unwrap(), Spent { day: Usd(50), session: Usd(50) });
+        let change = ledger.change().unwrap();
+        change.remove_api_request(id).unwrap();
+        change.commit().unwrap();
+        assert_eq!(ledger.spent("a", now).unwrap(), Spent::default());
     }
 
     #[test]

@@ -79,6 +79,7 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
         (false, None) => return WordPaths { end: Some(normal(&format!("/{text}"))), ..WordPaths::default() },
     };
     let mut paths = vec![normal(&path)];
+    paths.extend(paths.first().and_then(|path| behind_process(path)));
     if !remote {
         if path.contains(['*', '?', '[']) {
             match machine.expand(&path) {
@@ -96,6 +97,15 @@ pub fn text_paths(text: &str, unknown: bool, command: &Command, machine: &dyn Lo
         paths.dedup();
     }
     WordPaths { paths, end: None, too_many: false }
+}
+
+/// The path that `/proc/PID/root` leads to, from the root of that process.
+fn behind_process(path: &str) -> Option<String> {
+    let (process, rest) = path.strip_prefix("/proc/")?.split_once("/root/")?;
+    let is_process = process.split('/').all(|part| {
+        part == "task" || part == "self" || part == "thread-self" || part.chars().all(|c| c.is_ascii_digit())
+    });
+    is_process.then(|| normal(&format!("/{rest}")))
 }
 
 /// The text with `~` and known variables expanded, and whether all of them were known.
@@ -121,14 +131,32 @@ fn filled(text: &str, remote: bool, cwd: Option<&str>, machine: &dyn LocalMachin
         out.push_str(rest.get(..at).unwrap_or_default());
         let after = rest.get(at + 1..).unwrap_or_default();
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let (name, tail) = match after.strip_prefix('{') {
-            Some(inside) => {
-                let (body, tail) = inside.split_once('}').unwrap_or((inside, ""));
-                // `${HOME:?}` and `${HOME:-x}` are HOME if it is set.
-                (body.split(|c| !is_name(c)).next().unwrap_or_default(), tail)
-            }
-            None => after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len())),
+        // The name, what follows it in braces, and the text behind.
+        let (name, operation, tail) = if let Some(inside) = after.strip_prefix('{') {
+            let (body, tail) = inside.split_once('}').unwrap_or((inside, ""));
+            let (name, operation) = body.split_at(body.find(|c| !is_name(c)).unwrap_or(body.len()));
+            (name, operation, tail)
+        } else {
+            let (name, tail) = after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len()));
+            (name, "", tail)
         };
+        if let Some(other) = operation.strip_prefix(":+").or_else(|| operation.strip_prefix('+')) {
+            // `${HOME:+x}` is `x` if HOME is set.
+            out.push_str(other);
+            rest = tail;
+            continue;
+        }
+        // `${HOME:?}` and `${HOME:-x}` are HOME if it is set; all other operations change the value.
+        if !operation.trim_start_matches(':').starts_with(['-', '=', '?']) && !operation.is_empty() {
+            whole = false;
+            out.push('\u{1}');
+            // `${HOME/*/x}` ends with the replacement.
+            let replacement =
+                operation.strip_prefix('/').and_then(|rest| rest.trim_start_matches('/').split_once('/'));
+            out.push_str(replacement.map_or("", |(_, replacement)| replacement));
+            rest = tail;
+            continue;
+        }
         if let Some(value) =
             value(name).filter(|_| !name.is_empty() && rest.as_bytes().get(at) == Some(&b'$'))
         {

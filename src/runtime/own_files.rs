@@ -34,11 +34,16 @@ pub fn answering_keys(environment: &Environment) -> Vec<PathBuf> {
 pub fn locations(environment: &Environment) -> Locations {
     let here = std::env::current_dir().unwrap_or_default();
     let absolute = |path: &Path| normal(&here.join(path).to_string_lossy());
+    // The guard's own folder is not on the agent's machine, which is asked about these paths.
+    let ledger = match environment.ledger.file() {
+        Some(file) if environment.served.is_none() => file.to_owned(),
+        _ => environment.session_state_dir().join("claudeops.db"),
+    };
     Locations {
         project: absolute(&environment.project_dir),
         home: agent_side::variable("HOME").filter(|home| home.starts_with('/')),
-        ledger: absolute(environment.ledger.file().unwrap_or(&environment.state_dir.join("claudeops.db"))),
-        state: absolute(&environment.state_dir),
+        ledger: absolute(&ledger),
+        state: absolute(environment.session_state_dir()),
         hosts: installation::hosts_file(environment.hosts.as_deref()).map(|path| absolute(&path)),
         approval_key: environment.approval_key.as_deref().map(&absolute),
         database_keys: environment.ledger.secret_files().iter().map(|path| absolute(path)).collect(),

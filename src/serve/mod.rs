@@ -4,8 +4,10 @@
 //! requests to the model.
 
 pub mod api;
+mod connections;
 pub mod desk;
 mod guard;
+mod places;
 pub mod socket;
 
 use std::io;

@@ -313,7 +313,7 @@ fn invalid_inputs() -> Vec<(Vec<u8>, &'static str)> {
         (r#"{"tool_input":{"command":"docker restart"#, "invalid JSON"),
         (r#"{"tool_input":{"command":"ls"}} x"#, "invalid JSON"),
         (r#"{"tool_input":{"command":"ls"},"tool_input":{}}"#, "invalid JSON"),
-        (r#"{'tool_input':{'command':'ls'}}"#, "invalid JSON"),
+        (r"{'tool_input':{'command':'ls'}}", "invalid JSON"),
         ("{}", "`tool_input` is not an object"),
         (r#"{"tool_name":"Bash"}"#, "`tool_input` is not an object"),
         (r#"{"hook_event_name":null}"#, "`tool_input` is not an object"),

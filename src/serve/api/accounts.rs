@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
 
+use super::meter::BYTES_PER_TOKEN;
 use crate::guard::failures;
 use crate::ledger::spend::ApiRequest;
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::NewEvent;
 use crate::model::notice::Notice;
 use crate::model::policy::{OnFailure, Policy};
-use crate::model::spend::{Usage, Usd};
+use crate::model::spend::{Tokens, Usage, Usd};
 use crate::policy::spend::{
     Prices, Spent, Standing, next_allowed, notice, refusal, standings, unknown_price,
 };
@@ -28,6 +29,9 @@ use crate::runtime::{installation, notify};
 
 /// How long a policy is used before it is read again.
 const POLICY: Duration = Duration::from_secs(10);
+
+/// The most input of a request that is charged before its response, in tokens.
+const MOST_TOKENS: u64 = 1_000_000;
 
 /// The pause after the ledger could not be written.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -42,13 +46,34 @@ pub enum Verdict {
     Allowed,
     /// A limit is reached; the message for the client.
     Refused(String),
+    /// A limit is reached only with what requests under way are estimated to cost; the message for the client.
+    Pending(String),
     /// The ledger cannot be read, and `policy.on_failure` is `closed`; the message for the client.
     Unavailable(String),
 }
 
 enum Order {
-    Check { session: String, reply: oneshot::Sender<Verdict> },
-    Used { number: u64, session: String, model: String, usage: Usage, at: DateTime<Utc> },
+    Check {
+        session: String,
+        reply: oneshot::Sender<Verdict>,
+    },
+    Used {
+        number: u64,
+        session: String,
+        model: String,
+        usage: Usage,
+        at: DateTime<Utc>,
+    },
+    /// What a request that was sent is estimated to cost, until its response states it.
+    Sent {
+        number: u64,
+        session: String,
+        model: Option<String>,
+        usage: Usage,
+        at: DateTime<Utc>,
+    },
+    /// It costs nothing.
+    Cancelled(u64),
     Ended(u64),
     Flush(oneshot::Sender<()>),
 }
@@ -134,6 +159,28 @@ impl Account {
     }
 }
 
+impl Account {
+    /// States that a request of this length has been sent: it is charged with an estimate.
+    pub fn sent(&self, model: Option<&str>, bytes: u64) {
+        let input = bytes.div_ceil(BYTES_PER_TOKEN).min(MOST_TOKENS);
+        let usage =
+            Usage { tokens: Tokens { input, ..Tokens::default() }, estimated: true, ..Usage::default() };
+        let Self { number, session, orders } = self;
+        let _ = orders.send(Order::Sent {
+            number: *number,
+            session: session.clone(),
+            model: model.map(str::to_owned),
+            usage,
+            at: Utc::now(),
+        });
+    }
+
+    /// States that the request costs nothing.
+    pub fn cancel(&self) {
+        let _ = self.orders.send(Order::Cancelled(self.number));
+    }
+}
+
 impl Drop for Account {
     fn drop(&mut self) {
         let _ = self.orders.send(Order::Ended(self.number));
@@ -149,6 +196,25 @@ struct Row {
     written: Usd,
     is_written: bool,
     is_ended: bool,
+    basis: Basis,
+}
+
+/// What the cost of a request rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    /// The length of the request: the response has stated nothing yet.
+    Estimate,
+    /// The response.
+    Response,
+    /// It costs nothing, and is removed.
+    Cancelled,
+}
+
+impl Row {
+    const fn new(request: ApiRequest, basis: Basis) -> Self {
+        let written = Usd(0);
+        Self { request, id: None, written, is_written: false, is_ended: false, basis }
+    }
 }
 
 struct Book {
@@ -184,6 +250,10 @@ impl Book {
                     Order::Used { number, session, model, usage, at } => {
                         self.note(number, session, model, usage, at);
                     }
+                    Order::Sent { number, session, model, usage, at } => {
+                        self.estimate(number, session, model, usage, at);
+                    }
+                    Order::Cancelled(number) => self.cancel(number),
                     Order::Ended(number) => self.end(number),
                     Order::Check { session, reply } => {
                         self.write();
@@ -217,14 +287,43 @@ impl Book {
         match self.rows.get_mut(&number) {
             Some(row) => {
                 row.request = ApiRequest { model, usage, cost: cost.usd, ..row.request.clone() };
-                row.is_written = false;
+                (row.is_written, row.basis) = (false, Basis::Response);
             }
             None if has_room => {
                 let request = ApiRequest { at, session, model, usage, cost: cost.usd };
-                let row = Row { request, id: None, written: Usd(0), is_written: false, is_ended: false };
-                self.rows.insert(number, row);
+                self.rows.insert(number, Row::new(request, Basis::Response));
             }
             None => {}
+        }
+    }
+
+    /// Charges a request whose response has not begun. A model without a price is reported when the response names it.
+    fn estimate(
+        &mut self,
+        number: u64,
+        session: String,
+        model: Option<String>,
+        usage: Usage,
+        at: DateTime<Utc>,
+    ) {
+        self.read_policy();
+        let model = model.unwrap_or_else(|| "unknown".to_owned());
+        let cost = self.prices.cost(&self.policy.spend.prices, &model, &usage).usd;
+        if self.rows.len() < MOST_KEPT && !self.rows.contains_key(&number) {
+            self.rows
+                .insert(number, Row::new(ApiRequest { at, session, model, usage, cost }, Basis::Estimate));
+        }
+    }
+
+    fn cancel(&mut self, number: u64) {
+        match self.rows.get_mut(&number) {
+            Some(row) if row.basis == Basis::Estimate && row.id.is_some() => {
+                (row.is_written, row.basis, row.request.cost) = (false, Basis::Cancelled, Usd(0));
+            }
+            Some(row) if row.basis == Basis::Estimate => {
+                self.rows.remove(&number);
+            }
+            _ => {}
         }
     }
 
@@ -281,8 +380,12 @@ impl Book {
         for (number, row) in self.rows.iter().filter(|(_, row)| !row.is_written) {
             let id = match row.id {
                 None => change.add_api_request(&row.request)?,
+                Some(id) if row.basis == Basis::Cancelled => {
+                    change.remove_api_request(id)?;
+                    id
+                }
                 Some(id) => {
-                    change.update_api_request(id, &row.request.usage, row.request.cost)?;
+                    change.update_api_request(id, &row.request)?;
                     id
                 }
             };
@@ -303,7 +406,12 @@ impl Book {
         for (number, id) in ids {
             if let Some(row) = self.rows.get_mut(&number) {
                 (row.id, row.written, row.is_written) = (Some(id), row.request.cost, true);
-                sessions.insert(row.request.session.clone());
+                if row.basis == Basis::Response {
+                    sessions.insert(row.request.session.clone());
+                }
+                if row.basis == Basis::Cancelled {
+                    self.rows.remove(&number);
+                }
             }
         }
         for id in raised {
@@ -328,6 +436,19 @@ impl Book {
         Ok(spent)
     }
 
+    /// What was spent without the estimates of requests under way.
+    fn certain(&self, spent: Spent, session: &str) -> Spent {
+        let mut certain = spent;
+        for row in self.rows.values().filter(|row| row.basis == Basis::Estimate && !row.is_ended) {
+            let cost = row.request.cost.0;
+            certain.day = Usd(certain.day.0.saturating_sub(cost));
+            if row.request.session == session {
+                certain.session = Usd(certain.session.0.saturating_sub(cost));
+            }
+        }
+        certain
+    }
+
     const fn has_limits(&self) -> bool {
         self.policy.spend.day.is_some() || self.policy.spend.session.is_some()
     }
@@ -350,8 +471,16 @@ impl Book {
                 };
             }
         };
-        let reached = standings(&self.policy.spend, spent).into_iter().find(Standing::is_reached);
-        let Some(standing) = reached else { return Verdict::Allowed };
+        let reached = |spent| standings(&self.policy.spend, spent).into_iter().find(Standing::is_reached);
+        let Some(standing) = reached(self.certain(spent, session)) else {
+            return match reached(spent) {
+                None => Verdict::Allowed,
+                Some(standing) => Verdict::Pending(format!(
+                    "opsctl: requests under way may reach {}; retry when they have ended",
+                    standing.key()
+                )),
+            };
+        };
         self.report(session);
         let costs = Ledger::open_existing(&self.environment.ledger)
             .and_then(|ledger| ledger.map_or_else(|| Ok(vec![]), |ledger| ledger.costs_of_the_day(now)))
@@ -366,6 +495,7 @@ impl Book {
         }
         let now = Utc::now();
         let Ok(spent) = self.spent(session, now) else { return };
+        let spent = self.certain(spent, session);
         let named = Some(session).filter(|session| !session.is_empty());
         let news: Vec<(NewEvent, Notice)> = standings(&self.policy.spend, spent)
             .iter()

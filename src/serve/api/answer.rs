@@ -22,6 +22,10 @@ struct ErrorWire<'a> {
 pub enum Refusal {
     /// The client does not send such requests to the API.
     NotForwarded,
+    /// It comes from a page of another site, or does not name the guard.
+    Foreign,
+    /// It did not arrive in time.
+    Slow,
     /// The body is too large.
     TooLarge,
     /// A spending limit is reached. Of the API's errors, the client shows this one unchanged and does not retry it.
@@ -38,6 +42,8 @@ impl Refusal {
     const fn status(self) -> (StatusCode, &'static str) {
         match self {
             Self::NotForwarded => (StatusCode::NOT_FOUND, "not_found_error"),
+            Self::Foreign => (StatusCode::FORBIDDEN, "permission_error"),
+            Self::Slow => (StatusCode::REQUEST_TIMEOUT, "timeout_error"),
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "request_too_large"),
             Self::Spent => (StatusCode::PAYMENT_REQUIRED, "billing_error"),
             Self::Busy => (StatusCode::SERVICE_UNAVAILABLE, "overloaded_error"),
@@ -47,7 +53,7 @@ impl Refusal {
     }
 
     const fn is_final(self) -> bool {
-        !matches!(self, Self::Busy | Self::Unreachable)
+        !matches!(self, Self::Busy | Self::Unreachable | Self::Slow)
     }
 
     /// The response.

@@ -13,7 +13,7 @@ const LARGEST_JSON: usize = 4 * 1024 * 1024;
 
 /// The length of text that is taken for one token where the API states no count: less than the average, so that the estimate is
 /// not too low.
-const BYTES_PER_TOKEN: u64 = 3;
+pub const BYTES_PER_TOKEN: u64 = 3;
 
 /// The part of a line with content that is not content.
 const FRAME: usize = 80;
@@ -172,6 +172,11 @@ impl Meter {
             self.reported = Some(now);
             (self.model.clone(), now)
         })
+    }
+
+    /// Whether a usage was reported.
+    pub const fn has_reported(&self) -> bool {
+        self.reported.is_some()
     }
 
     fn so_far(&self) -> Usage {

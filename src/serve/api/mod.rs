@@ -7,8 +7,9 @@ mod answer;
 mod body;
 mod credential;
 mod headers;
-mod listener;
 mod meter;
+mod model_name;
+mod origin;
 mod prices;
 mod route;
 mod settings;
@@ -21,7 +22,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use axum::http::{Request, Response, Uri};
 use hyper::body::Incoming;
@@ -29,12 +30,13 @@ use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::{Guard, Stop, stopped};
+use super::connections::{self, Limits, Peer};
+use super::places::{Place, Places};
+use super::{Guard, Stop};
 use crate::held_variables::variable;
 use accounts::{Account, Accounts, Verdict};
 use answer::Refusal;
-use body::{Download, Upload};
-use listener::Limited;
+use body::{BodyError, Download, Upload};
 use meter::{Form, Meter};
 use settings::Settings;
 use upstream::{ConnectError, Connections, Sender};
@@ -51,8 +53,17 @@ const MOST_BODY: u64 = 32 * 1024 * 1024;
 /// How long the API may take until its response begins, as the client waits.
 const RESPONSE: Duration = Duration::from_mins(10);
 
-/// How long responses under way may take when the guard is to end.
-const ENDING: Duration = Duration::from_secs(5);
+/// The maximum number of requests under way of one peer.
+const MOST_OF_PEER: usize = 24;
+
+/// What a client of the API needs: it keeps its connections for further requests.
+const LIMITS: Limits = Limits {
+    head: Duration::from_mins(1),
+    life: None,
+    // For responses under way.
+    to_end: Duration::from_secs(5),
+    buffer: 256 * 1024,
+};
 
 /// What all requests share.
 pub struct Api {
@@ -60,6 +71,7 @@ pub struct Api {
     connections: Arc<Connections>,
     accounts: Accounts,
     places: Arc<Semaphore>,
+    of_peers: Places,
 }
 
 /// Prepares to serve. Errors are those of the settings, the policy and the prices.
@@ -71,6 +83,7 @@ pub fn prepare(guard: &Guard) -> io::Result<Api> {
         settings,
         accounts: Accounts::start(guard.environment.clone(), prices).map_err(io::Error::other)?,
         places: Arc::new(Semaphore::new(MOST_UNDER_WAY)),
+        of_peers: Places::new(MOST_OF_PEER),
     })
 }
 
@@ -79,29 +92,28 @@ pub async fn serve(api: Api, listener: TcpListener, stop: Stop) -> io::Result<()
     let accounts = api.accounts.clone();
     let api = Arc::new(api);
     let router = Router::new().fallback(forward).with_state(api);
-    let serving = axum::serve(Limited::new(listener), router).with_graceful_shutdown(stopped(stop.clone()));
-    let late = async {
-        stopped(stop).await;
-        tokio::time::sleep(ENDING).await;
-    };
-    let result = tokio::select! {
-        result = serving => result,
-        () = late => Ok(()),
-    };
+    let result = connections::serve(listener, router, LIMITS, stop).await;
     accounts.flush().await;
     result
 }
 
-async fn forward(State(api): State<Arc<Api>>, request: Request<Body>) -> Response<Body> {
-    match api.answer(request).await {
+async fn forward(
+    State(api): State<Arc<Api>>,
+    Extension(peer): Extension<Peer>,
+    request: Request<Body>,
+) -> Response<Body> {
+    match api.answer(&peer, request).await {
         Ok(response) => response,
         Err((refusal, message)) => refusal.response(&message),
     }
 }
 
 impl Api {
-    async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, (Refusal, String)> {
+    async fn answer(&self, peer: &Peer, request: Request<Body>) -> Result<Response<Body>, (Refusal, String)> {
         let (head, body) = request.into_parts();
+        if let Some(why) = origin::objection(&head, peer, &self.settings.hosts) {
+            return Err((Refusal::Foreign, format!("opsctl: {why}")));
+        }
         let path = head.uri.path();
         let Some(route) = route::of(&head.method, path) else {
             let path: String = path.chars().take(100).collect();
@@ -113,11 +125,10 @@ impl Api {
         if headers::length(&head.headers).is_some_and(|length| length > MOST_BODY) {
             return Err((Refusal::TooLarge, format!("opsctl: the request is larger than {MOST_BODY} bytes")));
         }
-        let permit = timeout(PLACE, Arc::clone(&self.places).acquire_owned()).await;
-        let permit = permit.ok().and_then(Result::ok).ok_or_else(|| {
+        let permit = timeout(PLACE, self.place(peer)).await.ok().flatten().ok_or_else(|| {
             (
                 Refusal::Busy,
-                format!("opsctl: {MOST_UNDER_WAY} requests to the API are under way; retry later"),
+                format!("opsctl: {MOST_UNDER_WAY} requests to the API are under way, or {MOST_OF_PEER} of this peer; retry later"),
             )
         })?;
         let session = headers::session(&head.headers);
@@ -125,6 +136,7 @@ impl Api {
             match self.accounts.check(&session).await {
                 Verdict::Allowed => {}
                 Verdict::Refused(message) => return Err((Refusal::Spent, message)),
+                Verdict::Pending(message) => return Err((Refusal::Busy, message)),
                 Verdict::Unavailable(message) => return Err((Refusal::Unreachable, message)),
             }
         }
@@ -136,16 +148,35 @@ impl Api {
         };
         let upstream = &self.settings.upstream;
         let sent = Arc::new(AtomicU64::new(0));
-        let mut outgoing = Request::new(Body::new(Upload::new(body, MOST_BODY, Arc::clone(&sent))));
+        let account = route.costs.then(|| Arc::new(self.accounts.open(session)));
+        let upload = Upload::new(body, MOST_BODY, Arc::clone(&sent), account.clone());
+        let mut outgoing = Request::new(Body::new(upload));
         *outgoing.method_mut() = head.method;
         *outgoing.uri_mut() = target(&upstream.prefix, &head.uri).ok_or_else(|| {
             (Refusal::NotForwarded, "opsctl: the path of the request is not valid".to_owned())
         })?;
         *outgoing.headers_mut() =
             headers::of_request(&head.headers, &upstream.authority, credential.as_ref());
-        let (response, sender) = self.send(outgoing).await?;
-        let account = route.costs.then(|| self.accounts.open(session));
+        let answered = self.send(outgoing).await;
+        // Without a response, and for an error, the API charges nothing. If the client hangs up before, this is not reached.
+        if let (Some(account), true) =
+            (&account, answered.as_ref().map_or(true, |(response, _)| !response.status().is_success()))
+        {
+            account.cancel();
+        }
+        let (response, sender) = answered?;
         Ok(self.download(response, sender, sent, account, permit))
+    }
+
+    /// A place among the requests under way, and among those of the peer.
+    async fn place(&self, peer: &Peer) -> Option<Permit> {
+        loop {
+            if let Some(own) = self.of_peers.take(peer.address) {
+                let all = Arc::clone(&self.places).acquire_owned().await.ok()?;
+                return Some(Permit { _own: own, _all: all });
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     async fn send(&self, request: Request<Body>) -> Result<(Response<Incoming>, Sender), (Refusal, String)> {
@@ -155,6 +186,9 @@ impl Api {
             Ok(Ok(answered)) => Ok(answered),
             Ok(Err(ConnectError::Http(error))) if is_too_large(&error) => {
                 Err((Refusal::TooLarge, format!("opsctl: the request is larger than {MOST_BODY} bytes")))
+            }
+            Ok(Err(ConnectError::Http(error))) if is_slow(&error) => {
+                Err((Refusal::Slow, "opsctl: the request did not arrive in time".to_owned()))
             }
             Ok(Err(error)) => Err(unreachable(&error.to_string())),
             Err(_) => Err(unreachable(&format!("no response within {} s", RESPONSE.as_secs()))),
@@ -166,8 +200,8 @@ impl Api {
         response: Response<Incoming>,
         sender: Sender,
         sent: Arc<AtomicU64>,
-        account: Option<Account>,
-        permit: OwnedSemaphorePermit,
+        account: Option<Arc<Account>>,
+        permit: Permit,
     ) -> Response<Body> {
         let (head, inner) = response.into_parts();
         let account = account.filter(|_| head.status.is_success());
@@ -205,14 +239,29 @@ fn form(headers: &HeaderMap) -> Form {
     }
 }
 
+/// The places of a request, which are given back when this is dropped.
+pub struct Permit {
+    _own: Place,
+    _all: OwnedSemaphorePermit,
+}
+
 /// Whether a request failed because its body exceeds the limit.
 fn is_too_large(error: &hyper::Error) -> bool {
+    matches!(of_body(error), Some(BodyError::TooLarge(_)))
+}
+
+/// Whether a request failed because its body did not arrive in time.
+fn is_slow(error: &hyper::Error) -> bool {
+    matches!(of_body(error), Some(BodyError::Slow))
+}
+
+fn of_body(error: &hyper::Error) -> Option<&BodyError> {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
-        if matches!(error.downcast_ref(), Some(body::BodyError::TooLarge(_))) {
-            return true;
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
         }
         cause = error.source();
     }
-    false
+    None
 }

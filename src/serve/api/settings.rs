@@ -21,6 +21,8 @@ pub struct Settings {
     pub key: Source,
     /// The proxy through which it is reached; `None`: directly.
     pub proxy: Option<Proxy>,
+    /// `CLAUDEOPS_API_HOSTS`: names of the guard in requests, besides its addresses, `localhost` and `guard`.
+    pub hosts: Vec<String>,
 }
 
 /// The address of the API.
@@ -83,7 +85,9 @@ impl Settings {
         let key = Source::from_variables(&get)?;
         // A wrong file is reported at the start, not to the first session.
         key.read()?;
-        Ok(Self { upstream, key, proxy })
+        let hosts = set("CLAUDEOPS_API_HOSTS").unwrap_or_default();
+        let hosts = hosts.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned);
+        Ok(Self { upstream, key, proxy, hosts: hosts.collect() })
     }
 }
 

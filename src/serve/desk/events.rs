@@ -9,7 +9,6 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
 
-use super::connections::Peer;
 use super::problem::Problem;
 use super::state::Desk;
 use super::visitor::Visitor;
@@ -18,6 +17,7 @@ use crate::probe::hosts;
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::serve::Stop;
+use crate::serve::connections::Peer;
 
 /// How often the ledger is asked whether it has changed.
 const INTERVAL: Duration = Duration::from_millis(500);

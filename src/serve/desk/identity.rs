@@ -9,12 +9,12 @@ use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chrono::Utc;
 
-use super::connections::Peer;
 use super::problem::Problem;
 use super::state::Desk;
 use super::visitor::Visitor;
 use crate::ledger::desk::Login;
 use crate::runtime::environment::plain_word;
+use crate::serve::connections::Peer;
 
 /// The longest name of a user, in characters.
 const NAME: usize = 64;

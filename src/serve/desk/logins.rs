@@ -10,13 +10,13 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use chrono::{TimeDelta, Utc};
 use serde::Deserialize;
 
-use super::connections::Peer;
 use super::identity::client_address;
 use super::problem::Problem;
 use super::state::Desk;
 use super::visitor::Visitor;
 use crate::approval::desk_key::{encoded, random};
 use crate::ledger::desk::Login;
+use crate::serve::connections::Peer;
 
 /// How long a login lasts.
 const LIFE: TimeDelta = TimeDelta::hours(12);

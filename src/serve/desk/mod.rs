@@ -6,7 +6,6 @@
 mod addresses;
 mod answers;
 mod attempts;
-mod connections;
 mod events;
 mod identity;
 mod live;
@@ -26,6 +25,7 @@ mod visitor;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -33,8 +33,17 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
+use super::connections::{self, Limits};
 use super::{Guard, Stop};
 use state::Desk;
+
+/// What a browser needs.
+const LIMITS: Limits = Limits {
+    head: Duration::from_secs(15),
+    life: Some(Duration::from_mins(2)),
+    to_end: Duration::from_secs(2),
+    buffer: 32 * 1024,
+};
 
 /// Prepares the desk for this address. `tell` states where the token for login is. Errors are those of its settings.
 pub fn prepare(guard: &Arc<Guard>, listen: SocketAddr, tell: &dyn Fn(&str)) -> io::Result<Arc<Desk>> {
@@ -44,7 +53,7 @@ pub fn prepare(guard: &Arc<Guard>, listen: SocketAddr, tell: &dyn Fn(&str)) -> i
 /// Serves connections until the process ends.
 pub async fn serve(desk: Arc<Desk>, listener: TcpListener, stop: Stop) -> io::Result<()> {
     let watch = tokio::spawn(events::watch(Arc::clone(&desk), stop.clone()));
-    let served = connections::serve(listener, router(desk), stop).await;
+    let served = connections::serve(listener, router(desk), LIMITS, stop).await;
     watch.abort();
     served
 }

@@ -9,11 +9,11 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use chrono::Utc;
 
-use super::connections::Peer;
 use super::problem::Problem;
 use super::state::Desk;
 use crate::ledger::Ledger;
 use crate::metrics;
+use crate::serve::connections::Peer;
 
 /// A result is used for this time: requests need no login, and each check writes to the disk.
 const FRESH: Duration = Duration::from_secs(2);

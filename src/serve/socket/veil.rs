@@ -38,7 +38,9 @@ impl Veil {
             Value::String(text) => {
                 for folder in &self.0 {
                     if text.contains(folder) {
-                        *text = text.replace(&format!("{folder}/"), "guard:").replace(folder, "the folder of the guard");
+                        *text = text
+                            .replace(&format!("{folder}/"), "guard:")
+                            .replace(folder, "the folder of the guard");
                     }
                 }
             }
@@ -68,7 +70,8 @@ mod tests {
         };
         let text = Veil::new(&own, &facts).answer(&reply).unwrap().to_string();
         assert!(
-            text.contains("guard:desk-token, /state/x") && text.contains("in the folder of the guard: guard:l.db"),
+            text.contains("guard:desk-token, /state/x")
+                && text.contains("in the folder of the guard: guard:l.db"),
             "{text}"
         );
         let same = SessionFacts { state_dir: "/guard/state".into(), ..SessionFacts::default() };

@@ -75,7 +75,7 @@ fn a_request_is_forwarded_before_it_ends() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     let proxy = Proxy::start(&url, "{}", &[]);
     let mut client = proxy.connect();
-    client.write_all(b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 8\r\n\r\nabcd").unwrap();
+    client.write_all(b"POST /v1/messages HTTP/1.1\r\nhost: guard\r\ncontent-length: 8\r\n\r\nabcd").unwrap();
     let (mut upstream, _) = listener.accept().unwrap();
     upstream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     let mut received = Vec::new();
@@ -151,7 +151,7 @@ fn other_requests_are_refused_and_do_not_reach_the_api() {
     let mut stream = proxy.connect();
     stream
         .write_all(
-            format!("POST /v1/messages HTTP/1.1\r\nhost: x\r\n{length}\r\nconnection: close\r\n\r\n")
+            format!("POST /v1/messages HTTP/1.1\r\nhost: guard\r\n{length}\r\nconnection: close\r\n\r\n")
                 .as_bytes(),
         )
         .unwrap();
@@ -165,7 +165,9 @@ fn a_body_without_a_length_ends_at_the_limit() {
     let upstream = Upstream::start(|_, stream| stream.write_all(&whole("200 OK", "", "")).is_ok());
     let proxy = Proxy::start(&upstream.url(), "{}", &[]);
     let mut stream = proxy.connect();
-    stream.write_all(b"POST /v1/messages HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
+    stream
+        .write_all(b"POST /v1/messages HTTP/1.1\r\nhost: guard\r\ntransfer-encoding: chunked\r\n\r\n")
+        .unwrap();
     let part = chunk(&vec![b'x'; 1024 * 1024]);
     for _ in 0..33 {
         if stream.write_all(&part).is_err() {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::proxy::{Proxy, head, request};
+use super::proxy::{Proxy, Response, head, request};
 use super::upstream::{STREAM, Upstream, chunk, message, message_start};
 
 /// A model whose requests of 1,000,000 input tokens cost a dollar.
@@ -292,6 +292,108 @@ fn many_connections_without_a_request_do_not_use_up_the_file_descriptors() {
     thread::sleep(Duration::from_millis(500));
     let open = std::fs::read_dir(format!("/proc/{}/fd", proxy.child.id())).unwrap().count();
     assert!((200..=300).contains(&open), "{open}");
+    // They have all places of their peer, and none of another one.
+    assert_eq!(proxy.message_from("127.0.0.2").status, 200);
     drop(idle);
+    thread::sleep(Duration::from_millis(500));
     assert_eq!(proxy.message("a").status, 200);
+}
+
+#[test]
+fn a_client_that_hangs_up_before_the_response_has_paid_for_its_input() {
+    let upstream = Upstream::start(|_, _| {
+        thread::sleep(Duration::from_secs(3));
+        true
+    });
+    let mut proxy = Proxy::start(&upstream.url(), &format!("{{spend: {{day: 1, {PRICE}}}}}"), &[]);
+    let body = format!("{{\"model\":\"test-model\",\"messages\":\"{}\"}}", "x".repeat(3_600_000));
+    let mut stream = proxy.connect();
+    stream
+        .write_all(request("POST /v1/messages", &[("x-claude-code-session-id", "a")], &body).as_bytes())
+        .unwrap();
+    proxy.wait_for(1, "SELECT * FROM api_requests WHERE cost_micros = 1000000 AND model = 'test-model'");
+    // While it is under way, a further request may be retried.
+    assert_eq!(proxy.message("b").status, 503);
+    assert_eq!(events(&proxy), [""; 0]);
+    drop(stream);
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(proxy.message("b").status, 402);
+    proxy.kill_and_start();
+    assert_eq!(proxy.message("b").status, 402);
+}
+
+#[test]
+fn what_a_request_is_charged_before_its_response_is_replaced_by_its_usage() {
+    let upstream = Upstream::start(message("test-model", 10, 0));
+    let proxy = Proxy::start(&upstream.url(), &format!("{{spend: {{day: 1, {PRICE}}}}}"), &[]);
+    let body = format!("{{\"model\":\"other\",\"messages\":\"{}\"}}", "x".repeat(600_000));
+    let response = proxy.ask("POST /v1/messages", &[("x-claude-code-session-id", "a")], &body);
+    assert_eq!(response.status, 200);
+    proxy.wait_for(
+        1,
+        "SELECT * FROM api_requests WHERE cost_micros = 10 AND model = 'test-model' AND NOT estimated",
+    );
+    assert_eq!(proxy.rows("SELECT * FROM api_requests").len(), 1);
+    assert_eq!(events(&proxy), [""; 0]);
+}
+
+#[test]
+fn requests_that_name_another_server_or_come_from_a_web_page_are_refused() {
+    let upstream = dollar_each();
+    let proxy = Proxy::start(&upstream.url(), "{}", &[("CLAUDEOPS_API_HOSTS", "ops.lan")]);
+    let ask = |head: &str| {
+        let mut stream = proxy.connect();
+        let text =
+            format!("POST /v1/messages HTTP/1.1\r\n{head}content-length: 2\r\nconnection: close\r\n\r\n{{}}");
+        stream.write_all(text.as_bytes()).unwrap();
+        Response::read(&mut BufReader::new(stream)).status
+    };
+    for host in ["guard", "guard:8081", "127.0.0.1", "localhost:1", "[::1]:9", "OPS.lan:8081"] {
+        assert_eq!(ask(&format!("host: {host}\r\n")), 200, "{host}");
+    }
+    for head in [
+        "host: evil.example\r\n",
+        "host: guard.evil.example\r\n",
+        "host: 192.0.2.1\r\n",
+        "host: \r\n",
+        "host: guard\r\nhost: evil.example\r\n",
+        "host: guard\r\norigin: http://guard\r\n",
+        "host: guard\r\norigin: null\r\n",
+    ] {
+        assert!([400, 403].contains(&ask(head)), "{head}");
+    }
+    assert_eq!(upstream.seen().len(), 6);
+}
+
+#[test]
+fn a_request_that_arrives_a_byte_at_a_time_is_refused() {
+    let upstream = dollar_each();
+    let proxy = Proxy::start(&upstream.url(), "{}", &[]);
+    let slow = |head: &str| {
+        let mut stream = proxy.connect();
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut reader = stream.try_clone().unwrap();
+        reader.set_read_timeout(Some(Duration::from_secs(80))).unwrap();
+        let answer = thread::spawn(move || {
+            let mut text = String::new();
+            let _ = reader.read_to_string(&mut text);
+            text
+        });
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(75) && stream.write_all(b"x").is_ok() {
+            thread::sleep(Duration::from_millis(500));
+        }
+        (answer.join().unwrap(), began.elapsed())
+    };
+    thread::scope(|scope| {
+        let body =
+            scope.spawn(|| slow("POST /v1/messages HTTP/1.1\r\nhost: guard\r\ncontent-length: 1000\r\n\r\n"));
+        let head = scope.spawn(|| slow("POST /v1/messages HTTP/1.1\r\nhost: guard\r\nx-long: "));
+        let (answer, took) = body.join().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+        assert!(took < Duration::from_secs(70), "{took:?}");
+        let (_, took) = head.join().unwrap();
+        assert!(took < Duration::from_secs(70), "{took:?}");
+    });
+    assert_eq!(upstream.seen().len(), 0);
 }

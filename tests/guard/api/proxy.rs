@@ -86,6 +86,18 @@ impl Proxy {
         stream
     }
 
+    /// A message from another address of this machine.
+    pub fn message_from(&self, address: &str) -> Response {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        let at = |text: &str, port: u16| std::net::SocketAddr::new(text.parse().unwrap(), port);
+        socket.bind(&at(address, 0).into()).unwrap();
+        socket.connect(&at("127.0.0.1", self.port).into()).unwrap();
+        let mut stream = TcpStream::from(socket);
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.write_all(request("POST /v1/messages?beta=true", &[], "{}").as_bytes()).unwrap();
+        Response::read(&mut BufReader::new(stream))
+    }
+
     /// Sends a request and reads the whole response.
     pub fn ask(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Response {
         let mut stream = self.connect();
