@@ -9,7 +9,7 @@ use crate::sandbox::{Sandbox, denied};
 
 /// The kinds: a text with the secret in it, and the parts of which none may remain. `·` is removed, so that scanners of
 /// secrets find none in this file.
-const KINDS: [(&str, &str, &[&str]); 91] = [
+const KINDS: [(&str, &str, &[&str]); 107] = [
     ("AWS access key", "AKIA·IOSFODNN7EXAMPLE", &["IOSFODNN7"]),
     ("AWS session key", "ASIA·IOSFODNN7EXAMPLE", &["IOSFODNN7"]),
     (
@@ -148,6 +148,22 @@ const KINDS: [(&str, &str, &[&str]); 91] = [
     ("environment variable", "SMTP_PASS=hunter2xyz", &["hunter2xyz"]),
     ("BROWSER_CRED_", "BROWSER_CRED_NAS=bob:hunter2xyz", &["hunter2xyz"]),
     ("JSON", r#"{"password": "hunter2xyz", "x": 1}"#, &["hunter2xyz"]),
+    ("apr1 hash", "bob:$apr1·$saltsalt$0123456789abcdefABCDEF", &["0123456789"]),
+    ("gost-yescrypt hash", "bob:$gy·$j9T$saltsalt$0123456789abcdefABCDEF", &["0123456789"]),
+    ("sha1 hash", "bob:$sha1·$40000$saltsalt$0123456789abcdefABCDEF", &["0123456789"]),
+    ("scrypt hash", "bob:$scrypt·$ln=16,r=8,p=1$saltsalt$0123456789abcdef", &["0123456789"]),
+    ("XML password", "<user>bob</user><password>hunter2xyz</password>", &["hunter2xyz"]),
+    ("XML key", "<a:ApiKey type=\"plain\">hunter2xyz</a:ApiKey>", &["hunter2xyz"]),
+    ("-passin pass: alone", "-passin pass:hunter2xyz", &["hunter2xyz"]),
+    ("-passout pass: alone", "-passout pass:hunter2xyz", &["hunter2xyz"]),
+    ("-pass pass: alone", "-pass pass:hunter2xyz", &["hunter2xyz"]),
+    ("openssl -k", "openssl enc -aes-256-cbc -k hunter2xyz -in f", &["hunter2xyz"]),
+    ("Docker auth", r#"{"auths":{"ghcr.io":{"auth":"Ym9iOmh1bnRlcjI="}}}"#, &["Ym9iOmh1"]),
+    ("Docker identity token", r#"{"identitytoken": "hunter2xyz"}"#, &["hunter2xyz"]),
+    ("pgpass line", "db.lan:5432:shop:app:hunter2xyz", &["hunter2xyz"]),
+    ("pgpass line for any host", "*:*:*:app:hunter2xyz", &["hunter2xyz"]),
+    ("mcrcon -p", "mcrcon -H mc.lan -p hunter2xyz stop", &["hunter2xyz"]),
+    ("rcon-cli --password", "rcon-cli --password hunter2xyz stop", &["hunter2xyz"]),
     ("value of a variable", "in the text is value-of-own-variable", &["value-of-own-variable"]),
 ];
 
