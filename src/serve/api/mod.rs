@@ -31,6 +31,7 @@ use tokio::time::timeout;
 
 use super::{Guard, Stop, stopped};
 use crate::held_variables::variable;
+use crate::redact;
 use accounts::{Account, Accounts, Verdict};
 use answer::Refusal;
 use body::{Download, Upload};
@@ -104,7 +105,7 @@ impl Api {
         let (head, body) = request.into_parts();
         let path = head.uri.path();
         let Some(route) = route::of(&head.method, path) else {
-            let path: String = path.chars().take(100).collect();
+            let path = redact::shortened(path, 100);
             return Err((
                 Refusal::NotForwarded,
                 format!("opsctl: {} {path} is not forwarded to the API", head.method),
