@@ -177,7 +177,7 @@ fn event(question: &Question, answer: &SignedAnswer) -> NewEvent {
         Answer::Refuse => "refused",
     };
     let what = if question.actions.is_empty() { &question.command } else { &question.actions.join("; ") };
-    let what: String = what.lines().next().unwrap_or_default().chars().take(200).collect();
+    let what = redact::shortened(what.lines().next().unwrap_or_default(), 200);
     let message =
         format!("Question {} {done} by {}: {what}{}", question.id, answer.by, noted(answer.note.as_deref()));
     NewEvent { level: Level::Info, service: question.service.clone(), message }

@@ -12,7 +12,7 @@ use super::time;
 use crate::import::text::scalar;
 use crate::ledger::Ledger;
 use crate::ledger::decisions::Which;
-use crate::model::plain_text::shortened;
+use crate::redact::shortened;
 use crate::runtime::installation;
 use crate::runtime::warning::Warning;
 use crate::suggest::{Records, Section, Suggestion, suggestions};

@@ -10,9 +10,9 @@ use super::text::{Reading, Skipped, TextFile};
 use crate::guard::screen;
 use crate::inventory::compiled::{Compiled, PolicyHeader};
 use crate::model::event::ToolFile;
-use crate::model::plain_text::shortened;
 use crate::plain_file;
 use crate::policy::{file_entry, glob};
+use crate::redact::shortened;
 use crate::runtime::environment::Environment;
 
 /// The maximum number of bytes that are read of a file, more than the client accepts.

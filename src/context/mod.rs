@@ -13,8 +13,8 @@ pub mod usage;
 
 use crate::inventory::compiled::Compiled;
 use crate::model::context::{ContextPolicy, is_role};
-use crate::model::plain_text::shortened;
 use crate::model::policy::Tier;
+use crate::redact::shortened;
 use crate::runtime::environment::Environment;
 use load::{Loader, Trust};
 use text::{Reading, Skipped};

@@ -7,7 +7,8 @@ use super::find::Walk;
 use super::load::Loader;
 use super::text::{Frame, QUOTE, Reading, Skipped};
 use crate::inventory::compiled::Compiled;
-use crate::model::plain_text::{plain_lines, shortened};
+use crate::model::plain_text::plain_lines;
+use crate::redact::shortened;
 use crate::runtime::environment::Environment;
 use crate::runtime::repositories::folders;
 

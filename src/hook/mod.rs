@@ -159,7 +159,7 @@ fn handle(
     match &call.event {
         HookEvent::PreToolUse(tool) => pre_tool_use::handle(call, tool, input, environment, now, deliver),
         HookEvent::PostToolUse(tool, result) => {
-            deliver(post_tool_use::handle(call, tool, result, input, environment, now));
+            post_tool_use::handle(call, tool, result, input, environment, now, deliver);
         }
         HookEvent::Other(_) => deliver(Answer::silent()),
         other => deliver(if let Some((guard, environment)) = guarded::guarded(environment) {

@@ -12,6 +12,7 @@ use crate::ledger::LedgerError;
 use crate::ledger::cooldown_edit::{self, Edit};
 use crate::model::event::{HookCall, ToolCall, ToolResult};
 use crate::policy::decide::BudgetKey;
+use crate::redact;
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 
@@ -24,16 +25,30 @@ pub fn handle(
     input: Input<'_>,
     environment: &Environment,
     now: DateTime<Utc>,
-) -> Answer {
+    deliver: impl FnOnce(Answer),
+) {
     let mut warnings = Vec::new();
     let Some(acting) = ActingCall::after(call, tool, environment, now, &mut warnings) else {
-        return Answer::silent();
+        return deliver(Answer::silent());
     };
+    redact::with_lost_words(tool.command.as_deref(), || {
+        deliver(settle(&acting, result, input, environment, now, warnings));
+    });
+}
+
+fn settle(
+    acting: &ActingCall<'_>,
+    result: &ToolResult,
+    input: Input<'_>,
+    environment: &Environment,
+    now: DateTime<Utc>,
+    mut warnings: Vec<Warning>,
+) -> Answer {
     if let Some((guard, environment)) = guarded::guarded(environment) {
         return guarded::report(&guard, input, &environment);
     }
     undelivered::record(environment);
-    let finished = Finished::of(&acting, result);
+    let finished = Finished::of(acting, result);
     let (counted, at) = match finished.record(&acting.installation.policy, environment, &mut warnings) {
         Ok(recorded) => recorded,
         Err(error) => (unrecorded(&finished, error, environment, &mut warnings), now),

@@ -6,12 +6,13 @@ use super::answer::{Answer, Remarks};
 use super::forward::Input;
 use super::{guarded, transcript, undelivered, wire};
 use crate::guard::asking::{LastWords, Request, subject};
-use crate::guard::explain::explain;
+use crate::guard::explain::{Explanation, explain};
 use crate::guard::judge::{Judgement, judge, judge_alone};
 use crate::guard::recording::record;
 use crate::ledger::{LedgerError, limit_rest};
 use crate::model::event::{HookCall, ToolCall};
 use crate::model::verdict::Verdict;
+use crate::redact;
 use crate::runtime::client::{self, Asking};
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
@@ -35,11 +36,29 @@ pub fn handle(
     if let Some(limited) = &limited {
         explanation = explain(call, tool, limited, now, false);
     }
+    let Explanation { acting, complaints, warnings, .. } = &explanation;
+    if acting.is_none() && complaints.is_empty() && warnings.is_empty() {
+        return deliver(Answer::allow(vec![]));
+    }
+    redact::with_lost_words(tool.command.as_deref(), || {
+        answer(call, tool, explanation, input, (environment, limited.as_ref()), deliver);
+    });
+}
+
+/// Answers a call of which there is something to report, and records the verdict.
+fn answer(
+    call: &HookCall,
+    tool: &ToolCall,
+    explanation: Explanation<'_>,
+    input: Input<'_>,
+    (environment, limited): (&Environment, Option<&Environment>),
+    deliver: impl FnOnce(Answer),
+) {
     // What could not be read is reported even if nothing in it seems to act.
     let mut warnings: Vec<Warning> = explanation.complaints.into_iter().map(Warning::Command).collect();
     warnings.extend(explanation.warnings);
     let Some(mut acting) = explanation.acting else { return deliver(Answer::allow(warnings)) };
-    let limited = limited.as_ref().unwrap_or(environment);
+    let limited = limited.unwrap_or(environment);
     let last_words = || transcript::last_words(call.transcript.as_deref()?, tool.id.as_deref()?);
     let request = Request {
         digest: &|| wire::digest::of_call(input.stdin, &subject::as_read(&explanation.script)),

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::wire::{self, InputError};
 use crate::guard::explain::{Explanation, explain};
 use crate::model::event::{HookCall, HookEvent, ToolCall};
-use crate::model::plain_text::shortened;
 use crate::model::policy::Tier;
 use crate::model::verdict::{Asked, ResolvedAction, Verdict};
 use crate::policy::effect::PartEffect;
+use crate::redact::shortened;
 use crate::redact::{self, Redactor};
 use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
@@ -123,7 +123,7 @@ pub fn preview(
     Ok(Preview {
         explained: explained(&subject, &explanation, &verdict, &text),
         tree: tree.iter().map(|line| text(line)).collect(),
-        warnings: warnings.iter().map(|warning| redact::text(&warning.to_string()).into_owned()).collect(),
+        warnings: warnings.iter().map(|warning| text(&warning.to_string())).collect(),
     })
 }
 

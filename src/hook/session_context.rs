@@ -7,9 +7,9 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use crate::context::text::Reading;
 use crate::guard::budgets::ServiceBudget;
 use crate::ledger::Event;
-use crate::model::plain_text::shortened;
 use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
+use crate::redact::shortened;
 
 /// The most bytes of the whole context: the client shows a preview of 2 KB instead of a context of more than 10,000
 /// characters, of which there are never more than bytes.

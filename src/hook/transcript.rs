@@ -84,7 +84,7 @@ pub fn last_words(path: &Path, call: &str) -> Option<String> {
     if agent_side::is_remote() {
         let transcript = path.to_string_lossy().into_owned();
         let words: Option<String> = agent_side::ask(Lookup::LastWords { transcript, call: call.to_owned() });
-        return words.map(|words| redact::text(&shortened(&words, WORDS_CHARS)).into_owned());
+        return words.map(|words| redact::shortened(&words, WORDS_CHARS));
     }
     let (began, id) = (Instant::now(), format!("\"{call}\""));
     let bytes = loop {

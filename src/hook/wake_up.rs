@@ -7,8 +7,8 @@ use super::session_context::section;
 use crate::ledger::sessions::{News, WhichSessions};
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
-use crate::model::plain_text::shortened;
 use crate::model::session::{Session, State, SubagentRow};
+use crate::redact::shortened;
 use crate::runtime::environment::Environment;
 use crate::runtime::mission;
 

@@ -45,6 +45,16 @@ pub fn shortened(text: &str, chars: usize) -> String {
     shown
 }
 
+/// The first whole words of a text that fit into `chars` characters, followed by `…` if words are left out. No word is
+/// cut, so that redaction recognises it afterwards.
+pub fn first_words(text: &str, chars: usize) -> String {
+    let Some((at, next)) = text.char_indices().nth(chars) else { return text.to_owned() };
+    let head = text.get(..at).unwrap_or_default();
+    let end = if next.is_whitespace() { Some(at) } else { head.rfind(char::is_whitespace) };
+    let words = end.and_then(|end| head.get(..end)).unwrap_or_default();
+    format!("{}…", words.trim_end())
+}
+
 /// The text with a capital first letter.
 pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
@@ -61,6 +71,14 @@ mod tests {
         assert_eq!(plain_lines("a\nb\u{1b}c"), "a\nb c");
         assert_eq!(shortened("ab\ncd", 4), "ab c…");
         assert_eq!(shortened("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn leaves_out_words_that_do_not_fit() {
+        assert_eq!(first_words("ab cd", 5), "ab cd");
+        assert_eq!(first_words("ab cd ef", 5), "ab cd…");
+        assert_eq!(first_words("ab cdef", 5), "ab…");
+        assert_eq!(first_words("abcdef", 5), "…");
     }
 
     #[test]

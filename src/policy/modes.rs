@@ -4,6 +4,7 @@ use super::tier::describe;
 use crate::model::action::{ActionKind, Target};
 use crate::model::message::{Audience, Contact, Recipient};
 use crate::model::mode::Mode;
+use crate::model::plain_text::first_words;
 use crate::model::policy::Policy;
 use crate::model::verdict::{Reason, ResolvedAction};
 
@@ -74,8 +75,7 @@ fn undetermined(mode: &str, what: &str, why: &str) -> String {
 
 /// The address without parts that may be secret.
 fn shown(address: &str) -> String {
-    let plain =
-        |text: &str| text.chars().filter(|c| !c.is_control() && *c != '`').take(128).collect::<String>();
+    let plain = |text: &str| first_words(text, 128).replace(|c: char| c.is_control() || c == '`', "");
     let Some((scheme, rest)) = address.split_once("://") else {
         return match address.split_once('/') {
             Some((host, _)) => plain(&format!("{host}/…")),

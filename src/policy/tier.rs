@@ -6,6 +6,7 @@ use crate::catalogue::base_name;
 use crate::model::action::ActionKind;
 use crate::model::ask::Topic;
 use crate::model::effect::Effect;
+use crate::model::plain_text::first_words;
 use crate::model::policy::{Policy, Tier};
 use crate::model::verdict::{Reason, ResolvedAction};
 use crate::shell::{Construct, Node, Script};
@@ -98,7 +99,7 @@ fn topic(part: &PartEffect) -> Option<Topic> {
 /// The part and its effect: "`kubectl apply`, on ie01 through ssh, changes something: …". Of the command, it only
 /// contains the program and its verb: the text is recorded, and other words may be secrets.
 pub fn in_words(part: &PartEffect) -> String {
-    let form: String = part.form.chars().take(80).filter(|c| !c.is_control()).collect();
+    let form = first_words(&part.form, 80).replace(char::is_control, "");
     let subject = if form.is_empty() { "a part of it".to_owned() } else { format!("`{form}`") };
     let verdict =
         if part.effect == Effect::Changes { "changes something" } else { "is not known to only read" };

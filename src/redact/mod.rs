@@ -18,6 +18,7 @@ use regex_lite::Regex;
 use serde_json::{Map, Value};
 
 use crate::held_variables;
+use crate::model::plain_text;
 use rule::Rule;
 
 #[allow(clippy::unreadable_literal, reason = "the build script writes bare numbers")]
@@ -33,6 +34,9 @@ use built_in::{PAIRS, RULES, SELECTORS};
 /// The replacement for a secret.
 const GONE: &str = "[redacted]";
 
+/// The least length of a part of a lost word that is redacted for itself, in bytes.
+const SHORTEST_PART: usize = 4;
+
 /// The redactor with the secret variables of this process.
 static OF_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
     let own = std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value));
@@ -41,7 +45,7 @@ static OF_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// In the guard: the redactor with the secret variables of the caller that this thread serves.
+    /// The redactor with the secret variables of the caller that this thread serves, and the words of [`with_lost_words`].
     static OF_CALLER: RefCell<Option<Redactor>> = const { RefCell::new(None) };
 }
 
@@ -72,18 +76,32 @@ pub fn own_values() -> &'static [String] {
     &OF_PROCESS.values
 }
 
+/// The text without secrets and hidden characters, truncated to `chars` characters. A secret that is cut may not be
+/// recognised, so secrets are removed first.
+pub fn shortened(text: &str, chars: usize) -> String {
+    plain_text::shortened(&self::text(text), chars)
+}
+
 /// Runs `serve` for a caller whose secret variables have these values: [`text`] and [`json`] remove them, too.
 pub fn with_values<T>(values: Vec<String>, serve: impl FnOnce() -> T) -> T {
-    /// Ends the request, also after a panic: the thread serves others.
-    struct Ended;
-    impl Drop for Ended {
+    /// What applied before the request applies after it, also after a panic: the thread serves others.
+    struct Before(Option<Redactor>);
+    impl Drop for Before {
         fn drop(&mut self) {
-            OF_CALLER.set(None);
+            OF_CALLER.set(self.0.take());
         }
     }
+    let before = Before(OF_CALLER.take());
+    let outer = before.0.iter().flat_map(|redactor| redactor.values.iter().cloned());
+    let values: Vec<String> = values.into_iter().chain(outer).collect();
     OF_CALLER.set((!values.is_empty()).then_some(Redactor { values }));
-    let _ended = Ended;
     serve()
+}
+
+/// Runs `serve` for a command: [`text`] and [`json`] also remove the words that the command loses with its secrets. Bash
+/// takes the lines of a pasted key as commands, and no rule finds a line in a message that names it.
+pub fn with_lost_words<T>(command: Option<&str>, serve: impl FnOnce() -> T) -> T {
+    with_values(command.map(Redactor::of_text).unwrap_or_default().values, serve)
 }
 
 /// Removes secrets from all strings in a JSON value, including the values of this process's secret variables.
@@ -113,13 +131,21 @@ impl Redactor {
 
     /// A redactor for the words that this text has lost with its secrets: in a part of the text, no rule may find them.
     pub fn of_text(text: &str) -> Self {
-        let redacted = OF_PROCESS.text(text);
-        let bare = |word: &str| word.trim_matches(['"', '\'']).to_owned();
-        let lost = text
-            .split_whitespace()
-            .map(bare)
-            .filter(|word| !word.is_empty() && !redacted.contains(word.as_str()));
-        Self { values: lost.collect() }
+        let redacted = self::text(text);
+        if redacted == text {
+            return Self::default();
+        }
+        let plain = text.replace("\\n", "\n");
+        let words = plain.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+        // A program is named without its folder, `a=` is an assignment to `a`, and quotes are not shown.
+        let parts =
+            words.clone().flat_map(|word| word.split(|c: char| !c.is_alphanumeric() && !"+_-.".contains(c)));
+        let parts = parts.map(|part| part.trim_matches('+')).filter(|part| part.len() >= SHORTEST_PART);
+        let lost = words.chain(parts).filter(|word| !word.is_empty() && !redacted.contains(word));
+        let mut values: Vec<String> = lost.map(str::to_owned).collect();
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values.dedup();
+        Self { values }
     }
 
     /// The text without secrets.
@@ -169,7 +195,7 @@ impl Redactor {
 
 /// Whether the string of this key in an object is a secret.
 fn marks_a_secret(key: &str) -> bool {
-    by_rules(&format!("{key}: \"xxxxxx\"")).is_some()
+    by_rules(&format!("\"{key}\": \"xxxxxxxx\"")).is_some()
 }
 
 /// The text without what matches a rule; `None` if nothing does.
@@ -423,6 +449,34 @@ mod tests {
         let redactor = Redactor::of_text("echo 'hunter2' | docker login -u bob --password-stdin x");
         assert_eq!(redactor.text("echo hunter2"), "echo [redacted]");
         assert_eq!(redactor.text("docker login -u bob"), "docker login -u bob");
+    }
+
+    #[test]
+    fn redacts_the_lines_of_a_key_where_a_part_of_its_command_is_named() {
+        let key = "echo x\n-----BEGIN RSA PRIVATE KEY-----\nMIIEabcd/folder+Efgh=\nwxyz==\n-----END RSA PRIVATE KEY-----\n";
+        let shown = with_lost_words(Some(key), || {
+            ["line `MIIEabcd/folder+Efgh=`", "the program folder+Efgh", "assigns wxyz", "echo x"]
+                .map(|part| text(part).into_owned())
+        });
+        let gone = ["line `[redacted]`", "the program [redacted]", "assigns [redacted]", "echo x"];
+        assert_eq!(shown, gone);
+        assert_eq!(text("assigns wxyz"), "assigns wxyz");
+    }
+
+    #[test]
+    fn no_cut_leaves_a_part_of_a_secret() {
+        let mut wrong = Vec::new();
+        for written in rules().rules.into_values().flat_map(|entry| entry.matches) {
+            let (whole, redacted) = example(&written);
+            for chars in 0..=whole.chars().count() {
+                let shown = shortened(&whole, chars);
+                let kept = shown.trim_end_matches('…');
+                if !plain_text::plain(&redacted).starts_with(kept) {
+                    wrong.push(format!("{whole}: {shown}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     #[test]

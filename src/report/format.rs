@@ -4,7 +4,6 @@ use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::ledger::time;
-use crate::model::plain_text::shortened;
 use crate::model::relative_time::relative_time;
 use crate::model::thousands;
 use crate::redact;
@@ -33,7 +32,7 @@ impl Moment {
 
 /// Removes secrets, replaces hidden characters with spaces, and truncates with `…`.
 pub fn plain(text: &str) -> String {
-    shortened(&redact::text(text), LONGEST)
+    redact::shortened(text, LONGEST)
 }
 
 /// Formats a count: `1 action`, `12,345 actions`.

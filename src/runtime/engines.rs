@@ -17,9 +17,9 @@ use super::environment::Environment;
 use crate::ledger::{KnownContainer, Ledger};
 use crate::link::lookup::Lookup;
 use crate::model::container::Container;
-use crate::model::plain_text::shortened;
 use crate::policy::identity::{Answer, NoAnswer, Question, Surroundings};
 use crate::probe::engine::{self, EngineError, Said};
+use crate::redact::shortened;
 
 /// How long an engine of this machine has to answer.
 const LOCAL_LIMIT: Duration = Duration::from_secs(2);

@@ -1,6 +1,7 @@
 //! Markers in the agent's text: lines of the form `[EVENT:level:service] message`, also within markdown.
 
 use crate::model::event::{Level, NewEvent};
+use crate::redact;
 
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 500;
@@ -100,8 +101,9 @@ fn event(line: &str) -> Option<NewEvent> {
         "critical" | "error" => Level::Critical,
         _ => return None,
     };
-    let message: String =
-        without(markup, message).trim().chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    // A secret that is cut or stripped of characters may not be recognised.
+    let message = redact::text(without(markup, message).trim());
+    let message: String = message.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
     let service = service
         .filter(|name| !name.is_empty() && name.len() <= 128 && !name.chars().any(char::is_control))
         .map(str::to_owned);

@@ -1,6 +1,7 @@
 //! The progress of a session on the terminal, one short line per event.
 
 use super::stream::{Outcome, Said};
+use crate::redact;
 
 /// The maximum length of a line, in characters.
 const LONGEST: usize = 200;
@@ -18,9 +19,9 @@ pub fn line(said: &Said) -> String {
     }
 }
 
-/// Joins lines and truncates to [`LONGEST`].
+/// The text without secrets, its lines joined, truncated to [`LONGEST`].
 pub fn short(text: &str) -> String {
-    let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut words = redact::text(text).split_whitespace().collect::<Vec<_>>().join(" ");
     words.retain(|c| !c.is_control());
     if words.chars().count() > LONGEST {
         words = words.chars().take(LONGEST - 1).collect::<String>() + "…";

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::text::Word;
 use crate::catalogue::Catalogue;
+use crate::model::plain_text::first_words;
 use crate::shell::Complaint;
 
 /// The maximum number of words of a suspected command that are read.
@@ -338,13 +339,10 @@ fn describe(command: &Command) -> String {
     line
 }
 
-/// The text without line breaks, cut to 120 characters.
+/// The text without line breaks, as many whole words as fit into 120 characters.
 fn one_line(text: &str) -> String {
     const LONGEST: usize = 120;
-    let mut line: String = text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        line.push('…');
-    }
+    let mut line = first_words(text, LONGEST).replace(char::is_control, " ");
     if line.is_empty() {
         line.push_str("''");
     }

@@ -9,7 +9,7 @@ use crate::sandbox::{Sandbox, denied};
 
 /// The kinds: a text with the secret in it, and the parts of which none may remain. `·` is removed, so that scanners of
 /// secrets find none in this file.
-const KINDS: [(&str, &str, &[&str]); 91] = [
+const KINDS: [(&str, &str, &[&str]); 107] = [
     ("AWS access key", "AKIA·IOSFODNN7EXAMPLE", &["IOSFODNN7"]),
     ("AWS session key", "ASIA·IOSFODNN7EXAMPLE", &["IOSFODNN7"]),
     (
@@ -148,6 +148,22 @@ const KINDS: [(&str, &str, &[&str]); 91] = [
     ("environment variable", "SMTP_PASS=hunter2xyz", &["hunter2xyz"]),
     ("BROWSER_CRED_", "BROWSER_CRED_NAS=bob:hunter2xyz", &["hunter2xyz"]),
     ("JSON", r#"{"password": "hunter2xyz", "x": 1}"#, &["hunter2xyz"]),
+    ("apr1 hash", "bob:$apr1·$saltsalt$0123456789abcdefABCDEF", &["0123456789"]),
+    ("gost-yescrypt hash", "bob:$gy·$j9T$saltsalt$0123456789abcdefABCDEF", &["0123456789"]),
+    ("sha1 hash", "bob:$sha1·$40000$saltsalt$0123456789abcdefABCDEF", &["0123456789"]),
+    ("scrypt hash", "bob:$scrypt·$ln=16,r=8,p=1$saltsalt$0123456789abcdef", &["0123456789"]),
+    ("XML password", "<user>bob</user><password>hunter2xyz</password>", &["hunter2xyz"]),
+    ("XML key", "<a:ApiKey type=\"plain\">hunter2xyz</a:ApiKey>", &["hunter2xyz"]),
+    ("-passin pass: alone", "-passin pass:hunter2xyz", &["hunter2xyz"]),
+    ("-passout pass: alone", "-passout pass:hunter2xyz", &["hunter2xyz"]),
+    ("-pass pass: alone", "-pass pass:hunter2xyz", &["hunter2xyz"]),
+    ("openssl -k", "openssl enc -aes-256-cbc -k hunter2xyz -in f", &["hunter2xyz"]),
+    ("Docker auth", r#"{"auths":{"ghcr.io":{"auth":"Ym9iOmh1bnRlcjI="}}}"#, &["Ym9iOmh1"]),
+    ("Docker identity token", r#"{"identitytoken": "hunter2xyz"}"#, &["hunter2xyz"]),
+    ("pgpass line", "db.lan:5432:shop:app:hunter2xyz", &["hunter2xyz"]),
+    ("pgpass line for any host", "*:*:*:app:hunter2xyz", &["hunter2xyz"]),
+    ("mcrcon -p", "mcrcon -H mc.lan -p hunter2xyz stop", &["hunter2xyz"]),
+    ("rcon-cli --password", "rcon-cli --password hunter2xyz stop", &["hunter2xyz"]),
     ("value of a variable", "in the text is value-of-own-variable", &["value-of-own-variable"]),
 ];
 
@@ -301,6 +317,75 @@ fn the_ledger_holds_no_secret_of_a_command_or_message() {
     let dump = sandbox.sql(".dump");
     assert!(dump.matches("[redacted]").count() > 300, "{}", dump.matches("[redacted]").count());
     assert_none_in("ledger", &leaked(&dump));
+}
+
+/// The lines of the body of a private key: names of programs, paths, assignments and a line of one word.
+const KEY_BODY: [&str; 5] = [
+    "MIIEowIBAAKCAQEAabcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKL",
+    "u1/usr/bin/QWERTYfolder+zxcvbnm0987654321poiuytrewqLKJHGFDSAmnbv",
+    "/AbCdEf0123456789/GhIjKl0123456789/MnOpQr0123456789/StUvWx012345",
+    "R2D2c3poR2D2c3poR2D2c3poR2D2c3poR2D2c3poR2D2c3poR2D2c3poR2D2c3po",
+    "Tm9TZWNyZXQ0dQ==",
+];
+
+/// The parts of the body of which none may remain: six characters and more of each line.
+fn parts_of_the_body() -> impl Iterator<Item = String> {
+    KEY_BODY.into_iter().flat_map(|line| {
+        let line = line.trim_end_matches('=').replacen("/usr/bin/", "/", 1);
+        let line: Vec<char> = line.chars().collect();
+        line.windows(6).map(|part| part.iter().collect::<String>()).collect::<Vec<_>>()
+    })
+}
+
+#[test]
+fn no_line_of_a_pasted_key_is_shown_or_recorded() {
+    let key =
+        format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----", KEY_BODY.join("\n"));
+    let mut wrong = Vec::new();
+    for (form, command) in [
+        ("unquoted", format!("docker restart jellyfin\n{key}")),
+        ("after echo", format!("echo {key} > /tmp/k; git push --force origin x")),
+        ("quoted", format!("printf '%s' '{key}' > /tmp/k; docker restart jellyfin")),
+        ("double quoted", format!("git push --force origin \"{key}\"")),
+        ("here-document", format!("cat > /tmp/k <<EOF\n{key}\nEOF\ndocker restart jellyfin")),
+        ("script", format!("bash <<'EOF'\n{key}\nEOF\ndocker restart jellyfin")),
+        ("open quote", format!("docker restart jellyfin\n{key}\necho 'x")),
+        (
+            "redirected",
+            format!("docker restart jellyfin\n{}", key.replace("\nu1", "\n>> /app/.claude/x ) u1")),
+        ),
+    ] {
+        for tier in ["1", "2", "3"] {
+            let sandbox = sandbox().with("CLAUDEOPS_TIER", tier);
+            let mut shown = String::new();
+            for id in ["a", "b", "c"] {
+                let run = sandbox.before(id, &command);
+                shown += &(run.stdout + &run.stderr);
+                let mut failed = crate::sandbox::call(id, &command);
+                failed["error"] = json!(format!("bash: line 3: {}: command not found", KEY_BODY[0]));
+                let run = sandbox.hook("post-tool-use-failure", &failed);
+                shown += &(run.stdout + &run.stderr);
+            }
+            let arguments: [&[&str]; 6] = [
+                &["explain", "-"],
+                &["explain", "--json", "-"],
+                &["audit"],
+                &["audit", "--json"],
+                &["events"],
+                &["suggest"],
+            ];
+            for arguments in arguments {
+                let run = sandbox.opsctl(arguments, command.as_bytes());
+                shown += &(run.stdout + &run.stderr);
+            }
+            shown += &sandbox.sql(".dump");
+            let line = |part: String| shown.lines().find(|line| line.contains(&part)).map(str::to_owned);
+            wrong.extend(
+                parts_of_the_body().find_map(line).map(|line| format!("{form}, tier {tier}: {line}")),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

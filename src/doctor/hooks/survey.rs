@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::sources::{Scope, Source};
 use crate::model::event::EVENT_NAMES;
-use crate::model::plain_text::shortened;
+use crate::redact::shortened;
 use crate::render::{VERIFIER, has_readable_matcher, is_hook_readable, is_marked};
 
 /// The maximum length of a displayed command line or prompt, in characters.

@@ -20,6 +20,7 @@ use crate::model::verdict::Reason;
 use crate::policy::ask::{self, Asked, Known, OfCall, Step, asks, step};
 use crate::policy::notices::{forged_answer, question_asked};
 use crate::policy::tier;
+use crate::redact;
 use crate::runtime::client::Asking;
 use crate::runtime::environment::Environment;
 
@@ -217,7 +218,7 @@ fn event(id: i64, question: &NewQuestion) -> NewEvent {
     } else {
         &question.call.actions.join("; ")
     };
-    let what: String = what.lines().next().unwrap_or_default().chars().take(200).collect();
+    let what = redact::shortened(what.lines().next().unwrap_or_default(), 200);
     NewEvent {
         level: Level::Warning,
         service: question.call.service.clone(),

@@ -21,6 +21,7 @@ use std::cell::OnceCell;
 use super::glob;
 use super::word_paths::{LocalMachine, WordPaths, text_paths};
 use crate::catalogue::Catalogue;
+use crate::model::plain_text::first_words;
 use crate::model::rules::{PathRule, Rules};
 use crate::model::verdict::Reason;
 use crate::shell::{Command, Construct, Mode, Node, Script, Word};
@@ -206,7 +207,7 @@ impl<'a> Lists<'a> {
             Some(program) if !program.contains(char::is_whitespace) => format!(" ({what} by `{program}`)"),
             _ => String::new(),
         };
-        let shown: String = access.path.chars().take(120).filter(|c| !c.is_control()).collect();
+        let shown = first_words(&access.path, 120).replace(char::is_control, "");
         if meant.too_many {
             let rule = if access.touch == Touch::Read { "secret" } else { "protect" };
             let text = format!(

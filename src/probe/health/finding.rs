@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::plain_text::shortened;
+use crate::redact::shortened;
 
 /// The result of a health check.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -34,6 +34,7 @@ use super::connections::{self, Limits, Peer};
 use super::places::{Place, Places};
 use super::{Guard, Stop};
 use crate::held_variables::variable;
+use crate::redact;
 use accounts::{Account, Accounts, Verdict};
 use answer::Refusal;
 use body::{BodyError, Download, Upload};
@@ -116,7 +117,7 @@ impl Api {
         }
         let path = head.uri.path();
         let Some(route) = route::of(&head.method, path) else {
-            let path: String = path.chars().take(100).collect();
+            let path = redact::shortened(path, 100);
             return Err((
                 Refusal::NotForwarded,
                 format!("opsctl: {} {path} is not forwarded to the API", head.method),

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::catalogue::Catalogue;
+use crate::model::plain_text::first_words;
 use crate::shell::Complaint;
 use crate::shell::disk::Disk;
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
@@ -218,12 +219,13 @@ impl Evaluator {
     }
 }
 
-/// At most 40 characters of a text for a complaint; the whole text may contain secrets.
+/// The whole words of at most 40 characters of a text for a complaint; the whole text may contain secrets.
 fn short(text: &str) -> String {
     const LONGEST: usize = 40;
-    let line = text.trim().lines().next().unwrap_or_default();
-    let mut short: String = line.chars().take(LONGEST).collect();
-    if short.len() < text.trim().len() {
+    let text = text.trim();
+    let line = text.lines().next().unwrap_or_default();
+    let mut short = first_words(line, LONGEST);
+    if line.len() < text.len() && !short.ends_with('…') {
         short.push('…');
     }
     short
