@@ -34,6 +34,9 @@ use built_in::{PAIRS, RULES, SELECTORS};
 /// The replacement for a secret.
 const GONE: &str = "[redacted]";
 
+/// How far [`shortened`] searches for secrets beyond the characters that it keeps, at most.
+const AHEAD: usize = 2_000;
+
 /// The least length of a part of a lost word that is redacted for itself, in bytes.
 const SHORTEST_PART: usize = 4;
 
@@ -79,7 +82,8 @@ pub fn own_values() -> &'static [String] {
 /// The text without secrets and hidden characters, truncated to `chars` characters. A secret that is cut may not be
 /// recognised, so secrets are removed first.
 pub fn shortened(text: &str, chars: usize) -> String {
-    plain_text::shortened(&self::text(text), chars)
+    let read = plain_text::first_words(text, chars + AHEAD);
+    plain_text::shortened(&self::text(&read), chars)
 }
 
 /// Runs `serve` for a caller whose secret variables have these values: [`text`] and [`json`] remove them, too.
