@@ -12,10 +12,10 @@ use axum::body::{Body, Bytes};
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::Permit;
 use super::accounts::Account;
 use super::meter::Meter;
 use super::model_name::ModelName;
+use super::under_way::Permit;
 use super::upstream::{Connections, Sender};
 
 /// How long the next part of a body may take. The API sends a ping at least once a minute.

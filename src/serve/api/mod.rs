@@ -13,6 +13,7 @@ mod origin;
 mod prices;
 mod route;
 mod settings;
+mod under_way;
 mod upstream;
 
 use std::io;
@@ -27,11 +28,9 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue}
 use axum::http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::connections::{self, Limits, Peer};
-use super::places::{Place, Places};
 use super::{Guard, Stop};
 use crate::held_variables::variable;
 use crate::redact;
@@ -40,22 +39,14 @@ use answer::Refusal;
 use body::{BodyError, Download, Upload};
 use meter::{Form, Meter};
 use settings::Settings;
+use under_way::{MOST, MOST_OF_PEER, Permit, UnderWay};
 use upstream::{ConnectError, Connections, Sender};
-
-/// The maximum number of requests under way: the most that can exceed a spending limit.
-const MOST_UNDER_WAY: usize = 32;
-
-/// How long a request waits until others have ended.
-const PLACE: Duration = Duration::from_mins(1);
 
 /// The maximum size of a request in bytes, which is that of the API.
 const MOST_BODY: u64 = 32 * 1024 * 1024;
 
 /// How long the API may take until its response begins, as the client waits.
 const RESPONSE: Duration = Duration::from_mins(10);
-
-/// The maximum number of requests under way of one peer.
-const MOST_OF_PEER: usize = 24;
 
 /// What a client of the API needs: it keeps its connections for further requests.
 const LIMITS: Limits = Limits {
@@ -71,8 +62,7 @@ pub struct Api {
     settings: Settings,
     connections: Arc<Connections>,
     accounts: Accounts,
-    places: Arc<Semaphore>,
-    of_peers: Places,
+    under_way: UnderWay,
 }
 
 /// Prepares to serve. Errors are those of the settings, the policy and the prices.
@@ -83,8 +73,7 @@ pub fn prepare(guard: &Guard) -> io::Result<Api> {
         connections: Connections::new(settings.upstream.clone(), settings.proxy.clone()),
         settings,
         accounts: Accounts::start(guard.environment.clone(), prices).map_err(io::Error::other)?,
-        places: Arc::new(Semaphore::new(MOST_UNDER_WAY)),
-        of_peers: Places::new(MOST_OF_PEER),
+        under_way: UnderWay::new(),
     })
 }
 
@@ -126,10 +115,10 @@ impl Api {
         if headers::length(&head.headers).is_some_and(|length| length > MOST_BODY) {
             return Err((Refusal::TooLarge, format!("opsctl: the request is larger than {MOST_BODY} bytes")));
         }
-        let permit = timeout(PLACE, self.place(peer)).await.ok().flatten().ok_or_else(|| {
+        let permit = self.under_way.take(peer.address).await.ok_or_else(|| {
             (
                 Refusal::Busy,
-                format!("opsctl: {MOST_UNDER_WAY} requests to the API are under way, or {MOST_OF_PEER} of this peer; retry later"),
+                format!("opsctl: {MOST} requests to the API are under way, or {MOST_OF_PEER} of this peer; retry later"),
             )
         })?;
         let session = headers::session(&head.headers);
@@ -167,17 +156,6 @@ impl Api {
         }
         let (response, sender) = answered?;
         Ok(self.download(response, sender, sent, account, permit))
-    }
-
-    /// A place among the requests under way, and among those of the peer.
-    async fn place(&self, peer: &Peer) -> Option<Permit> {
-        loop {
-            if let Some(own) = self.of_peers.take(peer.address) {
-                let all = Arc::clone(&self.places).acquire_owned().await.ok()?;
-                return Some(Permit { _own: own, _all: all });
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
     }
 
     async fn send(&self, request: Request<Body>) -> Result<(Response<Incoming>, Sender), (Refusal, String)> {
@@ -238,12 +216,6 @@ fn form(headers: &HeaderMap) -> Form {
         Some("application/json") => Form::Json,
         _ => Form::Opaque,
     }
-}
-
-/// The places of a request, which are given back when this is dropped.
-pub struct Permit {
-    _own: Place,
-    _all: OwnedSemaphorePermit,
 }
 
 /// Whether a request failed because its body exceeds the limit.
