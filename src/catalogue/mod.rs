@@ -5,7 +5,9 @@
 //! `hosts.yaml` adds programs in this form ([`entry`]).
 
 pub mod entry;
+pub mod expression;
 pub mod lookup;
+pub mod operands;
 pub mod options;
 pub mod program;
 
@@ -23,8 +25,8 @@ mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 
     use super::program::{
-        Check::*, FileHow::*, Guess::*, HostWords::*, How::*, Language::*, Place::*, Prints::*, Stated::*,
-        Stdin::*, TargetKind::*, Words::*, *,
+        Check::*, FileHow::*, Guess::*, HostWords::*, How::*, Language::*, Place::*, Prints::*, Role::*,
+        Stated::*, Stdin::*, TargetKind::*, Words::*, *,
     };
     use crate::model::verb::Verb::*;
 

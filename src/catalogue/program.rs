@@ -7,6 +7,8 @@
 use std::fmt;
 use std::ops::Deref;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::verb::Verb;
 
 /// A list that is compiled in, or created once for the life of the process.
@@ -209,6 +211,12 @@ pub struct Way {
 pub struct Form {
     /// Options after the verb that take a value; `None`: those of the program.
     pub value: Option<Options>,
+    /// All options that take a value: these, and those whose value is a file or has a role.
+    pub valued: Options,
+    /// All options that are described and take no value.
+    pub flags: Options,
+    /// Options by their roles; without any, those of the program.
+    pub roles: List<RoleOptions>,
     /// Options with which it changes nothing: `--help`, `--dry-run`.
     pub quiet: Options,
     /// Values of options with which it changes nothing.
@@ -227,6 +235,94 @@ pub struct Form {
     pub stdin: Stdin,
     /// Whether it prints the names of everything that runs.
     pub lists: Option<Lists>,
+}
+
+/// The options of one role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoleOptions {
+    /// The role.
+    pub role: Role,
+    /// The options.
+    pub options: Options,
+}
+
+/// What an option states about the words, the files or the data of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Its value is the archive.
+    Archive,
+    /// Its value is the folder that is written to, or in which the program works.
+    Folder,
+    /// Its value is what is mounted.
+    Source,
+    /// Its value is a folder of this machine that a container gets: `/srv:/data:ro`, `type=bind,src=/srv,dst=/data`.
+    Mounts,
+    /// Its value is a glob of names that are left out.
+    Excludes,
+    /// Its value is a glob of names that are searched; with `!`, that are left out.
+    Includes,
+    /// Its value is the ending of the names that are searched.
+    Endings,
+    /// Its value is a glob of the names of the found files.
+    Names,
+    /// Its value is a glob of the paths of the found files.
+    Paths,
+    /// Its value, and the word after it, belong to the option.
+    TakesTwo,
+    /// Everything below a folder is copied or searched.
+    Recursive,
+    /// Names that begin with a dot are listed.
+    Hidden,
+    /// The sources are removed.
+    Removes,
+    /// Names or counts are printed in place of contents.
+    NamesOnly,
+    /// A folder gets a second path.
+    Joins,
+    /// A file is named after the last part of its address.
+    NamesFiles,
+    /// Its value is the only file, which is not named after an address.
+    NamesOutput,
+    /// It lists the archive.
+    ListsArchive,
+    /// It unpacks.
+    Unpacks,
+    /// It packs.
+    Packs,
+    /// The result goes to standard output.
+    ToOutput,
+    /// A command follows, which runs once for each found file, or for all of them after `+`.
+    RunsEach,
+    /// A command follows, which runs once for all found files.
+    RunsOnce,
+    /// Its variables are removed.
+    Empties,
+    /// Nothing is written.
+    ReadsOnly,
+    /// Its value is a file with commands or code.
+    ScriptFile,
+}
+
+impl Role {
+    /// Whether an option of this role takes a value.
+    pub const fn has_value(self) -> bool {
+        matches!(
+            self,
+            Self::Archive
+                | Self::Folder
+                | Self::Source
+                | Self::Mounts
+                | Self::Names
+                | Self::Paths
+                | Self::Excludes
+                | Self::Includes
+                | Self::Endings
+                | Self::TakesTwo
+                | Self::ScriptFile
+                | Self::NamesOutput
+        )
+    }
 }
 
 /// The conditions on which a program prints the names of everything that runs.
@@ -619,18 +715,30 @@ impl Files {
 /// A specific way to name files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileHow {
-    /// Sources and a target, or `-t TARGET`.
+    /// Sources and a target.
     Copy,
+    /// Sources that are moved, and a target.
+    Move,
+    /// Files that get a second name.
+    Link,
+    /// Sources that are copied one by one, and a target.
+    Install,
     /// `if=` and `of=`.
     Dd,
+    /// An archive; options state whether it is packed or unpacked.
+    ByMode,
     /// An archive that is unpacked.
-    Archive,
+    Unpacking,
+    /// An archive that is packed.
+    Packing,
     /// Files named after the last part of an address, with `-O`.
     Downloads,
     /// Starting points, `-delete`, `-exec`, `-fprint`.
     Search,
-    /// Folders that a container mounts, and `cp` into and out of it.
-    Engine,
+    /// Folders that a container mounts.
+    ContainerMounts,
+    /// A file or a folder that is copied into a container, or out of it.
+    ContainerCopy,
     /// A folder named after the last part of an address, or the word after it.
     Clone,
     /// Everything in the working directory is written.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::text::Word;
 use crate::catalogue::Catalogue;
+use crate::catalogue::options::At;
 use crate::model::plain_text::first_words;
 use crate::shell::Complaint;
 
@@ -146,6 +147,16 @@ pub struct Command {
 }
 
 impl Command {
+    /// The words as texts.
+    pub fn texts(&self) -> Vec<&str> {
+        self.words.iter().map(|word| word.text.as_str()).collect()
+    }
+
+    /// The value of an option.
+    pub fn value(&self, at: At) -> Option<Word> {
+        self.words.get(at.index).map(|word| word.tail(at.offset))
+    }
+
     /// This command as one that runs where `outer` does.
     #[must_use]
     pub fn within(&self, outer: &Self) -> Self {

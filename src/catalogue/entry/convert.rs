@@ -6,8 +6,8 @@ use std::fmt;
 use super::super::options::{ABBREVIATES, ONE_DASH};
 use super::super::program::{
     Check, Commands, Denial, Does, EffectTerms, FileHow, Files, Form, Guess, HostWords, How, Language, List,
-    Lists, OptionValues, Options, Part, Place, Prints, Program, Recipients, Runs, Stated, Stdin, Target,
-    TargetKind, VerbForm, VerbWith, Words,
+    Lists, OptionValues, Options, Part, Place, Prints, Program, Recipients, RoleOptions, Runs, Stated, Stdin,
+    Target, TargetKind, VerbForm, VerbWith, Words,
 };
 use super::{
     CheckWire, EntryWire, FilesWire, GuessWire, HostWordsWire, Keys, PrintsWire, StatedWire, StdinWire,
@@ -53,8 +53,14 @@ impl EntryWire {
         }
         let mut verbs = Vec::new();
         for (words, entry) in &keys.verbs.0 {
-            verbs.push(verb(words, &entry.0)?);
+            let mut verb = verb(words, &entry.0)?;
+            let entry = &entry.0;
+            let listed = entry.value.as_ref().or(keys.value.as_ref());
+            (verb.form.valued, verb.form.flags) = described(listed, &[entry, &keys]);
+            verbs.push(verb);
         }
+        let mut form = form(&keys)?;
+        (form.valued, form.flags) = described(keys.value.as_ref(), &[&keys]);
         Ok(Program {
             key: text(key),
             names: if keys.names.is_empty() { list(vec![text(key)]) } else { texts(&keys.names) },
@@ -63,7 +69,7 @@ impl EntryWire {
                 Some(GuessWire::Never) => Guess::NotGuessed,
                 Some(GuessWire::ByName) | None => Guess::ByName,
             },
-            value: keys.value.as_ref().map(options).transpose()?,
+            value: (keys.value.is_some() || !form.valued.is_empty()).then_some(form.valued),
             hints: texts(&keys.hints),
             host: options(&keys.host)?,
             host_variables: texts(&keys.host_variables),
@@ -87,7 +93,7 @@ impl EntryWire {
             ),
             prefixes: texts(&keys.prefixes),
             instead: list(keys.instead.iter().map(|(verb, command)| (text(verb), text(command))).collect()),
-            form: form(&keys)?,
+            form,
             verbs: list(verbs),
             ways: List::EMPTY,
         }
@@ -185,16 +191,66 @@ fn verb(words: &str, keys: &Keys) -> Result<VerbForm, EntryError> {
     Ok(VerbForm { paths: list(paths), form: form(keys)? })
 }
 
+/// All described options of a form, with and without a value: the listed ones, those whose value is a file, and those of
+/// a role. `of` are the form and its program: the first one that states files or roles counts.
+fn described(listed: Option<&Texts>, of: &[&Keys]) -> (Options, Options) {
+    let files = of.iter().find(|keys| !matches!(files_of(keys), Ok(None)));
+    let files = files.map(|keys| [&keys.outputs, &keys.inputs, &keys.secrets]).into_iter().flatten();
+    let files = files.flat_map(|texts| texts.0.iter()).filter(|option| !option.ends_with('='));
+    let roles: Vec<_> = of
+        .iter()
+        .find(|keys| !keys.options.is_empty())
+        .map(|keys| &keys.options)
+        .into_iter()
+        .flatten()
+        .collect();
+    let of_roles = |valued: bool| {
+        let chosen = roles.iter().filter(move |(role, _)| role.has_value() == valued);
+        chosen.flat_map(|(_, texts)| texts.0.iter()).filter(|option| !option.contains('='))
+    };
+    let listed = listed.map(|texts| texts.0.iter()).into_iter().flatten();
+    let valued = unique(listed.chain(files).chain(of_roles(true)));
+    let flags = of.iter().take(1).flat_map(|keys| {
+        let lists = [
+            &keys.quiet,
+            &keys.changes_with,
+            &keys.reads_with,
+            &keys.any_words_with,
+            &keys.writes_with,
+            &keys.keeps,
+            &keys.deep,
+        ];
+        lists.into_iter().chain(&keys.flags).flat_map(|texts| texts.0.iter())
+    });
+    let flags = unique(flags.chain(of_roles(false)).filter(|option| !valued.0.contains(option)));
+    (texts(&valued), texts(&flags))
+}
+
+fn unique<'a>(options: impl Iterator<Item = &'a String>) -> Texts {
+    let mut all = Vec::new();
+    for option in options {
+        if !all.contains(option) {
+            all.push(option.clone());
+        }
+    }
+    Texts(all)
+}
+
 fn form(keys: &Keys) -> Result<Form, EntryError> {
+    let roles =
+        keys.options.iter().map(|(role, texts)| Ok(RoleOptions { role: *role, options: options(texts)? }));
     Ok(Form {
         value: keys.value.as_ref().map(options).transpose()?,
+        valued: List::EMPTY,
+        flags: List::EMPTY,
+        roles: list(roles.collect::<Result<_, _>>()?),
         quiet: options(&keys.quiet)?,
         quiet_values: option_values(&keys.quiet_values),
         effect: effect(keys)?,
         does: does(keys)?,
         runs: runs(keys)?,
         then: keys.then.as_deref().map(text),
-        files: files(keys)?,
+        files: files_of(keys)?,
         stdin: match keys.stdin {
             Some(StdinWire::Script) => Stdin::Script,
             Some(StdinWire::Statements) => Stdin::Statements,
@@ -461,7 +517,7 @@ fn runs(keys: &Keys) -> Result<Option<Part<Runs>>, EntryError> {
     })))
 }
 
-fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
+fn files_of(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
     let file_words = |written: &Option<String>, otherwise: Words| match written.as_deref() {
         None => Ok(otherwise),
         Some("none") => Ok(Words::Nowhere),
@@ -486,10 +542,16 @@ fn files(keys: &Keys) -> Result<Option<Part<Files>>, EntryError> {
         how: keys.files.map(|how| match how {
             FilesWire::Copy => FileHow::Copy,
             FilesWire::Dd => FileHow::Dd,
-            FilesWire::Archive => FileHow::Archive,
+            FilesWire::Move => FileHow::Move,
+            FilesWire::Link => FileHow::Link,
+            FilesWire::Install => FileHow::Install,
+            FilesWire::Archive => FileHow::ByMode,
+            FilesWire::Unpacking => FileHow::Unpacking,
+            FilesWire::Packing => FileHow::Packing,
             FilesWire::Downloads => FileHow::Downloads,
             FilesWire::Search => FileHow::Search,
-            FilesWire::Engine => FileHow::Engine,
+            FilesWire::ContainerMounts => FileHow::ContainerMounts,
+            FilesWire::ContainerCopy => FileHow::ContainerCopy,
             FilesWire::Clone => FileHow::Clone,
             FilesWire::WorkingTree => FileHow::WorkingTree,
             FilesWire::Rights => FileHow::Rights,

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 
 pub use convert::EntryError;
 
+use super::program::Role;
+
 /// A program, or one of its verbs; a single word is only an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
@@ -78,6 +80,9 @@ struct Keys {
     /// Options that take a value, such as `-n`, `--namespace`; `-p*` takes it in the same word only. Default for a verb: those of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Texts>,
+    /// Options by their roles, such as `{folder: [-t, --target-directory], recursive: [-r]}`. Default for a verb: those of the program.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    options: BTreeMap<Role, Texts>,
     /// Options with which it changes nothing, such as `--help` and `--dry-run`.
     #[serde(skip_serializing_if = "Texts::is_empty")]
     quiet: Texts,
@@ -365,11 +370,17 @@ enum StdinWire {
 #[serde(rename_all = "snake_case")]
 enum FilesWire {
     Copy,
+    Move,
+    Link,
+    Install,
     Dd,
     Archive,
+    Unpacking,
+    Packing,
     Downloads,
     Search,
-    Engine,
+    ContainerMounts,
+    ContainerCopy,
     Clone,
     WorkingTree,
     Rights,

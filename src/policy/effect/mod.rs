@@ -35,9 +35,7 @@ use crate::catalogue::{Catalogue, base_name};
 use crate::model::effect::Effect;
 use crate::model::rules::PathRule;
 use crate::shell::{Command, Construct, Node, Script, Word};
-use options::{
-    asks_for_help, before_verb, begins, doubtful_option, fits, is_doubtful, may_be_doubtful, written,
-};
+use options::{asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful, written};
 use proof::Proof;
 pub use proof::{PartEffect, Scratch};
 pub use reason::Why;
@@ -301,6 +299,9 @@ impl Prover<'_> {
 
     /// Reads where every condition of its form holds.
     fn conditions(&self, command: &Command, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
+        if terms.check == Some(Check::FindExpression) {
+            return find::effect(usage, terms, texts);
+        }
         let changes = |why| (Effect::Changes, why);
         let mut reads = terms.reads_with.is_empty();
         let (mut words, mut any_words) = (0, false);
@@ -308,9 +309,7 @@ impl Prover<'_> {
         if let Some(proof) = before_verb(usage, texts) {
             return proof;
         }
-        let outputs =
-            usage.form.files.or(usage.program.form.files).map(|files| files.outputs).unwrap_or_default();
-        let valued: Vec<&str> = value.iter().chain(outputs.iter()).copied().collect();
+        let outputs = usage.files().outputs;
         // Many programs take the options of a verb before it, too.
         let before = texts.get(..usage.rest).unwrap_or_default();
         for item in Scanner::new(before, usage.start, &usage.program.value.unwrap_or_default()) {
@@ -325,8 +324,9 @@ impl Prover<'_> {
                 .iter()
                 .flat_map(|options| options.iter().copied())
                 .chain(usage.form.quiet.iter().copied())
+                .chain(usage.form.flags.iter().copied())
                 .chain(usage.program.host.iter().copied())
-                .chain(valued.iter().copied())
+                .chain(value.iter().copied())
                 .collect();
         // Behind the first word stand the options of the command that a program runs.
         let is_wrapper = usage
@@ -337,16 +337,16 @@ impl Prover<'_> {
             && (terms.flags.is_some()
                 || terms.check.is_some()
                 || !(terms.changes_with.is_empty() && outputs.is_empty() && terms.unknown_values.is_empty()));
-        for item in Scanner::new(texts, usage.rest, &valued).with_flags(&listed) {
+        for item in Scanner::new(texts, usage.rest, &value).with_flags(&listed) {
             match item {
                 Item::Option(name, at) => {
                     let is_listed = name.is_any(&listed);
                     if name.is_any(&terms.changes_with)
-                        || (!is_listed && (begins(name, &terms.changes_with) || begins(name, &outputs)))
+                        || (!is_listed && (name.begins(&terms.changes_with) || name.begins(&outputs)))
                     {
                         return changes(Why::Option(written(name)));
                     }
-                    let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+                    let text = at.and_then(|at| at.of(texts));
                     if is_doubtful(name, text, terms) || (!is_listed && may_be_doubtful(name, terms)) {
                         return (Effect::Unknown, Why::Option(written(name)));
                     }
@@ -354,7 +354,7 @@ impl Prover<'_> {
                         continue;
                     }
                     // `--check=false` is as if it were not there.
-                    let is_off = !name.is_any(&valued) && matches!(text, Some("false" | "0" | "no" | "off"));
+                    let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
                     reads |= name.is_any(&terms.reads_with) && !is_off;
                     any_words |= name.is_any(&terms.any_words_with);
                     if terms.flags.is_some() && !name.is_any(&listed) {
@@ -452,7 +452,7 @@ impl Prover<'_> {
             Check::AwkProgram => awk::effect(command, usage, texts, &is_scratch),
             Check::SftpBatch => lines::sftp(command),
             Check::ExCommands => lines::view(command, usage, texts),
-            Check::FindExpression => find::effect(texts),
+            Check::FindExpression => find::effect(usage, terms, texts),
             Check::HttpRequest => request::effect(command, usage, texts),
             Check::Sql => statements::effect(command, usage, terms, texts, false, &is_scratch),
             Check::SqlWords => statements::effect(command, usage, terms, texts, true, &is_scratch),
@@ -466,12 +466,10 @@ impl Prover<'_> {
             }
             Check::Socket => socket::effect(command),
             // The files that it writes are looked at elsewhere.
-            Check::ArchiveMode => {
-                match archive::operation(base_name(texts.first().copied().unwrap_or_default()), texts) {
-                    Operation::Unclear => (Effect::Unknown, Why::Statement),
-                    _ => (Effect::Reads, Why::Stated),
-                }
-            }
+            Check::ArchiveMode => match archive::operation(usage, &usage.operands(texts)) {
+                Operation::Unclear => (Effect::Unknown, Why::Statement),
+                _ => (Effect::Reads, Why::Stated),
+            },
             Check::AnsibleModule => ansible::effect(usage, texts),
         }
     }

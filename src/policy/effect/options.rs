@@ -12,7 +12,7 @@ use crate::shell::glob;
 pub fn doubtful_option(usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Option<String> {
     Scanner::new(texts, usage.rest, &usage.value()).find_map(|item| match item {
         Item::Option(name, at) => {
-            let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+            let text = at.and_then(|at| at.of(texts));
             is_doubtful(name, text, terms).then(|| written(name))
         }
         _ => None,
@@ -28,7 +28,7 @@ pub fn before_verb(usage: &Usage, texts: &[&str]) -> Option<Proof> {
     let flags = terms.flags.unwrap_or_default();
     Scanner::new(before, usage.start, &value).with_flags(&flags).find_map(|item| {
         let Item::Option(name, at) = item else { return None };
-        let text = at.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
+        let text = at.and_then(|at| at.of(texts));
         let listed = |flags: &Options| {
             [flags, &usage.program.form.quiet, &value, &usage.program.host]
                 .iter()
@@ -65,7 +65,7 @@ pub fn is_doubtful(name: Name<'_>, value: Option<&str>, terms: &EffectTerms) -> 
 
 /// Whether an option may be the beginning of one with whose values the effect can be unknown.
 pub fn may_be_doubtful(name: Name<'_>, terms: &EffectTerms) -> bool {
-    terms.unknown_values.iter().any(|one| !name.is(one.option) && begins(name, &[one.option]))
+    terms.unknown_values.iter().any(|one| !name.is(one.option) && name.begins(&[one.option]))
 }
 
 pub fn written(name: Name<'_>) -> String {
@@ -73,13 +73,6 @@ pub fn written(name: Name<'_>) -> String {
         Name::Short(letter) => format!("-{letter}"),
         Name::Long(name) => format!("--{name}"),
     }
-}
-
-/// Whether a long option is the beginning of one of these, which programs take for it.
-pub fn begins(name: Name<'_>, options: &[&str]) -> bool {
-    let Name::Long(name) = name else { return false };
-    !name.is_empty()
-        && options.iter().filter_map(|one| one.strip_prefix("--")).any(|one| one.starts_with(name))
 }
 
 /// Whether a word matches one of the globs, and none of those that begin with `!`.
