@@ -14,7 +14,6 @@ mod limits;
 mod local_disk;
 #[path = "../support/map_disk.rs"]
 mod map_disk;
-mod options;
 mod oracle;
 mod properties;
 mod rules;

@@ -197,7 +197,7 @@ fn denies_messages_of_unattended_sessions_inside_every_wrapper() {
 }
 
 /// A container of Claude Ops; no files of this machine are read.
-pub struct Container;
+struct Container;
 
 impl LocalMachine for Container {
     fn variable(&self, name: &str) -> Option<String> {
@@ -232,7 +232,7 @@ impl LocalMachine for Container {
     }
 }
 
-pub fn locations() -> Locations {
+fn locations() -> Locations {
     Locations {
         project: "/app".into(),
         home: Some("/home/agent".into()),

@@ -11,6 +11,7 @@ pub mod files;
 pub mod glob;
 pub mod hosts;
 pub mod identity;
+mod lists;
 pub mod model;
 pub mod modes;
 pub mod nearest;

@@ -32,6 +32,7 @@ use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::{Check, EffectTerms, How, Prints, Stated, TargetKind};
 use crate::catalogue::{Catalogue, base_name};
+use crate::lists::PROGRAM_FOLDERS;
 use crate::model::effect::Effect;
 use crate::model::rules::PathRule;
 use crate::shell::{Command, Construct, Node, Script, Word};
@@ -40,7 +41,7 @@ use proof::Proof;
 pub use proof::{PartEffect, Scratch};
 pub use reason::Why;
 pub use scratch::is_scratch;
-use variables::{PROGRAM_FOLDERS, configures, steers};
+use variables::{configures, steers};
 
 /// The effect of each command of a script, in the order of the text. `secret` are the rules of `policy.secret`.
 pub fn parts(

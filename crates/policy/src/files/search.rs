@@ -6,35 +6,12 @@ use crate::catalogue::lookup::Usage;
 use crate::catalogue::operands::Operands;
 use crate::catalogue::program::{FileHow, How, Role};
 use crate::catalogue::{Catalogue, base_name};
+use crate::lists::HARMLESS_FOLDERS;
 use crate::policy::glob;
 use crate::shell::{Word, glob as fits};
 
 /// A name that a search must leave out to be free of secrets where the files that it finds cannot be looked at.
 const TYPICAL: &str = ".env";
-
-/// Folders in which no secrets are expected, on any machine.
-const HARMLESS: &[&str] = &[
-    "/bin/**",
-    "/boot/**",
-    "/dev/**",
-    "/etc/*/**",
-    "/lib*/**",
-    "/proc/net/**",
-    "/proc/sys/**",
-    "/run/log/**",
-    "/run/systemd/**",
-    "/sbin/**",
-    "/sys/**",
-    "/tmp/**",
-    "/usr/**",
-    "/var/cache/**",
-    "/var/lib/apt/**",
-    "/var/lib/dpkg/**",
-    "/var/lib/systemd/**",
-    "/var/log/**",
-    "/var/spool/**",
-    "/var/tmp/**",
-];
 
 /// Whether no secrets are expected among the files that a search finds. `base` is the folder in full, `secret` are globs.
 pub fn is_harmless<'a>(access: &Access, base: &str, mut secret: impl Iterator<Item = &'a str>) -> bool {
@@ -42,7 +19,7 @@ pub fn is_harmless<'a>(access: &Access, base: &str, mut secret: impl Iterator<It
     if access.left_out.iter().any(|out| fits(out, TYPICAL)) {
         return true;
     }
-    let is_expected = HARMLESS.iter().any(|one| glob::matches(one, base));
+    let is_expected = HARMLESS_FOLDERS.iter().any(|one| glob::matches(one, base));
     !secret.any(|secret| {
         let (folder, last) = secret.rsplit_once('/').unwrap_or(("", secret));
         let folder = if folder == "**" { "" } else { folder };

@@ -300,6 +300,8 @@ pub enum Role {
     Empties,
     /// Nothing is written.
     ReadsOnly,
+    /// The whole database is inspected, and no command runs.
+    Overview,
     /// Its value is a file with commands or code.
     ScriptFile,
 }

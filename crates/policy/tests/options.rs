@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use opsctl::catalogue::Catalogue;
-use opsctl::catalogue::options::{ABBREVIATES, ONE_DASH};
-use opsctl::catalogue::program::{Form, Program, Role};
-use opsctl::model::rules::Rules;
-use opsctl::policy::files;
-use opsctl::shell;
-
-use crate::rules::{Container, locations};
+use opsctl_policy::files::{self, guarded::Locations};
+use opsctl_policy::model::rules::Rules;
+use opsctl_policy::word_paths::UnknownMachine;
+use opsctl_reader::catalogue::Catalogue;
+use opsctl_reader::catalogue::options::{ABBREVIATES, ONE_DASH};
+use opsctl_reader::catalogue::program::{Form, Program, Role};
+use opsctl_reader::shell;
 
 /// A file that may not be written, and one that may not be read.
 const PROTECTED: &str = "/etc/sudoers";
@@ -39,7 +38,15 @@ fn cases() -> Vec<Case> {
 /// The rules about files that a command breaks.
 fn broken(words: &[String]) -> BTreeSet<&'static str> {
     let script = shell::read(&words.join(" "), Some("/app"));
-    let reasons = files::objections(&script, &Rules::default(), &locations, &Container);
+    let locations = || Locations {
+        project: "/app".into(),
+        home: Some("/home/agent".into()),
+        ledger: "/state/claudeops.db".into(),
+        state: "/state".into(),
+        hosts: Some("/app/hosts.yaml".into()),
+        ..Locations::default()
+    };
+    let reasons = files::objections(&script, &Rules::default(), &locations, &UnknownMachine);
     reasons.into_iter().map(|reason| reason.rule).collect()
 }
 
