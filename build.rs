@@ -5,36 +5,9 @@
 //! the program is no longer at `target/release/opsctl`. Instead, this script passes the linker, for the program only,
 //! the location of the static form of each library that rustc names.
 
-#[path = "src/catalogue"]
-#[allow(dead_code, unused_imports, reason = "the program itself uses the rest")]
-mod catalogue {
-    pub mod options;
-    pub mod program;
-}
-#[path = "src/model"]
-#[allow(dead_code, reason = "the program itself uses the rest")]
-mod model {
-    pub mod verb;
-}
-#[path = "src/redact"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod redact {
-    pub mod entry;
-    pub mod rule;
-}
-
-#[path = "build/catalogue.rs"]
-mod write_catalogue;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-use redact::entry::Rules;
-use serde::de::DeserializeOwned;
 use std::{env, fs, io};
-
-/// The forms of secrets.
-const SECRETS: &str = "src/redact/rules.yaml";
 
 /// The functions of a hook, for the linker; `benches/layout` writes it.
 const HOT_PATH: &str = "hot-path.ld";
@@ -49,75 +22,11 @@ const LIBRARIES: [(&str, &str); 3] = [
 /// What the C toolchain must bring along; development packages of most distributions do.
 const NEEDED: [&str; 4] = ["libc.a", "libm.a", "libgcc_eh.a", "crt1.o"];
 
-/// Why the program cannot be built.
-#[derive(Debug, thiserror::Error)]
-enum BuildError {
-    #[error("{}: {error}", file.display())]
-    Yaml { file: PathBuf, error: Box<serde_saphyr::Error> },
-    #[error("{}: {key}: `{name}` is a name of two programs", file.display())]
-    NameTwice { file: PathBuf, key: &'static str, name: &'static str },
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if let Err(error) =
-        write_catalogue::write().and_then(|()| write_secrets()).and_then(|()| Ok(link_statically()?))
-    {
+    if let Err(error) = link_statically() {
         println!("cargo::error={error}");
     }
-}
-
-/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, and the
-/// set of the first two bytes of these texts.
-fn write_secrets() -> Result<(), BuildError> {
-    println!("cargo::rerun-if-changed={SECRETS}");
-    let Rules { rules: entries, .. } = read_yaml(Path::new(SECRETS))?;
-    let rules: Vec<_> = entries.iter().map(|(name, entry)| entry.rule(name)).collect();
-    let mut selectors: Vec<(String, usize)> = entries
-        .values()
-        .enumerate()
-        .flat_map(|(at, entry)| entry.selectors().map(move |selector| (selector, at)))
-        .collect();
-    selectors.sort();
-    let mut pairs = [0_u64; 1024];
-    for pair in selectors.iter().map(|(text, _)| pair(text)) {
-        if let Some(bits) = pairs.get_mut(pair / 64) {
-            *bits |= 1 << (pair % 64);
-        }
-    }
-    let rules = format!("{rules:?}").replace(" needs: [", " needs: &[");
-    let text = format!(
-        "pub static RULES: &[Rule] = &{rules};\n\
-         pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
-         pub static PAIRS: [u64; 1024] = {pairs:?};\n"
-    );
-    Ok(fs::write(output("secrets.rs"), text)?)
-}
-
-/// The number of the first two bytes of a text.
-fn pair(text: &str) -> usize {
-    text.bytes().take(2).fold(0, |pair, byte| pair << 8 | usize::from(byte))
-}
-
-/// The YAML files of a folder, by name.
-fn yaml_files(folder: &str) -> io::Result<Vec<PathBuf>> {
-    let mut files: Vec<PathBuf> =
-        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
-    files.sort();
-    Ok(files)
-}
-
-fn read_yaml<T: DeserializeOwned>(file: &Path) -> Result<T, BuildError> {
-    serde_saphyr::from_str(&fs::read_to_string(file)?)
-        .map_err(|error| BuildError::Yaml { file: file.to_owned(), error: Box::new(error) })
-}
-
-/// A file that the program includes.
-fn output(name: &str) -> PathBuf {
-    PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join(name)
 }
 
 fn link_statically() -> io::Result<()> {
