@@ -54,13 +54,13 @@ impl Acting {
         let target = match self.does.to.kind {
             TargetKind::Workload if self.does.first.is_empty() => "deployment/jellyfin",
             TargetKind::Playbook => "redeploy-jellyfin.yml",
-            TargetKind::People => "anna@example.net",
+            TargetKind::Recipients => "anna@example.net",
             TargetKind::Apprise => "-b down json://localhost",
             TargetKind::Requests if self.program.key == "httpie" => {
                 "POST https://hooks.slack.com/services/T0/B0/x"
             }
             TargetKind::Requests => "-d x https://hooks.slack.com/services/T0/B0/x",
-            TargetKind::NoTarget => "--title x",
+            TargetKind::Nothing => "--title x",
             _ => "jellyfin",
         };
         if let Words::ValueOf(options) = self.does.to.at {

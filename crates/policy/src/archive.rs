@@ -25,7 +25,7 @@ pub fn operation<'a>(usage: &Usage, given: &Operands<'a>) -> Operation<'a> {
     let archive = given.values(Role::Archive).last().or(first.filter(|_| how == Some(FileHow::Packing)));
     match archive {
         // On another host.
-        Some(file) if how == Some(FileHow::ByMode) && file.contains(':') => Operation::Unclear,
+        Some(file) if how == Some(FileHow::Archive) && file.contains(':') => Operation::Unclear,
         _ if packs && unpacks => Operation::Unclear,
         _ if given.has(Role::ListsArchive) => Operation::Looks,
         Some(file) if packs || how == Some(FileHow::Packing) => {

@@ -54,7 +54,7 @@ pub fn accesses(
         Some(FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install) => {
             transfer(command, &usage, &given, machine, into);
         }
-        Some(FileHow::ByMode | FileHow::Unpacking | FileHow::Packing) => {
+        Some(FileHow::Archive | FileHow::Unpacking | FileHow::Packing) => {
             let operation = archive::operation(&usage, &given);
             remove::unpack(command, operation, (&usage, &given), into);
             match operation {
@@ -141,7 +141,7 @@ fn chosen<T>(words: Words, items: &[T]) -> &[T] {
         Words::From(first) => items.get(first..).unwrap_or_default(),
         Words::Only(index) => items.get(index..=index).unwrap_or_default(),
         Words::Last => items.last().map(std::slice::from_ref).unwrap_or_default(),
-        Words::Nowhere | Words::Starred | Words::OwnName | Words::Constant(_) | Words::ValueOf(_) => &[],
+        Words::None | Words::Starred | Words::OwnName | Words::Constant(_) | Words::ValueOf(_) => &[],
     }
 }
 
@@ -180,7 +180,7 @@ fn named(
 fn written(command: &Command, files: &Files, given: &Operands<'_>, into: &mut Vec<Access>) {
     let has =
         |options: &[&str]| given.options.iter().any(|(name, _)| name.is_any(options) || name.begins(options));
-    if files.writes == Words::Nowhere || !(files.writes_with.is_empty() || has(&files.writes_with)) {
+    if files.writes == Words::None || !(files.writes_with.is_empty() || has(&files.writes_with)) {
         return;
     }
     let deep = files.how == Some(FileHow::Rights) || has(&files.deep);
@@ -207,7 +207,7 @@ fn read(
     catalogue: Catalogue,
     into: &mut Vec<Access>,
 ) {
-    if files.reads == Words::Nowhere {
+    if files.reads == Words::None {
         return;
     }
     let mut skip_next = false;

@@ -2,13 +2,13 @@
 
 use super::lookup::Usage;
 use super::options::{At, Item, Name, Scanner};
-use super::program::{Files, Options, Role, RoleOptions};
+use super::program::{Files, Map, Options, Role};
 
 /// The options of a command line, each with the place of its value, and its other words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operands<'a> {
     texts: &'a [&'a str],
-    roles: &'static [RoleOptions],
+    roles: Map<Role, Options>,
     /// The options in the order of the command line.
     pub options: Vec<(Name<'a>, Option<At>)>,
     /// Indexes of the words that are neither options nor values.
@@ -21,8 +21,8 @@ impl Usage {
         of_role(self.roles(), role)
     }
 
-    fn roles(&self) -> &'static [RoleOptions] {
-        if self.form.roles.is_empty() { self.program.form.roles.0 } else { self.form.roles.0 }
+    fn roles(&self) -> Map<Role, Options> {
+        if self.form.options.is_empty() { self.program.form.options } else { self.form.options }
     }
 
     /// The files of the form, otherwise those of the program.
@@ -51,7 +51,7 @@ impl Usage {
 
     /// The options and words between the program and its verb.
     pub fn operands_before<'a>(&self, texts: &'a [&'a str]) -> Operands<'a> {
-        let roles = self.program.form.roles.0;
+        let roles = self.program.form.options;
         let texts = texts.get(..self.rest).unwrap_or(texts);
         let mut found = Operands { texts, roles, options: vec![], words: vec![] };
         found.scan(Scanner::new(texts, self.start, self.program.form.valued.0));
@@ -59,8 +59,8 @@ impl Usage {
     }
 }
 
-fn of_role(roles: &[RoleOptions], role: Role) -> Options {
-    roles.iter().find(|one| one.role == role).map_or(Options::EMPTY, |one| one.options)
+fn of_role(roles: Map<Role, Options>, role: Role) -> Options {
+    roles.iter().find(|(one, _)| *one == role).map_or(Options::EMPTY, |(_, options)| *options)
 }
 
 /// Whether an option is this one, as a role lists it: `-o*`, or with a value, `-d=recurse`.
