@@ -31,7 +31,8 @@ fn write_lists() -> Result<(), Box<dyn std::error::Error>> {
         let lists: BTreeMap<String, Vec<Row>> = serde_saphyr::from_str(&fs::read_to_string(&path)?)
             .map_err(|error| format!("{}: {error}", path.display()))?;
         for (name, rows) in lists {
-            let width = rows.iter().map(|row| if let Row::Texts(texts) = row { texts.len() } else { 1 }).max();
+            let width =
+                rows.iter().map(|row| if let Row::Texts(texts) = row { texts.len() } else { 1 }).max();
             let of = match width {
                 Some(width @ 2..) => format!("({})", vec!["&str"; width].join(", ")),
                 _ => "&str".to_owned(),
@@ -39,7 +40,10 @@ fn write_lists() -> Result<(), Box<dyn std::error::Error>> {
             let rows = rows.iter().map(|row| match row {
                 Row::Text(text) => format!("{text:?}"),
                 Row::Texts(texts) => {
-                    format!("({})", texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", "))
+                    format!(
+                        "({})",
+                        texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", ")
+                    )
                 }
             });
             let rows: Vec<String> = rows.collect();

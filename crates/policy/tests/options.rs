@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use opsctl_policy::files::{self, guarded::Locations};
+use opsctl_policy::files::{self, Access, guarded::Locations};
 use opsctl_policy::model::rules::Rules;
 use opsctl_policy::word_paths::UnknownMachine;
 use opsctl_reader::catalogue::Catalogue;
 use opsctl_reader::catalogue::options::{ABBREVIATES, ONE_DASH};
 use opsctl_reader::catalogue::program::{Form, Program, Role};
-use opsctl_reader::shell;
+use opsctl_reader::shell::{self, Construct, Node};
 
 /// A file that may not be written, and one that may not be read.
 const PROTECTED: &str = "/etc/sudoers";
@@ -33,6 +33,19 @@ fn cases() -> Vec<Case> {
         verbs.chain([Case { program, path: &[], form: &program.form }])
     };
     Catalogue::default().programs().flat_map(of).collect()
+}
+
+/// What a command does to files.
+fn accesses(words: &[String]) -> Vec<Access> {
+    let script = shell::read(&words.join(" "), Some("/app"));
+    let mut found = Vec::new();
+    script.visit(|node| {
+        if let Node::Command(command) | Node::Group(Construct::Through(command), _) = node {
+            let inner = matches!(node, Node::Command(_));
+            found.extend(files::accesses(command, inner, script.catalogue, &UnknownMachine));
+        }
+    });
+    found
 }
 
 /// The rules about files that a command breaks.
@@ -71,8 +84,9 @@ impl Case {
     fn modes(self) -> Vec<Vec<String>> {
         let files = self.form.files.or(self.program.form.files);
         let needed = files.iter().flat_map(|files| [files.writes_with.first(), files.first_is_file.first()]);
-        let roles = if self.form.roles.is_empty() { self.program.form.roles } else { self.form.roles };
-        let roles = roles.iter().filter(|one| !one.role.has_value()).flat_map(|one| one.options.first());
+        let roles = if self.form.options.is_empty() { self.program.form.options } else { self.form.options };
+        let roles =
+            roles.iter().filter(|(role, _)| !role.has_value()).flat_map(|(_, options)| options.first());
         let modes: BTreeSet<&str> =
             needed.flatten().chain(roles).copied().filter(|option| !option.contains('=')).collect();
         std::iter::once(vec![]).chain(modes.into_iter().map(|mode| vec![mode.to_owned()])).collect()
@@ -93,15 +107,20 @@ impl Case {
         bases.collect()
     }
 
-    /// The options with a value, and the roles of each.
+    /// Whether the words are a command with this option.
+    fn runs_words_with(self, option: &str) -> bool {
+        self.form.runs.is_some_and(|runs| runs.words_need.contains(&option))
+    }
+
+    /// The options with a value.
     fn options(self) -> Vec<&'static str> {
         let valued = self.form.valued.iter().copied();
         valued.filter(|option| *option != ONE_DASH && !option.starts_with(ABBREVIATES)).collect()
     }
 
     fn has_role(self, option: &str, roles: &[Role]) -> bool {
-        let own = if self.form.roles.is_empty() { self.program.form.roles } else { self.form.roles };
-        own.iter().any(|one| roles.contains(&one.role) && one.options.contains(&option))
+        let own = if self.form.options.is_empty() { self.program.form.options } else { self.form.options };
+        own.iter().any(|(role, options)| roles.contains(role) && options.contains(&option))
     }
 
     /// The spellings of an option with its value.
@@ -157,8 +176,10 @@ fn hidden(case: Case) -> (Vec<String>, usize) {
         if expected.is_empty() {
             continue;
         }
+        let guarded = |access: &Access| access.path.contains(PROTECTED) || access.path.contains(SECRET);
+        let needed: Vec<Access> = accesses(&plain).into_iter().filter(guarded).collect();
         for option in case.options() {
-            if case.has_role(option, &REPLACING) {
+            if case.has_role(option, &REPLACING) || case.runs_words_with(option) {
                 continue;
             }
             for spelling in case.spellings(option) {
@@ -166,6 +187,11 @@ fn hidden(case: Case) -> (Vec<String>, usize) {
                     let (before, behind) = base.split_at(place);
                     let words = [head.as_slice(), before, &spelling, behind].concat();
                     count += 1;
+                    // The same accesses have the same verdict.
+                    let given = accesses(&words);
+                    if needed.iter().all(|access| given.contains(access)) {
+                        continue;
+                    }
                     let found = broken(&words);
                     if !expected.is_subset(&found) {
                         wrong.push(format!("{}: {expected:?}, found {found:?}", words.join(" ")));
@@ -177,19 +203,57 @@ fn hidden(case: Case) -> (Vec<String>, usize) {
     (wrong, count)
 }
 
-#[test]
-fn no_option_hides_a_guarded_file() {
+/// The spellings of options in which a guarded file is allowed as their value, and the number of commands.
+fn allowed(case: Case) -> (Vec<String>, usize) {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    let Some(files) = case.form.files.or(case.program.form.files) else { return (wrong, count) };
+    let head = case.head();
+    let outputs = files.outputs.iter().map(|option| (*option, PROTECTED, "protect"));
+    let inputs = files.inputs.iter().map(|option| (*option, SECRET, "secret"));
+    for (option, file, rule) in outputs.chain(inputs) {
+        let attached = option.strip_suffix('=');
+        for spelling in case.spellings(attached.unwrap_or(option)) {
+            let spelling: Vec<String> = spelling.iter().map(|word| word.replace(VALUE, file)).collect();
+            if attached.is_some() && spelling.len() > 1 {
+                continue;
+            }
+            for words in [vec![], vec![PLAIN.to_owned()]] {
+                // Behind its first word stand the options of the command that a program runs.
+                let last = if case.form.runs.is_some() { 0 } else { words.len() };
+                for place in 0..=last {
+                    let (before, behind) = words.split_at(place);
+                    let words = [head.as_slice(), before, &spelling, behind].concat();
+                    count += 1;
+                    if !broken(&words).contains(rule) {
+                        wrong.push(format!("{}: not {rule}", words.join(" ")));
+                    }
+                }
+            }
+        }
+    }
+    (wrong, count)
+}
+
+/// Checks every form of every program, on two threads.
+fn walk(check: fn(Case) -> (Vec<String>, usize), floor: usize) {
     let cases = cases();
-    let half = cases.len() / 2;
-    let parts: Vec<Vec<Case>> = vec![cases[..half].to_vec(), cases[half..].to_vec()];
-    let threads: Vec<_> = parts
-        .into_iter()
-        .map(|part| thread::spawn(move || part.into_iter().map(hidden).collect::<Vec<_>>()))
-        .collect();
+    let parts = cases.chunks(cases.len().div_ceil(2)).map(<[Case]>::to_vec);
+    let check = |part: Vec<Case>| thread::spawn(move || part.into_iter().map(check).collect::<Vec<_>>());
+    let threads: Vec<_> = parts.map(check).collect();
     let results: Vec<_> = threads.into_iter().flat_map(|one| one.join().unwrap()).collect();
     let count: usize = results.iter().map(|(_, count)| count).sum();
     let wrong: Vec<String> = results.into_iter().flat_map(|(wrong, _)| wrong).collect();
     println!("{count} spellings");
     assert!(wrong.is_empty(), "{} of {count} spellings:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count > 10_000, "only {count} spellings");
+    assert!(count > floor, "only {count} spellings");
+}
+
+#[test]
+fn no_option_hides_a_guarded_file() {
+    walk(hidden, 100_000);
+}
+
+#[test]
+fn no_spelling_of_an_option_writes_or_reads_a_guarded_file() {
+    walk(allowed, 1_000);
 }

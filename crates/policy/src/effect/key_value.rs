@@ -32,7 +32,9 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         let proved = (first..first + named).all(|index| known(&index)) || {
             // Only the name of a command without subcommands has to be known.
             known(&first)
-                && !REDIS_SUBCOMMANDS.iter().any(|(name, _)| name.eq_ignore_ascii_case(texts.get(first).unwrap_or(&"")))
+                && !REDIS_SUBCOMMANDS
+                    .iter()
+                    .any(|(name, _)| name.eq_ignore_ascii_case(texts.get(first).unwrap_or(&"")))
         };
         return if proved && reads(words) {
             (Effect::Reads, Why::Stated)

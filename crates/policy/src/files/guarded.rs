@@ -70,7 +70,8 @@ fn listed(
         let globs = placed(glob, &places).into_iter();
         globs.flat_map(move |glob| guarded(&glob, scope, advice_of(advice), locations, roots))
     });
-    let own = own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, advice_of(advice), locations, roots));
+    let own =
+        own.iter().flat_map(|rule| guarded(&rule.glob, rule.scope, advice_of(advice), locations, roots));
     defaults.chain(own).collect()
 }
 

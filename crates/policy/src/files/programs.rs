@@ -26,11 +26,11 @@ pub fn accesses(
         return read(command, &Files::PLAIN, 1, None, catalogue, into);
     };
     let files = usage.files();
-    let (rest, value) = (usage.rest, &usage.value());
+    let rest = usage.rest;
     // The words of `ansible` are hosts.
     let how = usage.form.runs.map(|runs| runs.how);
     let is_wrapper = !inner && how != Some(How::Ansible);
-    named(command, (&files.inputs, Touch::Read), (rest, value), &texts, is_wrapper, into);
+    named(command, &usage, (&files.inputs, Touch::Read), is_wrapper, into);
     let given = usage.operands(&texts);
     match files.how {
         Some(FileHow::Search) => return remove::find(command, &usage, catalogue, into),
@@ -45,7 +45,13 @@ pub fn accesses(
         _ => {}
     }
     if !inner {
-        return named(command, (&files.outputs, Touch::Write), (rest, value), &texts, true, into);
+        // Beside a script in an option, the words are the wrapper's own.
+        let script = usage.form.runs.filter(|runs| runs.how != How::Shell).map(|runs| runs.script);
+        let is_script = |name: &Name<'_>| script.is_some_and(|script| name.is_any(&script));
+        if how == Some(How::Make) || given.options.iter().any(|(name, _)| is_script(name)) {
+            read(command, &files, rest, Some(&given), catalogue, into);
+        }
+        return named(command, &usage, (&files.outputs, Touch::Write), is_wrapper, into);
     }
     let before = into.len();
     let program = crate::catalogue::base_name(&name.text);
@@ -94,7 +100,7 @@ pub fn accesses(
         });
     }
     if !usage.has(&texts, &files.keeps) {
-        named(command, (&files.outputs, Touch::Write), (rest, value), &texts, false, into);
+        named(command, &usage, (&files.outputs, Touch::Write), false, into);
     }
     read(command, &files, rest, Some(&given), catalogue, into);
 }
@@ -145,12 +151,11 @@ fn chosen<T>(words: Words, items: &[T]) -> &[T] {
     }
 }
 
-/// The files that these options name. The options of a wrapper end where its command begins.
+/// The files that these options name, before the verb and behind it. The options of a wrapper end where its command begins.
 fn named(
     command: &Command,
+    usage: &Usage,
     (options, touch): (&[&str], Touch),
-    (rest, value): (usize, &[&str]),
-    texts: &[&str],
     is_wrapper: bool,
     into: &mut Vec<Access>,
 ) {
@@ -162,9 +167,12 @@ fn named(
         let attached = options.iter().filter_map(|option| option.strip_suffix('='));
         name.is_any(options) || attached.into_iter().any(|option| name.is(option))
     };
-    let valued = options.iter().filter(|option| !option.ends_with('='));
-    let value: Vec<&str> = value.iter().chain(valued).copied().collect();
-    for item in Scanner::new(texts, rest, &value) {
+    let texts = command.texts();
+    let before = texts.get(..usage.rest).unwrap_or(&texts);
+    let value = usage.value();
+    let outer = usage.program.value.unwrap_or_default();
+    let before = Scanner::new(before, usage.start, &outer).filter(|item| matches!(item, Item::Option(..)));
+    for item in before.chain(Scanner::new(&texts, usage.rest, &value)) {
         match item {
             Item::Option(name, Some(at)) if is_named(name) => match (command.value(at), touch) {
                 (Some(word), Touch::Read) => into.extend(held(&word)),

@@ -106,7 +106,8 @@ impl<'a> Scanner<'a> {
 
     /// Whether the long options of the program have one dash.
     fn has_one_dash(&self, word: &str) -> bool {
-        self.valued.contains(&ONE_DASH) && word.chars().nth(2).is_some_and(|second| second != '=')
+        self.valued.contains(&ONE_DASH)
+            && word.chars().nth(2).is_some_and(|second| second.is_ascii_alphanumeric() || second == '-')
     }
 
     /// The index of the next word to be read.
