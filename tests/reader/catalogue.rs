@@ -150,7 +150,7 @@ fn every_program_that_runs_a_command_shows_it_under_each_name() {
 fn wrapped(words: &str, runs: &Runs) -> String {
     const RESTART: &str = "docker restart jellyfin";
     let need = runs.words_need.first().map(|option| format!(" {option} root")).unwrap_or_default();
-    match (runs.after, runs.script.first(), runs.at_once.first()) {
+    match (runs.after.0, runs.script.first(), runs.at_once.first()) {
         (None, Some(script), _) => format!("{words} {script} '{RESTART}'"),
         (None, _, Some(option)) => format!("{words} {option} {RESTART}"),
         (None, None, None) => format!("echo {RESTART} | {words} now"),

@@ -25,7 +25,7 @@ pub use words::{Target, TargetKind, Words};
 use constant::{Constant, Statics, plain};
 
 keys::keys! {
-    /// A program, with all of its names.
+    /// A program, or one of its verbs; see [programs.md](programs.md). A value that is only one word is the `effect`. The keys `names` to `abbreviates` belong to a program, all others to a program and to its verbs.
     pub struct Program {
         /// Names of the program, without a folder. Default: its key. Built-in programs may have globs, such as `mkfs.*` and `*/init.d/*`.
         pub names: Texts,
