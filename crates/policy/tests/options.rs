@@ -69,11 +69,11 @@ fn owned(words: &[&str]) -> Vec<String> {
 
 impl Case {
     fn head(self) -> Vec<String> {
-        let name = self.program.names[0];
-        let name = if name.contains('/') {
-            name.replace('*', "/etc").replacen("//", "/", 1)
-        } else {
-            name.replace("[0-9]*", "3").replace('*', "x")
+        let name = match self.program.names[0] {
+            // The name alone is a word of the shell.
+            "time" => "/usr/bin/time".to_owned(),
+            glob if glob.contains('/') => glob.replace('*', "/etc").replacen("//", "/", 1),
+            name => name.replace("[0-9]*", "3").replace('*', "x"),
         };
         let verb =
             self.path.iter().map(|word| if *word == "*" { "x".to_owned() } else { word.replace('*', "9") });

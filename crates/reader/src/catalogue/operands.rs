@@ -89,12 +89,12 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Whether an option of this role is given, or the beginning of one.
+    /// Whether an option of this role is given, or the beginning of one that makes the command do more.
     pub fn has(&self, role: Role) -> bool {
         let listed = of_role(self.roles, role);
         self.options.iter().any(|(name, at)| {
             let value = at.and_then(|at| at.of(self.texts));
-            listed.iter().any(|one| is(*name, value, one)) || name.begins(&listed)
+            listed.iter().any(|one| is(*name, value, one)) || (!role.limits() && name.begins(&listed))
         })
     }
 

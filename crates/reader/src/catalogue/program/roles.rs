@@ -29,6 +29,18 @@ pub enum Role {
     Paths,
     /// Its value, and the word after it, belong to the option.
     TakesTwo,
+    /// Its value is the method of a request.
+    Method,
+    /// Its value is data of a request.
+    Data,
+    /// Its value is a file that is uploaded.
+    Uploads,
+    /// Its value is a header line of a request.
+    Headers,
+    /// Its value is the address of a request.
+    Address,
+    /// Its value is a part of the address of a request.
+    Query,
     /// Everything below a folder is copied or searched.
     Recursive,
     /// Names that begin with a dot are listed.
@@ -59,6 +71,10 @@ pub enum Role {
     Empties,
     /// Nothing is written.
     ReadsOnly,
+    /// The data is a part of the address.
+    DataInAddress,
+    /// Standard input is not read.
+    IgnoresInput,
     /// The whole database is inspected, and no command runs.
     Overview,
     /// Its value is a file with commands or code.
@@ -80,8 +96,29 @@ impl Role {
                 | Self::Includes
                 | Self::Endings
                 | Self::TakesTwo
+                | Self::Method
+                | Self::Data
+                | Self::Uploads
+                | Self::Headers
+                | Self::Address
+                | Self::Query
                 | Self::ScriptFile
                 | Self::NamesOutput
+        )
+    }
+
+    /// Whether a command does less with an option of this role.
+    pub const fn limits(self) -> bool {
+        matches!(
+            self,
+            Self::NamesOnly
+                | Self::ListsArchive
+                | Self::ToOutput
+                | Self::Empties
+                | Self::ReadsOnly
+                | Self::DataInAddress
+                | Self::IgnoresInput
+                | Self::Overview
         )
     }
 }
