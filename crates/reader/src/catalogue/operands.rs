@@ -21,6 +21,11 @@ impl Usage {
         of_role(self.roles(), role)
     }
 
+    /// The options of a role before the verb.
+    pub fn role_before(&self, role: Role) -> Options {
+        of_role(self.program.form.options, role)
+    }
+
     fn roles(&self) -> Map<Role, Options> {
         if self.form.options.is_empty() { self.program.form.options } else { self.form.options }
     }
@@ -32,8 +37,12 @@ impl Usage {
 
     /// The options and words behind the verb.
     pub fn operands<'a>(&self, texts: &'a [&'a str]) -> Operands<'a> {
+        self.operands_from(self.rest, texts)
+    }
+
+    /// The options and words from a word on.
+    pub fn operands_from<'a>(&self, mut from: usize, texts: &'a [&'a str]) -> Operands<'a> {
         let mut found = Operands { texts, roles: self.roles(), options: vec![], words: vec![] };
-        let mut from = self.rest;
         let cluster = texts.get(from).filter(|word| self.program.key == "tar" && !word.starts_with('-'));
         if let Some(cluster) = cluster {
             // Without a dash, each letter takes its value from the next words, in order.
@@ -96,6 +105,11 @@ impl<'a> Operands<'a> {
             let value = at.and_then(|at| at.of(self.texts));
             listed.iter().any(|one| is(*name, value, one)) || (!role.limits() && name.begins(&listed))
         })
+    }
+
+    /// Whether one of these options is given.
+    pub fn states(&self, options: &[&str]) -> bool {
+        self.options.iter().any(|(name, _)| name.is_any(options))
     }
 
     /// The places of the values of the options of a role.

@@ -41,6 +41,30 @@ pub enum Role {
     Address,
     /// Its value is a part of the address of a request.
     Query,
+    /// Its value is a file that describes what it acts on.
+    Manifests,
+    /// Its value is the name of a project.
+    Project,
+    /// Its value states variables.
+    Variables,
+    /// Its value is a list of tags.
+    Tags,
+    /// Its value is the name of a module.
+    Module,
+    /// Its value is the arguments of a module, or of a command that runs.
+    Arguments,
+    /// Its value is lines of a makefile.
+    Lines,
+    /// Its value is the host of the command.
+    Hosts,
+    /// Its value separates the items of a list.
+    Delimiter,
+    /// Its value is replaced by an item.
+    Placeholder,
+    /// Its value is the maximum number of items, by default one.
+    MaxItems,
+    /// Its value is the maximum number of lines, by default one.
+    MaxLines,
     /// Everything below a folder is copied or searched.
     Recursive,
     /// Names that begin with a dot are listed.
@@ -75,6 +99,12 @@ pub enum Role {
     DataInAddress,
     /// Standard input is not read.
     IgnoresInput,
+    /// Items are separated by null characters.
+    NullDelimited,
+    /// The command is quoted.
+    Quotes,
+    /// No command runs.
+    Idle,
     /// The whole database is inspected, and no command runs.
     Overview,
     /// Its value is a file with commands or code.
@@ -96,6 +126,15 @@ impl Role {
                 | Self::Includes
                 | Self::Endings
                 | Self::TakesTwo
+                | Self::Manifests
+                | Self::Project
+                | Self::Variables
+                | Self::Tags
+                | Self::Module
+                | Self::Arguments
+                | Self::Lines
+                | Self::Hosts
+                | Self::Delimiter
                 | Self::Method
                 | Self::Data
                 | Self::Uploads
@@ -119,6 +158,7 @@ impl Role {
                 | Self::DataInAddress
                 | Self::IgnoresInput
                 | Self::Overview
+                | Self::Idle
         )
     }
 }

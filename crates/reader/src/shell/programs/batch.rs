@@ -3,6 +3,7 @@
 use super::wrapper::quoted;
 use crate::catalogue::expression::Expression;
 use crate::catalogue::lookup::Usage;
+use crate::catalogue::program::Role;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
@@ -89,18 +90,19 @@ pub(crate) fn xargs(
     for item in Scanner::new(&texts, 1, &value) {
         match item {
             Item::Option(name, value) => {
-                let value = value.and_then(|at| texts.get(at.index).and_then(|word| word.get(at.offset..)));
-                if name.is_any(&["-I", "--replace", "-i"]) {
+                let value = value.and_then(|at| at.of(&texts));
+                let is = |role| name.is_any(&usage.role(role));
+                if is(Role::Placeholder) {
                     replace = Some(value.unwrap_or("{}").to_owned());
-                } else if name.is_any(&["-n", "--max-args", "-L", "-l", "--max-lines"]) {
+                } else if is(Role::MaxItems) || is(Role::MaxLines) {
                     // Without a number it takes one line.
                     group = value.map_or(Some(1), |value| value.parse().ok());
-                    by_line = !name.is_any(&["-n", "--max-args"]);
-                } else if name.is_any(&["-d", "--delimiter"]) {
+                    by_line = is(Role::MaxLines);
+                } else if is(Role::Delimiter) {
                     delimiter = value;
-                } else if name.is_any(&["-a", "--arg-file"]) {
+                } else if name.is_any(&usage.files().inputs) {
                     from_file = true;
-                } else if name.is_any(&["-0", "--null"]) {
+                } else if is(Role::NullDelimited) {
                     delimiter = Some("\\0");
                 }
             }
@@ -195,8 +197,8 @@ pub(crate) fn parallel(
     let mut quotes = false;
     for item in Scanner::new(own, 1, &value) {
         match item {
-            Item::Option(name, Some(at)) if name.is_any(&["-S", "--sshlogin"]) => {
-                let login = own.get(at.index).and_then(|word| word.get(at.offset..)).unwrap_or_default();
+            Item::Option(name, Some(at)) if name.is_any(&usage.role(Role::Hosts)) => {
+                let login = at.of(own).unwrap_or_default();
                 if login != ":"
                     && let Some(host) = host_of(login)
                 {
@@ -211,7 +213,7 @@ pub(crate) fn parallel(
                 command = index + 1;
                 break;
             }
-            Item::Option(name, _) => quotes |= name.is_any(&["-q", "--quote"]),
+            Item::Option(name, _) => quotes |= name.is_any(&usage.role(Role::Quotes)),
         }
     }
     let template = if quotes {
