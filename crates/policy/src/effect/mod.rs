@@ -36,7 +36,9 @@ use crate::lists::PROGRAM_FOLDERS;
 use crate::model::effect::Effect;
 use crate::model::rules::PathRule;
 use crate::shell::{Command, Construct, Node, Script, Word};
-use options::{asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful, written};
+use options::{
+    asks_for_help, before_verb, doubtful_option, fits, is_doubtful, may_be_doubtful, only_reads_file, written,
+};
 use proof::Proof;
 pub use proof::{PartEffect, Scratch};
 pub use reason::Why;
@@ -301,7 +303,11 @@ impl Prover<'_> {
     /// Reads where every condition of its form holds.
     fn conditions(&self, command: &Command, usage: &Usage, terms: &EffectTerms, texts: &[&str]) -> Proof {
         if terms.check == Some(Check::FindExpression) {
-            return find::effect(usage, terms, texts);
+            let hides = command.words.iter().skip(1).find(|word| self.may_be_option(word, command));
+            return hides.map_or_else(
+                || find::effect(usage, terms, texts),
+                |word| (Effect::Unknown, Why::MaybeOption(word.text.clone())),
+            );
         }
         let changes = |why| (Effect::Changes, why);
         let mut reads = terms.reads_with.is_empty();
@@ -341,7 +347,10 @@ impl Prover<'_> {
         for item in Scanner::new(texts, usage.rest, &value).with_flags(&listed) {
             match item {
                 Item::Option(name, at) => {
-                    let is_listed = name.is_any(&listed);
+                    let form = if usage.form.files.is_some() { usage.form } else { &usage.program.form };
+                    let is_listed = name.is_any(&listed)
+                        && (name.is_any(&usage.form.value.unwrap_or_default())
+                            || !only_reads_file(form, name));
                     if name.is_any(&terms.changes_with)
                         || (!is_listed && (name.begins(&terms.changes_with) || name.begins(&outputs)))
                     {
@@ -358,7 +367,7 @@ impl Prover<'_> {
                     let is_off = !name.is_any(&value) && matches!(text, Some("false" | "0" | "no" | "off"));
                     reads |= name.is_any(&terms.reads_with) && !is_off;
                     any_words |= name.is_any(&terms.any_words_with);
-                    if terms.flags.is_some() && !name.is_any(&listed) {
+                    if terms.flags.is_some() && !is_listed {
                         return (Effect::Unknown, Why::UnknownOption(written(name)));
                     }
                 }

@@ -4,7 +4,7 @@ use super::proof::Proof;
 use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Name, Scanner};
-use crate::catalogue::program::{EffectTerms, Options};
+use crate::catalogue::program::{EffectTerms, Form, Options};
 use crate::model::effect::Effect;
 use crate::shell::glob;
 
@@ -33,6 +33,7 @@ pub fn before_verb(usage: &Usage, texts: &[&str]) -> Option<Proof> {
             [flags, &usage.program.form.quiet, &value, &usage.program.host]
                 .iter()
                 .any(|list| name.is_any(list))
+                && !only_reads_file(&usage.program.form, name)
         };
         if name.is_any(&terms.changes_with) {
             Some((Effect::Changes, Why::Option(written(name))))
@@ -54,6 +55,14 @@ pub fn asks_for_help(usage: &Usage, texts: &[&str]) -> bool {
         && !usage.program.verbs.is_empty()
         && form.runs.is_none()
         && form.effect.is_none_or(|terms| terms.check.is_none())
+}
+
+/// Whether all that is stated of an option is that its value is a file that is read.
+pub fn only_reads_file(form: &Form, name: Name<'_>) -> bool {
+    let is_role = form.options.iter().any(|(_, options)| name.is_any(options));
+    !is_role
+        && !name.is_any(&form.value.unwrap_or_default())
+        && form.files.is_some_and(|files| name.is_any(&files.inputs) || name.is_any(&files.keys))
 }
 
 /// Whether an option has a value with which the effect is unknown.

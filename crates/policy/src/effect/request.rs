@@ -127,7 +127,8 @@ fn in_words(command: &Command, usage: &Usage, texts: &[&str]) -> Request {
     let ignores_stdin = given.has(Role::IgnoresInput);
     let data = given.places(Role::Data).filter_map(|at| command.value(at)).collect();
     let mut request = Request { data, ..Request::default() };
-    let words: Vec<Word> = given.words.iter().filter_map(|index| command.words.get(*index)).cloned().collect();
+    let words: Vec<Word> =
+        given.words.iter().filter_map(|index| command.words.get(*index)).cloned().collect();
     let is_method = |word: &Word| !word.text.is_empty() && word.text.chars().all(|c| c.is_ascii_alphabetic());
     let mut words = words.into_iter().peekable();
     if words.len() > 1 {

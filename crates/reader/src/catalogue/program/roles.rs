@@ -193,7 +193,10 @@ impl Form {
             let chosen = roles.0.iter().filter(move |(role, _)| role.has_value() == valued);
             chosen.flat_map(|(_, options)| options.0.iter()).filter(|option| !option.contains('='))
         };
-        self.valued = unique(listed.0.iter().chain(files).chain(of_roles(true)));
+        // A verb that lists its own options does not take those of the program.
+        let inherits = !self.options.is_empty() || self.value.is_none() || self == *outer;
+        let valued = of_roles(true).filter(|_| inherits);
+        self.valued = unique(listed.0.iter().chain(files).chain(valued));
         let terms = self.effect.iter().flat_map(|terms| {
             [terms.flags.unwrap_or_default(), terms.changes_with, terms.reads_with, terms.any_words_with]
         });

@@ -2,7 +2,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::{FileHow, Stated};
+use crate::catalogue::program::{FileHow, Role, Stated};
 use crate::path::fold;
 use crate::shell::Complaint;
 use crate::shell::disk::{Disk, Unreadable};
@@ -334,10 +334,10 @@ fn may_write(command: &Command, means: impl Fn(&str) -> bool, catalogue: Catalog
     let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let Some(usage) = catalogue.usage(&texts, &|_| false) else { return !texts.is_empty() };
     let files = usage.form.files.or(usage.program.form.files);
-    if files.is_some_and(|files| files.how == Some(FileHow::Copy)) {
+    let copies = |how| matches!(how, FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install);
+    if files.and_then(|files| files.how).is_some_and(copies) {
         // The sources stay as they are.
-        return texts.last().is_some_and(|last| means(last))
-            || texts.iter().any(|text| text.starts_with("-t"));
+        return texts.last().is_some_and(|last| means(last)) || usage.operands(&texts).has(Role::Folder);
     }
     if usage.form.runs.is_some()
         || files.is_some_and(|files| matches!(files.how, Some(FileHow::Rights | FileHow::Mount)))

@@ -62,7 +62,8 @@ fn playbook(
 fn stack(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, usage: &Usage) -> Stated {
     let texts = invocation.texts();
     let given = usage.operands(&texts);
-    let read = given.values(Role::Manifests).take(MOST_FILES).filter_map(|file| evaluator.read_data(shell, file));
+    let read =
+        given.values(Role::Manifests).take(MOST_FILES).filter_map(|file| evaluator.read_data(shell, file));
     Stated { folder: None, texts: read.collect() }
 }
 
