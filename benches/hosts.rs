@@ -73,14 +73,15 @@ fn timed(folder: &Path, program: &OsStr, arguments: &[&str], alive: &str) -> Dur
     let started = Instant::now();
     let output =
         Command::new(program).args(arguments).current_dir(folder).env("CLAUDE_PROJECT_DIR", folder).output();
-    let output = output.unwrap_or_else(|error| panic!("{program:?}: {error}; run tests/setup"));
+    let output = output.unwrap_or_else(|error| panic!("`{}`: {error}; run tests/setup", program.display()));
     let elapsed = started.elapsed();
     let reported = String::from_utf8(output.stdout).unwrap();
     let found = reported.lines().filter(|line| line.contains(alive)).count();
     assert_eq!(
         found,
         HOSTS,
-        "{program:?} {arguments:?} missed some: {}",
+        "{} {arguments:?} missed some: {}",
+        program.display(),
         String::from_utf8_lossy(&output.stderr)
     );
     elapsed
