@@ -200,23 +200,6 @@ impl Ledger {
         };
         look().map_err(|cause| self.error(cause))
     }
-
-    /// The latest question about a call of a session, by the client's id of the call.
-    pub fn question_of_call(
-        &self,
-        session: &str,
-        call: &str,
-        now: DateTime<Utc>,
-    ) -> Result<Option<Question>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            let which = "WHERE session_id = ?1 AND tool_use_id = ?2 ORDER BY id DESC LIMIT 1";
-            one(&self.connection, which, params![session, call], now)
-        };
-        look().map_err(|cause| self.error(cause))
-    }
 }
 
 fn one(
