@@ -377,7 +377,7 @@ mod tests {
             }
         }
         for rule in defaults() {
-            let denies = |program: &Program| program.never.iter().any(|denial| denial.rule == rule.name);
+            let denies = |program: &Program| program.never.iter().any(|(denied, _)| *denied == rule.name);
             assert!(Catalogue::default().programs().any(denies), "no program has the rule {}", rule.name);
         }
     }
