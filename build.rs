@@ -23,6 +23,8 @@ mod redact {
     pub mod entry;
     pub mod rule;
 }
+#[path = "build/languages.rs"]
+mod languages;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,8 +68,8 @@ enum BuildError {
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if let Err(error) = write_catalogue().and_then(|()| write_secrets()).and_then(|()| Ok(link_statically()?))
-    {
+    let written = write_catalogue().and_then(|()| write_secrets()).and_then(|()| languages::write());
+    if let Err(error) = written.and_then(|()| Ok(link_statically()?)) {
         println!("cargo::error={error}");
     }
 }

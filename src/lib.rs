@@ -15,6 +15,7 @@ pub mod hook;
 pub mod import;
 pub mod inventory;
 pub mod kept_lines;
+mod languages;
 pub mod launch;
 pub mod ledger;
 pub mod link;

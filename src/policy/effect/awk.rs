@@ -4,6 +4,7 @@ use super::proof::Proof;
 use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
+use crate::languages::names::awk;
 use crate::model::effect::Effect;
 use crate::shell::{Command, Word};
 
@@ -65,15 +66,6 @@ enum Token {
     Line,
 }
 
-/// Words behind which a value begins.
-const KEYWORDS: [&str; 14] = [
-    "print", "printf", "return", "in", "case", "else", "do", "delete", "exit", "getline", "while", "if",
-    "for", "func",
-];
-
-/// Programs behind a pipe that only print what they are given.
-const FILTERS: [&str; 10] = ["sort", "uniq", "head", "tail", "cat", "wc", "column", "tac", "tr", "cut"];
-
 /// The files that a program writes; `None` where it may run a command, or is not understood.
 fn written(program: &str) -> Option<Vec<String>> {
     let tokens = tokens(program)?;
@@ -119,7 +111,7 @@ pub fn filters(command: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || " -,.:".contains(c);
     let mut words = command.split(' ');
     let only_options = |word: &str| word.is_empty() || (word.starts_with('-') && !word.starts_with("-o"));
-    let is_filter = words.next().is_some_and(|name| FILTERS.contains(&name)) && command.chars().all(plain);
+    let is_filter = words.next().is_some_and(|name| awk::FILTERS.has(name)) && command.chars().all(plain);
     command == "cat 1>&2"
         || command == "cat >&2"
         || (is_filter
@@ -137,7 +129,7 @@ fn tokens(program: &str) -> Option<Vec<Token>> {
     while let Some(c) = rest.chars().next() {
         let after = rest.get(c.len_utf8()..)?;
         let value_before = match tokens.last() {
-            Some(Token::Name(name)) => !KEYWORDS.contains(&name.as_str()),
+            Some(Token::Name(name)) => !awk::BEFORE_PATTERNS.has(name),
             Some(Token::Text(_) | Token::Value | Token::Symbol(')' | ']' | '$')) => true,
             Some(Token::Step) => {
                 let one = tokens.len().checked_sub(2).and_then(|at| tokens.get(at));

@@ -4,6 +4,7 @@ use super::proof::Proof;
 use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
+use crate::languages::names::lines;
 use crate::model::effect::Effect;
 use crate::shell::{Command, Word};
 
@@ -30,20 +31,8 @@ pub(super) fn only_reads(script: &str) -> bool {
     let calls_to = script.match_indices("to(").any(|(at, _)| {
         !script.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
     });
-    let doubtful = [
-        "http.",
-        "sql.",
-        "mqtt.",
-        "slack.",
-        "pagerduty.",
-        "experimental",
-        "wideto",
-        "requests.",
-        "tasks.",
-        "secrets.",
-    ];
     !calls_to
-        && !doubtful.iter().any(|one| script.contains(one))
+        && !lines::FLUX_WRITING.are_in(script)
         && (script.contains("from(") || script.contains("buckets()"))
 }
 

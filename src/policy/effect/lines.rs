@@ -3,6 +3,7 @@
 use super::{Proof, Why};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
+use crate::languages::names::lines;
 use crate::model::effect::Effect;
 use crate::shell::{Command, Word};
 
@@ -10,15 +11,12 @@ fn proved(reads: bool) -> Proof {
     if reads { (Effect::Reads, Why::Stated) } else { (Effect::Unknown, Why::Statement) }
 }
 
-/// Commands of `sftp` that only look.
-const SFTP: [&str; 11] = ["ls", "pwd", "lls", "lpwd", "df", "version", "help", "cd", "lcd", "bye", "exit"];
-
 /// The effect of `sftp`, whose commands come on standard input.
 pub fn sftp(command: &Command) -> Proof {
     let batch = command.stdin.as_ref().and_then(Word::known);
     let looks = |line: &str| {
         let name = line.trim_start_matches(['-', '@', ' ']).split_whitespace().next();
-        name.is_none_or(|name| name.starts_with('#') || SFTP.contains(&name))
+        name.is_none_or(|name| name.starts_with('#') || lines::SFTP.has(name))
     };
     // A batch in a file is not looked at.
     let from_stdin = !command.words.windows(2).any(|pair| match pair {
@@ -55,10 +53,7 @@ pub fn view(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
 /// A command that prints lines or ends the editor: `1,20p`, `q!`.
 fn prints(command: &str) -> bool {
     let name = command.trim_start_matches(|c: char| c.is_ascii_digit() || " ,$.%+-:".contains(c));
-    matches!(
-        name,
-        "p" | "print" | "nu" | "number" | "l" | "list" | "q" | "q!" | "qa" | "qa!" | "=" | "set nu"
-    )
+    lines::EDITOR.has(name)
 }
 
 /// Whether a `kill` ends nothing but what the text itself started: `kill %1`, `kill $!`.
@@ -75,40 +70,12 @@ pub fn ends_own_jobs(command: &Command) -> bool {
     is_kill && command.via.is_empty() && jobs.peek().is_some() && jobs.all(is_job)
 }
 
-/// Menus of `RouterOS`.
-const MENUS: [&str; 24] = [
-    "ip",
-    "ipv6",
-    "interface",
-    "system",
-    "routing",
-    "log",
-    "queue",
-    "user",
-    "file",
-    "caps-man",
-    "certificate",
-    "disk",
-    "ppp",
-    "snmp",
-    "bridge",
-    "port",
-    "radius",
-    "tool",
-    "mpls",
-    "export",
-    "container",
-    "dude",
-    "zerotier",
-    "iot",
-];
-
 /// The effect of a line for a `MikroTik` router: `/ip address print`; `None` for anything else.
 pub fn router_os(command: &Command) -> Option<Proof> {
     command.host()?;
     let line: Vec<&str> = command.words.iter().map(|word| word.known().unwrap_or("[")).collect();
     let (menu, _) = line.first()?.strip_prefix('/')?.split_once('/').unwrap_or((line.first()?.get(1..)?, ""));
-    if !MENUS.contains(&menu) {
+    if !lines::ROUTER_MENUS.has(menu) {
         return None;
     }
     let path: Vec<&str> =

@@ -4,65 +4,9 @@ use super::proof::Proof;
 use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
+use crate::languages::names::mongo;
 use crate::model::effect::Effect;
 use crate::shell::{Command, Word};
-
-/// Methods and functions that change nothing.
-const READING: &str = "
-    stats serverstatus currentop getcollectionnames getcollectioninfos getcollection find findone countdocuments estimateddocumentcount
-    count distinct aggregate limit sort skip toarray pretty foreach map filter reduce explain getindexes indexes
-    getindexkeys totalsize totalindexsize datasize storagesize status conf config printreplicationinfo printsecondaryreplicationinfo
-    printslavereplicationinfo ismaster hello version hostinfo serverbuildinfo servercmdlineopts getusers getuser getroles getrole
-    getmongo getdbnames getdb getsiblingdb getname getprofilingstatus getprofilinglevel getreplicationinfo
-    printcollectionstats printshardingstatus getshardversion getsharddistribution latencystats validate stringify parse print printjson
-    tojson tojsononeline keys values entries includes indexof round floor ceil abs max min tofixed join split slice
-    tostring tolocalestring toisostring tolowercase touppercase padend padstart replace trim concat push isodate objectid date now numberlong
-    numberint number string boolean array isarray parseint parsefloat projection hint maxtimems comment batchsize
-    collation readpref hasnext next itcount size admincommand runcommand listcommands getlastchange getlog getparameter gettimestamp
-    getbalancerstate isbalancerrunning some every flatmap sortby match startswith endswith replaceall getfreemonitoringstatus
-    getcmdlineopts rshello rstatus function if for while return typeof switch catch datasize iscapped getplancache list allowdiskuse
-    returnkey showrecordid getsearchindexes getquery help
-";
-
-/// Commands of the database that change nothing.
-const COMMANDS: &str = "
-    ping listdatabases getparameter serverstatus replsetgetstatus currentop getlog buildinfo hostinfo connectionstatus
-    listcommands getcmdlineopts top dbstats collstats whatsmyuri ismaster hello getdefaultrwconcern balancerstatus
-    listshards count find distinct aggregate explain listcollections listindexes usersinfo rolesinfo replsetgetconfig
-    datasize features getshardmap getshardversion serverstatus shardingstate lockinfo profile_ro
-";
-
-/// Stages, objects and functions that do more than read, at any position.
-const DOUBTFUL: &[&str] =
-    &["$out", "$merge", "process.", "constructor", "prototype", "require", "globalthis", "__"];
-
-/// How methods that change something begin; one may be handed over without being called.
-const CHANGING: &[&str] = &[
-    "insert",
-    "update",
-    "delete",
-    "remove",
-    "drop",
-    "create",
-    "rename",
-    "bulk",
-    "replaceone",
-    "save",
-    "kill",
-    "shutdown",
-    "stepdown",
-    "reconfig",
-    "initiate",
-    "fsync",
-    "compact",
-    "reindex",
-    "grant",
-    "revoke",
-    "findand",
-    "mapreduce",
-    "clone",
-    "copy",
-];
 
 /// The effect of a command line of `mongosh`.
 pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
@@ -102,7 +46,7 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
 fn only_reads(code: &str) -> bool {
     let lower = code.to_lowercase();
     let escapes = ["\\'", "\\\"", "\\u", "\\x", "`"];
-    if escapes.iter().any(|one| lower.contains(one)) || DOUBTFUL.iter().any(|one| lower.contains(one)) {
+    if escapes.iter().any(|one| lower.contains(one)) || mongo::DOUBTFUL.are_in(&lower) {
         return false;
     }
     let Some(plain) = without_texts(&lower) else { return false };
@@ -110,11 +54,10 @@ fn only_reads(code: &str) -> bool {
     let hands_over = plain.split(['.', '[']).skip(1).any(|member| {
         let member = member.trim_start_matches('"');
         let name = member.split(|c| !is_name(c)).next().unwrap_or_default();
-        // `updatedAt` is a field.
-        let field = |rest: &str| {
-            matches!(rest, "d" | "ed" | "ped" | "dat" | "edat" | "dby" | "edby" | "d_at" | "ed_at")
-        };
-        CHANGING.iter().any(|verb| name.strip_prefix(verb).is_some_and(|rest| !field(rest)))
+        mongo::CHANGING.iter().any(|verb| {
+            // `updatedAt` is a field.
+            name.strip_prefix(verb).is_some_and(|rest| !mongo::FIELD_ENDINGS.has(rest))
+        })
     });
     if hands_over {
         return false;
@@ -124,24 +67,20 @@ fn only_reads(code: &str) -> bool {
         let before = before.trim_end();
         let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
         // `x['drop']()`.
-        if (name.is_empty() && before.ends_with([']', ')'])) || !(name.is_empty() || is_among(READING, name))
+        if (name.is_empty() && before.ends_with([']', ')'])) || !(name.is_empty() || mongo::READING.has(name))
         {
             return false;
         }
         if matches!(name, "admincommand" | "runcommand") {
             let argument = after.trim_start().trim_start_matches('{').trim_start().trim_start_matches('"');
             let named = argument.split(|c| !is_name(c)).next().unwrap_or_default();
-            if !is_among(COMMANDS, named) {
+            if !mongo::COMMANDS.has(named) {
                 return false;
             }
         }
         rest = after;
     }
     true
-}
-
-fn is_among(list: &str, name: &str) -> bool {
-    list.split_whitespace().any(|one| one == name)
 }
 
 /// The code with single quotes as double ones, and with texts that hold brackets left out; `None` where a text has no end.

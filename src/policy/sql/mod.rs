@@ -7,6 +7,8 @@ mod tokens;
 pub use functions::Functions;
 pub use reads::reading;
 
+use crate::languages::names::sql;
+
 /// The first statement of a text that deletes data; `None` if there is none.
 ///
 /// Strings, quoted names and comments are ignored: `SELECT 'drop table x'` reads.
@@ -25,26 +27,7 @@ fn destroyed(words: &[String]) -> Option<&'static str> {
     if let Some(drop) = at("drop") {
         let what = after(drop);
         // `ALTER TABLE … DROP COLUMN` deletes data, too; `drop` as a name does not.
-        let things = [
-            "table",
-            "database",
-            "schema",
-            "view",
-            "index",
-            "trigger",
-            "owned",
-            "column",
-            "function",
-            "procedure",
-            "sequence",
-            "type",
-            "extension",
-            "tablespace",
-            "materialized",
-            "constraint",
-            "event",
-        ];
-        if things.contains(&what) {
+        if sql::DROPPED.has(what) {
             return Some(if what == "database" { "DROP DATABASE" } else { "DROP" });
         }
     }

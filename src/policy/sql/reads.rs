@@ -2,6 +2,7 @@
 
 use super::functions::Functions;
 use super::tokens::{Token, statements};
+use crate::languages::names::sql;
 
 /// The files that a text writes, if every statement of it only reads the database; `None` if that is not proved.
 ///
@@ -16,12 +17,6 @@ pub fn reading(text: &str, functions: Functions) -> Option<Vec<String>> {
 
 /// It reads and writes no file.
 const READS: Option<Vec<String>> = Some(vec![]);
-
-/// Words that change something or hide what runs, at any position of a query.
-const CHANGING: &[&str] = &[
-    "insert", "update", "delete", "merge", "drop", "truncate", "alter", "create", "grant", "revoke", "call",
-    "exec", "execute", "refresh", "reindex", "cluster", "vacuum",
-];
 
 fn statement(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
     let word = |at: usize| tokens.get(at).map_or("", Token::word);
@@ -68,22 +63,6 @@ fn statement(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
     }
 }
 
-/// Functions that return the content of a file.
-const READS_FILE: &[&str] = &[
-    "readfile",
-    "fileio_read",
-    "load_file",
-    "pg_read_file",
-    "pg_read_binary_file",
-    "read_text",
-    "read_blob",
-    "read_csv",
-    "read_csv_auto",
-    "read_json",
-    "read_json_auto",
-    "read_parquet",
-];
-
 /// Whether a text stands here that nothing is added to.
 fn is_literal(tokens: &[Token], at: usize) -> bool {
     matches!(tokens.get(at), Some(Token::Quoted(_)))
@@ -107,13 +86,13 @@ fn query(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
                     },
                     "for" if matches!(following, "share" | "no" | "key" | "update") => return None,
                     "lock" if following == "in" => return None,
-                    word if CHANGING.contains(&word) && !calls => return None,
+                    word if sql::CHANGING.has(word) && !calls => return None,
                     _ => {}
                 }
                 let is_alias = before.is_some_and(|token| token.word() == "as");
                 let after_dot = before.is_some_and(|token| token.word().ends_with('.'));
                 // A file whose name is computed may be any.
-                if calls && READS_FILE.contains(&word.as_str()) && !is_literal(tokens, at + 2) {
+                if calls && sql::FILE_FUNCTIONS.has(word) && !is_literal(tokens, at + 2) {
                     return None;
                 }
                 if calls && !is_alias && (after_dot || !functions.reads(word)) {
@@ -138,37 +117,7 @@ fn explanation(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
     let first = tokens.iter().position(|token| verbs.contains(&token.word()))?;
     let options = tokens.get(1..first)?;
     let known = |token: &Token| match token {
-        Token::Word(word) => matches!(
-            word.as_str(),
-            "analyze"
-                | "analyse"
-                | "verbose"
-                | "buffers"
-                | "costs"
-                | "settings"
-                | "wal"
-                | "timing"
-                | "summary"
-                | "format"
-                | "json"
-                | "yaml"
-                | "xml"
-                | "text"
-                | "tree"
-                | "on"
-                | "off"
-                | "true"
-                | "false"
-                | "memory"
-                | "generic_plan"
-                | "serialize"
-                | "none"
-                | "distsql"
-                | "debug"
-                | "plan"
-                | "query"
-                | "pipeline"
-        ),
+        Token::Word(word) => sql::EXPLAIN.has(word),
         Token::Symbol('(' | ')' | ',' | '=') => true,
         _ => false,
     };
@@ -179,8 +128,7 @@ fn explanation(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
 fn setting(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
     let words: Vec<&str> = tokens.iter().map(Token::word).collect();
     let lasting = words.iter().any(|word| {
-        ["global", "persist", "persist_only", "password", "role", "authorization", "sql_log_bin"]
-            .contains(word)
+        sql::LASTING.has(word)
             || word.starts_with("@@global")
             || word.starts_with("@@persist")
             || word.starts_with("cluster")
@@ -193,73 +141,10 @@ fn setting(tokens: &[Token], functions: Functions) -> Option<Vec<String>> {
 fn pragma(tokens: &[Token]) -> Option<Vec<String>> {
     let name = tokens.get(1).map_or("", Token::word);
     let name = name.rsplit('.').next().unwrap_or(name);
-    let asked = [
-        "table_info",
-        "table_xinfo",
-        "table_list",
-        "index_list",
-        "index_info",
-        "index_xinfo",
-        "foreign_key_list",
-        "foreign_key_check",
-        "integrity_check",
-        "quick_check",
-        "database_list",
-        "collation_list",
-        "compile_options",
-        "function_list",
-        "module_list",
-        "pragma_list",
-        "stats",
-        "data_version",
-        "page_count",
-        "freelist_count",
-        "show_tables",
-        "storage_info",
-        "version",
-        "database_size",
-        "platform",
-        "user_agent",
-    ];
-    let settings = [
-        "journal_mode",
-        "page_size",
-        "user_version",
-        "schema_version",
-        "application_id",
-        "encoding",
-        "auto_vacuum",
-        "cache_size",
-        "busy_timeout",
-        "foreign_keys",
-        "synchronous",
-        "locking_mode",
-        "mmap_size",
-        "temp_store",
-        "wal_autocheckpoint",
-        "journal_size_limit",
-        "max_page_count",
-        "secure_delete",
-        "query_only",
-        "read_uncommitted",
-        "recursive_triggers",
-        "cache_spill",
-        "automatic_index",
-        "threads",
-        "analysis_limit",
-        "trusted_schema",
-        "writable_schema",
-        "defer_foreign_keys",
-        "soft_heap_limit",
-        "hard_heap_limit",
-    ];
-    // Settings of the connection only.
-    let own =
-        ["query_only", "busy_timeout", "cache_size", "temp_store", "mmap_size", "foreign_keys", "threads"];
     let bare = tokens.len() == 2;
-    let reads = asked.contains(&name) && !tokens.contains(&Token::Symbol('='))
-        || settings.contains(&name) && bare
-        || own.contains(&name);
+    let reads = sql::PRAGMAS.has(name) && !tokens.contains(&Token::Symbol('='))
+        || sql::PRAGMA_SETTINGS.has(name) && bare
+        || sql::PRAGMAS_OF_CONNECTION.has(name);
     if reads { READS } else { None }
 }
 
@@ -296,10 +181,7 @@ fn client(name: &str, rest: &str, functions: Functions) -> Option<Vec<String>> {
         let describes = letters.starts_with('d') && letters.chars().all(|c| c.is_ascii_alphabetic());
         return match letters {
             _ if describes => READS,
-            "l" | "z" | "sf" | "sv" | "timing" | "x" | "conninfo" | "c" | "connect" | "echo" | "qecho"
-            | "warn" | "q" | "?" | "h" | "help" | "encoding" | "a" | "t" | "H" | "f" | "errverbose" | "p"
-            | "r" | "G" | "watch" | "C" | "crosstabview" | "gdesc" | "u" | "W" | "n" | "copyright" | "L"
-            | "list" | "lS" | "zS" => READS,
+            _ if sql::PSQL.has(letters) => READS,
             "pset" => {
                 if rest.contains("pager") && !rest.ends_with("off") {
                     None
@@ -308,57 +190,14 @@ fn client(name: &str, rest: &str, functions: Functions) -> Option<Vec<String>> {
                 }
             }
             "s" | "w" | "g" | "gx" | "T" | "o" | "out" if rest.is_empty() => READS,
-            "set" | "unset" if SETTINGS.contains(&first) || first.is_empty() => READS,
+            "set" | "unset" if sql::PSQL_SETTINGS.has(first) || first.is_empty() => READS,
             "o" | "out" if !rest.starts_with('|') => Some(vec![file()]),
             "copy" => copy_of_client(rest, functions),
             _ => None,
         };
     }
     match name {
-        ".tables"
-        | ".schema"
-        | ".headers"
-        | ".header"
-        | ".mode"
-        | ".dump"
-        | ".width"
-        | ".timeout"
-        | ".databases"
-        | ".indexes"
-        | ".indices"
-        | ".nullvalue"
-        | ".separator"
-        | ".print"
-        | ".echo"
-        | ".show"
-        | ".help"
-        | ".quit"
-        | ".exit"
-        | ".bail"
-        | ".timer"
-        | ".stats"
-        | ".changes"
-        | ".explain"
-        | ".eqp"
-        | ".fullschema"
-        | ".dbinfo"
-        | ".sha3sum"
-        | ".version"
-        | ".vfsinfo"
-        | ".vfslist"
-        | ".vfsname"
-        | ".limit"
-        | ".lint"
-        | ".recover"
-        | ".scanstats"
-        | ".progress"
-        | ".columns"
-        | ".maxrows"
-        | ".maxwidth"
-        | ".highlight"
-        | ".expert"
-        | ".prompt"
-        | ".large_number_rendering" => READS,
+        _ if name.strip_prefix('.').is_some_and(|name| sql::DOTS.has(name)) => READS,
         ".output" | ".once" if rest.is_empty() || rest == "stdout" => READS,
         ".output" | ".once" | ".backup" | ".save" | ".log" | ".trace"
             if !first.starts_with(['|', '-']) && !first.is_empty() =>
@@ -370,22 +209,6 @@ fn client(name: &str, rest: &str, functions: Functions) -> Option<Vec<String>> {
         _ => None,
     }
 }
-
-/// Variables of `psql` that only change what it prints and when it ends.
-const SETTINGS: &[&str] = &[
-    "ON_ERROR_STOP",
-    "ON_ERROR_ROLLBACK",
-    "VERBOSITY",
-    "QUIET",
-    "ECHO",
-    "ECHO_HIDDEN",
-    "FETCH_COUNT",
-    "SHOW_CONTEXT",
-    "HISTSIZE",
-    "COMP_KEYWORD_CASE",
-    "HIDE_TABLEAM",
-    "HIDE_TOAST_COMPRESSION",
-];
 
 /// `\copy (SELECT …) TO '/tmp/x.csv' CSV`.
 fn copy_of_client(rest: &str, functions: Functions) -> Option<Vec<String>> {

@@ -2,69 +2,7 @@
 
 use super::interpreter_tokens::{Interpolation, Part, Token, text_parts};
 use crate::catalogue::program::Language;
-
-/// Function names that start a program or a shell, without their module path.
-pub(super) const CALLS: &[&str] = &[
-    "system",
-    "popen",
-    "run",
-    "call",
-    "check_call",
-    "check_output",
-    "Popen",
-    "getoutput",
-    "getstatusoutput",
-    "exec",
-    "execSync",
-    "spawn",
-    "spawnSync",
-    "execFile",
-    "execFileSync",
-    "shell_exec",
-    "passthru",
-    "proc_open",
-    "execute",
-    "execl",
-    "execlp",
-    "execv",
-    "execvp",
-    "execve",
-    "execvpe",
-    "spawnlp",
-    "spawnvp",
-    "spawnl",
-    "spawnv",
-    "posix_spawn",
-    "posix_spawnp",
-    "execle",
-    "execlpe",
-    "spawnle",
-    "spawnlpe",
-    "spawnve",
-    "spawnvpe",
-    "execaCommand",
-    "execa",
-    "shell_output",
-    "run_command",
-    "capture2",
-    "capture2e",
-    "capture3",
-    "popen2",
-    "popen3",
-    "create_subprocess_shell",
-    "create_subprocess_exec",
-    "fork_exec",
-    "pcntl_exec",
-    "exec_command",
-    "spawn_command",
-];
-/// Ambiguous function names, with the objects or modules on which they start a program.
-const OWNERS: &[(&str, &[&str])] = &[
-    ("run", &["subprocess", "sp", "invoke", "c", "ctx", "asyncio"]),
-    ("call", &["subprocess", "sp"]),
-    ("execute", &["os"]),
-    ("spawn", &["pty", "child_process", "cp", "process", "Process", "Bun", "pexpect"]),
-];
+use crate::languages::names::{awk, starts};
 
 /// What a call starts.
 #[derive(Debug, PartialEq, Eq)]
@@ -83,7 +21,7 @@ pub(super) fn find_calls(tokens: &[Token], language: Language) -> Vec<Call> {
     for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Shell(parts) => calls.push(Call::Script(parts.clone())),
-            Token::Name(name) if CALLS.contains(&name.as_str()) && starts_something(tokens, at, name) => {
+            Token::Name(name) if starts::CALLS.has(name) && starts_something(tokens, at, name) => {
                 let parens = tokens.get(at + 1) == Some(&Token::Symbol('('));
                 // perl, ruby and lua call without brackets, lua with one text only.
                 let bare = matches!(language, Language::Perl | Language::Ruby)
@@ -136,10 +74,9 @@ fn prints(tokens: &[Token], at: usize) -> bool {
 
 /// Whether a command behind a pipe of awk only sorts, counts or shows what it is given.
 fn is_filter(parts: &[Part]) -> bool {
-    const FILTERS: [&str; 10] = ["sort", "uniq", "head", "tail", "cat", "wc", "column", "tac", "tr", "cut"];
     let [Part::Known(command)] = parts else { return false };
     let plain = |c: char| c.is_ascii_alphanumeric() || " -,.".contains(c);
-    command.split(' ').next().is_some_and(|name| FILTERS.contains(&name)) && command.chars().all(plain)
+    command.split(' ').next().is_some_and(|name| awk::FILTERS.has(name)) && command.chars().all(plain)
 }
 
 /// A format string, with its placeholders as unknown parts.
@@ -153,7 +90,7 @@ fn formatted(part: Part) -> Vec<Part> {
 /// True when the function `name` at `at` starts a program; false for other methods of that name, such as
 /// `app.run()`.
 fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
-    let Some((_, owners)) = OWNERS.iter().find(|(call, _)| *call == name) else {
+    let Some(owners) = starts::OWNERS.get(name) else {
         // `re.exec(text)` in JavaScript matches a pattern; `child_process.exec` does not.
         let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
         let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('.'));
@@ -165,7 +102,7 @@ fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
     let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
     match owner {
         _ if !dotted => true,
-        Some(Token::Name(owner)) => owners.contains(&owner.as_str()),
+        Some(Token::Name(owner)) => owners.has(owner),
         // `require('child_process').spawn(…)`.
         Some(Token::Symbol(')')) => true,
         _ => false,

@@ -5,7 +5,6 @@
 mod node;
 mod perl;
 mod python;
-mod python_modules;
 mod source;
 mod tokens;
 

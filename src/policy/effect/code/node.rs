@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::source::{Code, known};
 use super::tokens::{Kind, Token, opens_any, tokens};
+use crate::languages::names::{Names, node};
 use crate::shell::Command;
 
 /// The code of a command line.
@@ -22,239 +23,13 @@ pub fn code(command: &Command, texts: &[&str]) -> Option<Code> {
     known(command.stdin.as_ref())
 }
 
-/// Modules and what of them may be used; all of it where nothing is listed.
-const MODULES: &[(&str, &[&str])] = &[
-    (
-        "fs",
-        &[
-            "readFileSync",
-            "existsSync",
-            "readdirSync",
-            "statSync",
-            "lstatSync",
-            "realpathSync",
-            "readlinkSync",
-            "accessSync",
-            "constants",
-        ],
-    ),
-    (
-        "os",
-        &[
-            "hostname",
-            "cpus",
-            "totalmem",
-            "freemem",
-            "loadavg",
-            "uptime",
-            "networkInterfaces",
-            "platform",
-            "release",
-            "type",
-            "arch",
-            "EOL",
-            "tmpdir",
-            "homedir",
-            "userInfo",
-            "version",
-            "machine",
-        ],
-    ),
-    ("path", &[]),
-    ("url", &[]),
-    ("querystring", &[]),
-    ("crypto", &[]),
-];
-
-const PROCESS: &[&str] = &[
-    "argv",
-    "env",
-    "version",
-    "versions",
-    "platform",
-    "arch",
-    "cwd",
-    "exit",
-    "stdout",
-    "stderr",
-    "stdin",
-    "memoryUsage",
-    "uptime",
-    "pid",
-    "hrtime",
-    "release",
-    "title",
-];
-
-const FORBIDDEN: &[&str] = &[
-    "eval",
-    "Function",
-    "constructor",
-    "__proto__",
-    "prototype",
-    "globalThis",
-    "global",
-    "window",
-    "import",
-    "Reflect",
-    "Proxy",
-    "module",
-    "exports",
-    "WebAssembly",
-    "with",
-    "this",
-    "async",
-    "bind",
-    "call",
-    "apply",
-];
-
-const CALLS: &[&str] = &[
-    "parseInt",
-    "parseFloat",
-    "Number",
-    "String",
-    "Boolean",
-    "Array",
-    "Object",
-    "Date",
-    "BigInt",
-    "RegExp",
-    "Error",
-    "encodeURIComponent",
-    "decodeURIComponent",
-    "encodeURI",
-    "decodeURI",
-    "isNaN",
-    "isFinite",
-    "Map",
-    "Set",
-    "URL",
-    "URLSearchParams",
-    "atob",
-    "btoa",
-    "if",
-    "for",
-    "while",
-    "switch",
-    "catch",
-    "function",
-    "return",
-    "typeof",
-    "in",
-    "of",
-    "else",
-];
-
-const METHODS: &[&str] = &[
-    "abs",
-    "add",
-    "assign",
-    "at",
-    "ceil",
-    "charAt",
-    "charCodeAt",
-    "codePointAt",
-    "concat",
-    "createHash",
-    "delete",
-    "digest",
-    "dir",
-    "endsWith",
-    "entries",
-    "error",
-    "every",
-    "exec",
-    "fill",
-    "filter",
-    "find",
-    "findIndex",
-    "flat",
-    "flatMap",
-    "floor",
-    "forEach",
-    "freeze",
-    "from",
-    "fromEntries",
-    "get",
-    "getTime",
-    "has",
-    "includes",
-    "indexOf",
-    "info",
-    "isArray",
-    "isDirectory",
-    "isFile",
-    "isInteger",
-    "join",
-    "keys",
-    "lastIndexOf",
-    "localeCompare",
-    "log",
-    "map",
-    "match",
-    "matchAll",
-    "max",
-    "min",
-    "now",
-    "of",
-    "on",
-    "padEnd",
-    "padStart",
-    "parse",
-    "pop",
-    "pow",
-    "push",
-    "random",
-    "reduce",
-    "repeat",
-    "replace",
-    "replaceAll",
-    "reverse",
-    "round",
-    "search",
-    "set",
-    "setEncoding",
-    "shift",
-    "slice",
-    "some",
-    "sort",
-    "splice",
-    "split",
-    "sqrt",
-    "startsWith",
-    "stringify",
-    "substr",
-    "substring",
-    "table",
-    "test",
-    "toFixed",
-    "toISOString",
-    "toJSON",
-    "toLocaleDateString",
-    "toLocaleString",
-    "toLowerCase",
-    "toString",
-    "toUpperCase",
-    "trim",
-    "trimEnd",
-    "trimStart",
-    "trunc",
-    "unshift",
-    "update",
-    "valueOf",
-    "values",
-    "warn",
-    "write",
-];
-
-fn listed(module: &str) -> Option<&'static [&'static str]> {
-    let module = module.strip_prefix("node:").unwrap_or(module);
-    MODULES.iter().find(|(name, _)| *name == module).map(|(_, names)| *names)
+/// What of a module may be used.
+fn allowed(module: &str) -> Option<Names> {
+    node::MODULES.get(module.strip_prefix("node:").unwrap_or(module))
 }
 
 fn allows(module: &str, name: &str) -> bool {
-    listed(module).is_some_and(|names| names.is_empty() || names.contains(&name))
+    allowed(module).is_some_and(|names| names.allow(name))
 }
 
 /// Whether a module is data.
@@ -307,10 +82,10 @@ fn is_fine(tokens: &[Token], at: usize, modules: &BTreeMap<&str, &str>, function
     let dotted = before(1).is_some_and(|token| token.is('.'));
     match token {
         Token::Symbol('(') => !before(1).is_some_and(|token| token.is(')') || token.is(']') || token.is('}')),
-        Token::Text(text) => !FORBIDDEN.contains(&text.as_str()) && !text.contains('\u{1}'),
+        Token::Text(text) => !node::FORBIDDEN.has(text) && !text.contains('\u{1}'),
         Token::Name(name) => {
             let name = name.as_str();
-            if FORBIDDEN.contains(&name) || name.contains('\\') {
+            if node::FORBIDDEN.has(name) || name.contains('\\') {
                 return false;
             }
             let member =
@@ -322,21 +97,21 @@ fn is_fine(tokens: &[Token], at: usize, modules: &BTreeMap<&str, &str>, function
                     let module = owner.and_then(|owner| modules.get(owner)).filter(|module| !is_data(module));
                     module.is_some()
                         || !called
-                        || METHODS.contains(&name)
+                        || node::METHODS.has(name)
                         || is_member_of_require(tokens, at)
-                        || (owner == Some("process") && PROCESS.contains(&name))
+                        || (owner == Some("process") && node::PROCESS.has(name))
                 }
                 "require" => match (next(1), next(2), next(3)) {
                     (Some(Token::Symbol('(')), Some(Token::Text(module)), Some(Token::Symbol(')'))) => {
                         let bound = before(1).is_some_and(|one| one.is('='))
                             && before(2).and_then(Token::name).is_some();
                         is_data(module)
-                            || (bound && listed(module).is_some() && !next(4).is_some_and(|one| one.is('.')))
+                            || (bound && allowed(module).is_some() && !next(4).is_some_and(|one| one.is('.')))
                             || member(4).is_some_and(|name| allows(module, name))
                     }
                     _ => false,
                 },
-                "process" => member(1).is_some_and(|name| PROCESS.contains(&name)),
+                "process" => member(1).is_some_and(|name| node::PROCESS.has(name)),
                 _ if modules.get(name).is_some_and(|module| !is_data(module)) => {
                     let bound = next(1).is_some_and(|one| one.is('='))
                         && next(2).and_then(Token::name) == Some("require");
@@ -344,7 +119,7 @@ fn is_fine(tokens: &[Token], at: usize, modules: &BTreeMap<&str, &str>, function
                         || member(1)
                             .is_some_and(|member| modules.get(name).is_some_and(|one| allows(one, member)))
                 }
-                _ => !called || CALLS.contains(&name) || functions.contains(&name),
+                _ => !called || node::CALLS.has(name) || functions.contains(&name),
             }
         }
         _ => true,

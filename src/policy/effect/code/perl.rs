@@ -1,6 +1,7 @@
 //! One line of Perl that only computes and prints.
 
 use super::source::Code;
+use crate::languages::names::perl;
 use crate::shell::Command;
 
 /// The code of a command line; `None` for options that do more.
@@ -21,11 +22,7 @@ pub fn code(command: &Command, texts: &[&str]) -> Option<Code> {
                         rest.trim_start_matches(|c: char| c.is_ascii_hexdigit() && !c.is_ascii_lowercase());
                 }
                 'F' if !rest.contains(['{', '$', '@']) => rest = "",
-                'M' if matches!(
-                    rest.split('=').next(),
-                    Some("POSIX" | "List::Util" | "strict" | "warnings")
-                ) =>
-                {
+                'M' if perl::MODULES.has(rest.split('=').next().unwrap_or_default()) => {
                     rest = "";
                 }
                 'e' | 'E' if rest.is_empty() => {
@@ -41,104 +38,6 @@ pub fn code(command: &Command, texts: &[&str]) -> Option<Code> {
     let files = texts.get(at..).unwrap_or_default();
     (!code.is_empty() && files.iter().all(is_file)).then(|| Code::Runs(code.join("\n")))
 }
-
-const WORDS: &[&str] = &[
-    "BEGIN",
-    "END",
-    "STDERR",
-    "STDIN",
-    "STDOUT",
-    "abs",
-    "and",
-    "ceil",
-    "chomp",
-    "chop",
-    "chr",
-    "cmp",
-    "defined",
-    "delete",
-    "die",
-    "each",
-    "else",
-    "elsif",
-    "eof",
-    "eq",
-    "exists",
-    "exit",
-    "first",
-    "floor",
-    "for",
-    "foreach",
-    "ge",
-    "gmtime",
-    "grep",
-    "gt",
-    "hex",
-    "if",
-    "index",
-    "int",
-    "join",
-    "keys",
-    "last",
-    "lc",
-    "lcfirst",
-    "le",
-    "length",
-    "local",
-    "localtime",
-    "lt",
-    "map",
-    "max",
-    "min",
-    "my",
-    "ne",
-    "next",
-    "not",
-    "oct",
-    "or",
-    "ord",
-    "our",
-    "pack",
-    "pop",
-    "pos",
-    "print",
-    "printf",
-    "push",
-    "redo",
-    "return",
-    "reverse",
-    "rindex",
-    "say",
-    "scalar",
-    "shift",
-    "sort",
-    "splice",
-    "split",
-    "sprintf",
-    "sqrt",
-    "strftime",
-    "substr",
-    "sum",
-    "sum0",
-    "time",
-    "uc",
-    "ucfirst",
-    "undef",
-    "uniq",
-    "unless",
-    "unpack",
-    "unshift",
-    "until",
-    "values",
-    "wantarray",
-    "while",
-    "x",
-    "xor",
-];
-
-/// Words behind which a `/` begins a pattern.
-const BEFORE_PATTERNS: &[&str] =
-    &["and", "grep", "if", "map", "not", "or", "print", "return", "split", "unless", "until", "while"];
 
 /// Whether code only computes and prints.
 pub fn is_harmless(code: &str) -> bool {
@@ -209,8 +108,8 @@ fn word(rest: &str, before: char, value: bool) -> Option<(&str, bool)> {
         // A test of a file: `-e $x`.
         "e" | "f" | "d" | "r" | "w" | "z" | "l" if before == '-' && value => Some((tail, true)),
         // `time / 2` divides.
-        _ if next.starts_with('/') && !BEFORE_PATTERNS.contains(&name) => None,
-        _ if WORDS.contains(&name) => Some((tail, true)),
+        _ if next.starts_with('/') && !perl::BEFORE_PATTERNS.has(name) => None,
+        _ if perl::WORDS.has(name) => Some((tail, true)),
         _ => None,
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::python_modules::{CALLS, FORBIDDEN, KEYWORDS, METHODS, allowed, allows};
 use super::source::{Code, known};
 use super::tokens::{Kind, Token, opens_any, tokens};
+use crate::languages::names::{Names, python};
 use crate::shell::Command;
 
 /// The code of a command line.
@@ -29,6 +29,16 @@ pub fn code(command: &Command, texts: &[&str]) -> Option<Code> {
         }
     }
     known(command.stdin.as_ref())
+}
+
+/// What of a module may be used.
+fn allowed(module: &str) -> Option<Names> {
+    python::MODULES.get(module)
+}
+
+fn allows(module: &str, attribute: &str) -> bool {
+    allowed(module)
+        .is_some_and(|names| names.has(attribute) || (names.allow(attribute) && !attribute.starts_with("__")))
 }
 
 /// Names that imports bind.
@@ -187,7 +197,7 @@ fn is_fine(
         Token::Text(text) => !text.contains("__") || text == "__main__",
         Token::Name(name) => {
             let name = name.as_str();
-            if FORBIDDEN.contains(&name)
+            if python::FORBIDDEN.has(name)
                 || (name.starts_with("__") && !matches!(name, "__name__" | "__version__" | "__file__"))
             {
                 return false;
@@ -206,8 +216,8 @@ fn is_fine(
             let defined = before.and_then(Token::name).is_some_and(|word| word == "def" || word == "class");
             !called
                 || defined
-                || KEYWORDS.contains(&name)
-                || CALLS.contains(&name)
+                || python::KEYWORDS.has(name)
+                || python::CALLS.has(name)
                 || imports.names.contains(name)
                 || local.contains(name)
         }
@@ -244,7 +254,7 @@ fn is_attribute_fine(tokens: &[&Token], at: usize, imports: &Imports, called: bo
             // `sys.stdout.write` prints.
             name == "write" && matches!(owner, Some("stdout" | "stderr"))
         }
-        _ => !called || METHODS.contains(&name),
+        _ => !called || python::METHODS.has(name),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Words, texts and symbols of Python and JavaScript.
 
+use crate::languages::names::node;
+
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
@@ -138,23 +140,7 @@ fn is_prefix(name: &str) -> bool {
 /// Whether a `/` behind this token divides.
 fn ends_value(token: Option<&Token>) -> bool {
     match token {
-        Some(Token::Name(name)) => !matches!(
-            name.as_str(),
-            "return"
-                | "typeof"
-                | "case"
-                | "in"
-                | "of"
-                | "delete"
-                | "void"
-                | "throw"
-                | "new"
-                | "else"
-                | "do"
-                | "instanceof"
-                | "await"
-                | "yield"
-        ),
+        Some(Token::Name(name)) => !node::BEFORE_PATTERNS.has(name),
         Some(Token::Text(_) | Token::Value) => true,
         Some(Token::Symbol(symbol)) => matches!(symbol, ')' | ']' | '}'),
         _ => false,
