@@ -137,49 +137,8 @@ fn statements(text: &str) -> impl Iterator<Item = Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
-    fn distinguishes_destructive_statements_from_mentions() {
-        for (text, expected) in [
-            ("DROP TABLE users", Some("DROP")),
-            ("drop database shop;", Some("DROP DATABASE")),
-            ("select 1; DROP\n  TABLE x", Some("DROP")),
-            ("DROP/**/TABLE x", Some("DROP")),
-            ("/*!50000 DROP */ TABLE x", Some("DROP")),
-            ("ALTER TABLE x DROP COLUMN y", Some("DROP")),
-            ("TRUNCATE events", Some("TRUNCATE")),
-            ("DELETE FROM events", Some("DELETE without WHERE")),
-            ("DELETE FROM events WHERE id = 3", None),
-            ("UPDATE users SET name = 'x'", Some("UPDATE without WHERE")),
-            ("UPDATE users SET name = 'x' WHERE id = 1", None),
-            ("SELECT 'DROP TABLE x'", None),
-            ("SELECT 'it''s; DROP TABLE x'", None),
-            ("SELECT * FROM t -- DROP TABLE x", None),
-            ("SELECT dropped, truncated FROM deliveries", None),
-            ("SELECT truncate(1.234, 2)", None),
-            ("INSERT INTO log VALUES ('delete from x')", None),
-            ("DELETE FROM events WHERE 1=1", Some("DELETE without WHERE")),
-            ("DELETE FROM events WHERE 1 = 1;", Some("DELETE without WHERE")),
-            ("DELETE FROM events WHERE 1=1 AND id = 3", None),
-        ] {
-            assert_eq!(destroys(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn distinguishes_changes_of_accounts_from_queries() {
-        for (text, expected) in [
-            ("ALTER ROLE app PASSWORD 'x'", Some("ALTER USER")),
-            ("create user x; grant all on y to x", Some("CREATE USER")),
-            ("GRANT SELECT ON t TO x", Some("GRANT")),
-            ("SET PASSWORD FOR x = 'y'", Some("SET PASSWORD")),
-            ("DROP ROLE x", Some("DROP USER")),
-            ("SHOW GRANTS", None),
-            ("SELECT user, password FROM mysql.user", None),
-            ("ALTER TABLE users ADD COLUMN role text", None),
-        ] {
-            assert_eq!(changes_accounts(text), expected, "{text}");
-        }
+    fn distinguishes_statements_that_destroy_or_change_accounts_from_queries() {
+        crate::languages::cases::check_statements(super::destroys, super::changes_accounts);
     }
 }

@@ -1,18 +1,16 @@
 //! Libraries in code of other languages: other names of functions, clients of container engines and of HTTP.
 
 use super::interpreter_calls::Call;
-use super::interpreter_tokens::{Part, Token};
 use crate::catalogue::program::Language;
+use crate::languages::lexer::Token;
 use crate::languages::names::starts;
+use crate::languages::text::{Part, Text};
 
 /// Maximum number of tokens after the name of a program that are searched for its arguments.
 const MOST_LATER: usize = 24;
 
 fn name(token: Option<&Token>) -> Option<&str> {
-    match token {
-        Some(Token::Name(name)) => Some(name),
-        _ => None,
-    }
+    token.and_then(Token::name)
 }
 
 fn is(token: Option<&Token>, symbol: char) -> bool {
@@ -22,10 +20,7 @@ fn is(token: Option<&Token>, symbol: char) -> bool {
 /// The literal text of a token.
 fn text(token: Option<&Token>) -> Option<&str> {
     match token {
-        Some(Token::Text(parts)) => match parts.as_slice() {
-            [Part::Known(text)] => Some(text),
-            _ => None,
-        },
+        Some(Token::Text(text)) => text.literal(),
         _ => None,
     }
 }
@@ -47,8 +42,10 @@ pub(super) fn rename(tokens: &mut [Token]) {
             };
             others.extend(other.map(|other| (other.to_owned(), own.to_owned())));
             // `y = a.x`, without a call.
-            let ends =
-                matches!(after(1), None | Some(Token::Symbol(';' | '\n' | ',' | ')') | Token::Name(_)));
+            let ends = matches!(
+                after(1),
+                None | Some(Token::Symbol(';' | ',' | ')') | Token::Name(_) | Token::Line)
+            );
             if ends && starts::CALLS.has(own) {
                 let mut before = at;
                 while before > 1
@@ -73,7 +70,7 @@ pub(super) fn rename(tokens: &mut [Token]) {
         // `$f = "system"; $f(…)`, `f = getattr(os, "system")`, `f = o["system"]`.
         if let Some(own) = text(after(0)).filter(|own| starts::CALLS.has(own)) {
             let line = tokens.get(..at).unwrap_or_default();
-            let start = line.iter().rposition(|t| matches!(t, Token::Symbol(';' | '\n')));
+            let start = line.iter().rposition(|t| matches!(t, Token::Symbol(';') | Token::Line));
             let line = line.get(start.map_or(0, |start| start + 1)..).unwrap_or_default();
             let assigned = line.iter().position(|t| is(Some(t), '='));
             let other = assigned.and_then(|equals| name(line.get(equals.checked_sub(1)?)));
@@ -162,7 +159,7 @@ fn opened(tokens: &[Token], at: usize, language: Language) -> Option<Call> {
     if !matches!(language, Language::Perl | Language::Ruby) || name(tokens.get(at)) != Some("open") {
         return None;
     }
-    let end = tokens.iter().skip(at).position(|t| matches!(t, Token::Symbol(';' | '\n')));
+    let end = tokens.iter().skip(at).position(|t| matches!(t, Token::Symbol(';') | Token::Line));
     let line = tokens.get(at..end.map_or(tokens.len(), |end| at + end)).unwrap_or_default();
     let texts: Vec<&str> = line.iter().filter_map(|token| text(Some(token))).collect();
     if let Some(mode) = texts.iter().position(|text| matches!(text.trim(), "-|" | "|-")) {
@@ -190,7 +187,7 @@ fn container(tokens: &[Token], at: usize) -> Option<Call> {
         let variable = name(tokens.get(receiver))?;
         let sets = |at: &usize| name(tokens.get(*at)) == Some(variable) && is(tokens.get(at + 1), '=');
         let assigned = (0..receiver).rev().find(sets)?;
-        let end = tokens.iter().skip(assigned).position(|t| matches!(t, Token::Symbol(';' | '\n')));
+        let end = tokens.iter().skip(assigned).position(|t| matches!(t, Token::Symbol(';') | Token::Line));
         let end = end.map_or(receiver, |end| (assigned + end).min(receiver));
         (assigned..end).rev().find_map(|at| received(tokens, at))
     });
@@ -229,7 +226,7 @@ fn unit_or_pod(tokens: &[Token], at: usize) -> Option<Call> {
 
 /// A request that changes something: to a container engine by its path, elsewhere by its method.
 fn request(tokens: &[Token], at: usize) -> Option<Call> {
-    let Token::Text(parts) = tokens.get(at)? else { return None };
+    let Token::Text(Text { parts, .. }) = tokens.get(at)? else { return None };
     let [Part::Known(address), ..] = parts.as_slice() else { return None };
     let whole: String = parts
         .iter()
@@ -311,7 +308,7 @@ pub(super) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&s
             Token::Name(word) if matches!(word.as_str(), "import" | "require" | "use") => {
                 calls_something = true;
             }
-            Token::Text(parts) if !parts.iter().all(|part| read.contains(part)) => {
+            Token::Text(Text { parts, .. }) if !parts.iter().all(|part| read.contains(part)) => {
                 // `print "…"` without brackets, `x == "…"`.
                 let caller = name(before).or(callers.last().copied().filter(|caller| !caller.is_empty()));
                 let compared =
