@@ -6,6 +6,7 @@ pub(crate) mod lexer;
 pub(crate) mod names;
 pub(crate) mod sed;
 pub(crate) mod sources;
+pub(crate) mod sql;
 pub(crate) mod text;
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ pub mod prefixes;
 pub mod report;
 pub mod session;
 pub mod spend;
-pub mod sql;
 pub mod tier;
 mod unidentified;
 pub mod window;

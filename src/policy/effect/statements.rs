@@ -5,8 +5,8 @@ use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::catalogue::program::EffectTerms;
+use crate::languages::sql::{self, Functions};
 use crate::model::effect::Effect;
-use crate::policy::sql::{self, Functions};
 use crate::shell::Command;
 
 /// SQL in options, in words and on standard input.

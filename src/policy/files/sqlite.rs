@@ -1,7 +1,7 @@
 //! `sqlite3`: its SQL determines whether a database is read or written.
 
 use super::access::{Access, Touch};
-use crate::policy::sql::{self, Functions};
+use crate::languages::sql::{self, Functions};
 use crate::shell::{Command, Word};
 
 const VALUED: &[&str] = &[

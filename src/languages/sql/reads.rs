@@ -1,7 +1,7 @@
 //! Whether SQL only reads, proved word by word.
 
 use super::functions::Functions;
-use super::tokens::{Token, statements};
+use super::tokens::{Token, clear_statements};
 use crate::languages::names::sql;
 
 /// The files that a text writes, if every statement of it only reads the database; `None` if that is not proved.
@@ -9,7 +9,7 @@ use crate::languages::names::sql;
 /// Commands of the clients count as statements: `\dt`, `.tables`.
 pub fn reading(text: &str, functions: Functions) -> Option<Vec<String>> {
     let mut files = Vec::new();
-    for tokens in statements(text)? {
+    for tokens in clear_statements(text)? {
         files.extend(statement(&tokens, functions)?);
     }
     Some(files)
@@ -212,7 +212,7 @@ fn client(name: &str, rest: &str, functions: Functions) -> Option<Vec<String>> {
 
 /// `\copy (SELECT …) TO '/tmp/x.csv' CSV`.
 fn copy_of_client(rest: &str, functions: Functions) -> Option<Vec<String>> {
-    match statements(rest)?.as_slice() {
+    match clear_statements(rest)?.as_slice() {
         [tokens] => {
             // A file may be written without quotes, and is case-sensitive.
             if let Some(at) = tokens.iter().rposition(|token| token.word() == "to")
