@@ -19,8 +19,7 @@ pub fn effect(command: &Command, language: Language, as_program: &dyn Fn(usize) 
         return (Effect::Reads, Why::Stated);
     }
     let code = match language {
-        Language::Python => python_code(command, &texts),
-        Language::Node => node_code(command, &texts),
+        Language::Python | Language::Node => code(command, &texts, language),
         Language::Perl => perl_code(command, &texts),
         Language::Php => php(&texts),
         _ => None,
@@ -47,40 +46,33 @@ fn php(texts: &[&str]) -> Option<Code> {
     }
 }
 
-/// The code of a command line.
-fn python_code(command: &Command, texts: &[&str]) -> Option<Code> {
+/// The code of a command line of Python or Node.js.
+fn code(command: &Command, texts: &[&str], language: Language) -> Option<Code> {
+    use names::{node, python};
+    let is_python = language == Language::Python;
+    let (gives, harmless, valued) = if is_python {
+        (python::CODE_OPTIONS, python::HARMLESS_OPTIONS, python::VALUED_OPTIONS)
+    } else {
+        (node::CODE_OPTIONS, node::HARMLESS_OPTIONS, node::VALUED_OPTIONS)
+    };
     let mut at = 1;
     while let Some(text) = texts.get(at) {
         at += 1;
         match *text {
-            "-c" => return known(command.words.get(at)),
-            "-m" => {
+            "-m" if is_python => {
+                let is_last = texts.len() <= at + 2;
                 return match texts.get(at).copied()? {
                     "pip" | "pipx" => Some(Code::Module(at)),
-                    "json.tool" if texts.len() <= at + 2 => Some(Code::Looks),
-                    "platform" | "site" | "sysconfig" | "calendar" | "this" | "tabnanny" => Some(Code::Looks),
+                    "json.tool" if is_last => Some(Code::Looks),
+                    module if python::REPORTING_MODULES.has(module) => Some(Code::Looks),
                     _ => None,
                 };
             }
-            "-" if at == texts.len() => return known(command.stdin.as_ref()),
-            "-u" | "-B" | "-E" | "-s" | "-S" | "-I" | "-q" | "-O" | "-OO" | "-b" | "-bb" => {}
-            "-W" | "-X" => at += 1,
-            _ => return None,
-        }
-    }
-    known(command.stdin.as_ref())
-}
-
-/// The code of a command line.
-fn node_code(command: &Command, texts: &[&str]) -> Option<Code> {
-    let mut at = 1;
-    while let Some(text) = texts.get(at) {
-        at += 1;
-        match *text {
-            "-e" | "--eval" | "-p" | "--print" | "-pe" => return known(command.words.get(at)),
-            "--check" | "-c" if at + 1 == texts.len() => return Some(Code::Looks),
-            "--no-warnings" | "--no-deprecation" => {}
-            "-" if at == texts.len() => return known(command.stdin.as_ref()),
+            "--check" | "-c" if !is_python && at + 1 == texts.len() => return Some(Code::Looks),
+            "-" if at == texts.len() => break,
+            option if gives.has(option) => return known(command.words.get(at)),
+            option if harmless.has(option) => {}
+            option if valued.has(option) => at += 1,
             _ => return None,
         }
     }

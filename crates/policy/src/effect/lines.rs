@@ -28,26 +28,16 @@ pub fn sftp(command: &Command) -> Proof {
 
 /// The effect of `view`, whose commands stand in `-c`.
 pub fn view(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
-    let mut commands = Vec::new();
-    for item in Scanner::new(texts, usage.rest, &["-c"]) {
-        match item {
-            Item::Option(name, Some(at)) if name.is("-c") => {
-                let word = command.words.get(at.index).map(|word| word.tail(at.offset));
-                commands
-                    .push(word.and_then(|word| word.known().map(str::to_owned)).unwrap_or("?".to_owned()));
-            }
-            Item::Option(name, _)
-                if !name.is_any(&["-e", "-s", "-n", "-R", "-E", "-M", "-m", "-V", "-u"]) =>
-            {
-                return proved(false);
-            }
-            Item::Positional(index) if texts.get(index).is_some_and(|text| text.starts_with('+')) => {
-                return proved(false);
-            }
-            _ => {}
-        }
-    }
-    proved(!commands.is_empty() && commands.iter().all(|command| prints(command)))
+    let sources = Sources::of(usage, texts, &["-c"], &[], false);
+    let plain = ["-c", "-e", "-s", "-n", "-R", "-E", "-M", "-m", "-V", "-u"];
+    let value = usage.value();
+    let doubtful = Scanner::new(texts, usage.rest, &value).any(|item| match item {
+        Item::Option(name, _) => !name.is_any(&plain),
+        Item::Positional(index) => texts.get(index).is_some_and(|text| text.starts_with('+')),
+        Item::Dashes(_) => false,
+    });
+    let mut commands = command.words_at(&sources.scripts).peekable();
+    proved(!doubtful && commands.peek().is_some() && commands.all(|word| word.known().is_some_and(prints)))
 }
 
 /// A command that prints lines or ends the editor: `1,20p`, `q!`.

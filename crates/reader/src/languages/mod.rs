@@ -5,6 +5,7 @@ pub mod awk;
 #[cfg(test)]
 mod cases;
 mod files;
+pub mod flux;
 pub mod lexer;
 pub mod mongo;
 pub mod names;

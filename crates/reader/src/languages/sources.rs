@@ -8,10 +8,10 @@ use crate::catalogue::options::{At, Item, Scanner};
 pub struct Sources {
     /// Code in values of options; without any and without a file, the first word.
     pub scripts: Vec<At>,
-    /// The indexes of words that name a file with code.
+    /// Names of files with code.
     pub files: Vec<At>,
-    /// The indexes of the words that are neither options nor values.
-    pub words: Vec<usize>,
+    /// The words that are neither options nor values.
+    pub words: Vec<At>,
     /// Whether the program shows its version or its options instead.
     pub shows: bool,
 }
@@ -30,7 +30,7 @@ impl Sources {
                 }
                 Item::Option(name, _) => sources.shows |= name.is_any(&["--help", "--version", "-V"]),
                 Item::Positional(index) => {
-                    sources.words.push(index);
+                    sources.words.push(At { index, offset: 0 });
                     if options_end {
                         break;
                     }
@@ -45,7 +45,7 @@ impl Sources {
     #[must_use]
     pub fn or_first_word(mut self) -> Self {
         if self.scripts.is_empty() && self.files.is_empty() {
-            self.scripts.extend(self.words.first().map(|index| At { index: *index, offset: 0 }));
+            self.scripts.extend(self.words.first().copied());
         }
         self
     }

@@ -1,5 +1,10 @@
 //! Texts in code: their end, their escapes and the values that they interpolate.
 
+use super::names::Names;
+
+/// What makes a text or a pattern of Perl run code.
+const CODE: Names = Names(&["@{", "${", "(?{", "(??", "(*", "$$", "@$", "->"]);
+
 /// A piece of a text in code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
@@ -161,4 +166,28 @@ pub fn delimited(text: &str) -> Option<(&str, &str)> {
         }
     }
     None
+}
+
+/// Whether a text or a pattern of Perl runs code.
+pub fn has_code(text: &str) -> bool {
+    CODE.are_in(text)
+}
+
+/// What follows a number. Letters that do not belong to it are a name: `1system(…)` of awk calls a function.
+pub fn after_number(text: &str) -> &str {
+    let digits = |text: &'_ str| -> usize {
+        text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').len()
+    };
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return hex.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == '_');
+    }
+    let mut rest = text.get(digits(text)..).unwrap_or_default();
+    if let Some(fraction) = rest.strip_prefix('.').filter(|fraction| digits(fraction) > 0) {
+        rest = fraction.get(digits(fraction)..).unwrap_or_default();
+    }
+    let exponent = rest.strip_prefix(['e', 'E']).map(|rest| rest.strip_prefix(['+', '-']).unwrap_or(rest));
+    match exponent.filter(|exponent| exponent.starts_with(|c: char| c.is_ascii_digit())) {
+        Some(exponent) => exponent.get(digits(exponent)..).unwrap_or_default(),
+        None => rest,
+    }
 }

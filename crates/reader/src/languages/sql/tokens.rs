@@ -54,6 +54,9 @@ fn does_something(line: &str) -> bool {
     line.contains(['\'', '"', '`', ';', '(', '\\'])
 }
 
+/// The number of failed searches after which none is made.
+const MOST_FAILED: usize = 64;
+
 /// The rest of a text, and the statements before it.
 struct Cut<'a> {
     dialect: Dialect,
@@ -63,11 +66,13 @@ struct Cut<'a> {
     inner: Vec<&'a str>,
     /// Whether all dialects cut the text in this way.
     is_clear: bool,
+    /// The number of searches for the end of `$tag$` that failed; each takes as long as the rest of the text.
+    failed: usize,
 }
 
 impl<'a> Cut<'a> {
     fn new(text: &'a str, dialect: Dialect) -> Self {
-        Self { dialect, rest: text, statements: vec![vec![]], inner: vec![], is_clear: true }
+        Self { dialect, rest: text, statements: vec![vec![]], inner: vec![], is_clear: true, failed: 0 }
     }
 
     fn run(mut self) -> Self {
@@ -230,7 +235,10 @@ impl<'a> Cut<'a> {
         let Some(body) = after.strip_prefix('$') else { return false };
         self.is_clear = false;
         let tag = self.rest.get(..self.rest.len() - body.len()).unwrap_or_default();
-        let Some((inside, rest)) = body.split_once(tag).filter(|_| !self.dialect.is_mysql) else {
+        let may_search = !self.dialect.is_mysql && self.failed < MOST_FAILED;
+        let Some((inside, rest)) = Some(body).filter(|_| may_search).and_then(|body| body.split_once(tag))
+        else {
+            self.failed += 1;
             self.rest = body;
             return true;
         };

@@ -3,9 +3,10 @@
 //! Two views use them: the reader finds calls in whatever it can read, and the policy proves that code only reads, where
 //! nothing in the code is ambiguous.
 
-use super::names::{Names, awk, node, perl};
-use super::sed::bracket;
-use super::text::{Interpolation, Text, closing, delimited, split_at_end};
+mod perl;
+mod slash;
+
+use super::text::{Interpolation, Text, after_number, delimited, has_code, split_at_end};
 use crate::catalogue::program::Language;
 
 /// A token of code.
@@ -48,22 +49,12 @@ pub fn tokens(code: &str, language: Language) -> Vec<Token> {
 
 /// The tokens of code; `None` where it is ambiguous.
 pub fn clear_tokens(code: &str, language: Language) -> Option<Vec<Token>> {
-    let (tokens, is_clear) = Lexer::new(code, language).run();
-    is_clear.then_some(tokens)
+    let (tokens, doubts) = Lexer::new(code, language).run();
+    (doubts == 0).then_some(tokens)
 }
 
-/// What a `/` is.
-enum Slash {
-    Divides,
-    BeginsPattern,
-    Unclear,
-}
-
-/// Characters that a variable of Perl may have as its name.
-const PERL_VARIABLES: &str = ".,/\\;&!@\"|+";
-
-/// What makes a text or a pattern of Perl run code.
-const PERL_CODE: Names = Names(&["@{", "${", "(?{", "(??", "(*", "$$", "@$", "->"]);
+/// The number of ambiguous places after which patterns and quote operators are not read.
+const MOST_DOUBTS: usize = 64;
 
 struct Lexer<'a> {
     language: Language,
@@ -72,7 +63,8 @@ struct Lexer<'a> {
     tokens: Vec<Token>,
     /// The tokens of expressions in texts; they follow the others.
     inner: Vec<Token>,
-    is_clear: bool,
+    /// The number of ambiguous places.
+    doubts: usize,
     /// For each open bracket, whether it belongs to `if`, `while` or `for`.
     heads: Vec<bool>,
     /// Whether the last closed bracket did.
@@ -82,10 +74,10 @@ struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     fn new(code: &'a str, language: Language) -> Self {
         let (tokens, inner, heads) = (vec![], vec![], vec![]);
-        Self { language, code, rest: code, tokens, inner, is_clear: true, heads, closed_head: false }
+        Self { language, code, rest: code, tokens, inner, doubts: 0, heads, closed_head: false }
     }
 
-    fn run(mut self) -> (Vec<Token>, bool) {
+    fn run(mut self) -> (Vec<Token>, usize) {
         while let Some(c) = self.rest.chars().next() {
             let after = self.rest.get(c.len_utf8()..).unwrap_or_default();
             let before = self.rest;
@@ -96,15 +88,20 @@ impl<'a> Lexer<'a> {
         }
         self.tokens.push(Token::Line);
         self.tokens.append(&mut self.inner);
-        (self.tokens, self.is_clear)
+        (self.tokens, self.doubts)
     }
 
     fn is_script(&self) -> bool {
         matches!(self.language, Language::Node | Language::Deno)
     }
 
+    /// Whether the end of a text may be searched: a search that fails takes as long as the rest of the code.
+    fn may_search(&self) -> bool {
+        self.doubts < MOST_DOUBTS
+    }
+
     fn doubt(&mut self) {
-        self.is_clear = false;
+        self.doubts += 1;
     }
 
     /// The token before the current one; a line break ends a statement of awk only.
@@ -116,7 +113,7 @@ impl<'a> Lexer<'a> {
     fn comment(&mut self) -> bool {
         let begins = |text: &str| self.rest.starts_with(text);
         let rest = match self.language {
-            Language::Node | Language::Deno if begins("/*") => {
+            Language::Node | Language::Deno if begins("/*") && self.may_search() => {
                 let end = self.rest.get(2..).and_then(|text| text.split_once("*/"));
                 let Some((_, after)) = end else {
                     self.doubt();
@@ -152,28 +149,7 @@ impl<'a> Lexer<'a> {
                 let rest = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
                 self.push(Token::Field(self.rest.get(..self.rest.len() - rest.len())?.to_owned()), rest)
             }
-            ('$' | '@', Perl) => {
-                let special = after.chars().next().filter(|next| {
-                    let is_process = *next == '$'
-                        && !after.get(1..).is_some_and(|after| {
-                            after.starts_with(|c: char| c.is_alphanumeric() || "_{$:".contains(c))
-                        });
-                    c == '$' && (is_process || PERL_VARIABLES.contains(*next))
-                });
-                self.tokens.push(Token::Symbol(c));
-                self.rest = after;
-                match special {
-                    Some(name) => self.push(Token::Name(name.to_string()), after.get(1..)?),
-                    None if after.starts_with(|c: char| c.is_ascii_digit()) => {
-                        let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
-                        let number = after.get(..after.len() - rest.len())?;
-                        self.push(Token::Name(number.to_owned()), rest)
-                    }
-                    // `$#list`.
-                    None if after.starts_with('#') => self.push(Token::Symbol('#'), after.get(1..)?),
-                    None => Some(()),
-                }
-            }
+            ('$' | '@', Perl) => self.variable(c, after),
             ('<', Perl) if self.expects_value() && after.starts_with(['>', 'S']) => {
                 let rest = after.strip_prefix("STDIN").unwrap_or(after).strip_prefix('>')?;
                 self.push(Token::Value, rest)
@@ -275,7 +251,7 @@ impl<'a> Lexer<'a> {
         if matches!(interpolation, Interpolation::Braces | Interpolation::Dollar) {
             self.computed(body);
         }
-        if self.language == Language::Perl && quote == '"' && PERL_CODE.are_in(body) {
+        if self.language == Language::Perl && quote == '"' && has_code(body) {
             self.doubt();
         }
         let text = if prefix.contains('r') {
@@ -319,9 +295,9 @@ impl<'a> Lexer<'a> {
                 (depth == 0).then_some(at)
             });
             let Some((inside, after)) = end.map(|end| body.split_at(end)) else { return self.doubt() };
-            let (tokens, is_clear) = Lexer::new(inside, self.language).run();
+            let (tokens, doubts) = Lexer::new(inside, self.language).run();
             self.inner.extend(tokens);
-            self.is_clear &= is_clear;
+            self.doubts += doubts;
             rest = after.get(1..).unwrap_or_default();
         }
     }
@@ -329,195 +305,9 @@ impl<'a> Lexer<'a> {
     fn name(&mut self) -> Option<()> {
         let rest = self.rest.trim_start_matches(|c| self.is_name(c));
         let name = self.rest.get(..self.rest.len() - rest.len())?;
-        if self.language == Language::Perl && self.quote_of_perl(name, rest).is_some() {
+        if self.language == Language::Perl && self.may_search() && self.quote_of_perl(name, rest).is_some() {
             return Some(());
         }
         self.push(Token::Name(name.to_owned()), rest)
-    }
-
-    /// A quote operator of Perl: `q(…)`, `m{…}`, `s/…/…/`; `None` for other names, and where it runs code.
-    fn quote_of_perl(&mut self, name: &str, tail: &'a str) -> Option<()> {
-        let bodies = match name {
-            "q" | "qq" | "qw" | "qx" | "m" | "qr" => 1,
-            "s" | "tr" | "y" => 2,
-            _ => return None,
-        };
-        let text = tail.trim_start();
-        let first = text.chars().next()?;
-        let direct = text.len() == tail.len();
-        let is_variable = matches!(self.tokens.last(), Some(Token::Symbol('$' | '@' | '%' | '>')));
-        if is_variable || first.is_alphanumeric() || "_=;)}$@%".contains(first) || (!direct && first == '#') {
-            return None;
-        }
-        if !(direct && "/{|!,#~([<".contains(first)) {
-            self.doubt();
-            if first == ',' {
-                return None;
-            }
-        }
-        let one = delimited(text);
-        if one.is_none() {
-            self.doubt();
-        }
-        let (body, mut rest) = one.unwrap_or((text.get(first.len_utf8()..)?, ""));
-        let known = match name {
-            "m" | "qr" => "gimsxoc",
-            "s" => "gimsxor",
-            "tr" | "y" => "cdsr",
-            _ => "",
-        };
-        if PERL_CODE.are_in(body) && !matches!(name, "q" | "qw" | "tr" | "y") {
-            self.doubt();
-        }
-        if bodies == 2 {
-            // With brackets, the second body has its own.
-            let from = text.len() - rest.len();
-            let second = if closing(first) == first {
-                text.get(from - first.len_utf8()..)
-            } else {
-                Some(rest.trim_start()).filter(|rest| rest.starts_with(first))
-            };
-            let Some((second, after)) = second.and_then(delimited) else {
-                self.doubt();
-                return None;
-            };
-            if PERL_CODE.are_in(second) && name == "s" {
-                self.doubt();
-            }
-            rest = after;
-        }
-        match name {
-            "q" => self.text(Text::plain(body, Interpolation::Nothing), rest),
-            "qq" => self.text(Text::plain(body, Interpolation::Hash), rest),
-            "qx" => self.push(Token::Shell(Text::plain(body, Interpolation::Hash)), rest),
-            "qw" => {
-                self.words(body);
-                self.rest = rest;
-                Some(())
-            }
-            _ => {
-                let rest = self.flags(rest, known)?;
-                self.push(Token::Value, rest)
-            }
-        }
-    }
-
-    /// What follows the flags of a pattern of Perl; `None` where one of them runs code.
-    fn flags(&mut self, text: &'a str, known: &str) -> Option<&'a str> {
-        let rest = text.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        let flags = text.get(..text.len() - rest.len())?;
-        // `… /x/if …` is a word behind the pattern.
-        let words = ["if", "and", "or", "unless", "x"];
-        if flags.chars().all(|c| known.contains(c)) || words.contains(&flags) {
-            return Some(rest);
-        }
-        self.doubt();
-        None
-    }
-
-    /// Whether a value of Perl may begin here.
-    fn expects_value(&self) -> bool {
-        let mut tokens = self.tokens.iter().rev().filter(|token| **token != Token::Line);
-        match tokens.next() {
-            Some(Token::Name(_)) => !matches!(tokens.next(), Some(Token::Symbol('$' | '@' | '%'))),
-            Some(Token::Text(_) | Token::Value | Token::Symbol(')' | ']')) => false,
-            _ => true,
-        }
-    }
-
-    /// A `/`, which divides or begins a pattern.
-    fn slash(&mut self, after: &'a str) -> Option<()> {
-        let before_patterns = match self.language {
-            Language::Awk => awk::BEFORE_PATTERNS,
-            Language::Node | Language::Deno => node::BEFORE_PATTERNS,
-            Language::Perl => perl::BEFORE_PATTERNS,
-            _ => return None,
-        };
-        let slash = match self.kind_of_slash(before_patterns) {
-            Slash::Divides => return None,
-            Slash::BeginsPattern => match self.language {
-                Language::Perl => delimited(self.rest).and_then(|(body, rest)| {
-                    self.is_clear &= !PERL_CODE.are_in(body);
-                    self.flags(rest, "gimsxoc")
-                }),
-                Language::Awk => after_pattern(after, true),
-                _ => after_pattern(after, false)
-                    .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic())),
-            },
-            Slash::Unclear => None,
-        };
-        if slash.is_none() {
-            self.doubt();
-        }
-        self.push(Token::Value, slash?)
-    }
-
-    fn kind_of_slash(&self, before_patterns: Names) -> Slash {
-        let is_awk = self.language == Language::Awk;
-        let before = |count: usize| self.tokens.iter().rev().filter(|one| **one != Token::Line).nth(count);
-        match self.last() {
-            Some(Token::Name(name)) if is_awk && name == "getline" => Slash::Unclear,
-            Some(Token::Name(name)) => match before(1) {
-                Some(Token::Symbol('$' | '@' | '%')) if self.language == Language::Perl => Slash::Divides,
-                Some(Token::Symbol('.')) if self.is_script() => Slash::Divides,
-                _ if before_patterns.has(name) => Slash::BeginsPattern,
-                _ if self.language == Language::Perl => Slash::Unclear,
-                _ => Slash::Divides,
-            },
-            // Behind the head of an `if` it may be either.
-            Some(Token::Symbol(')')) if self.closed_head => Slash::Unclear,
-            Some(Token::Symbol('}')) if !is_awk => Slash::Unclear,
-            Some(Token::Symbol(')' | ']')) => Slash::Divides,
-            Some(Token::Symbol('$')) if is_awk => Slash::Divides,
-            Some(Token::Text(_) | Token::Shell(_) | Token::Field(_) | Token::Value) => Slash::Divides,
-            Some(Token::Operator("++" | "--")) => match before(1) {
-                Some(Token::Name(_) | Token::Value | Token::Field(_) | Token::Symbol(')' | ']')) => {
-                    Slash::Divides
-                }
-                Some(Token::Symbol('}')) => Slash::Unclear,
-                _ => Slash::BeginsPattern,
-            },
-            _ => Slash::BeginsPattern,
-        }
-    }
-}
-
-/// What follows a number. Letters that do not belong to it are a name: `1system(…)` of awk calls a function.
-fn after_number(text: &str) -> &str {
-    let digits = |text: &'_ str| -> usize {
-        text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').len()
-    };
-    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return hex.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == '_');
-    }
-    let mut rest = text.get(digits(text)..).unwrap_or_default();
-    if let Some(fraction) = rest.strip_prefix('.').filter(|fraction| digits(fraction) > 0) {
-        rest = fraction.get(digits(fraction)..).unwrap_or_default();
-    }
-    let exponent = rest.strip_prefix(['e', 'E']).map(|rest| rest.strip_prefix(['+', '-']).unwrap_or(rest));
-    match exponent.filter(|exponent| exponent.starts_with(|c: char| c.is_ascii_digit())) {
-        Some(exponent) => exponent.get(digits(exponent)..).unwrap_or_default(),
-        None => rest,
-    }
-}
-
-/// What follows a pattern whose opening `/` is gone. An awk that sees no bracket expression there finds it unclosed.
-fn after_pattern(text: &str, is_awk: bool) -> Option<&str> {
-    let mut rest = text;
-    let mut in_class = false;
-    loop {
-        let c = rest.chars().next()?;
-        let after = rest.get(c.len_utf8()..)?;
-        rest = match c {
-            '\\' => after.get(after.chars().next()?.len_utf8()..)?,
-            '\n' => return None,
-            '/' if !in_class => return Some(after),
-            '[' if is_awk => bracket(after)?,
-            '[' | ']' => {
-                in_class = c == '[';
-                after
-            }
-            _ => after,
-        };
     }
 }
