@@ -4,6 +4,7 @@ use super::{Proof, Why};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
 use crate::languages::names::lines;
+use crate::languages::sources::Sources;
 use crate::model::effect::Effect;
 use crate::shell::{Command, Word};
 

@@ -2,7 +2,7 @@
 
 mod words;
 
-use super::flux;
+use crate::languages::flux;
 use crate::languages::sql::{self, Functions};
 use words::{ACTION_KEYS, ASKING, MODES, ORDER_KEYS, ORDERS, SEARCHES};
 
