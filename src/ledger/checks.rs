@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::database::{Change, Ledger};
 use super::engine::{self, Row, params};
 use super::error::LedgerError;
-use super::{migrate, time};
+use super::time;
 
 /// The number of consecutive healthy checks that clear a service's counters (SPEC-0007 of Claude Ops).
 pub const HEALTHY_CHECKS: u32 = 2;
@@ -80,19 +80,15 @@ const ACTED_SINCE: &str = "SELECT 1 FROM hook_actions WHERE service = ?1 AND sta
 impl Ledger {
     /// The last recorded health check of each service.
     pub fn last_checks(&self) -> Result<Vec<LastCheck>, LedgerError> {
-        let look = || -> engine::Result<Vec<LastCheck>> {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
+        self.read(|connection| {
             let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<String>(2)?));
-            let rows = self.connection.prepare(LAST_CHECKS)?.query_map([], read)?;
+            let rows = connection.prepare(LAST_CHECKS)?.query_map([], read)?;
             let rows = rows.collect::<engine::Result<Vec<(String, bool, String)>>>()?;
             let checks = rows.into_iter().filter_map(|(service, healthy, at)| {
                 Some(LastCheck { service, healthy, at: time::read(&at)? })
             });
             Ok(checks.collect())
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 }
 
