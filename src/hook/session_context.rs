@@ -228,7 +228,7 @@ mod tests {
     use crate::context::text::{Frame, TextFile};
     use crate::guard::budgets::in_order;
     use crate::inventory::Installation;
-    use crate::model::inventory::{Host, Inventory, Service};
+    use crate::model::inventory::{Inventory, Service};
     use crate::policy::budget::Usage;
     use crate::policy::decide::{BudgetKey, Snapshot};
 
