@@ -2,10 +2,12 @@
 
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
+use chrono::{DateTime, Utc};
 use minijinja::value::{Serde, Value};
 use serde_json::{Value as Json, json};
 
 use super::problem::Problem;
+use super::views::path_part;
 use super::visitor::Visitor;
 use crate::approval::desk_key::DeskKey;
 use crate::redact;
@@ -48,12 +50,15 @@ pub struct Head<'a> {
     pub page: PageName,
     /// Who is logged in.
     pub visitor: Option<&'a Visitor>,
+    /// The time as of which relative times are shown.
+    pub now: DateTime<Utc>,
 }
 
 impl Templates {
     /// Reads the templates. An error is a bug in one.
     pub fn new() -> Result<Self, minijinja::Error> {
-        let mut templates = report::templates()?;
+        let mut templates = report::templates(Utc::now())?;
+        templates.add_filter("path_part", path_part);
         for (name, text) in TEMPLATES {
             templates.add_template(name, text)?;
         }
@@ -103,12 +108,15 @@ impl Templates {
                 }
             }
         }
-        Ok(self.0.get_template(template)?.render(Value::from(Serde(&all)))?)
+        let mut templates = self.0.clone();
+        report::format::add_filters(&mut templates, head.now);
+        Ok(templates.get_template(template)?.render(Value::from(Serde(&all)))?)
     }
 
     /// The page for logging in, with the failure of the last attempt and where the token is.
     pub fn login(&self, failure: Option<&str>, place: Option<&str>, status: StatusCode) -> Response {
-        let head = Head { title: "Log in", domain: None, page: PageName::Other, visitor: None };
+        let head =
+            Head { title: "Log in", domain: None, page: PageName::Other, visitor: None, now: Utc::now() };
         let raw = json!({ "failure": failure, "has_token": place.is_some(), "place": place });
         match self.render("desk/login.html", &head, json!({}), raw, None) {
             Ok(page) => (status, Html(page)).into_response(),
@@ -118,7 +126,13 @@ impl Templates {
 
     /// The page that reports a problem.
     pub fn problem(&self, problem: &Problem) -> Response {
-        let head = Head { title: problem.title, domain: None, page: PageName::Other, visitor: None };
+        let head = Head {
+            title: problem.title,
+            domain: None,
+            page: PageName::Other,
+            visitor: None,
+            now: Utc::now(),
+        };
         match self.render("desk/problem.html", &head, json!({ "text": problem.text }), json!({}), None) {
             Ok(page) => (problem.status, Html(page)).into_response(),
             Err(_) => (problem.status, problem.title).into_response(),
