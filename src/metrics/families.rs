@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::format::{Family, Kind, Sample};
+use crate::guard::budgets::{KindBudget, ServiceBudget};
+use crate::guard::spending::Spending;
 use crate::ledger::counters::{BUCKETS, Counters, Counts};
 use crate::model::spend::Usd;
+use crate::probe::hosts::Found;
+use crate::probe::icmp::Reachability;
 
 /// The maximum number of values of a label that the agent or another program can choose. Further ones are counted as `other`.
 const MOST_VALUES: usize = 100;
@@ -27,28 +31,11 @@ pub struct Values {
     /// Failures of the guard that are not in the ledger.
     pub unrecorded_failures: u64,
     /// The budgets.
-    pub budgets: Vec<BudgetValue>,
-    /// Whether hosts answer, by name. A host whose state is unknown is left out.
-    pub hosts: Vec<(String, bool)>,
-    /// What was spent in the last 24 hours.
-    pub spent: Usd,
-    /// The limits by name: `day` and `session`.
-    pub spend_limits: Vec<(&'static str, Usd)>,
-}
-
-/// The usage of one budget.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BudgetValue {
-    /// The service.
-    pub service: String,
-    /// The agent, where each has a budget of its own.
-    pub agent: Option<String>,
-    /// `restart` or `redeployment`.
-    pub kind: &'static str,
-    /// The number of actions that count.
-    pub used: usize,
-    /// The limit.
-    pub limit: u32,
+    pub budgets: Vec<ServiceBudget>,
+    /// The reachability of hosts.
+    pub hosts: Vec<Found>,
+    /// What was spent in the last 24 hours, and the limits.
+    pub spending: Spending,
 }
 
 /// A metric: how it is named and described, and where its samples come from.
@@ -121,13 +108,13 @@ pub const METRICS: &[Metric] = &[
         "opsctl_budget_used",
         &["service", "kind", "agent"],
         "Actions that count against a budget now; with `per: agent`, by agent.",
-        Source::Samples(|values| budgets(values, |budget| number(budget.used as u64))),
+        Source::Samples(|values| budgets(values, |kind| number(kind.used as u64))),
     ),
     metric(
         "opsctl_budget_limit",
         &["service", "kind", "agent"],
         "The limit of a budget.",
-        Source::Samples(|values| budgets(values, |budget| f64::from(budget.limit))),
+        Source::Samples(|values| budgets(values, |kind| f64::from(kind.limit))),
     ),
     metric(
         "opsctl_host_reachable",
@@ -170,7 +157,7 @@ pub const METRICS: &[Metric] = &[
         "opsctl_spent_day_usd",
         &[],
         "Cost of the requests of the last 24 hours, which policy.spend.day limits.",
-        Source::Value(|values| values.spent.dollars()),
+        Source::Value(|values| values.spending.day.dollars()),
     ),
     metric("opsctl_spend_limit_usd", &["limit"], "The limits of policy.spend.", Source::Samples(limits)),
     metric(
@@ -232,10 +219,12 @@ fn version(values: &Values) -> Vec<Sample> {
 }
 
 fn limits(values: &Values) -> Vec<Sample> {
-    let sample = |(name, limit): &(&'static str, Usd)| {
-        Sample::new(vec![("limit", (*name).to_owned())], limit.dollars())
+    let Spending { day_limit, session_limit, .. } = values.spending;
+    let limits = [("day", day_limit), ("session", session_limit)];
+    let sample = |(name, limit): (&str, Option<Usd>)| {
+        Some(Sample::new(vec![("limit", name.to_owned())], limit?.dollars()))
     };
-    values.spend_limits.iter().map(sample).collect()
+    limits.into_iter().filter_map(sample).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
@@ -331,20 +320,27 @@ fn durations(counters: &Counters) -> Vec<Sample> {
     samples
 }
 
-fn budgets(values: &Values, value: impl Fn(&BudgetValue) -> f64) -> Vec<Sample> {
-    let sample = |budget: &BudgetValue| {
-        let mut labels = vec![("service", budget.service.clone()), ("kind", budget.kind.to_owned())];
-        labels.extend(budget.agent.clone().map(|agent| ("agent", agent)));
-        Sample::new(labels, value(budget))
+fn budgets(values: &Values, value: impl Fn(&KindBudget) -> f64) -> Vec<Sample> {
+    let of_service = |budget: &ServiceBudget| {
+        [("restart", &budget.restart), ("redeployment", &budget.redeployment)].map(|(kind, found)| {
+            let mut labels = vec![("service", budget.service.clone()), ("kind", kind.to_owned())];
+            labels.extend(budget.agent.clone().map(|agent| ("agent", agent)));
+            Sample::new(labels, value(found))
+        })
     };
-    values.budgets.iter().map(sample).collect()
+    values.budgets.iter().flat_map(of_service).collect()
 }
 
 fn hosts(values: &Values) -> Vec<Sample> {
-    let sample = |(host, is_up): &(String, bool)| {
-        Sample::new(vec![("host", host.clone())], if *is_up { 1.0 } else { 0.0 })
+    let sample = |Found { name, reachability, .. }: &Found| {
+        let is_up = match reachability {
+            Reachability::Reachable(_) => 1.0,
+            Reachability::Unreachable | Reachability::Unresolved => 0.0,
+            Reachability::Unknown => return None,
+        };
+        Some(Sample::new(vec![("host", name.clone())], is_up))
     };
-    values.hosts.iter().map(sample).collect()
+    values.hosts.iter().filter_map(sample).collect()
 }
 
 #[cfg(test)]

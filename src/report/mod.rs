@@ -21,7 +21,8 @@ use crate::model::plain_text::plain_lines;
 use crate::model::policy::Tier;
 use crate::probe::hosts::Found;
 use crate::redact;
-pub use data::{MOST_ROWS, ReportData};
+use data::MOST_ROWS;
+pub use data::ReportData;
 use format::{count, dollars, grouped, shown};
 
 /// The beginning of every report, by which an earlier one is recognised before it is replaced.

@@ -225,8 +225,7 @@ impl Page {
                 "waiting" => WARNING,
                 _ => CRITICAL,
             };
-            let outcome = if cut_off { "cut off".to_owned() } else { run.outcome.replace('_', " ") };
-            text += self.line(style, &text::line(&session_in_words(run, &outcome, status)));
+            text += self.line(style, &text::line(&session_in_words(run, status)));
         }
         text +=
             self.line(QUIET, &format!("the last day: {sessions_last_day} sessions, ${cost_usd_last_day:.2}"));
@@ -256,7 +255,8 @@ fn budget_in_words(budget: &ServiceBudget, status: &Status) -> String {
 }
 
 /// `2026-03-21T14:00:00Z | tier 1, haiku | completed | 12 turns, 41s | $0.03`.
-fn session_in_words(run: &Run, outcome: &str, status: &Status) -> String {
+fn session_in_words(run: &Run, status: &Status) -> String {
+    let outcome = run.outcome_in_words(&status.policy, status.now);
     let at = time::shown(run.started_at, false, status.now);
     let mut words =
         format!("{at} | {}tier {}, {} | {outcome}", by(run.agent.as_ref(), status), run.tier, run.model);
