@@ -40,6 +40,7 @@ pub fn add_filters(templates: &mut Environment<'_>, now: DateTime<Utc>) {
         Ok::<_, Error>(minijinja::Value::from(Serde(&Moment::of(at, now))))
     });
     templates.add_filter("dollars", dollars);
+    templates.add_filter("fixed", |number: f64, decimals: usize| format!("{number:.decimals$}"));
     templates.add_filter("took", took);
     templates.add_filter("grouped", grouped);
     templates.add_filter("counted", |number: usize, one: &str, many: &str| count(number, one, many));
@@ -50,6 +51,14 @@ pub fn shown(records: impl Serialize) -> Value {
     let mut value = serde_json::to_value(records).unwrap_or_default();
     for_texts(&mut value, &plain);
     value
+}
+
+/// An object with further entries.
+pub fn with(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
 }
 
 /// Changes each text of a value.

@@ -208,16 +208,21 @@ fn left_out(data: &ReportData<'_>) -> Vec<String> {
         .collect()
 }
 
-/// The template engine with the templates of the report: escapes all values, and fails on undefined ones. Relative times are
-/// as of `now`.
-pub fn templates(now: DateTime<Utc>) -> Result<Environment<'static>, minijinja::Error> {
+/// A template engine that fails on undefined values. Relative times are as of `now`.
+pub fn engine(now: DateTime<Utc>) -> Result<Environment<'static>, minijinja::Error> {
     let mut templates = Environment::new();
     format::add_filters(&mut templates, now);
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    templates.set_auto_escape_callback(|_| AutoEscape::Html);
     templates.set_syntax(
         SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build()?,
     );
+    Ok(templates)
+}
+
+/// The engine with the templates of the report: escapes all values.
+pub fn templates(now: DateTime<Utc>) -> Result<Environment<'static>, minijinja::Error> {
+    let mut templates = engine(now)?;
+    templates.set_auto_escape_callback(|_| AutoEscape::Html);
     for (name, text) in [
         ("page.html", include_str!("../../templates/report/page.html.j2")),
         ("sections.html", include_str!("../../templates/report/sections.html.j2")),

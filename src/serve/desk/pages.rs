@@ -12,7 +12,7 @@ use serde_json::json;
 use super::logs;
 use super::problem::Problem;
 use super::state::Desk;
-use super::templates::{Head, PageName};
+use super::templates::Head;
 use super::views::{path_part, view};
 use super::visitor::Visitor;
 use crate::approval::link;
@@ -120,7 +120,7 @@ fn desk_page(
     });
     let raw = json!({ "version": version, "sections": report.html });
     let domain = compiled.installation.inventory.domain.as_deref();
-    let head = Head { title: &title, domain, page: PageName::Desk, visitor: Some(visitor), now };
+    let head = Head { title: &title, domain, page: "desk", visitor: Some(visitor), now };
     desk.templates.page("desk/desk.html", &desk.key, &head, page, raw)
 }
 
@@ -158,7 +158,7 @@ fn question_page(
     };
     let view = view(&question, ledger.agents()?.len() > 1, now);
     let title = format!("Question {id}");
-    let head = Head { title: &title, domain: None, page: PageName::Other, visitor, now };
+    let head = Head { title: &title, domain: None, page: "other", visitor, now };
     // A visitor answers as such, also through a link.
     let raw = json!({ "token": token.filter(|_| visitor.is_none()) });
     desk.templates.page("desk/one.html", &desk.key, &head, json!({ "question": view }), raw)
@@ -196,7 +196,7 @@ fn sessions_page(desk: &Desk, visitor: &Visitor, agent: Option<String>) -> Resul
     let filter = filter("/sessions", &agents, agent.as_deref());
     let page = json!({ "rows": shown(&runs.rows), "is_cut": runs.cut, "filter": filter });
     let visitor = Some(visitor);
-    let head = Head { title: "Sessions", domain: None, page: PageName::Sessions, visitor, now };
+    let head = Head { title: "Sessions", domain: None, page: "sessions", visitor, now };
     desk.templates.page("desk/sessions.html", &desk.key, &head, page, json!({}))
 }
 
@@ -212,7 +212,7 @@ fn log_page(desk: &Desk, visitor: &Visitor, session: &str) -> Result<Response, P
     let log = logs::read(&environment.results_dir(), &path).ok_or(Problem::NO_LOG)?;
     let page = json!({ "session": plain(session), "lines": log.lines, "is_cut": log.is_cut });
     let (visitor, now) = (Some(visitor), Utc::now());
-    let head = Head { title: "Log", domain: None, page: PageName::Sessions, visitor, now };
+    let head = Head { title: "Log", domain: None, page: "sessions", visitor, now };
     desk.templates.page("desk/log.html", &desk.key, &head, page, json!({}))
 }
 

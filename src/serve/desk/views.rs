@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::approval::desk_key::encoded;
 use crate::model::plain_text::{capitalised, is_hidden};
 use crate::model::question::{Question, QuestionState};
-use crate::report::format::{for_texts, plain};
+use crate::report::format::{for_texts, plain, with};
 
 /// A question that expires within this time is shown as urgent.
 const URGENT: TimeDelta = TimeDelta::minutes(5);
@@ -15,8 +15,8 @@ const URGENT: TimeDelta = TimeDelta::minutes(5);
 /// What a page shows of a question as of `now`: its fields, in which hidden characters can be seen, and what follows from
 /// them. The agent is named if the ledger has several.
 pub fn view(question: &Question, several: bool, now: DateTime<Utc>) -> Value {
-    let mut view = serde_json::to_value(question).unwrap_or_default();
-    for_texts(&mut view, &visible);
+    let mut shown = serde_json::to_value(question).unwrap_or_default();
+    for_texts(&mut shown, &visible);
     let actions = visible(&question.actions.join(", "));
     let title = if actions.is_empty() { "Run a command".to_owned() } else { capitalised(&actions) };
     let more = json!({
@@ -27,10 +27,7 @@ pub fn view(question: &Question, several: bool, now: DateTime<Utc>) -> Value {
         "outcome": outcome(question),
         "seal": seal(question),
     });
-    if let (Value::Object(view), Value::Object(more)) = (&mut view, more) {
-        view.extend(more);
-    }
-    view
+    with(shown, more)
 }
 
 fn outcome(question: &Question) -> &'static str {
