@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::database::{Change, Ledger};
 use super::engine::{self, Row, params};
 use super::error::LedgerError;
-use super::{migrate, time};
+use super::time;
 
 /// The shortest time between two checks that clear counters: the ids of sessions are stated by the agent's side, time is not.
 pub const APART: TimeDelta = TimeDelta::minutes(30);
@@ -77,19 +77,15 @@ const ACTED_SINCE: &str = "SELECT 1 FROM hook_actions WHERE service = ?1 AND sta
 impl Ledger {
     /// The last recorded health check of each service.
     pub fn last_checks(&self) -> Result<Vec<LastCheck>, LedgerError> {
-        let look = || -> engine::Result<Vec<LastCheck>> {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
+        self.read(|connection| {
             let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<String>(2)?));
-            let rows = self.connection.prepare(LAST_CHECKS)?.query_map([], read)?;
+            let rows = connection.prepare(LAST_CHECKS)?.query_map([], read)?;
             let rows = rows.collect::<engine::Result<Vec<(String, bool, String)>>>()?;
             let checks = rows.into_iter().filter_map(|(service, healthy, at)| {
                 Some(LastCheck { service, healthy, at: time::read(&at)? })
             });
             Ok(checks.collect())
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 }
 

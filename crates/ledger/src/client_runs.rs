@@ -1,6 +1,7 @@
 //! The `client_runs` table: the sessions that `opsctl session` started, with outcome and cost.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
 use super::engine;
@@ -78,10 +79,12 @@ pub struct WaitingRun {
 }
 
 /// A stored session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
     /// Its id, also used by hooks and events.
     pub session: String,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
     /// The tier that it ran at.
     pub tier: u8,
     /// The model that it was started with.
@@ -89,6 +92,7 @@ pub struct Run {
     /// The start time; `None` if it cannot be parsed.
     pub started_at: Option<DateTime<Utc>>,
     /// When it was resumed last.
+    #[serde(skip)]
     pub resumed_at: Option<DateTime<Utc>>,
     /// `running`, or an outcome of [`RunEnd`].
     pub outcome: String,
@@ -99,10 +103,10 @@ pub struct Run {
     /// Its duration in milliseconds.
     pub duration_ms: Option<i64>,
     /// The chain of hand-overs that it belongs to, if any.
+    #[serde(skip)]
     pub chain: Option<Chain>,
-    /// The agent; `None` if it is not known.
-    pub agent: Option<String>,
     /// Whether a program of the agent's side states all this.
+    #[serde(rename = "stated")]
     pub is_stated: bool,
 }
 
@@ -118,6 +122,11 @@ impl Run {
         self.resumed_at
             .or(self.started_at)
             .is_some_and(|at| now - at > policy.tier(tier).deadline.delta() + TO_END)
+    }
+
+    /// Its outcome as people read it.
+    pub fn outcome_in_words(&self, policy: &Policy, now: DateTime<Utc>) -> String {
+        if self.is_cut_off(policy, now) { "cut off".to_owned() } else { self.outcome.replace('_', " ") }
     }
 }
 
@@ -222,27 +231,19 @@ impl Ledger {
 
     /// The session with this id, if it waits for a person.
     pub fn waiting_run(&self, session: &str) -> Result<Option<WaitingRun>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
+        self.read(|connection| {
             let query =
                 format!("{WAITING} WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1");
-            self.connection.query_row(&query, [session], waiting_run).optional()
-        };
-        look().map_err(|cause| self.error(cause))
+            connection.query_row(&query, [session], waiting_run).optional()
+        })
     }
 
     /// The sessions whose question has been answered or has expired, the longest waiting first.
     pub fn answered_runs(&self, now: DateTime<Utc>) -> Result<Vec<WaitingRun>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(&format!("{WAITING} {ANSWERED}"))?;
+        self.read(|connection| {
+            let mut statement = connection.prepare(&format!("{WAITING} {ANSWERED}"))?;
             statement.query_map([time::write(now)], waiting_run)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 
     /// The id of the latest session of this tier; of the one with the id `stated`, if there is such a session.
@@ -255,13 +256,8 @@ impl Ledger {
             .map_err(|cause| self.error(cause))
     }
 
-    /// The latest sessions, at most `most`, that started at or after `since`; newest first.
-    pub fn runs(&self, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>, LedgerError> {
-        self.runs_of(None, since, most)
-    }
-
     /// The latest sessions of an agent (`None`: of all agents), at most `most`, that started at or after `since`; newest first.
-    pub fn runs_of(
+    pub fn runs(
         &self,
         agent: Option<&str>,
         since: Option<DateTime<Utc>>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use serde::{Serialize, Serializer};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
@@ -11,8 +12,9 @@ use super::engine;
 use super::engine::{Row, params};
 use super::error::LedgerError;
 use super::history::Period;
-use super::{migrate, time};
+use super::time;
 use crate::model::effect::Effect;
+use crate::model::percentile::{milliseconds, percentile};
 use crate::model::policy::Tier;
 use crate::redact;
 
@@ -45,7 +47,7 @@ pub struct NewDecision<'a> {
 }
 
 /// A stored decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// Its row id, which ascends.
     pub id: i64,
@@ -53,37 +55,46 @@ pub struct Decision {
     pub at: Option<DateTime<Utc>>,
     /// The id of the session.
     pub session: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
     /// The number of the session's tier.
     pub tier: Option<u8>,
     /// `allow`, `deny`, `fail-open` or `fail-closed`.
     pub verdict: String,
     /// The rules that denied it, separated by spaces.
+    #[serde(rename = "rules", serialize_with = "words")]
     pub rule: String,
     /// A description of the actions.
     pub actions: String,
     /// The target services, separated by spaces.
+    #[serde(serialize_with = "words")]
     pub services: String,
     /// A description of the budgets at the time of the decision.
     pub budgets: String,
     /// The reason, as shown to the model.
     pub reason: String,
-    /// The time until the decision, in microseconds.
-    pub micros: Option<i64>,
     /// What it does to the world: `reads`, `acts`, `changes` or `unknown`; `None`: nothing asked for it.
     pub effect: Option<String>,
-    /// The agent; `None` if it is not known.
-    pub agent: Option<String>,
+    /// The time until the decision, in microseconds.
+    pub micros: Option<i64>,
 }
 
-/// Selects decisions; `None` selects all.
-#[derive(Debug, Clone, Copy, Default)]
+/// Serialises words that are separated by spaces as a list.
+fn words<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(text.split_whitespace())
+}
+
+/// Selects decisions or events; `None` selects all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Which<'a> {
     /// Those with this target service.
     pub service: Option<&'a str>,
-    /// Those with this verdict.
+    /// Those with this verdict; only decisions have one.
     pub verdict: Option<&'a str>,
-    /// Those of this rule.
+    /// Those of this rule; only decisions have one.
     pub rule: Option<&'a str>,
+    /// Those of this level; only events have one.
+    pub level: Option<&'a str>,
     /// Those of this session.
     pub session: Option<&'a str>,
     /// Those at or after this time.
@@ -103,6 +114,50 @@ pub struct Statistics {
     pub verdicts: BTreeMap<String, u64>,
     /// The number of denials per rule.
     pub rules: BTreeMap<String, u64>,
+}
+
+/// The durations of a hook in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Durations {
+    /// The event, in kebab case.
+    pub event: String,
+    /// The number of recorded calls.
+    pub calls: usize,
+    /// The median.
+    pub p50_ms: f64,
+    /// The 95th percentile.
+    pub p95_ms: f64,
+    /// The 99th percentile.
+    pub p99_ms: f64,
+}
+
+impl Statistics {
+    /// The durations of each hook.
+    pub fn durations(&self) -> Vec<Durations> {
+        let of_event = |(event, micros): (&String, &Vec<i64>)| {
+            let [p50_ms, p95_ms, p99_ms] =
+                [50, 95, 99].map(|percent| milliseconds(percentile(micros, percent)));
+            Durations { event: event.clone(), calls: micros.len(), p50_ms, p95_ms, p99_ms }
+        };
+        self.times.iter().map(of_event).collect()
+    }
+}
+
+/// A name with its count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// The name.
+    pub name: String,
+    /// The count.
+    pub count: u64,
+}
+
+/// Counts, the largest first.
+pub fn most_first(counts: &BTreeMap<String, u64>) -> Vec<Counted> {
+    let mut counts: Vec<_> =
+        counts.iter().map(|(name, count)| Counted { name: name.clone(), count: *count }).collect();
+    counts.sort_by_key(|counted| std::cmp::Reverse(counted.count));
+    counts
 }
 
 const MATCHING: &str =
@@ -157,16 +212,12 @@ impl Change<'_> {
 impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let Which { service, verdict, rule, session, since, after, agent } = which;
+        self.read(|connection| {
+            let Which { service, verdict, rule, session, since, after, agent, .. } = which;
             let wanted =
                 params![service, verdict, rule, session, since.map(time::write), count, after, agent];
-            self.connection.prepare(MATCHING)?.query_map(wanted, decision)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+            connection.prepare(MATCHING)?.query_map(wanted, decision)?.collect()
+        })
     }
 
     /// The latest matching decisions, at most `most`, newest first, and whether there are more.
@@ -174,57 +225,43 @@ impl Ledger {
         self.decisions(which, most.saturating_add(1)).map(|rows| Period::of(rows, most))
     }
 
-    /// Statistics of the latest decisions and hooks at or after `since`.
-    pub fn statistics(&self, since: Option<DateTime<Utc>>) -> Result<Statistics, LedgerError> {
-        self.statistics_of(None, since)
-    }
-
     /// Statistics of the latest decisions and hooks of an agent (`None`: of all agents) at or after `since`.
-    pub fn statistics_of(
+    pub fn statistics(
         &self,
         agent: Option<&str>,
         since: Option<DateTime<Utc>>,
     ) -> Result<Statistics, LedgerError> {
-        self.try_statistics(agent, since).map_err(|cause| self.error(cause))
-    }
-
-    fn try_statistics(
-        &self,
-        agent: Option<&str>,
-        since: Option<DateTime<Utc>>,
-    ) -> engine::Result<Statistics> {
-        let mut found = Statistics::default();
-        if !migrate::is_latest(&self.connection)? {
-            return Ok(found);
-        }
-        let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
-        let mut decisions = self.connection.prepare(
-            "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-             ORDER BY id DESC LIMIT ?2",
-        )?;
-        let mut rows = decisions.query(params![since, SAMPLE, agent])?;
-        while let Some(row) = rows.next()? {
-            let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
-            for rule in rules.split_whitespace() {
-                *found.rules.entry(rule.to_owned()).or_default() += 1;
+        self.read(|connection| {
+            let mut found = Statistics::default();
+            let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
+            let mut decisions = connection.prepare(
+                "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+                 ORDER BY id DESC LIMIT ?2",
+            )?;
+            let mut rows = decisions.query(params![since, SAMPLE, agent])?;
+            while let Some(row) = rows.next()? {
+                let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
+                for rule in rules.split_whitespace() {
+                    *found.rules.entry(rule.to_owned()).or_default() += 1;
+                }
+                *found.verdicts.entry(verdict).or_default() += 1;
+                if let Some(micros) = row.get(2)? {
+                    found.times.entry("pre-tool-use".to_owned()).or_default().push(micros);
+                }
             }
-            *found.verdicts.entry(verdict).or_default() += 1;
-            if let Some(micros) = row.get(2)? {
-                found.times.entry("pre-tool-use".to_owned()).or_default().push(micros);
+            let mut times = connection.prepare(
+                "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+                 ORDER BY id DESC LIMIT ?2",
+            )?;
+            let mut rows = times.query(params![since, SAMPLE, agent])?;
+            while let Some(row) = rows.next()? {
+                found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
             }
-        }
-        let mut times = self.connection.prepare(
-            "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-             ORDER BY id DESC LIMIT ?2",
-        )?;
-        let mut rows = times.query(params![since, SAMPLE, agent])?;
-        while let Some(row) = rows.next()? {
-            found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
-        }
-        for times in found.times.values_mut() {
-            times.sort_unstable();
-        }
-        Ok(found)
+            for times in found.times.values_mut() {
+                times.sort_unstable();
+            }
+            Ok(found)
+        })
     }
 }
 

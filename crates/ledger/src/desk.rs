@@ -7,7 +7,7 @@ use super::database::{Change, Ledger};
 use super::engine::address::Location;
 use super::engine::{OptionalExtension as _, params};
 use super::error::LedgerError;
-use super::{migrate, time};
+use super::time;
 
 /// A login at the desk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,11 +55,8 @@ impl Ledger {
 
     /// The login of this digest, unless it has expired.
     pub fn login(&self, digest: &str, now: DateTime<Utc>) -> Result<Option<Login>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            self.connection
+        self.read(|connection| {
+            connection
                 .query_row(
                     "SELECT who, expires_at FROM desk_logins WHERE digest = ?1 AND expires_at > ?2",
                     [digest, &time::write(now)],
@@ -69,21 +66,16 @@ impl Ledger {
                     },
                 )
                 .optional()
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 
     /// The path of the log of a session that `opsctl session` ran.
     pub fn log_of(&self, session: &str) -> Result<Option<String>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
+        self.read(|connection| {
             let log = "SELECT log_path FROM client_runs WHERE session_id = ?1 AND log_path IS NOT NULL
                  ORDER BY id DESC LIMIT 1";
-            self.connection.query_row(log, [session], |row| row.get(0)).optional()
-        };
-        look().map_err(|cause| self.error(cause))
+            connection.query_row(log, [session], |row| row.get(0)).optional()
+        })
     }
 
     /// A number that differs after another connection has changed the ledger.

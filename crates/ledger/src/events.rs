@@ -1,20 +1,27 @@
 //! The `events` table.
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
+use super::decisions::Which;
 use super::engine;
 use super::engine::{Row, params};
 use super::error::LedgerError;
+use super::history::Period;
 use super::manager::SessionColumn;
 use super::{migrate, time};
 use crate::model::event::NewEvent;
 use crate::redact;
 
 /// A stored event, from opsctl or another writer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
+    /// Its row id, which ascends.
+    #[serde(skip)]
+    pub id: i64,
     /// The time of the event; `None` if it cannot be parsed.
+    #[serde(rename = "created_at", serialize_with = "time::serialize")]
     pub at: Option<DateTime<Utc>>,
     /// The level as stored: usually `info`, `warning` or `critical`.
     pub level: String,
@@ -24,23 +31,6 @@ pub struct Event {
     pub message: String,
     /// The agent; `None` if it is not known.
     pub agent: Option<String>,
-}
-
-/// Selects events; `None` selects all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct WhichEvents<'a> {
-    /// Those of this service.
-    pub service: Option<&'a str>,
-    /// Those of this level.
-    pub level: Option<&'a str>,
-    /// Those of this session.
-    pub session: Option<&'a str>,
-    /// Those at or after this time.
-    pub since: Option<DateTime<Utc>>,
-    /// Those with a larger row id.
-    pub after: Option<i64>,
-    /// Those of this agent.
-    pub agent: Option<&'a str>,
 }
 
 /// An event's session as the client names it, and the tables that hold it. In a table of the session manager, the column
@@ -198,69 +188,71 @@ impl Ledger {
     /// Writers use two time formats that do not sort together, and rows may be written late. Candidates are therefore
     /// selected both by time and by row id, and sorted by their parsed times.
     pub fn latest_events(&self, count: u32) -> Result<Option<Vec<Event>>, LedgerError> {
-        let fail = |cause| self.error(cause);
-        if !migrate::has_table(&self.connection, "events").map_err(fail)? {
-            return Ok(None);
-        }
-        let indexed = migrate::has_index_on(&self.connection, "events", "created_at").map_err(fail)?;
-        let sql = if indexed { LATEST } else { LAST_WRITTEN };
-        let mut sql = sql.to_owned();
-        if migrate::is_latest(&self.connection).map_err(fail)? {
-            let [_, tables, agent] = OF_SESSION;
-            sql = sql.replacen("NULL FROM events", &format!("{agent} FROM {tables}"), 1);
-        }
-        let mut statement = self.connection.prepare(&sql).map_err(fail)?;
-        let mut events = statement
-            .query_map([i64::from(count) * 3], |row| Ok((row.get::<i64>(0)?, event(row))))
-            .and_then(Iterator::collect::<engine::Result<Vec<_>>>)
-            .map_err(fail)?;
-        events.sort_by(|(id_a, a), (id_b, b)| (b.at, id_b).cmp(&(a.at, id_a)));
-        events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
-        Ok(Some(events.into_iter().map(|(_, event)| event).collect()))
-    }
-}
-
-impl Ledger {
-    /// The latest matching events with their row ids, at most `count`, last written first; `None` if the table does
-    /// not exist.
-    pub fn events(
-        &self,
-        which: WhichEvents<'_>,
-        count: usize,
-    ) -> Result<Option<Vec<(i64, Event)>>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "events")? {
-                return Ok(None);
+        self.read_from("events", |connection| {
+            let indexed = migrate::has_index_on(connection, "events", "created_at")?;
+            let mut sql = if indexed { LATEST } else { LAST_WRITTEN }.to_owned();
+            if migrate::is_latest(connection)? {
+                let [_, tables, agent] = OF_SESSION;
+                sql = sql.replacen("NULL FROM events", &format!("{agent} FROM {tables}"), 1);
             }
-            let WhichEvents { service, level, session, since, after, agent } = which;
-            let of = if migrate::is_latest(&self.connection)? { OF_SESSION } else { OF_OTHERS };
-            let mut statement = self.connection.prepare(&matching(of))?;
+            let mut statement = connection.prepare(&sql)?;
+            let found = statement.query_map([i64::from(count) * 3], |row| event(&row))?;
+            let mut events = found.collect::<engine::Result<Vec<_>>>()?;
+            events.sort_by_key(|event| std::cmp::Reverse((event.at, event.id)));
+            events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
+            Ok(Some(events))
+        })
+    }
+
+    /// The latest matching events, at most `count`: last written first, or, if all match, newest first, so that late rows of
+    /// other programs are in their place.
+    pub fn events(&self, which: Which<'_>, count: u32) -> Result<Vec<Event>, LedgerError> {
+        if which == Which::default() {
+            return Ok(self.latest_events(count)?.unwrap_or_default());
+        }
+        self.read_from("events", |connection| {
+            let Which { service, level, session, since, after, agent, .. } = which;
+            let of = if migrate::is_latest(connection)? { OF_SESSION } else { OF_OTHERS };
+            let mut statement = connection.prepare(&matching(of))?;
             let mut rows =
                 statement.query(params![service, level, session, since.map(time::floor), after, agent])?;
             let mut found = Vec::new();
-            while found.len() < count
+            while found.len() < usize::try_from(count).unwrap_or(usize::MAX)
                 && let Some(row) = rows.next()?
             {
-                let event = event(&row);
+                let event = event(&row)?;
                 // The comparison of texts is exact to the day only.
                 if since.is_none_or(|since| event.at.is_some_and(|at| at >= since)) {
-                    found.push((row.get(0)?, event));
+                    found.push(event);
                 }
             }
-            Ok(Some(found))
-        };
-        look().map_err(|cause| self.error(cause))
+            Ok(found)
+        })
+    }
+
+    /// The latest events of an agent (`None`: of all agents) at or after `since`, at most `most`, newest first.
+    pub fn events_of(
+        &self,
+        agent: Option<&str>,
+        since: DateTime<Utc>,
+        most: u32,
+    ) -> Result<Period<Event>, LedgerError> {
+        let which = Which { since: Some(since), agent, ..Which::default() };
+        let mut rows = self.events(which, most.saturating_add(1))?;
+        rows.sort_by_key(|event| std::cmp::Reverse(event.at));
+        Ok(Period::of(rows, most))
     }
 }
 
 /// Reads an event. Columns of other writers may have any type; values that are not text become `?`.
-fn event(row: &Row<'_>) -> Event {
+fn event(row: &Row<'_>) -> engine::Result<Event> {
     let at: Option<String> = row.get(1).ok();
-    Event {
+    Ok(Event {
+        id: row.get(0)?,
         at: at.as_deref().and_then(time::read),
         level: row.get(2).unwrap_or_else(|_| "?".to_owned()),
         service: row.get(3).unwrap_or(None),
         message: row.get(4).unwrap_or_else(|_| "?".to_owned()),
         agent: row.get(5).unwrap_or(None),
-    }
+    })
 }

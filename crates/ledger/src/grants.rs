@@ -7,7 +7,7 @@ use super::database::{Change, Ledger};
 use super::engine;
 use super::engine::{Connection, Row, ToSql, params};
 use super::error::LedgerError;
-use super::{migrate, time};
+use super::time;
 use crate::model::question::Grant;
 use crate::policy::decide::BudgetKey;
 
@@ -100,14 +100,10 @@ impl Ledger {
     /// The unexpired grants, the one that expires first first; none in a ledger of an older release. Their signatures are
     /// not verified.
     pub fn grants(&self, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
+        self.read(|connection| {
             let sql = format!("{COLUMNS} WHERE expires_at > ?1 ORDER BY expires_at, id");
-            read(&self.connection, &sql, params![time::write(now)])
-        };
-        look().map_err(|cause| self.error(cause))
+            read(connection, &sql, params![time::write(now)])
+        })
     }
 }
 

@@ -1,11 +1,12 @@
 //! Leases: which agent remediates a service now, where `policy.exclusive` lets only one of them do it at a time.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
 use super::engine::{self, Row, params};
 use super::error::LedgerError;
-use super::{migrate, time};
+use super::time;
 use crate::policy::budget::Holder;
 use crate::policy::decide::Reservation;
 
@@ -22,7 +23,7 @@ const TAKE: &str = "INSERT INTO leases (service, agent, session_id, expires_at) 
      WHERE leases.agent = excluded.agent OR leases.expires_at <= ?5";
 
 /// A lease.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lease {
     /// The service.
     pub service: String,
@@ -72,25 +73,18 @@ impl Change<'_> {
 impl Ledger {
     /// The names of the agents that have had sessions or have leases, sorted.
     pub fn agents(&self) -> Result<Vec<String>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
+        self.read(|connection| {
             let sql = "SELECT agent FROM hook_sessions WHERE agent IS NOT NULL
                  UNION SELECT agent FROM client_runs WHERE agent IS NOT NULL
                  UNION SELECT agent FROM leases ORDER BY agent";
-            self.connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+            connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+        })
     }
 
     /// The leases at `now`, by service.
     pub fn leases(&self, now: DateTime<Utc>) -> Result<Vec<Lease>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(
+        self.read(|connection| {
+            let mut statement = connection.prepare(
                 "SELECT service, agent, session_id, expires_at FROM leases WHERE expires_at > ?1 ORDER BY service",
             )?;
             let mut rows = statement.query([time::write(now)])?;
@@ -102,8 +96,7 @@ impl Ledger {
                 }
             }
             Ok(found)
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 }
 

@@ -37,6 +37,7 @@ pub mod notices;
 #[cfg(test)]
 mod plans;
 pub mod questions;
+mod read;
 mod reminders;
 mod requests;
 mod resets;
@@ -62,7 +63,7 @@ pub use database::{Change, Ledger};
 pub use engine::address::{Location, Place, ServerAddress};
 pub use engine::patience::{limit_rest, limit_waiting};
 pub use error::LedgerError;
-pub use events::{Event, Source, WhichEvents};
+pub use events::{Event, Source};
 pub use health::{FileHealth, Health, OLDEST_SERVER, ServerHealth, Standby};
 pub use kept_open::{close_connections, keep_connections};
 pub use leases::Lease;

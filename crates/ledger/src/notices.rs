@@ -5,6 +5,7 @@
 //! state that a notice is delivered, only that it has sent it.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
 use super::engine;
@@ -59,7 +60,8 @@ const ONE: &str =
      FROM notice_states WHERE id = ?1";
 
 /// The delivery state of a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoticeState {
     /// Waits for delivery or for a retry.
     Pending,
@@ -93,7 +95,7 @@ impl NoticeState {
 }
 
 /// A stored notice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StoredNotice {
     /// Its row id.
     pub id: i64,
@@ -116,11 +118,12 @@ pub struct StoredNotice {
     /// Why the last attempt failed, or which part of it. Contains no URL.
     pub last_error: Option<String>,
     /// Its subject, such as `budget/restart/jellyfin`.
+    #[serde(skip)]
     pub key: String,
 }
 
 /// A critical notice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The title, one line.
     pub title: String,
@@ -251,19 +254,12 @@ fn may_deliver(connection: &Connection) -> engine::Result<bool> {
 impl Ledger {
     /// The ids of the notices of the last day that wait for delivery, oldest first.
     pub fn due_notices(&self, now: DateTime<Utc>) -> Result<Vec<i64>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let is_agents = !may_deliver(&self.connection)?;
+        self.read(|connection| {
+            let is_agents = !may_deliver(connection)?;
             let (since, until) = (time::write(now - STILL_NEWS), time::write(now + CLAIM_LIFE));
             let wanted = params![since, time::write(now), until, is_agents];
-            self.connection
-                .prepare(&format!("{DUE} ORDER BY id"))?
-                .query_map(wanted, |row| row.get(0))?
-                .collect()
-        };
-        look().map_err(|cause| self.error(cause))
+            connection.prepare(&format!("{DUE} ORDER BY id"))?.query_map(wanted, |row| row.get(0))?.collect()
+        })
     }
 
     /// Whether a notice has a claim that has not expired.
@@ -277,52 +273,34 @@ impl Ledger {
 
     /// The number of notices of the last day that are not delivered.
     pub fn undelivered_notices(&self, now: DateTime<Utc>) -> Result<u32, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(0);
-            }
-            self.connection.query_row(UNDELIVERED, [time::write(now - STILL_NEWS)], |row| row.get(0))
-        };
-        look().map_err(|cause| self.error(cause))
+        self.read(|connection| {
+            connection.query_row(UNDELIVERED, [time::write(now - STILL_NEWS)], |row| row.get(0))
+        })
     }
 
     /// The critical notices of the last day, the latest of each key, newest first.
     pub fn problems(&self, now: DateTime<Utc>) -> Result<Vec<Problem>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
+        self.read(|connection| {
             let since = time::write(now - STILL_NEWS);
             let read = |row: &Row<'_>| {
                 let at = time::read(&row.get::<String>(1)?);
                 Ok(Problem { title: row.get(0)?, at, agent: row.get(2)? })
             };
-            self.connection.prepare(PROBLEMS)?.query_map([since], read)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+            connection.prepare(PROBLEMS)?.query_map([since], read)?.collect()
+        })
     }
 
     /// When the latest notice with this key was raised.
     pub fn last_raised(&self, key: &str) -> Result<Option<DateTime<Utc>>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            let latest: Option<String> = self.connection.query_row(LAST_RAISED, [key], |row| row.get(0))?;
+        self.read(|connection| {
+            let latest: Option<String> = connection.query_row(LAST_RAISED, [key], |row| row.get(0))?;
             Ok(latest.as_deref().and_then(time::read))
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 
     /// The latest notices, at most `count`, newest first.
     pub fn latest_notices(&self, count: u32) -> Result<Vec<StoredNotice>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            self.connection.prepare(LIST)?.query_map([count], stored)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.read(|connection| connection.prepare(LIST)?.query_map([count], stored)?.collect())
     }
 }
 

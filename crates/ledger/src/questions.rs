@@ -6,7 +6,7 @@ use super::database::{Change, Ledger};
 use super::engine;
 use super::engine::{Connection, OptionalExtension as _, Row, ToSql, params};
 use super::error::LedgerError;
-use super::{migrate, time};
+use super::time;
 use crate::model::question::{Answer, NewQuestion, Question, QuestionState, SignedAnswer};
 use crate::redact;
 
@@ -169,36 +169,26 @@ impl Ledger {
         limit: u32,
         now: DateTime<Utc>,
     ) -> Result<Vec<Question>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
+        self.read(|connection| {
             let now_text = time::write(now);
             match which {
                 WhichQuestions::Open => many(
-                    &self.connection,
+                    connection,
                     "WHERE NOT at_terminal AND answer IS NULL AND used_at IS NULL AND questions.expires_at > ?1
                      ORDER BY id LIMIT ?2",
                     params![now_text, limit],
                     now,
                 ),
                 WhichQuestions::All => {
-                    many(&self.connection, "ORDER BY id DESC LIMIT ?1", params![limit], now)
+                    many(connection, "ORDER BY id DESC LIMIT ?1", params![limit], now)
                 }
             }
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 
     /// The question of this number.
     pub fn question(&self, id: i64, now: DateTime<Utc>) -> Result<Option<Question>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            one(&self.connection, "WHERE id = ?1", params![id], now)
-        };
-        look().map_err(|cause| self.error(cause))
+        self.read(|connection| one(connection, "WHERE id = ?1", params![id], now))
     }
 }
 

@@ -37,14 +37,10 @@ impl Ledger {
 
     /// The context level, in per cent, that the session was last warned about; 0 for none.
     pub fn context_level(&self, session: &str) -> Result<u8, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "session_reminders")? {
-                return Ok(0);
-            }
+        self.read_from("session_reminders", |connection| {
             let sql = "SELECT context_level FROM session_reminders WHERE session_id = ?1";
-            Ok(self.connection.query_row(sql, [session], |row| row.get(0)).optional()?.unwrap_or(0))
-        };
-        look().map_err(|cause| self.error(cause))
+            Ok(connection.query_row(sql, [session], |row| row.get(0)).optional()?.unwrap_or(0))
+        })
     }
 }
 

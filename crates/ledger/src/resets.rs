@@ -7,17 +7,13 @@ use super::decisions::Which;
 use super::engine;
 use super::engine::params;
 use super::error::LedgerError;
-use super::events::WhichEvents;
 use super::{migrate, time};
 
 impl Ledger {
     /// Whether an action, an event, a decision or a health check of this name is recorded.
     pub fn knows_service(&self, name: &str) -> Result<bool, LedgerError> {
         let which = Which { service: Some(name), ..Which::default() };
-        let events = WhichEvents { service: Some(name), ..WhichEvents::default() };
-        if !self.decisions(which, 1)?.is_empty()
-            || self.events(events, 1)?.is_some_and(|found| !found.is_empty())
-        {
+        if !self.decisions(which, 1)?.is_empty() || !self.events(which, 1)?.is_empty() {
             return Ok(true);
         }
         let look = || -> engine::Result<bool> {

@@ -3,9 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::database::Ledger;
-use super::engine;
 use super::error::LedgerError;
-use super::{migrate, time};
+use super::time;
 
 /// A name, with how often and when it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,11 +49,8 @@ impl Ledger {
     }
 
     fn seen(&self, table: &str, sql: &str) -> Result<Vec<SeenName>, LedgerError> {
-        let look = || -> engine::Result<Vec<SeenName>> {
-            if !migrate::has_table(&self.connection, table)? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(sql)?;
+        self.read_from(table, |connection| {
+            let mut statement = connection.prepare(sql)?;
             let mut rows = statement.query([])?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
@@ -69,7 +65,6 @@ impl Ledger {
                 });
             }
             Ok(found)
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 }

@@ -1,12 +1,13 @@
 //! The `api_requests` table: forwarded requests to the model and their cost.
 
 use chrono::{DateTime, Utc};
+use serde::{Serialize, Serializer};
 
 use super::database::{Change, Ledger};
 use super::engine;
 use super::engine::params;
 use super::error::LedgerError;
-use super::{migrate, time};
+use super::time;
 use crate::model::spend::{Usage, Usd};
 use crate::policy::spend::{DAY, Spent};
 
@@ -26,29 +27,39 @@ pub struct ApiRequest {
 }
 
 /// What a session has spent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionSpend {
     /// The client's id of the session; empty for requests that name none.
     pub session: String,
     /// The number of requests.
     pub requests: u64,
     /// Their cost.
+    #[serde(serialize_with = "dollars")]
     pub usd: Usd,
 }
 
 /// The requests to a model and their cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelSpend {
     /// The model.
     pub model: String,
     /// The number of requests.
     pub requests: u64,
     /// Input tokens, those of caches included.
-    pub input: u64,
+    pub input_tokens: u64,
     /// Output tokens.
-    pub output: u64,
+    pub output_tokens: u64,
     /// The cost.
+    #[serde(serialize_with = "dollars")]
     pub usd: Usd,
+}
+
+/// Serialises an amount, or an optional one, in dollars.
+pub fn dollars<S: Serializer>(
+    amount: &(impl Copy + Into<Option<Usd>>),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    (*amount).into().map(Usd::dollars).serialize(serializer)
 }
 
 const BY_MODEL: &str = "SELECT model, count(*),
@@ -69,31 +80,22 @@ const BY_SESSION: &str = "SELECT session_id, count(*), sum(cost_micros) FROM api
 impl Ledger {
     /// What was spent in the last 24 hours, and by this session.
     pub fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(Spent::default());
-            }
-            let sum = |sql: &str, value: &str| {
-                self.connection.query_row(sql, [value], |row| row.get::<i64>(0)).map(usd)
-            };
+        self.read_from("api_requests", |connection| {
+            let sum =
+                |sql: &str, value: &str| connection.query_row(sql, [value], |row| row.get::<i64>(0)).map(usd);
             Ok(Spent { day: sum(OF_DAY, &time::write(now - DAY))?, session: sum(OF_SESSION, session)? })
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 
     /// The costs of the last 24 hours, newest first.
     pub fn costs_of_the_day(&self, now: DateTime<Utc>) -> Result<Vec<(DateTime<Utc>, Usd)>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(COSTS)?;
+        self.read_from("api_requests", |connection| {
+            let mut statement = connection.prepare(COSTS)?;
             let rows = statement
                 .query_map([time::write(now - DAY)], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?)))?;
             let rows = rows.collect::<engine::Result<Vec<_>>>()?;
             Ok(rows.into_iter().filter_map(|(at, cost)| Some((time::read(&at)?, usd(cost)))).collect())
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 
     /// The sessions with requests since then that have spent most, at most `most`, with all of their requests.
@@ -102,11 +104,8 @@ impl Ledger {
         since: DateTime<Utc>,
         most: u32,
     ) -> Result<Vec<SessionSpend>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(BY_SESSION)?;
+        self.read_from("api_requests", |connection| {
+            let mut statement = connection.prepare(BY_SESSION)?;
             let rows = statement.query_map(params![time::write(since), most], |row| {
                 let (requests, cost): (i64, i64) = (row.get(1)?, row.get(2)?);
                 Ok(SessionSpend {
@@ -116,32 +115,33 @@ impl Ledger {
                 })
             })?;
             rows.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 }
 
 impl Ledger {
     /// The models since then, the dearest first, at most 100.
     pub fn spend_by_model(&self, since: Option<DateTime<Utc>>) -> Result<Vec<ModelSpend>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(BY_MODEL)?;
+        self.read_from("api_requests", |connection| {
+            let mut statement = connection.prepare(BY_MODEL)?;
             let rows = statement.query_map(
                 [since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write)],
                 |row| {
-                    let [requests, input, output, cost] =
+                    let [requests, input_tokens, output_tokens, cost] =
                         [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-                    let [requests, input, output] =
-                        [requests, input, output].map(|count: i64| u64::try_from(count).unwrap_or(0));
-                    Ok(ModelSpend { model: row.get(0)?, requests, input, output, usd: usd(cost) })
+                    let [requests, input_tokens, output_tokens] = [requests, input_tokens, output_tokens]
+                        .map(|count: i64| u64::try_from(count).unwrap_or(0));
+                    Ok(ModelSpend {
+                        model: row.get(0)?,
+                        requests,
+                        input_tokens,
+                        output_tokens,
+                        usd: usd(cost),
+                    })
                 },
             )?;
             rows.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::database::Ledger;
 use super::super::engine;
 use super::super::engine::{Row, params};
 use super::super::error::LedgerError;
-use super::super::{client_runs, migrate, time};
+use super::super::{client_runs, time};
 use crate::model::session::{Session, State, SubagentRow};
 
 /// Selects sessions; `None` selects all.
@@ -39,19 +39,14 @@ const SUBAGENTS: &str = "SELECT agent_id, agent_type, started_at, ended_at FROM 
 impl Ledger {
     /// The matching sessions, last seen first.
     pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>, LedgerError> {
-        let look = || {
-            // A read-only connection does not migrate.
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
+        self.read(|connection| {
             let WhichSessions { id, mission, since, agent } = which;
-            let mut statement = self.connection.prepare(MATCHING)?;
+            let mut statement = connection.prepare(MATCHING)?;
             let found = statement.query_map(params![id, mission, since.map(time::write), agent], session)?;
             let mut sessions = found.collect::<engine::Result<Vec<_>>>()?;
             self.complete(&mut sessions)?;
             Ok(sessions)
-        };
-        look().map_err(|cause| self.error(cause))
+        })
     }
 
     /// Adds subagents, cost, model and chain from other tables.
@@ -85,8 +80,6 @@ fn moment(row: &Row<'_>, column: usize) -> engine::Result<Option<DateTime<Utc>>>
 }
 
 fn session(row: &Row<'_>) -> engine::Result<Session> {
-    let status: Option<String> = row.get(16)?;
-    let status_at = moment(row, 17)?;
     Ok(Session {
         id: row.get(0)?,
         client_id: row.get(1)?,
@@ -106,7 +99,8 @@ fn session(row: &Row<'_>) -> engine::Result<Session> {
         ended: moment(row, 13)?,
         end_reason: row.get(14)?,
         state: State::named(&row.get::<String>(15)?).unwrap_or(State::Active),
-        status: status.map(|text| (text, status_at)),
+        status: row.get(16)?,
+        status_at: moment(row, 17)?,
         subagents: vec![],
         cost_usd: None,
         chain: None,
