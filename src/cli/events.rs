@@ -169,11 +169,11 @@ impl Source<'_> {
     fn events(&mut self, ledger: &Ledger, limit: u32, most: usize) -> Result<Vec<Event>, Failure> {
         // Without filters, events are sorted by time, so that late rows of other programs are in their place.
         if self.which != WhichEvents::default() {
-            let found = ledger.events(self.which, most)?.unwrap_or_default();
+            let found = ledger.events(self.which, most)?;
             self.which.after = found.first().map(|(id, _)| *id).or(self.which.after);
             return Ok(found.into_iter().map(|(_, event)| event).collect());
         }
-        Ok(ledger.latest_events(limit)?.unwrap_or_default())
+        Ok(ledger.latest_events(limit)?)
     }
 }
 
@@ -190,17 +190,15 @@ fn denied(decision: Decision) -> Event {
 
 /// The latest events of an agent (`None`: of all agents); empty without a ledger.
 pub fn latest(environment: &Environment, agent: Option<&str>, limit: u32) -> Result<Vec<Event>, Failure> {
-    let events = match Ledger::open_existing(&environment.ledger)? {
+    Ok(match Ledger::open_existing(&environment.ledger)? {
         Some(ledger) if agent.is_some() => {
             let which = WhichEvents { agent, ..WhichEvents::default() };
             let most = usize::try_from(limit).unwrap_or(usize::MAX);
-            let found = ledger.events(which, most)?;
-            found.map(|events| events.into_iter().map(|(_, event)| event).collect())
+            ledger.events(which, most)?.into_iter().map(|(_, event)| event).collect()
         }
         Some(ledger) => ledger.latest_events(limit)?,
-        None => None,
-    };
-    Ok(events.unwrap_or_default())
+        None => vec![],
+    })
 }
 
 /// Formats an event as one line, without secrets and hidden characters; with its agent where the ledger has several.

@@ -137,7 +137,7 @@ fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
 
 fn latest_events(environment: &Environment) -> Result<Option<Vec<Event>>, LedgerError> {
     match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.latest_events(EVENTS),
+        Some(ledger) => ledger.latest_events(EVENTS).map(Some),
         None => Ok(None),
     }
 }

@@ -3,9 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Row, params};
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, LedgerError, Row, params};
+use super::time;
 
 /// The number of consecutive healthy checks that clear a service's counters (SPEC-0007 of Claude Ops).
 pub const HEALTHY_CHECKS: u32 = 2;
@@ -80,19 +79,13 @@ const ACTED_SINCE: &str = "SELECT 1 FROM hook_actions WHERE service = ?1 AND sta
 impl Ledger {
     /// The last recorded health check of each service.
     pub fn last_checks(&self) -> Result<Vec<LastCheck>, LedgerError> {
-        let look = || -> engine::Result<Vec<LastCheck>> {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<String>(2)?));
-            let rows = self.connection.prepare(LAST_CHECKS)?.query_map([], read)?;
-            let rows = rows.collect::<engine::Result<Vec<(String, bool, String)>>>()?;
-            let checks = rows.into_iter().filter_map(|(service, healthy, at)| {
-                Some(LastCheck { service, healthy, at: time::read(&at)? })
-            });
-            Ok(checks.collect())
-        };
-        look().map_err(|cause| self.error(cause))
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.time(2)?));
+        let rows: Vec<(String, bool, Option<DateTime<Utc>>)> =
+            self.connection.query(LAST_CHECKS, [], read)?;
+        let checks = rows
+            .into_iter()
+            .filter_map(|(service, healthy, at)| Some(LastCheck { service, healthy, at: at? }));
+        Ok(checks.collect())
     }
 }
 
@@ -100,10 +93,6 @@ impl Change<'_> {
     /// Records a check of a service. Its counters are cleared if opsctl has made two healthy checks of it, in two sessions that
     /// the ledger knows, at least [`APART`], without an unhealthy check or an action in between.
     pub fn note_check(&self, check: &NewCheck<'_>, now: DateTime<Utc>) -> Result<Streak, LedgerError> {
-        self.try_note_check(check, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_note_check(&self, check: &NewCheck<'_>, now: DateTime<Utc>) -> engine::Result<Streak> {
         let &NewCheck { service, healthy, by, session } = check;
         let earlier = if healthy { self.healthy_before(service)? } else { vec![] };
         let id: i64 = self.transaction.query_row(
@@ -126,16 +115,11 @@ impl Change<'_> {
 
     /// The healthy checks of a service since the last unhealthy one and the last reset, the latest first.
     fn healthy_before(&self, service: &str) -> engine::Result<Vec<Earlier>> {
-        let mut statement = self.transaction.prepare(SINCE_RESET)?;
-        let mut rows = statement.query([service])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()?
-            && row.get(0)?
-        {
-            let at = time::read(&row.get::<String>(3)?);
-            found.push(Earlier { session: row.get(1)?, is_verified: row.get(2)?, at });
-        }
-        Ok(found)
+        let checks = self.transaction.query(SINCE_RESET, [service], |row| {
+            let earlier = Earlier { session: row.get(1)?, is_verified: row.get(2)?, at: row.time(3)? };
+            Ok((row.get::<bool>(0)?, earlier))
+        })?;
+        Ok(checks.into_iter().take_while(|(healthy, _)| *healthy).map(|(_, earlier)| earlier).collect())
     }
 
     /// Whether a check that opsctl has made now is the second one that clears the counters.
@@ -153,12 +137,12 @@ impl Change<'_> {
         };
         // The latest one: the fewest actions have run since.
         let Some(first) = earlier.iter().find(is_first).and_then(|check| check.at) else { return Ok(false) };
-        Ok(!self.transaction.prepare(ACTED_SINCE)?.exists(params![service, time::write(first)])?)
+        Ok(!self.transaction.exists(ACTED_SINCE, params![service, time::write(first)])?)
     }
 
     fn is_known(&self, session: Option<&str>) -> engine::Result<bool> {
         let Some(session) = session else { return Ok(false) };
-        self.transaction.prepare(IS_KNOWN)?.exists([session])
+        self.transaction.exists(IS_KNOWN, [session])
     }
 
     /// Whether this connection may add checks that clear counters: on a server, the role of agents may not.

@@ -3,11 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{OptionalExtension as _, Row, Statement, params};
-use super::error::LedgerError;
+use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, params};
 use super::history::Period;
-use super::{migrate, time};
+use super::time;
 use crate::model::policy::{Policy, Tier};
 use crate::model::session::Chain;
 
@@ -136,21 +134,21 @@ const LATEST: &str =
      FROM client_runs WHERE (started_at >= ?1 OR ?1 IS NULL) AND (agent = ?3 OR ?3 IS NULL) ORDER BY id DESC LIMIT ?2";
 
 /// The chain of the session `?1` or `?2`.
-pub(super) const CHAIN: &str =
+const CHAIN: &str =
     "SELECT own.parent_session, count(*) FILTER (WHERE link.id <= own.id), count(*), sum(link.cost_usd)
      FROM client_runs AS own JOIN client_runs AS link ON link.first_session = own.first_session
      WHERE own.session_id IN (?1, ?2) GROUP BY own.id HAVING count(*) > 1 ORDER BY own.id DESC LIMIT 1";
 
-/// The chain of a session with one of these ids. `statement` is [`CHAIN`], prepared.
+/// The chain of a session with one of these ids.
 pub(super) fn chain(
-    statement: &mut Statement<'_>,
+    connection: &Connection,
     id: &str,
     other_id: Option<&str>,
 ) -> engine::Result<Option<Chain>> {
     let read = |row: &Row<'_>| {
         Ok(Chain { parent: row.get(0)?, place: row.get(1)?, sessions: row.get(2)?, cost_usd: row.get(3)? })
     };
-    statement.query_row(params![id, other_id], read).optional()
+    connection.query_row(CHAIN, params![id, other_id], read).optional()
 }
 
 impl Change<'_> {
@@ -167,7 +165,6 @@ impl Change<'_> {
                 params![session, tier.number(), model, log, time::write(*at), parent, self.agent(), peer],
                 |row| row.get(0),
             )
-            .map_err(|e| self.error(e))
     }
 
     /// Sets a session that waits to running again. Returns false if it does not wait any more.
@@ -178,35 +175,32 @@ impl Change<'_> {
                 params![row, time::write(at)],
             )
             .map(|changed| changed == 1)
-            .map_err(|e| self.error(e))
     }
 
     /// Completes the row of a session that has ended, or waits.
     pub fn end_run(&self, row: i64, end: &RunEnd<'_>) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = coalesce(?4, cost_usd),
+        self.transaction.run(
+            "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = coalesce(?4, cost_usd),
                      turns = coalesce(turns + ?5, ?5, turns),
                      input_tokens = coalesce(input_tokens + ?6, ?6, input_tokens),
                      output_tokens = coalesce(output_tokens + ?7, ?7, output_tokens),
                      duration_ms = coalesce(duration_ms, 0) + ?8, ended_at = ?9,
                      waiting_call = ?10, transcript = ?11
                  WHERE id = ?1 AND (outcome = 'running' OR coalesce(?10, '') = '')",
-                params![
-                    row,
-                    end.outcome,
-                    end.exit_code,
-                    end.cost_usd,
-                    end.turns,
-                    end.input_tokens,
-                    end.output_tokens,
-                    end.duration_ms,
-                    time::write(end.at),
-                    end.waiting.map(|waiting| &waiting.call),
-                    end.waiting.map(|waiting| &waiting.transcript),
-                ],
-            )
-            .map_err(|e| self.error(e))
+            params![
+                row,
+                end.outcome,
+                end.exit_code,
+                end.cost_usd,
+                end.turns,
+                end.input_tokens,
+                end.output_tokens,
+                end.duration_ms,
+                time::write(end.at),
+                end.waiting.map(|waiting| &waiting.call),
+                end.waiting.map(|waiting| &waiting.transcript),
+            ],
+        )
     }
 }
 
@@ -215,44 +209,26 @@ impl Ledger {
     pub fn is_run_of(&self, row: i64, peer: u32) -> Result<bool, LedgerError> {
         let sql = "SELECT 1 FROM client_runs WHERE id = ?1 AND peer = ?2 AND agent = ?3";
         let agent = self.agent();
-        let found =
-            self.connection.prepare(sql).and_then(|mut query| query.exists(params![row, peer, agent]));
-        found.map_err(|cause| self.error(cause))
+        self.connection.exists(sql, params![row, peer, agent])
     }
 
     /// The session with this id, if it waits for a person.
     pub fn waiting_run(&self, session: &str) -> Result<Option<WaitingRun>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            let query =
-                format!("{WAITING} WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1");
-            self.connection.query_row(&query, [session], waiting_run).optional()
-        };
-        look().map_err(|cause| self.error(cause))
+        let query =
+            format!("{WAITING} WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1");
+        self.connection.query_row(&query, [session], waiting_run).optional()
     }
 
     /// The sessions whose question has been answered or has expired, the longest waiting first.
     pub fn answered_runs(&self, now: DateTime<Utc>) -> Result<Vec<WaitingRun>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(&format!("{WAITING} {ANSWERED}"))?;
-            statement.query_map([time::write(now)], waiting_run)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.connection.query(&format!("{WAITING} {ANSWERED}"), [time::write(now)], waiting_run)
     }
 
     /// The id of the latest session of this tier; of the one with the id `stated`, if there is such a session.
     pub fn latest_run(&self, tier: Tier, stated: Option<&str>) -> Result<Option<String>, LedgerError> {
         let query = "SELECT session_id FROM client_runs WHERE tier = ?1
              ORDER BY session_id = coalesce(?2, '') DESC, id DESC LIMIT 1";
-        self.connection
-            .query_row(query, params![tier.number(), stated], |row| row.get(0))
-            .optional()
-            .map_err(|cause| self.error(cause))
+        self.connection.query_row(query, params![tier.number(), stated], |row| row.get(0)).optional()
     }
 
     /// The latest sessions, at most `most`, that started at or after `since`; newest first.
@@ -267,21 +243,12 @@ impl Ledger {
         since: Option<DateTime<Utc>>,
         most: u32,
     ) -> Result<Period<Run>, LedgerError> {
-        let look = || {
-            // A read-only connection does not migrate.
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let wanted = params![since.map(time::write), i64::from(most) + 1, agent];
-            let mut statement = self.connection.prepare(LATEST)?;
-            let mut runs = statement.query_map(wanted, run)?.collect::<engine::Result<Vec<_>>>()?;
-            let mut chains = self.connection.prepare(CHAIN)?;
-            for run in &mut runs {
-                run.chain = chain(&mut chains, &run.session, None)?;
-            }
-            Ok(runs)
-        };
-        look().map(|rows| Period::of(rows, most)).map_err(|cause| self.error(cause))
+        let wanted = params![since.map(time::write), i64::from(most) + 1, agent];
+        let mut runs = self.connection.query(LATEST, wanted, run)?;
+        for run in &mut runs {
+            run.chain = chain(&self.connection, &run.session, None)?;
+        }
+        Ok(Period::of(runs, most))
     }
 }
 
@@ -300,12 +267,12 @@ fn run(row: &Row<'_>) -> engine::Result<Run> {
         session: row.get(0)?,
         tier: row.get(1)?,
         model: row.get(2)?,
-        started_at: time::read(&row.get::<String>(3)?),
+        started_at: row.time(3)?,
         outcome: row.get(4)?,
         cost_usd: row.get(5)?,
         turns: row.get(6)?,
         duration_ms: row.get(7)?,
-        resumed_at: row.get::<Option<String>>(8)?.and_then(|at| time::read(&at)),
+        resumed_at: row.time(8)?,
         chain: None,
         agent: row.get(9)?,
         is_stated: row.get(10)?,

@@ -7,11 +7,9 @@ use chrono::{DateTime, Utc};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Row, params};
-use super::error::LedgerError;
+use super::engine::{self, LedgerError, Row, params};
 use super::history::Period;
-use super::{migrate, time};
+use super::time;
 use crate::model::effect::Effect;
 use crate::model::policy::Tier;
 use crate::redact;
@@ -119,54 +117,43 @@ impl Change<'_> {
     pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
             *decision;
-        self.transaction
-            .run(
-                "INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services,
+        self.transaction.run(
+            "INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services,
                                              budgets, reason, micros, effect, agent)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-                params![
-                    time::write(now),
-                    call.session,
-                    call.tool_use,
-                    tier.map(Tier::number),
-                    verdict,
-                    rule,
-                    redact::text(actions),
-                    redact::text(services),
-                    redact::text(budgets),
-                    redact::text(reason),
-                    took.map(micros),
-                    effect.map(Effect::as_str),
-                    self.agent(),
-                ],
-            )
-            .map_err(|cause| self.error(cause))
+            params![
+                time::write(now),
+                call.session,
+                call.tool_use,
+                tier.map(Tier::number),
+                verdict,
+                rule,
+                redact::text(actions),
+                redact::text(services),
+                redact::text(budgets),
+                redact::text(reason),
+                took.map(micros),
+                effect.map(Effect::as_str),
+                self.agent(),
+            ],
+        )
     }
 
     /// Records the duration of a hook, without the time to record it.
     pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "INSERT INTO hook_times (at, event, micros, agent) VALUES (?1, ?2, ?3, ?4)",
-                params![time::write(now), event, micros(took), self.agent()],
-            )
-            .map_err(|cause| self.error(cause))
+        self.transaction.run(
+            "INSERT INTO hook_times (at, event, micros, agent) VALUES (?1, ?2, ?3, ?4)",
+            params![time::write(now), event, micros(took), self.agent()],
+        )
     }
 }
 
 impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let Which { service, verdict, rule, session, since, after, agent } = which;
-            let wanted =
-                params![service, verdict, rule, session, since.map(time::write), count, after, agent];
-            self.connection.prepare(MATCHING)?.query_map(wanted, decision)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        let Which { service, verdict, rule, session, since, after, agent } = which;
+        let wanted = params![service, verdict, rule, session, since.map(time::write), count, after, agent];
+        self.connection.query(MATCHING, wanted, decision)
     }
 
     /// The latest matching decisions, at most `most`, newest first, and whether there are more.
@@ -185,25 +172,12 @@ impl Ledger {
         agent: Option<&str>,
         since: Option<DateTime<Utc>>,
     ) -> Result<Statistics, LedgerError> {
-        self.try_statistics(agent, since).map_err(|cause| self.error(cause))
-    }
-
-    fn try_statistics(
-        &self,
-        agent: Option<&str>,
-        since: Option<DateTime<Utc>>,
-    ) -> engine::Result<Statistics> {
         let mut found = Statistics::default();
-        if !migrate::is_latest(&self.connection)? {
-            return Ok(found);
-        }
         let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
-        let mut decisions = self.connection.prepare(
+        let decisions =
             "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-             ORDER BY id DESC LIMIT ?2",
-        )?;
-        let mut rows = decisions.query(params![since, SAMPLE, agent])?;
-        while let Some(row) = rows.next()? {
+             ORDER BY id DESC LIMIT ?2";
+        self.connection.query(decisions, params![since, SAMPLE, agent], |row| {
             let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
             for rule in rules.split_whitespace() {
                 *found.rules.entry(rule.to_owned()).or_default() += 1;
@@ -212,15 +186,14 @@ impl Ledger {
             if let Some(micros) = row.get(2)? {
                 found.times.entry("pre-tool-use".to_owned()).or_default().push(micros);
             }
-        }
-        let mut times = self.connection.prepare(
-            "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-             ORDER BY id DESC LIMIT ?2",
-        )?;
-        let mut rows = times.query(params![since, SAMPLE, agent])?;
-        while let Some(row) = rows.next()? {
+            Ok(())
+        })?;
+        let times = "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+             ORDER BY id DESC LIMIT ?2";
+        self.connection.query(times, params![since, SAMPLE, agent], |row| {
             found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
-        }
+            Ok(())
+        })?;
         for times in found.times.values_mut() {
             times.sort_unstable();
         }
@@ -231,7 +204,7 @@ impl Ledger {
 fn decision(row: &Row<'_>) -> engine::Result<Decision> {
     Ok(Decision {
         id: row.get(0)?,
-        at: time::read(&row.get::<String>(1)?),
+        at: row.time(1)?,
         session: row.get(2)?,
         tier: row.get(3)?,
         verdict: row.get(4)?,

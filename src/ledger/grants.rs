@@ -4,10 +4,8 @@ use chrono::{DateTime, Utc};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Connection, Row, ToSql, params};
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, Connection, LedgerError, Row, ToSql, params};
+use super::time;
 use crate::model::question::Grant;
 use crate::policy::decide::BudgetKey;
 
@@ -47,24 +45,19 @@ impl Change<'_> {
                 |row| row.get(0),
             )
         };
-        let id = insert().map_err(|cause| self.error(cause))?;
+        let id = insert()?;
         let mut grant = Grant { id, ..grant };
         grant.signature = sign(&grant)?;
         self.transaction
-            .execute("UPDATE grants SET signature = ?2 WHERE id = ?1", params![id, grant.signature])
-            .map_err(|cause| self.error(cause))?;
+            .execute("UPDATE grants SET signature = ?2 WHERE id = ?1", params![id, grant.signature])?;
         Ok(grant)
     }
 
     /// The unexpired grants of a budget, the one that expires first first. Their signatures are not verified.
     pub fn grants_of(&self, key: &BudgetKey, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
-        let look = || {
-            let sql = format!(
-                "{COLUMNS} WHERE service = ?2 AND kind = ?3 AND expires_at > ?1 ORDER BY expires_at, id"
-            );
-            read(&self.transaction, &sql, params![time::write(now), key.service, key.kind])
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql =
+            format!("{COLUMNS} WHERE service = ?2 AND kind = ?3 AND expires_at > ?1 ORDER BY expires_at, id");
+        read(&self.transaction, &sql, params![time::write(now), key.service, key.kind])
     }
 
     /// Records that the last `count` reservations of a call in a budget use these grants, each as far as stated.
@@ -75,24 +68,18 @@ impl Change<'_> {
         uses: &[(i64, u32)],
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let note = || -> engine::Result<()> {
-            let mut actions: Vec<i64> = self
-                .transaction
-                .prepare(RESERVED)?
-                .query_map(params![call.session, call.tool_use, key.service, key.kind], |row| row.get(0))?
-                .collect::<engine::Result<_>>()?;
-            for (grant, count) in uses {
-                for action in actions.drain(..actions.len().min(*count as usize)) {
-                    self.transaction.run(
-                        "INSERT INTO grant_uses (grant_id, action_id, used_at) VALUES (?1, ?2, ?3)
-                         ON CONFLICT DO NOTHING",
-                        params![grant, action, time::write(now)],
-                    )?;
-                }
+        let of_call = params![call.session, call.tool_use, key.service, key.kind];
+        let mut actions: Vec<i64> = self.transaction.query(RESERVED, of_call, |row| row.get(0))?;
+        for (grant, count) in uses {
+            for action in actions.drain(..actions.len().min(*count as usize)) {
+                self.transaction.run(
+                    "INSERT INTO grant_uses (grant_id, action_id, used_at) VALUES (?1, ?2, ?3)
+                     ON CONFLICT DO NOTHING",
+                    params![grant, action, time::write(now)],
+                )?;
             }
-            Ok(())
-        };
-        note().map_err(|cause| self.error(cause))
+        }
+        Ok(())
     }
 }
 
@@ -100,19 +87,13 @@ impl Ledger {
     /// The unexpired grants, the one that expires first first; none in a ledger of an older release. Their signatures are
     /// not verified.
     pub fn grants(&self, now: DateTime<Utc>) -> Result<Vec<Grant>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let sql = format!("{COLUMNS} WHERE expires_at > ?1 ORDER BY expires_at, id");
-            read(&self.connection, &sql, params![time::write(now)])
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql = format!("{COLUMNS} WHERE expires_at > ?1 ORDER BY expires_at, id");
+        read(&self.connection, &sql, params![time::write(now)])
     }
 }
 
 fn read(connection: &Connection, sql: &str, values: &[&dyn ToSql]) -> engine::Result<Vec<Grant>> {
-    connection.prepare(sql)?.query_map(values, grant)?.collect()
+    connection.query(sql, values, grant)
 }
 
 fn grant(row: &Row<'_>) -> engine::Result<Grant> {

@@ -7,10 +7,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Connection, OptionalExtension as _, Row, params};
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, params};
+use super::time;
 use crate::model::event::Level;
 use crate::model::notice::{Body, Notice};
 use crate::redact;
@@ -139,18 +137,8 @@ impl Change<'_> {
         has_target: bool,
         now: DateTime<Utc>,
     ) -> Result<Option<i64>, LedgerError> {
-        self.try_raise(session, notice, has_target, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_raise(
-        &self,
-        session: Option<&str>,
-        notice: &Notice,
-        has_target: bool,
-        now: DateTime<Utc>,
-    ) -> engine::Result<Option<i64>> {
         let key = redact::text(&notice.key);
-        if self.transaction.prepare(SUPPRESSED)?.exists(params![key, time::write(now)])? {
+        if self.transaction.exists(SUPPRESSED, params![key, time::write(now)])? {
             return Ok(None);
         }
         let format = match notice.body {
@@ -180,18 +168,15 @@ impl Change<'_> {
 
     /// Claims a notice for sending; `None` if another process has claimed it or it has been delivered.
     pub fn claim_notice(&self, id: i64, now: DateTime<Utc>) -> Result<Option<StoredNotice>, LedgerError> {
-        let claim = || {
-            let until = now + CLAIM_LIFE;
-            let is_agents = !may_deliver(&self.transaction)?;
-            let since = DateTime::UNIX_EPOCH;
-            let wanted = params![time::write(since), time::write(now), time::write(until), is_agents, id];
-            if !self.transaction.prepare(&format!("{DUE} AND id = ?5"))?.exists(wanted)? {
-                return Ok(None);
-            }
-            self.add_attempt(id, NoticeState::Sending, Some(until), None, now)?;
-            self.transaction.query_row(ONE, [id], stored).optional()
-        };
-        claim().map_err(|cause| self.error(cause))
+        let until = now + CLAIM_LIFE;
+        let is_agents = !may_deliver(&self.transaction)?;
+        let since = DateTime::UNIX_EPOCH;
+        let wanted = params![time::write(since), time::write(now), time::write(until), is_agents, id];
+        if !self.transaction.exists(&format!("{DUE} AND id = ?5"), wanted)? {
+            return Ok(None);
+        }
+        self.add_attempt(id, NoticeState::Sending, Some(until), None, now)?;
+        self.transaction.query_row(ONE, [id], stored).optional()
     }
 
     fn add_attempt(
@@ -235,7 +220,7 @@ impl Change<'_> {
             state => self.add_attempt(id, state, None, remark, now),
         }
         };
-        settle().map_err(|cause| self.error(cause))
+        settle()
     }
 }
 
@@ -251,91 +236,48 @@ fn may_deliver(connection: &Connection) -> engine::Result<bool> {
 impl Ledger {
     /// The ids of the notices of the last day that wait for delivery, oldest first.
     pub fn due_notices(&self, now: DateTime<Utc>) -> Result<Vec<i64>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let is_agents = !may_deliver(&self.connection)?;
-            let (since, until) = (time::write(now - STILL_NEWS), time::write(now + CLAIM_LIFE));
-            let wanted = params![since, time::write(now), until, is_agents];
-            self.connection
-                .prepare(&format!("{DUE} ORDER BY id"))?
-                .query_map(wanted, |row| row.get(0))?
-                .collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        let is_agents = !may_deliver(&self.connection)?;
+        let (since, until) = (time::write(now - STILL_NEWS), time::write(now + CLAIM_LIFE));
+        let wanted = params![since, time::write(now), until, is_agents];
+        self.connection.query(&format!("{DUE} ORDER BY id"), wanted, |row| row.get(0))
     }
 
     /// Whether a notice has a claim that has not expired.
     pub fn notices_under_way(&self, now: DateTime<Utc>) -> Result<bool, LedgerError> {
-        let look = || {
-            Ok(migrate::is_latest(&self.connection)?
-                && self.connection.prepare(UNDER_WAY)?.exists([time::write(now)])?)
-        };
-        look().map_err(|cause| self.error(cause))
+        self.connection.exists(UNDER_WAY, [time::write(now)])
     }
 
     /// The number of notices of the last day that are not delivered.
     pub fn undelivered_notices(&self, now: DateTime<Utc>) -> Result<u32, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(0);
-            }
-            self.connection.query_row(UNDELIVERED, [time::write(now - STILL_NEWS)], |row| row.get(0))
-        };
-        look().map_err(|cause| self.error(cause))
+        self.connection.query_row(UNDELIVERED, [time::write(now - STILL_NEWS)], |row| row.get(0))
     }
 
     /// The critical notices of the last day, the latest of each key, newest first.
     pub fn problems(&self, now: DateTime<Utc>) -> Result<Vec<Problem>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let since = time::write(now - STILL_NEWS);
-            let read = |row: &Row<'_>| {
-                let at = time::read(&row.get::<String>(1)?);
-                Ok(Problem { title: row.get(0)?, at, agent: row.get(2)? })
-            };
-            self.connection.prepare(PROBLEMS)?.query_map([since], read)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.connection.query(PROBLEMS, [time::write(now - STILL_NEWS)], |row| {
+            Ok(Problem { title: row.get(0)?, at: row.time(1)?, agent: row.get(2)? })
+        })
     }
 
     /// When the latest notice with this key was raised.
     pub fn last_raised(&self, key: &str) -> Result<Option<DateTime<Utc>>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            let latest: Option<String> = self.connection.query_row(LAST_RAISED, [key], |row| row.get(0))?;
-            Ok(latest.as_deref().and_then(time::read))
-        };
-        look().map_err(|cause| self.error(cause))
+        let latest: Option<String> = self.connection.query_row(LAST_RAISED, [key], |row| row.get(0))?;
+        Ok(latest.as_deref().and_then(time::read))
     }
 
     /// The latest notices, at most `count`, newest first.
     pub fn latest_notices(&self, count: u32) -> Result<Vec<StoredNotice>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            self.connection.prepare(LIST)?.query_map([count], stored)?.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.connection.query(LIST, [count], stored)
     }
 }
 
 fn stored(row: &Row<'_>) -> engine::Result<StoredNotice> {
-    let time_of = |column| -> engine::Result<_> {
-        Ok(row.get::<Option<String>>(column)?.as_deref().and_then(time::read))
-    };
     let (level, state): (String, String) = (row.get(2)?, row.get(7)?);
     let (body, format): (String, String) = (row.get(4)?, row.get(5)?);
     let tags: String = row.get(6)?;
     Ok(StoredNotice {
         id: row.get(0)?,
-        created_at: time_of(1)?,
+        created_at: row.time(1)?,
         level: Level::named(&level).unwrap_or(Level::Critical),
         title: row.get(3)?,
         body: if format == "markdown" { Body::Markdown(body) } else { Body::Plain(body) },
@@ -345,7 +287,7 @@ fn stored(row: &Row<'_>) -> engine::Result<StoredNotice> {
             .find(|known| known.as_str() == state)
             .unwrap_or(NoticeState::Failed),
         attempts: row.get(8)?,
-        delivered_at: time_of(9)?,
+        delivered_at: row.time(9)?,
         last_error: row.get(10)?,
         key: row.get(11)?,
     })

@@ -3,10 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Connection, OptionalExtension as _, Row, ToSql, params};
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, ToSql, params};
+use super::time;
 use crate::model::question::{Answer, NewQuestion, Question, QuestionState, SignedAnswer};
 use crate::redact;
 
@@ -45,10 +43,6 @@ pub enum WhichQuestions {
 impl Change<'_> {
     /// Stores a question. Returns its number.
     pub fn ask(&self, question: &NewQuestion) -> Result<i64, LedgerError> {
-        self.try_ask(question).map_err(|cause| self.error(cause))
-    }
-
-    fn try_ask(&self, question: &NewQuestion) -> engine::Result<i64> {
         let NewQuestion { call, reasons, tier, words, asked_at, expires_at, at_terminal } = question;
         self.transaction.query_row(
             "INSERT INTO questions (session_id, tool_use_id, digest, command, actions, service, reasons, tier, words,
@@ -75,7 +69,7 @@ impl Change<'_> {
 
     /// The question of this number.
     pub fn question(&self, id: i64, now: DateTime<Utc>) -> Result<Option<Question>, LedgerError> {
-        one(&self.transaction, "WHERE id = ?1", params![id], now).map_err(|cause| self.error(cause))
+        one(&self.transaction, "WHERE id = ?1", params![id], now)
     }
 
     /// The latest question about a call of a session, by the client's id of the call.
@@ -86,7 +80,7 @@ impl Change<'_> {
         now: DateTime<Utc>,
     ) -> Result<Option<Question>, LedgerError> {
         let which = "WHERE session_id = ?1 AND tool_use_id = ?2 ORDER BY id DESC LIMIT 1";
-        one(&self.transaction, which, params![session, call], now).map_err(|cause| self.error(cause))
+        one(&self.transaction, which, params![session, call], now)
     }
 
     /// The latest questions of a session, at most 100, newest first.
@@ -96,24 +90,21 @@ impl Change<'_> {
         now: DateTime<Utc>,
     ) -> Result<Vec<Question>, LedgerError> {
         many(&self.transaction, "WHERE session_id = ?1 ORDER BY id DESC LIMIT 100", params![session], now)
-            .map_err(|cause| self.error(cause))
     }
 
     /// How many questions were asked after `since`: in a session, and in all sessions.
     pub fn questions_since(&self, session: &str, since: DateTime<Utc>) -> Result<(u32, u32), LedgerError> {
-        self.transaction
-            .query_row(
-                "SELECT count(*) FILTER (WHERE session_id = ?1), count(*) FROM questions
+        self.transaction.query_row(
+            "SELECT count(*) FILTER (WHERE session_id = ?1), count(*) FROM questions
                  WHERE asked_at > ?2 AND NOT at_terminal",
-                params![session, time::write(since)],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .map_err(|cause| self.error(cause))
+            params![session, time::write(since)],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
     }
 
     /// The answer to a question, as it is stored. Its signature is not verified.
     pub fn answer_of(&self, question: i64) -> Result<Option<SignedAnswer>, LedgerError> {
-        answer_of(&self.transaction, question).map_err(|cause| self.error(cause))
+        answer_of(&self.transaction, question)
     }
 
     /// Stores an answer. `false` if the question has one already.
@@ -132,17 +123,14 @@ impl Change<'_> {
                 answer.signature,
             ],
         );
-        stored.map(|rows| rows == 1).map_err(|cause| self.error(cause))
+        stored.map(|rows| rows == 1)
     }
 
     /// Marks the approval of a question as used. `false` if it was used before: the mark is set, or the audit or a
     /// reservation shows that the call was allowed.
     pub fn use_question(&self, id: i64, now: DateTime<Utc>) -> Result<bool, LedgerError> {
-        let mark = || {
-            let allowed = self.transaction.prepare(ALLOWED)?.exists([id])?;
-            Ok(self.transaction.execute(USE, params![id, time::write(now)])? == 1 && !allowed)
-        };
-        mark().map_err(|cause| self.error(cause))
+        let allowed = self.transaction.exists(ALLOWED, [id])?;
+        Ok(self.transaction.execute(USE, params![id, time::write(now)])? == 1 && !allowed)
     }
 
     /// Marks the question that the client asked at the terminal about this call as used: the call has run.
@@ -157,7 +145,7 @@ impl Change<'_> {
              WHERE session_id = ?1 AND tool_use_id = ?2 AND at_terminal AND used_at IS NULL",
             params![session, call, time::write(now)],
         );
-        used.map(|rows| rows > 0).map_err(|cause| self.error(cause))
+        used.map(|rows| rows > 0)
     }
 }
 
@@ -169,36 +157,22 @@ impl Ledger {
         limit: u32,
         now: DateTime<Utc>,
     ) -> Result<Vec<Question>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let now_text = time::write(now);
-            match which {
-                WhichQuestions::Open => many(
-                    &self.connection,
-                    "WHERE NOT at_terminal AND answer IS NULL AND used_at IS NULL AND questions.expires_at > ?1
-                     ORDER BY id LIMIT ?2",
-                    params![now_text, limit],
-                    now,
-                ),
-                WhichQuestions::All => {
-                    many(&self.connection, "ORDER BY id DESC LIMIT ?1", params![limit], now)
-                }
-            }
-        };
-        look().map_err(|cause| self.error(cause))
+        let now_text = time::write(now);
+        match which {
+            WhichQuestions::Open => many(
+                &self.connection,
+                "WHERE NOT at_terminal AND answer IS NULL AND used_at IS NULL AND questions.expires_at > ?1
+                 ORDER BY id LIMIT ?2",
+                params![now_text, limit],
+                now,
+            ),
+            WhichQuestions::All => many(&self.connection, "ORDER BY id DESC LIMIT ?1", params![limit], now),
+        }
     }
 
     /// The question of this number.
     pub fn question(&self, id: i64, now: DateTime<Utc>) -> Result<Option<Question>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            one(&self.connection, "WHERE id = ?1", params![id], now)
-        };
-        look().map_err(|cause| self.error(cause))
+        one(&self.connection, "WHERE id = ?1", params![id], now)
     }
 
     /// The latest question about a call of a session, by the client's id of the call.
@@ -208,14 +182,8 @@ impl Ledger {
         call: &str,
         now: DateTime<Utc>,
     ) -> Result<Option<Question>, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(None);
-            }
-            let which = "WHERE session_id = ?1 AND tool_use_id = ?2 ORDER BY id DESC LIMIT 1";
-            one(&self.connection, which, params![session, call], now)
-        };
-        look().map_err(|cause| self.error(cause))
+        let which = "WHERE session_id = ?1 AND tool_use_id = ?2 ORDER BY id DESC LIMIT 1";
+        one(&self.connection, which, params![session, call], now)
     }
 }
 
@@ -226,7 +194,7 @@ fn one(
     now: DateTime<Utc>,
 ) -> engine::Result<Option<Question>> {
     let read = |row: &Row<'_>| question(row, now);
-    connection.prepare(&format!("{COLUMNS} {which}"))?.query_row(values, read).optional()
+    connection.query_row(&format!("{COLUMNS} {which}"), values, read).optional()
 }
 
 fn many(
@@ -236,13 +204,13 @@ fn many(
     now: DateTime<Utc>,
 ) -> engine::Result<Vec<Question>> {
     let read = |row: &Row<'_>| question(row, now);
-    connection.prepare(&format!("{COLUMNS} {which}"))?.query_map(values, read)?.collect()
+    connection.query(&format!("{COLUMNS} {which}"), values, read)
 }
 
 fn answer_of(connection: &Connection, question: i64) -> engine::Result<Option<SignedAnswer>> {
     let read = |row: &Row<'_>| {
         let answer: String = row.get(0)?;
-        let at = |column| row.get::<String>(column).map(|text| time::read(&text).unwrap_or_default());
+        let at = |column| row.time(column).map(Option::unwrap_or_default);
         Ok(SignedAnswer {
             question,
             // A name that is not known was not written by opsctl; its signature does not verify.
@@ -258,20 +226,17 @@ fn answer_of(connection: &Connection, question: i64) -> engine::Result<Option<Si
 }
 
 fn question(row: &Row<'_>, now: DateTime<Utc>) -> engine::Result<Question> {
-    let at = |column| -> engine::Result<Option<DateTime<Utc>>> {
-        Ok(row.get::<Option<String>>(column)?.as_deref().and_then(time::read))
-    };
     let texts = |column| -> engine::Result<Vec<String>> {
         Ok(serde_json::from_str(&row.get::<String>(column)?).unwrap_or_default())
     };
     // A time that cannot be read has passed.
-    let expires_at = at(11)?.unwrap_or_default();
+    let expires_at = row.time(11)?.unwrap_or_default();
     let answer: Option<String> = row.get(14)?;
     let is_used = row.get::<Option<String>>(13)?.is_some();
     let state = match answer.as_deref().and_then(Answer::named) {
         _ if is_used => QuestionState::Used,
         Some(Answer::Refuse) => QuestionState::Refused,
-        Some(Answer::Approve) if at(17)?.is_some_and(|until| until > now) => QuestionState::Approved,
+        Some(Answer::Approve) if row.time(17)?.is_some_and(|until| until > now) => QuestionState::Approved,
         None if answer.is_none() && expires_at > now => QuestionState::Open,
         Some(Answer::Approve) | None => QuestionState::Expired,
     };
@@ -286,12 +251,12 @@ fn question(row: &Row<'_>, now: DateTime<Utc>) -> engine::Result<Question> {
         reasons: texts(7)?,
         tier: row.get(8)?,
         words: row.get(9)?,
-        asked_at: at(10)?.unwrap_or_default(),
+        asked_at: row.time(10)?.unwrap_or_default(),
         expires_at,
         state,
         at_terminal: row.get(12)?,
         answered_by: row.get(15)?,
-        answered_at: at(16)?,
+        answered_at: row.time(16)?,
         note: row.get(18)?,
         agent: row.get(19)?,
     })

@@ -3,10 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::params;
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, LedgerError, Row, params};
+use super::time;
 use crate::model::spend::{Usage, Usd};
 use crate::policy::spend::{DAY, Spent};
 
@@ -69,31 +67,17 @@ const BY_SESSION: &str = "SELECT session_id, count(*), sum(cost_micros) FROM api
 impl Ledger {
     /// What was spent in the last 24 hours, and by this session.
     pub fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(Spent::default());
-            }
-            let sum = |sql: &str, value: &str| {
-                self.connection.query_row(sql, [value], |row| row.get::<i64>(0)).map(usd)
-            };
-            Ok(Spent { day: sum(OF_DAY, &time::write(now - DAY))?, session: sum(OF_SESSION, session)? })
-        };
-        look().map_err(|cause| self.error(cause))
+        let sum =
+            |sql: &str, value: &str| self.connection.query_row(sql, [value], |row| count(row, 0)).map(Usd);
+        Ok(Spent { day: sum(OF_DAY, &time::write(now - DAY))?, session: sum(OF_SESSION, session)? })
     }
 
     /// The costs of the last 24 hours, newest first.
     pub fn costs_of_the_day(&self, now: DateTime<Utc>) -> Result<Vec<(DateTime<Utc>, Usd)>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(COSTS)?;
-            let rows = statement
-                .query_map([time::write(now - DAY)], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?)))?;
-            let rows = rows.collect::<engine::Result<Vec<_>>>()?;
-            Ok(rows.into_iter().filter_map(|(at, cost)| Some((time::read(&at)?, usd(cost)))).collect())
-        };
-        look().map_err(|cause| self.error(cause))
+        let costs = self
+            .connection
+            .query(COSTS, [time::write(now - DAY)], |row| Ok(row.time(0)?.zip(Some(Usd(count(row, 1)?)))))?;
+        Ok(costs.into_iter().flatten().collect())
     }
 
     /// The sessions with requests since then that have spent most, at most `most`, with all of their requests.
@@ -102,46 +86,18 @@ impl Ledger {
         since: DateTime<Utc>,
         most: u32,
     ) -> Result<Vec<SessionSpend>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(BY_SESSION)?;
-            let rows = statement.query_map(params![time::write(since), most], |row| {
-                let (requests, cost): (i64, i64) = (row.get(1)?, row.get(2)?);
-                Ok(SessionSpend {
-                    session: row.get(0)?,
-                    requests: u64::try_from(requests).unwrap_or(0),
-                    usd: usd(cost),
-                })
-            })?;
-            rows.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        self.connection.query(BY_SESSION, params![time::write(since), most], |row| {
+            Ok(SessionSpend { session: row.get(0)?, requests: count(row, 1)?, usd: Usd(count(row, 2)?) })
+        })
     }
-}
 
-impl Ledger {
-    /// The models since then, the dearest first, at most 100.
+    /// The models since then, the most expensive first, at most 100.
     pub fn spend_by_model(&self, since: Option<DateTime<Utc>>) -> Result<Vec<ModelSpend>, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "api_requests")? {
-                return Ok(vec![]);
-            }
-            let mut statement = self.connection.prepare(BY_MODEL)?;
-            let rows = statement.query_map(
-                [since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write)],
-                |row| {
-                    let [requests, input, output, cost] =
-                        [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-                    let [requests, input, output] =
-                        [requests, input, output].map(|count: i64| u64::try_from(count).unwrap_or(0));
-                    Ok(ModelSpend { model: row.get(0)?, requests, input, output, usd: usd(cost) })
-                },
-            )?;
-            rows.collect()
-        };
-        look().map_err(|cause| self.error(cause))
+        let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
+        self.connection.query(BY_MODEL, [since], |row| {
+            let [requests, input, output] = [count(row, 1)?, count(row, 2)?, count(row, 3)?];
+            Ok(ModelSpend { model: row.get(0)?, requests, input, output, usd: Usd(count(row, 4)?) })
+        })
     }
 }
 
@@ -171,14 +127,11 @@ impl Change<'_> {
                 ],
                 |row| row.get(0),
             )
-            .map_err(|cause| self.error(cause))
     }
 
     /// Removes a request that cost nothing.
     pub fn remove_api_request(&self, id: i64) -> Result<(), LedgerError> {
-        self.transaction
-            .run("DELETE FROM api_requests WHERE id = ?1", params![id])
-            .map_err(|cause| self.error(cause))
+        self.transaction.run("DELETE FROM api_requests WHERE id = ?1", params![id])
     }
 
     /// Replaces the model, and what a request used and cost.
@@ -203,7 +156,6 @@ impl Change<'_> {
                     model
                 ],
             )
-            .map_err(|cause| self.error(cause))
     }
 }
 
@@ -212,8 +164,9 @@ fn stored(count: u64) -> i64 {
     i64::try_from(count.min(1_000_000_000_000)).unwrap_or(i64::MAX)
 }
 
-fn usd(micros: i64) -> Usd {
-    Usd(u64::try_from(micros).unwrap_or(0))
+/// A count or an amount in a column.
+fn count(row: &Row<'_>, column: usize) -> engine::Result<u64> {
+    Ok(u64::try_from(row.get::<i64>(column)?).unwrap_or(0))
 }
 
 #[cfg(test)]

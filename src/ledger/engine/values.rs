@@ -7,7 +7,7 @@ use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{Format, FromSql, IsNull, ToSql as ServerToSql, Type};
 
 use super::address::whole_text;
-use super::error::{Error, Result};
+use super::error::{EngineResult as Result, Error};
 use crate::ledger::time;
 
 /// A row.

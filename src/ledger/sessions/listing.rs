@@ -3,10 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::super::database::Ledger;
-use super::super::engine;
-use super::super::engine::{Row, params};
-use super::super::error::LedgerError;
-use super::super::{client_runs, migrate, time};
+use super::super::engine::{self, LedgerError, Row, params};
+use super::super::{client_runs, time};
 use crate::model::session::{Session, State, SubagentRow};
 
 /// Selects sessions; `None` selects all.
@@ -39,54 +37,39 @@ const SUBAGENTS: &str = "SELECT agent_id, agent_type, started_at, ended_at FROM 
 impl Ledger {
     /// The matching sessions, last seen first.
     pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>, LedgerError> {
-        let look = || {
-            // A read-only connection does not migrate.
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(vec![]);
-            }
-            let WhichSessions { id, mission, since, agent } = which;
-            let mut statement = self.connection.prepare(MATCHING)?;
-            let found = statement.query_map(params![id, mission, since.map(time::write), agent], session)?;
-            let mut sessions = found.collect::<engine::Result<Vec<_>>>()?;
-            self.complete(&mut sessions)?;
-            Ok(sessions)
-        };
-        look().map_err(|cause| self.error(cause))
+        let WhichSessions { id, mission, since, agent } = which;
+        let wanted = params![id, mission, since.map(time::write), agent];
+        let mut sessions = self.connection.query(MATCHING, wanted, session)?;
+        for session in &mut sessions {
+            self.complete(session)?;
+        }
+        Ok(sessions)
     }
 
     /// Adds subagents, cost, model and chain from other tables.
-    fn complete(&self, sessions: &mut [Session]) -> engine::Result<()> {
-        let mut subagents = self.connection.prepare(SUBAGENTS)?;
-        let mut runs = self.connection.prepare(RUNS)?;
-        let mut chains = self.connection.prepare(client_runs::CHAIN)?;
-        for session in sessions {
-            let rows = subagents.query_map([&session.id], |row| subagent(row, session.ended))?;
-            session.subagents = rows.collect::<engine::Result<_>>()?;
-            let ids = params![session.id, session.client_id];
-            let run: (Option<f64>, Option<String>) =
-                runs.query_row(ids, |row| Ok((row.get(0)?, row.get(1)?)))?;
-            session.cost_usd = run.0;
-            session.chain = client_runs::chain(&mut chains, &session.id, session.client_id.as_deref())?;
-            session.model = session.model.take().or(run.1);
-        }
+    fn complete(&self, session: &mut Session) -> engine::Result<()> {
+        let Self { connection, .. } = self;
+        session.subagents = connection.query(SUBAGENTS, [&session.id], |row| subagent(row, session.ended))?;
+        let ids = params![session.id, session.client_id];
+        let run: (Option<f64>, Option<String>) =
+            connection.query_row(RUNS, ids, |row| Ok((row.get(0)?, row.get(1)?)))?;
+        session.cost_usd = run.0;
+        session.chain = client_runs::chain(connection, &session.id, session.client_id.as_deref())?;
+        session.model = session.model.take().or(run.1);
         Ok(())
     }
 }
 
 fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> engine::Result<SubagentRow> {
-    let started = moment(row, 2)?;
+    let started = row.time(2)?;
     // A restarted subagent has an earlier end time; the end of the session ends every subagent.
-    let ended = moment(row, 3)?.filter(|ended| started.is_none_or(|started| *ended >= started));
+    let ended = row.time(3)?.filter(|ended| started.is_none_or(|started| *ended >= started));
     Ok(SubagentRow { id: row.get(0)?, kind: row.get(1)?, started, ended: ended.or(session_ended) })
-}
-
-fn moment(row: &Row<'_>, column: usize) -> engine::Result<Option<DateTime<Utc>>> {
-    Ok(row.get::<Option<String>>(column)?.as_deref().and_then(time::read))
 }
 
 fn session(row: &Row<'_>) -> engine::Result<Session> {
     let status: Option<String> = row.get(16)?;
-    let status_at = moment(row, 17)?;
+    let status_at = row.time(17)?;
     Ok(Session {
         id: row.get(0)?,
         client_id: row.get(1)?,
@@ -101,9 +84,9 @@ fn session(row: &Row<'_>) -> engine::Result<Session> {
         tmux_pane: row.get(18)?,
         agent: row.get(19)?,
         process: row.get(10)?,
-        started: moment(row, 11)?,
-        last_seen: moment(row, 12)?,
-        ended: moment(row, 13)?,
+        started: row.time(11)?,
+        last_seen: row.time(12)?,
+        ended: row.time(13)?,
         end_reason: row.get(14)?,
         state: State::named(&row.get::<String>(15)?).unwrap_or(State::Active),
         status: status.map(|text| (text, status_at)),

@@ -9,8 +9,7 @@ mod orders;
 use chrono::{DateTime, Utc};
 
 use super::database::Change;
-use super::engine::{self, OptionalExtension as _, params};
-use super::error::LedgerError;
+use super::engine::{self, LedgerError, OptionalExtension as _, params};
 use super::time;
 use crate::model::event::Subagent;
 use crate::model::session::{Activity, ActivityTimes, State, StatusReminder};
@@ -75,18 +74,12 @@ pub(super) const TOOL_RUNS: &str =
 impl Change<'_> {
     /// Creates or updates the session's row. Returns its state before.
     pub fn meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> Result<Before, LedgerError> {
-        self.try_meet(who, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_meet(&self, who: &Who<'_>, now: DateTime<Utc>) -> engine::Result<Before> {
-        let paused: Option<(i64, String)> = self
-            .transaction
-            .query_row(
-                "SELECT max(idle_us, over_us), started_at FROM hook_sessions WHERE session_id = ?1",
-                [who.session],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .optional()?;
+        let sql = "SELECT max(idle_us, over_us), started_at FROM hook_sessions WHERE session_id = ?1";
+        let paused = self.transaction.query_row(sql, [who.session], |row| {
+            let paused: i64 = row.get(0)?;
+            if paused > 0 { Ok(DateTime::from_timestamp_micros(paused)) } else { row.time(1) }
+        });
+        let paused = paused.optional()?.flatten();
         let Who { session, client_id, tier, mode, role, model, cwd, transcript, mission, tmux_pane, process } =
             *who;
         let at = time::write(now);
@@ -108,20 +101,13 @@ impl Change<'_> {
                 self.agent()
             ],
         )?;
-        let paused = paused.and_then(|(paused, started)| {
-            if paused > 0 { DateTime::from_timestamp_micros(paused) } else { time::read(&started) }
-        });
         Ok(Before { paused })
     }
 
     /// Whether a session was seen after a time.
     pub fn is_seen_after(&self, session: &str, at: DateTime<Utc>) -> Result<bool, LedgerError> {
         let sql = "SELECT 1 FROM hook_sessions WHERE session_id = ?1 AND last_seen_at > ?2";
-        let seen = self
-            .transaction
-            .prepare(sql)
-            .and_then(|mut query| query.exists(params![session, time::write(at)]));
-        seen.map_err(|cause| self.error(cause))
+        self.transaction.exists(sql, params![session, time::write(at)])
     }
 
     /// Records an activity. Those that are asynchronous may be recorded in any order.
@@ -131,15 +117,6 @@ impl Change<'_> {
         activity: &Activity<'_>,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        self.try_record_activity(session, activity, now).map_err(|cause| self.error(cause))
-    }
-
-    fn try_record_activity(
-        &self,
-        session: &str,
-        activity: &Activity<'_>,
-        now: DateTime<Utc>,
-    ) -> engine::Result<()> {
         let at = if activity.is_async() {
             now.timestamp_micros()
         } else {
@@ -290,62 +267,48 @@ impl Change<'_> {
 
     /// The times that the state of a session follows from.
     pub fn activity_times(&self, session: &str) -> Result<ActivityTimes, LedgerError> {
-        let look = || {
-            let (active, idle, ended, settled) = self.transaction.query_row(
-                "SELECT awake_us, idle_us, over_us, settled_us FROM hook_sessions WHERE session_id = ?1",
-                [session],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<i64>(3)?)),
-            )?;
-            let tool_running =
-                self.transaction.query_row(TOOL_RUNS, params![session, settled], |row| row.get(0))?;
-            Ok(ActivityTimes { active, idle, ended, tool_running })
-        };
-        look().map_err(|cause| self.error(cause))
+        let (active, idle, ended, settled) = self.transaction.query_row(
+            "SELECT awake_us, idle_us, over_us, settled_us FROM hook_sessions WHERE session_id = ?1",
+            [session],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<i64>(3)?)),
+        )?;
+        let tool_running =
+            self.transaction.query_row(TOOL_RUNS, params![session, settled], |row| row.get(0))?;
+        Ok(ActivityTimes { active, idle, ended, tool_running })
     }
 
     /// Stores the state of a session.
     pub fn set_state(&self, session: &str, state: State) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "UPDATE hook_sessions SET state = ?2 WHERE session_id = ?1 AND state <> ?2",
-                params![session, state.as_str()],
-            )
-            .map_err(|cause| self.error(cause))
+        self.transaction.run(
+            "UPDATE hook_sessions SET state = ?2 WHERE session_id = ?1 AND state <> ?2",
+            params![session, state.as_str()],
+        )
     }
 
     /// Whether a session has a status, and when it was last reminded to set one.
     pub fn reminded(&self, session: &str) -> Result<StatusReminder, LedgerError> {
-        self.transaction
-            .query_row(
-                "SELECT status IS NOT NULL, reminded_at FROM hook_sessions WHERE session_id = ?1",
-                [session],
-                |row| {
-                    let at: Option<String> = row.get(1)?;
-                    Ok(StatusReminder { has_status: row.get(0)?, at: at.as_deref().and_then(time::read) })
-                },
-            )
-            .map_err(|cause| self.error(cause))
+        self.transaction.query_row(
+            "SELECT status IS NOT NULL, reminded_at FROM hook_sessions WHERE session_id = ?1",
+            [session],
+            |row| Ok(StatusReminder { has_status: row.get(0)?, at: row.time(1)? }),
+        )
     }
 
     /// Records that a session was reminded to set a status.
     pub fn note_reminder(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "UPDATE hook_sessions SET reminded_at = ?2 WHERE session_id = ?1",
-                params![session, time::write(now)],
-            )
-            .map_err(|cause| self.error(cause))
+        self.transaction.run(
+            "UPDATE hook_sessions SET reminded_at = ?2 WHERE session_id = ?1",
+            params![session, time::write(now)],
+        )
     }
 
     /// Sets the status text of a session, which must have a row; an empty text removes it.
     pub fn set_status(&self, session: &str, text: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let text = Some(text).filter(|text| !text.is_empty());
-        self.transaction
-            .run(
-                "UPDATE hook_sessions SET status = ?2, status_at = ?3, reminded_at = ?3 WHERE session_id = ?1",
-                params![session, text.map(redact::text), time::write(now)],
-            )
-            .map_err(|cause| self.error(cause))
+        self.transaction.run(
+            "UPDATE hook_sessions SET status = ?2, status_at = ?3, reminded_at = ?3 WHERE session_id = ?1",
+            params![session, text.map(redact::text), time::write(now)],
+        )
     }
 
     /// Deletes the sessions last seen before `cutoff`, with their subagents and tool calls. Returns how many rows were
