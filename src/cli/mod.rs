@@ -1,6 +1,5 @@
 //! The command line, with one file per verb. Only this layer uses arguments, the terminal and exit codes.
 
-mod agents;
 mod approvals;
 mod audit;
 #[cfg(test)]
@@ -16,7 +15,6 @@ mod exit_code;
 mod explain;
 mod facts;
 mod failure;
-mod follow;
 mod grant;
 mod guarded;
 mod handoff;
@@ -26,6 +24,7 @@ mod init;
 mod input;
 mod key;
 mod launch;
+mod listing;
 mod manual;
 mod mcp;
 mod metrics;

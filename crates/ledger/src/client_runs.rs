@@ -1,6 +1,7 @@
 //! The `client_runs` table: the sessions that `opsctl session` started, with outcome and cost.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
 use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, params};
@@ -76,10 +77,12 @@ pub struct WaitingRun {
 }
 
 /// A stored session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
     /// Its id, also used by hooks and events.
     pub session: String,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
     /// The tier that it ran at.
     pub tier: u8,
     /// The model that it was started with.
@@ -87,6 +90,7 @@ pub struct Run {
     /// The start time; `None` if it cannot be parsed.
     pub started_at: Option<DateTime<Utc>>,
     /// When it was resumed last.
+    #[serde(skip)]
     pub resumed_at: Option<DateTime<Utc>>,
     /// `running`, or an outcome of [`RunEnd`].
     pub outcome: String,
@@ -97,10 +101,10 @@ pub struct Run {
     /// Its duration in milliseconds.
     pub duration_ms: Option<i64>,
     /// The chain of hand-overs that it belongs to, if any.
+    #[serde(skip)]
     pub chain: Option<Chain>,
-    /// The agent; `None` if it is not known.
-    pub agent: Option<String>,
     /// Whether a program of the agent's side states all this.
+    #[serde(rename = "stated")]
     pub is_stated: bool,
 }
 
@@ -231,13 +235,8 @@ impl Ledger {
         self.connection.query_row(query, params![tier.number(), stated], |row| row.get(0)).optional()
     }
 
-    /// The latest sessions, at most `most`, that started at or after `since`; newest first.
-    pub fn runs(&self, since: Option<DateTime<Utc>>, most: u32) -> Result<Period<Run>, LedgerError> {
-        self.runs_of(None, since, most)
-    }
-
     /// The latest sessions of an agent (`None`: of all agents), at most `most`, that started at or after `since`; newest first.
-    pub fn runs_of(
+    pub fn runs(
         &self,
         agent: Option<&str>,
         since: Option<DateTime<Utc>>,

@@ -93,6 +93,14 @@ impl Ledger {
         Ok(Some(ledger.keep()))
     }
 
+    /// What `look` finds in the ledger at this location; nothing if it does not exist.
+    pub fn read_at<T: Default>(
+        location: &Location,
+        look: impl FnOnce(&Self) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        Self::open_existing(location)?.as_ref().map_or_else(|| Ok(T::default()), look)
+    }
+
     /// Lets the connection stay open when this is dropped, if the location has a pool.
     fn keep(mut self) -> Self {
         if self.location.pool.is_some() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use serde::{Serialize, Serializer};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
@@ -43,7 +44,7 @@ pub struct NewDecision<'a> {
 }
 
 /// A stored decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// Its row id, which ascends.
     pub id: i64,
@@ -51,37 +52,46 @@ pub struct Decision {
     pub at: Option<DateTime<Utc>>,
     /// The id of the session.
     pub session: Option<String>,
+    /// The agent; `None` if it is not known.
+    pub agent: Option<String>,
     /// The number of the session's tier.
     pub tier: Option<u8>,
     /// `allow`, `deny`, `fail-open` or `fail-closed`.
     pub verdict: String,
     /// The rules that denied it, separated by spaces.
+    #[serde(rename = "rules", serialize_with = "words")]
     pub rule: String,
     /// A description of the actions.
     pub actions: String,
     /// The target services, separated by spaces.
+    #[serde(serialize_with = "words")]
     pub services: String,
     /// A description of the budgets at the time of the decision.
     pub budgets: String,
     /// The reason, as shown to the model.
     pub reason: String,
-    /// The time until the decision, in microseconds.
-    pub micros: Option<i64>,
     /// What it does to the world: `reads`, `acts`, `changes` or `unknown`; `None`: nothing asked for it.
     pub effect: Option<String>,
-    /// The agent; `None` if it is not known.
-    pub agent: Option<String>,
+    /// The time until the decision, in microseconds.
+    pub micros: Option<i64>,
 }
 
-/// Selects decisions; `None` selects all.
-#[derive(Debug, Clone, Copy, Default)]
+/// Serialises words that are separated by spaces as a list.
+fn words<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(text.split_whitespace())
+}
+
+/// Selects decisions or events; `None` selects all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Which<'a> {
     /// Those with this target service.
     pub service: Option<&'a str>,
-    /// Those with this verdict.
+    /// Those with this verdict; only decisions have one.
     pub verdict: Option<&'a str>,
-    /// Those of this rule.
+    /// Those of this rule; only decisions have one.
     pub rule: Option<&'a str>,
+    /// Those of this level; only events have one.
+    pub level: Option<&'a str>,
     /// Those of this session.
     pub session: Option<&'a str>,
     /// Those at or after this time.
@@ -151,7 +161,7 @@ impl Change<'_> {
 impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
-        let Which { service, verdict, rule, session, since, after, agent } = which;
+        let Which { service, verdict, rule, session, since, after, agent, .. } = which;
         let wanted = params![service, verdict, rule, session, since.map(time::write), count, after, agent];
         self.connection.query(MATCHING, wanted, decision)
     }
@@ -161,13 +171,8 @@ impl Ledger {
         self.decisions(which, most.saturating_add(1)).map(|rows| Period::of(rows, most))
     }
 
-    /// Statistics of the latest decisions and hooks at or after `since`.
-    pub fn statistics(&self, since: Option<DateTime<Utc>>) -> Result<Statistics, LedgerError> {
-        self.statistics_of(None, since)
-    }
-
     /// Statistics of the latest decisions and hooks of an agent (`None`: of all agents) at or after `since`.
-    pub fn statistics_of(
+    pub fn statistics(
         &self,
         agent: Option<&str>,
         since: Option<DateTime<Utc>>,

@@ -1,18 +1,25 @@
 //! The `events` table.
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
-use super::engine::{LedgerError, Row, params};
+use super::decisions::Which;
+use super::engine::{self, LedgerError, Row, params};
+use super::history::Period;
 use super::manager::session_column;
 use super::{migrate, time};
 use crate::model::event::NewEvent;
 use crate::redact;
 
 /// A stored event, from opsctl or another writer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
+    /// Its row id, which ascends.
+    #[serde(skip)]
+    pub id: i64,
     /// The time of the event; `None` if it cannot be parsed.
+    #[serde(rename = "created_at", serialize_with = "time::serialize")]
     pub at: Option<DateTime<Utc>>,
     /// The level as stored: usually `info`, `warning` or `critical`.
     pub level: String,
@@ -22,23 +29,6 @@ pub struct Event {
     pub message: String,
     /// The agent; `None` if it is not known.
     pub agent: Option<String>,
-}
-
-/// Selects events; `None` selects all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct WhichEvents<'a> {
-    /// Those of this service.
-    pub service: Option<&'a str>,
-    /// Those of this level.
-    pub level: Option<&'a str>,
-    /// Those of this session.
-    pub session: Option<&'a str>,
-    /// Those at or after this time.
-    pub since: Option<DateTime<Utc>>,
-    /// Those with a larger row id.
-    pub after: Option<i64>,
-    /// Those of this agent.
-    pub agent: Option<&'a str>,
 }
 
 /// An event's session as the client names it, and the tables that hold it. In a table of the session manager, the column
@@ -180,33 +170,50 @@ impl Ledger {
     pub fn latest_events(&self, count: u32) -> Result<Vec<Event>, LedgerError> {
         let indexed = migrate::has_index_on(&self.connection, "events", "created_at")?;
         let sql = if indexed { LATEST } else { LAST_WRITTEN };
-        let read = |row: &Row<'_>| Ok((row.get::<i64>(0)?, event(row)));
-        let mut events = self.connection.query(sql, [i64::from(count) * 3], read)?;
-        events.sort_by(|(id_a, a), (id_b, b)| (b.at, id_b).cmp(&(a.at, id_a)));
+        let mut events = self.connection.query(sql, [i64::from(count) * 3], event)?;
+        events.sort_by_key(|event| std::cmp::Reverse((event.at, event.id)));
         events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
-        Ok(events.into_iter().map(|(_, event)| event).collect())
+        Ok(events)
     }
 
-    /// The latest matching events with their row ids, at most `count`, last written first.
-    pub fn events(&self, which: WhichEvents<'_>, count: usize) -> Result<Vec<(i64, Event)>, LedgerError> {
-        let WhichEvents { service, level, session, since, after, agent } = which;
+    /// The latest matching events, at most `count`: last written first, or, if all match, newest first, so that late rows of
+    /// other programs are in their place.
+    pub fn events(&self, which: Which<'_>, count: u32) -> Result<Vec<Event>, LedgerError> {
+        if which == Which::default() {
+            return self.latest_events(count);
+        }
+        let Which { service, level, session, since, after, agent, .. } = which;
         let wanted = params![service, level, session, since.map(time::floor), after, agent];
-        self.connection.find(&matching(), wanted, count, |row| {
-            let event = event(row);
+        let most = usize::try_from(count).unwrap_or(usize::MAX);
+        self.connection.find(&matching(), wanted, most, |row| {
             // The comparison of texts is exact to the day only.
-            let is_in_time = since.is_none_or(|since| event.at.is_some_and(|at| at >= since));
-            Ok(if is_in_time { Some((row.get(0)?, event)) } else { None })
+            let is_in_time = |at: DateTime<Utc>| since.is_none_or(|since| at >= since);
+            Ok(Some(event(row)?).filter(|event| event.at.map_or(since.is_none(), is_in_time)))
         })
+    }
+
+    /// The latest events of an agent (`None`: of all agents) at or after `since`, at most `most`, newest first.
+    pub fn events_of(
+        &self,
+        agent: Option<&str>,
+        since: DateTime<Utc>,
+        most: u32,
+    ) -> Result<Period<Event>, LedgerError> {
+        let which = Which { since: Some(since), agent, ..Which::default() };
+        let mut rows = self.events(which, most.saturating_add(1))?;
+        rows.sort_by_key(|event| std::cmp::Reverse(event.at));
+        Ok(Period::of(rows, most))
     }
 }
 
 /// Reads an event. Columns of other writers may have any type; values that are not text become `?`.
-fn event(row: &Row<'_>) -> Event {
-    Event {
+fn event(row: &Row<'_>) -> engine::Result<Event> {
+    Ok(Event {
+        id: row.get(0)?,
         at: row.time(1).unwrap_or(None),
         level: row.get(2).unwrap_or_else(|_| "?".to_owned()),
         service: row.get(3).unwrap_or(None),
         message: row.get(4).unwrap_or_else(|_| "?".to_owned()),
         agent: row.get(5).unwrap_or(None),
-    }
+    })
 }

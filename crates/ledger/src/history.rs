@@ -1,11 +1,10 @@
-//! Actions and events within a period, for reports.
+//! Actions within a period, for reports.
 
 use chrono::{DateTime, Utc};
 
 use super::database::Ledger;
 use super::engine::{LedgerError, Row, params};
-use super::events::Event;
-use super::{events, time};
+use super::time;
 use crate::policy::budget::is_same_action;
 
 /// An action that has run, successfully or not.
@@ -83,26 +82,6 @@ impl Ledger {
         actions.retain(|action| action.at >= since);
         actions.sort_by_key(|action| std::cmp::Reverse(action.at));
         Ok(Period::of(actions, most))
-    }
-
-    /// The latest events at or after `since`, at most `most`, newest first.
-    pub fn events_since(&self, since: DateTime<Utc>, most: u32) -> Result<Period<Event>, LedgerError> {
-        self.events_of(None, since, most)
-    }
-
-    /// The latest events of an agent (`None`: of all agents) at or after `since`, at most `most`, newest first.
-    pub fn events_of(
-        &self,
-        agent: Option<&str>,
-        since: DateTime<Utc>,
-        most: u32,
-    ) -> Result<Period<Event>, LedgerError> {
-        let which = events::WhichEvents { since: Some(since), agent, ..events::WhichEvents::default() };
-        let wanted = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
-        let found = self.events(which, wanted)?;
-        let mut rows: Vec<Event> = found.into_iter().map(|(_, event)| event).collect();
-        rows.sort_by_key(|event| std::cmp::Reverse(event.at));
-        Ok(Period::of(rows, most))
     }
 }
 

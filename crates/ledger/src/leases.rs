@@ -1,6 +1,7 @@
 //! Leases: which agent remediates a service now, where `policy.exclusive` lets only one of them do it at a time.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
 use super::engine::{self, LedgerError, Row, params};
@@ -21,7 +22,7 @@ const TAKE: &str = "INSERT INTO leases (service, agent, session_id, expires_at) 
      WHERE leases.agent = excluded.agent OR leases.expires_at <= ?5";
 
 /// A lease.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lease {
     /// The service.
     pub service: String,

@@ -60,7 +60,7 @@ pub use checks::{APART, Checker, HEALTHY_CHECKS, LastCheck, NewCheck, Streak};
 pub use containers::KnownContainer;
 pub use database::{Change, Ledger};
 pub use engine::{LedgerError, Patience, Place, ServerAddress};
-pub use events::{Event, Source, WhichEvents};
+pub use events::{Event, Source};
 pub use health::{FileHealth, Health, OLDEST_SERVER, ServerHealth, Standby};
 pub use leases::Lease;
 pub use location::Location;

@@ -5,6 +5,7 @@
 //! state that a notice is delivered, only that it has sent it.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
 
 use super::database::{Change, Ledger};
 use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, params};
@@ -57,7 +58,8 @@ const ONE: &str =
      FROM notice_states WHERE id = ?1";
 
 /// The delivery state of a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoticeState {
     /// Waits for delivery or for a retry.
     Pending,
@@ -91,7 +93,7 @@ impl NoticeState {
 }
 
 /// A stored notice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StoredNotice {
     /// Its row id.
     pub id: i64,
@@ -114,11 +116,12 @@ pub struct StoredNotice {
     /// Why the last attempt failed, or which part of it. Contains no URL.
     pub last_error: Option<String>,
     /// Its subject, such as `budget/restart/jellyfin`.
+    #[serde(skip)]
     pub key: String,
 }
 
 /// A critical notice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The title, one line.
     pub title: String,

@@ -5,15 +5,13 @@ use chrono::{DateTime, Utc};
 use super::database::{Change, Ledger};
 use super::decisions::Which;
 use super::engine::{self, LedgerError, params};
-use super::events::WhichEvents;
 use super::time;
 
 impl Ledger {
     /// Whether an action, an event, a decision or a health check of this name is recorded.
     pub fn knows_service(&self, name: &str) -> Result<bool, LedgerError> {
         let which = Which { service: Some(name), ..Which::default() };
-        let events = WhichEvents { service: Some(name), ..WhichEvents::default() };
-        if !self.decisions(which, 1)?.is_empty() || !self.events(events, 1)?.is_empty() {
+        if !self.decisions(which, 1)?.is_empty() || !self.events(which, 1)?.is_empty() {
             return Ok(true);
         }
         for table in ["hook_actions", "cooldown_actions", "service_checks"] {

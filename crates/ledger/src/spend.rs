@@ -1,6 +1,7 @@
 //! The `api_requests` table: forwarded requests to the model and their cost.
 
 use chrono::{DateTime, Utc};
+use serde::{Serialize, Serializer};
 
 use super::database::{Change, Ledger};
 use super::engine::{self, LedgerError, Row, params};
@@ -24,29 +25,39 @@ pub struct ApiRequest {
 }
 
 /// What a session has spent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionSpend {
     /// The client's id of the session; empty for requests that name none.
     pub session: String,
     /// The number of requests.
     pub requests: u64,
     /// Their cost.
+    #[serde(serialize_with = "dollars")]
     pub usd: Usd,
 }
 
 /// The requests to a model and their cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelSpend {
     /// The model.
     pub model: String,
     /// The number of requests.
     pub requests: u64,
     /// Input tokens, those of caches included.
-    pub input: u64,
+    pub input_tokens: u64,
     /// Output tokens.
-    pub output: u64,
+    pub output_tokens: u64,
     /// The cost.
+    #[serde(serialize_with = "dollars")]
     pub usd: Usd,
+}
+
+/// Serialises an amount, or an optional one, in dollars.
+pub fn dollars<S: Serializer>(
+    amount: &(impl Copy + Into<Option<Usd>>),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    (*amount).into().map(Usd::dollars).serialize(serializer)
 }
 
 const BY_MODEL: &str = "SELECT model, count(*),
@@ -95,8 +106,13 @@ impl Ledger {
     pub fn spend_by_model(&self, since: Option<DateTime<Utc>>) -> Result<Vec<ModelSpend>, LedgerError> {
         let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
         self.connection.query(BY_MODEL, [since], |row| {
-            let [requests, input, output] = [count(row, 1)?, count(row, 2)?, count(row, 3)?];
-            Ok(ModelSpend { model: row.get(0)?, requests, input, output, usd: Usd(count(row, 4)?) })
+            Ok(ModelSpend {
+                model: row.get(0)?,
+                requests: count(row, 1)?,
+                input_tokens: count(row, 2)?,
+                output_tokens: count(row, 3)?,
+                usd: Usd(count(row, 4)?),
+            })
         })
     }
 }

@@ -68,8 +68,6 @@ fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> engine::Resu
 }
 
 fn session(row: &Row<'_>) -> engine::Result<Session> {
-    let status: Option<String> = row.get(16)?;
-    let status_at = row.time(17)?;
     Ok(Session {
         id: row.get(0)?,
         client_id: row.get(1)?,
@@ -89,7 +87,8 @@ fn session(row: &Row<'_>) -> engine::Result<Session> {
         ended: row.time(13)?,
         end_reason: row.get(14)?,
         state: State::named(&row.get::<String>(15)?).unwrap_or(State::Active),
-        status: status.map(|text| (text, status_at)),
+        status: row.get(16)?,
+        status_at: row.time(17)?,
         subagents: vec![],
         cost_usd: None,
         chain: None,
