@@ -85,7 +85,7 @@ impl Change<'_> {
         };
         let mut counted = Vec::new();
         for (id, key, counts, agent) in reserved {
-            self.transaction.run(
+            self.run(
                 "UPDATE hook_actions SET state = ?2, settled_at = ?3 WHERE id = ?1",
                 params![id, state, time::write(now)],
             )?;
@@ -113,7 +113,7 @@ impl Change<'_> {
     /// The reservations of a call that are not settled yet, expired and released ones included: an action that ran
     /// counts.
     fn reserved_for_call(&self, call: CallId<'_>) -> engine::Result<Vec<Reserved>> {
-        self.transaction.query(RESERVED_FOR_CALL, params![call.session, call.tool_use], read_reserved)
+        self.query(RESERVED_FOR_CALL, params![call.session, call.tool_use], read_reserved)
     }
 
     /// Matches the actions of a call without an id to reservations: the oldest open one of the same action, else an
@@ -129,7 +129,7 @@ impl Change<'_> {
             let BudgetKey { service, kind } = &action.key;
             let known =
                 params![call.session, service, kind, action.verb.as_str(), action.host, time::write(now)];
-            let candidates = self.transaction.query(RESERVED_FOR_ACTION, known, read_reserved)?;
+            let candidates = self.query(RESERVED_FOR_ACTION, known, read_reserved)?;
             match candidates.into_iter().find(|(id, ..)| found.iter().all(|(taken, ..)| taken != id)) {
                 Some(reserved) => found.push(reserved),
                 None => left.push(action),
@@ -141,10 +141,9 @@ impl Change<'_> {
     /// Records that a call has been settled. `false` if it had been settled before.
     fn note_settled(&self, call: CallId<'_>, evidence: &str, now: DateTime<Utc>) -> engine::Result<bool> {
         let evidence = redact::text(evidence);
-        let settled =
-            self.transaction.exists(ALREADY_SETTLED, params![call.session, call.tool_use, evidence])?;
+        let settled = self.exists(ALREADY_SETTLED, params![call.session, call.tool_use, evidence])?;
         if !settled {
-            self.transaction.run(
+            self.run(
                 "INSERT INTO hook_settled (session_id, tool_use_id, actions, settled_at) VALUES (?1, ?2, ?3, ?4)",
                 params![call.session, call.tool_use, evidence, time::write(now)],
             )?;
@@ -160,7 +159,7 @@ impl Change<'_> {
         now: DateTime<Utc>,
         settled: Option<DateTime<Utc>>,
     ) -> engine::Result<()> {
-        self.transaction.run(
+        self.run(
             "INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, host, counts, state,
                                            reserved_at, expires_at, settled_at, agent)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
@@ -205,7 +204,7 @@ impl Change<'_> {
     ) -> engine::Result<()> {
         let (state, error) = outcome(result);
         let session = session_column(&self.transaction, "cooldown_actions", call.session)?;
-        let id: i64 = self.transaction.query_row(
+        let id: i64 = self.query_row(
             "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier, error, session_id)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id",
             params![
@@ -219,12 +218,11 @@ impl Change<'_> {
             ],
             |row| row.get(0),
         )?;
-        self.transaction
-            .run(
+        self.run(
                 &format!(
                     "INSERT INTO recorded_actions (action_id, session_id, by_hand, agent) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (action_id) {}",
                     // The ids of a server are used once, and its agents change no history.
-                    if self.transaction.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, by_hand = ?3, agent = ?4" },
+                    if self.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, by_hand = ?3, agent = ?4" },
                 ),
                 params![id, call.session, by_hand, agent],
             )
@@ -233,12 +231,12 @@ impl Change<'_> {
     /// Releases the open reservations of a session that are not later than `until`.
     pub fn release_session_until(&self, session: &str, until: DateTime<Utc>) -> Result<(), LedgerError> {
         let sql = format!("{RELEASE} AND reserved_at <= ?2");
-        self.transaction.run(&sql, params![session, time::write(until)])
+        self.run(&sql, params![session, time::write(until)])
     }
 
     /// Releases the open reservations of a session. Returns how many there were.
     pub fn release_session(&self, session: &str) -> Result<usize, LedgerError> {
-        self.transaction.execute(RELEASE, [session])
+        self.execute(RELEASE, params![session])
     }
 }
 

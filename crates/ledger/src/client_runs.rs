@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, params};
+use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, from_row, params};
 use super::history::Period;
 use super::time;
 use crate::model::policy::{Policy, Tier};
@@ -159,8 +159,7 @@ impl Change<'_> {
     /// Adds the row of a session that is about to start. Returns the row's id.
     pub fn begin_run(&self, run: &NewRun<'_>) -> Result<i64, LedgerError> {
         let NewRun { session, tier, model, log, parent, peer, at } = run;
-        self.transaction
-            .query_row(
+        self.query_row(
                 "INSERT INTO client_runs
                      (session_id, tier, model, log_path, started_at, outcome, parent_session, agent, peer, first_session)
                  VALUES (?1, ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8, coalesce(
@@ -173,8 +172,7 @@ impl Change<'_> {
 
     /// Sets a session that waits to running again. Returns false if it does not wait any more.
     pub fn resume_run(&self, row: i64, at: DateTime<Utc>) -> Result<bool, LedgerError> {
-        self.transaction
-            .execute(
+        self.execute(
                 "UPDATE client_runs SET outcome = 'running', resumed_at = ?2 WHERE id = ?1 AND outcome = 'waiting'",
                 params![row, time::write(at)],
             )
@@ -183,7 +181,7 @@ impl Change<'_> {
 
     /// Completes the row of a session that has ended, or waits.
     pub fn end_run(&self, row: i64, end: &RunEnd<'_>) -> Result<(), LedgerError> {
-        self.transaction.run(
+        self.run(
             "UPDATE client_runs SET outcome = ?2, exit_code = ?3, cost_usd = coalesce(?4, cost_usd),
                      turns = coalesce(turns + ?5, ?5, turns),
                      input_tokens = coalesce(input_tokens + ?6, ?6, input_tokens),
@@ -213,26 +211,26 @@ impl Ledger {
     pub fn is_run_of(&self, row: i64, peer: u32) -> Result<bool, LedgerError> {
         let sql = "SELECT 1 FROM client_runs WHERE id = ?1 AND peer = ?2 AND agent = ?3";
         let agent = self.agent();
-        self.connection.exists(sql, params![row, peer, agent])
+        self.exists(sql, params![row, peer, agent])
     }
 
     /// The session with this id, if it waits for a person.
     pub fn waiting_run(&self, session: &str) -> Result<Option<WaitingRun>, LedgerError> {
         let query =
             format!("{WAITING} WHERE outcome = 'waiting' AND session_id = ?1 ORDER BY id DESC LIMIT 1");
-        self.connection.query_row(&query, [session], waiting_run).optional()
+        self.query_row(&query, params![session], waiting_run).optional()
     }
 
     /// The sessions whose question has been answered or has expired, the longest waiting first.
     pub fn answered_runs(&self, now: DateTime<Utc>) -> Result<Vec<WaitingRun>, LedgerError> {
-        self.connection.query(&format!("{WAITING} {ANSWERED}"), [time::write(now)], waiting_run)
+        self.query(&format!("{WAITING} {ANSWERED}"), params![time::write(now)], waiting_run)
     }
 
     /// The id of the latest session of this tier; of the one with the id `stated`, if there is such a session.
     pub fn latest_run(&self, tier: Tier, stated: Option<&str>) -> Result<Option<String>, LedgerError> {
         let query = "SELECT session_id FROM client_runs WHERE tier = ?1
              ORDER BY session_id = coalesce(?2, '') DESC, id DESC LIMIT 1";
-        self.connection.query_row(query, params![tier.number(), stated], |row| row.get(0)).optional()
+        self.query_row(query, params![tier.number(), stated], |row| row.get(0)).optional()
     }
 
     /// The latest sessions of an agent (`None`: of all agents), at most `most`, that started at or after `since`; newest first.
@@ -243,7 +241,7 @@ impl Ledger {
         most: u32,
     ) -> Result<Period<Run>, LedgerError> {
         let wanted = params![since.map(time::write), i64::from(most) + 1, agent];
-        let mut runs = self.connection.query(LATEST, wanted, run)?;
+        let mut runs = self.query(LATEST, wanted, run)?;
         for run in &mut runs {
             run.chain = chain(&self.connection, &run.session, None)?;
         }
@@ -252,28 +250,13 @@ impl Ledger {
 }
 
 fn waiting_run(row: &Row<'_>) -> engine::Result<WaitingRun> {
-    Ok(WaitingRun {
-        row: row.get(0)?,
-        session: row.get(1)?,
-        tier: row.get(2)?,
-        parent: row.get(3)?,
-        waiting: Waiting { call: row.get(4)?, transcript: row.get(5)? },
-    })
+    let waiting = Waiting { call: row.get(4)?, transcript: row.get(5)? };
+    Ok(from_row!(row, WaitingRun { row, session, tier, parent; waiting }))
 }
 
 fn run(row: &Row<'_>) -> engine::Result<Run> {
-    Ok(Run {
-        session: row.get(0)?,
-        tier: row.get(1)?,
-        model: row.get(2)?,
-        started_at: row.time(3)?,
-        outcome: row.get(4)?,
-        cost_usd: row.get(5)?,
-        turns: row.get(6)?,
-        duration_ms: row.get(7)?,
-        resumed_at: row.time(8)?,
-        chain: None,
-        agent: row.get(9)?,
-        is_stated: row.get(10)?,
-    })
+    Ok(from_row!(row, Run {
+        session, tier, model, started_at: time, outcome, cost_usd, turns, duration_ms, resumed_at: time, agent, is_stated;
+        chain: None
+    }))
 }

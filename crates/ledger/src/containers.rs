@@ -34,7 +34,7 @@ impl Ledger {
         now: DateTime<Utc>,
     ) -> Result<Option<Container>, LedgerError> {
         let values = params![host.unwrap_or_default(), engine, id, time::write(now - KEPT)];
-        let found: Vec<String> = self.connection.query(BY_ID, values, |row| row.get(0))?;
+        let found: Vec<String> = self.query(BY_ID, values, |row| row.get(0))?;
         Ok(match found.as_slice() {
             [one] => Container::read(one),
             _ => None,
@@ -49,13 +49,13 @@ impl Change<'_> {
             return Ok(());
         }
         let outdated = "DELETE FROM engine_containers WHERE seen_at < ?1";
-        self.transaction.run(outdated, [time::write(now - KEPT)])?;
+        self.run(outdated, params![time::write(now - KEPT)])?;
         // In one order, so that two agents do not wait for each other.
         let mut known: Vec<_> = known.iter().collect();
         known.sort_by_key(|known| (&known.host, known.engine.to_string(), &known.container.id));
         for KnownContainer { host, engine, container } in known {
             let host = host.as_deref().unwrap_or_default();
-            self.transaction.run(
+            self.run(
                 "INSERT INTO engine_containers (host, engine, id, container, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT (host, engine, id) DO UPDATE SET container = ?4, seen_at = ?5",
                 params![host, engine, container.id, container.line(), time::write(now)],

@@ -62,7 +62,7 @@ fn queries() -> [(&'static str, String); 10] {
         )
     };
     let tokens = ["input", "output", "cache_write", "cache_write_1h", "cache_read"].map(|kind| {
-        format!("SELECT model || '\u{1f}' || '{kind}', sum({kind}_tokens) FROM api_requests WHERE at < ?1 GROUP BY 1")
+        format!("SELECT model || '\u{1f}' || '{kind}', CAST(sum({kind}_tokens) AS BIGINT) FROM api_requests WHERE at < ?1 GROUP BY 1")
     });
     [
         (
@@ -77,7 +77,7 @@ fn queries() -> [(&'static str, String); 10] {
                 .to_owned(),
         ),
         ("hooks", hooks(&format!("event || '\u{1f}' || {}", bucket("micros")), "count(*)")),
-        ("hook_micros", hooks("event", "sum(micros)")),
+        ("hook_micros", hooks("event", "CAST(sum(micros) AS BIGINT)")),
         (
             "sessions",
             "SELECT tier || '\u{1f}' || outcome, count(*) FROM client_runs
@@ -92,7 +92,7 @@ fn queries() -> [(&'static str, String); 10] {
         ),
         ("events", "SELECT level, count(*) FROM events WHERE created_at < ?1 GROUP BY 1".to_owned()),
         ("api_requests", "SELECT model, count(*) FROM api_requests WHERE at < ?1 GROUP BY 1".to_owned()),
-        ("api_cost", "SELECT model, sum(cost_micros) FROM api_requests WHERE at < ?1 GROUP BY 1".to_owned()),
+        ("api_cost", "SELECT model, CAST(sum(cost_micros) AS BIGINT) FROM api_requests WHERE at < ?1 GROUP BY 1".to_owned()),
         ("api_tokens", tokens.join(" UNION ALL ")),
     ]
 }
@@ -128,15 +128,15 @@ impl Ledger {
     pub fn counters(&self) -> Result<Counters, LedgerError> {
         let mut found = Counters::default();
         // Of one moment, so that nothing is counted both as a row and as deleted.
-        let reading = self.connection.reading()?;
+        let reading = self.reading()?;
         for (name, sql) in queries() {
             // After every timestamp.
-            reading.query(&sql, ["9999-12-31T00:00:00Z"], |row| {
+            reading.query(&sql, params!["9999-12-31T00:00:00Z"], |row| {
                 found.add(name, &row.get::<String>(0)?, row.get(1)?);
                 Ok(())
             })?;
         }
-        reading.query("SELECT counter, labels, count FROM pruned_counts", [], |row| {
+        reading.query("SELECT counter, labels, count FROM pruned_counts", &[], |row| {
             found.add(&row.get::<String>(0)?, &row.get::<String>(1)?, row.get(2)?);
             Ok(())
         })?;
@@ -158,8 +158,7 @@ impl Ledger {
     }
 
     fn count(&self, sql: &str, value: &str) -> Result<u64, LedgerError> {
-        let count = self.connection.query_row(sql, [value], |row| row.get::<i64>(0))?;
-        Ok(u64::try_from(count).unwrap_or(0))
+        self.query_row(sql, params![value], |row| row.count(0))
     }
 }
 
@@ -167,9 +166,9 @@ impl Change<'_> {
     /// Keeps the counts of rows before `cutoff`, which are about to be deleted.
     pub(super) fn keep_counts(&self, cutoff: &str) -> engine::Result<()> {
         for (name, sql) in queries() {
-            self.transaction.query(&sql, [cutoff], |row| {
+            self.query(&sql, params![cutoff], |row| {
                 let (labels, count): (String, i64) = (row.get(0)?, row.get(1)?);
-                self.transaction.run(
+                self.run(
                     "INSERT INTO pruned_counts (counter, labels, count) VALUES (?1, ?2, ?3)
                      ON CONFLICT (counter, labels) DO UPDATE SET count = pruned_counts.count + excluded.count",
                     params![name, labels, count],

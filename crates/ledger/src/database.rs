@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
+use std::ops::Deref;
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
@@ -57,11 +58,11 @@ impl Ledger {
             }
         }
         let ledger = Self::connect(location, false, lock_timeout)?;
-        if ledger.kept.is_none() && !migrate::is_latest(&ledger.connection)? {
+        if ledger.kept.is_none() && !migrate::is_latest(&ledger)? {
             // Without the folder lock, SQLite's own lock still applies; it is only less fair.
             let path = ledger.location.file();
             let _turn = path.and_then(|path| folder_lock::turn_in_folder_of(path, lock_timeout.limit()).ok());
-            migrate::to_latest(&ledger.connection)?;
+            migrate::to_latest(&ledger)?;
         }
         Ok(ledger.keep())
     }
@@ -81,12 +82,12 @@ impl Ledger {
             }
         }
         let ledger = Self::connect(location, true, LockTimeout::Normal)?;
-        if ledger.kept.is_none() && !migrate::is_latest(&ledger.connection)? {
+        if ledger.kept.is_none() && !migrate::is_latest(&ledger)? {
             if !ledger.connection.is_server() {
-                migrate::lend_tables(&ledger.connection)?;
+                migrate::lend_tables(&ledger)?;
                 return Ok(Some(ledger));
             }
-            if migrate::version(&ledger.connection)? == 0 {
+            if migrate::version(&ledger)? == 0 {
                 return Ok(None);
             }
         }
@@ -155,7 +156,7 @@ impl Ledger {
     /// For records that no decision depends on.
     #[must_use]
     pub fn for_the_record(self) -> Self {
-        if let Some(file) = self.connection.file() {
+        if let Some(file) = self.file() {
             let journal = file.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
             if journal.is_ok_and(|mode| mode == "wal") {
                 // If this fails, changes are only slower.
@@ -197,12 +198,20 @@ impl Ledger {
     pub fn now(&self, here: DateTime<Utc>) -> Result<DateTime<Utc>, LedgerError> {
         let Engine::Server(server) = &self.connection.engine else { return Ok(here) };
         let time = server.batch(locks::CLOCK).and_then(|rows| locks::time_of(&rows));
-        time.map_err(|cause| self.connection.failure(cause))
+        time.map_err(|cause| self.failure(cause))
     }
 
     /// The name of the agent that uses the ledger.
     pub(super) fn agent(&self) -> String {
         self.location.agent_name()
+    }
+}
+
+impl Deref for Ledger {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
     }
 }
 
@@ -235,6 +244,14 @@ fn open_file(path: &Path, read_only: bool) -> EngineResult<rusqlite::Connection>
     // Otherwise every hook would copy the WAL into the database when it closes its connection.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
+}
+
+impl<'a> Deref for Change<'a> {
+    type Target = Transaction<'a>;
+
+    fn deref(&self) -> &Transaction<'a> {
+        &self.transaction
+    }
 }
 
 impl<'a> Change<'a> {

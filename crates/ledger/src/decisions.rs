@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
-use super::engine::{self, LedgerError, Row, params};
+use super::engine::{self, LedgerError, Row, from_row, params};
 use super::history::Period;
 use super::time;
 use crate::model::effect::Effect;
@@ -127,7 +127,7 @@ impl Change<'_> {
     pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
             *decision;
-        self.transaction.run(
+        self.run(
             "INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services,
                                              budgets, reason, micros, effect, agent)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
@@ -151,7 +151,7 @@ impl Change<'_> {
 
     /// Records the duration of a hook, without the time to record it.
     pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.transaction.run(
+        self.run(
             "INSERT INTO hook_times (at, event, micros, agent) VALUES (?1, ?2, ?3, ?4)",
             params![time::write(now), event, micros(took), self.agent()],
         )
@@ -163,7 +163,7 @@ impl Ledger {
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
         let Which { service, verdict, rule, session, since, after, agent, .. } = which;
         let wanted = params![service, verdict, rule, session, since.map(time::write), count, after, agent];
-        self.connection.query(MATCHING, wanted, decision)
+        self.query(MATCHING, wanted, decision)
     }
 
     /// The latest matching decisions, at most `most`, newest first, and whether there are more.
@@ -182,7 +182,7 @@ impl Ledger {
         let decisions =
             "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
              ORDER BY id DESC LIMIT ?2";
-        self.connection.query(decisions, params![since, SAMPLE, agent], |row| {
+        self.query(decisions, params![since, SAMPLE, agent], |row| {
             let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
             for rule in rules.split_whitespace() {
                 *found.rules.entry(rule.to_owned()).or_default() += 1;
@@ -195,7 +195,7 @@ impl Ledger {
         })?;
         let times = "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
              ORDER BY id DESC LIMIT ?2";
-        self.connection.query(times, params![since, SAMPLE, agent], |row| {
+        self.query(times, params![since, SAMPLE, agent], |row| {
             found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
             Ok(())
         })?;
@@ -207,21 +207,24 @@ impl Ledger {
 }
 
 fn decision(row: &Row<'_>) -> engine::Result<Decision> {
-    Ok(Decision {
-        id: row.get(0)?,
-        at: row.time(1)?,
-        session: row.get(2)?,
-        tier: row.get(3)?,
-        verdict: row.get(4)?,
-        rule: row.get(5)?,
-        actions: row.get(6)?,
-        services: row.get(7)?,
-        budgets: row.get(8)?,
-        reason: row.get(9)?,
-        micros: row.get(10)?,
-        effect: row.get(11)?,
-        agent: row.get(12)?,
-    })
+    Ok(from_row!(
+        row,
+        Decision {
+            id,
+            at: time,
+            session,
+            tier,
+            verdict,
+            rule,
+            actions,
+            services,
+            budgets,
+            reason,
+            micros,
+            effect,
+            agent
+        }
+    ))
 }
 
 fn micros(took: Duration) -> i64 {

@@ -123,13 +123,12 @@ impl Change<'_> {
                  VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id";
             (sql, row.split_last().map_or(row, |(_, row)| row))
         };
-        let id: i64 = self.transaction.query_row(sql, row, |row| row.get(0))?;
-        self.transaction
-            .run(
+        let id: i64 = self.query_row(sql, row, |row| row.get(0))?;
+        self.run(
                 &format!(
                     "INSERT INTO recorded_events (event_id, session_id, source, agent) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (event_id) {}",
                     // The ids of a server are used once, and its agents change no history.
-                    if self.transaction.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, source = ?3, agent = ?4" },
+                    if self.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, source = ?3, agent = ?4" },
                 ),
                 params![id, session, source, self.agent()],
             )
@@ -152,13 +151,13 @@ impl Change<'_> {
     /// Whether there is an event with this message and time.
     pub fn has_event(&self, message: &str, at: DateTime<Utc>) -> Result<bool, LedgerError> {
         let params = params![redact::text(message), time::write(at)];
-        self.transaction.exists("SELECT 1 FROM events WHERE created_at = ?2 AND message = ?1", params)
+        self.exists("SELECT 1 FROM events WHERE created_at = ?2 AND message = ?1", params)
     }
 
     /// Whether the latest 50 events contain one of this session (`None`: of no session) with this message.
     pub fn is_recent_event(&self, session: Option<&str>, message: &str) -> Result<bool, LedgerError> {
         let message = redact::text(message);
-        self.transaction.exists(&recent_duplicate(), params![session, message])
+        self.exists(&recent_duplicate(), params![session, message])
     }
 }
 
@@ -170,7 +169,7 @@ impl Ledger {
     pub fn latest_events(&self, count: u32) -> Result<Vec<Event>, LedgerError> {
         let indexed = migrate::has_index_on(&self.connection, "events", "created_at")?;
         let sql = if indexed { LATEST } else { LAST_WRITTEN };
-        let mut events = self.connection.query(sql, [i64::from(count) * 3], event)?;
+        let mut events = self.query(sql, params![i64::from(count) * 3], event)?;
         events.sort_by_key(|event| std::cmp::Reverse((event.at, event.id)));
         events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
         Ok(events)
@@ -185,7 +184,7 @@ impl Ledger {
         let Which { service, level, session, since, after, agent, .. } = which;
         let wanted = params![service, level, session, since.map(time::floor), after, agent];
         let most = usize::try_from(count).unwrap_or(usize::MAX);
-        self.connection.find(&matching(), wanted, most, |row| {
+        self.find(&matching(), wanted, most, |row| {
             // The comparison of texts is exact to the day only.
             let is_in_time = |at: DateTime<Utc>| since.is_none_or(|since| at >= since);
             Ok(Some(event(row)?).filter(|event| event.at.map_or(since.is_none(), is_in_time)))

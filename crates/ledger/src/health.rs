@@ -96,7 +96,7 @@ impl Ledger {
 }
 
 fn of_file(connection: &Connection, thorough: bool) -> engine::Result<FileHealth> {
-    let text = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<String>(0));
+    let text = |pragma: &str| connection.query_row(pragma, &[], |row| row.get::<String>(0));
     let damage = if thorough { Some(text("PRAGMA integrity_check(1)")?) } else { None };
     Ok(FileHealth {
         damage: damage.filter(|found| found != "ok"),
@@ -110,11 +110,11 @@ fn of_server(connection: &Connection, server: &Server, has_password: bool) -> en
     let (round_trip, clock_ahead) = clock(server).map_err(|cause| connection.failure(cause))?;
     let (release, role, is_local) = connection.query_row(
         "SELECT current_setting('server_version_num')::integer / 10000, current_user::text, inet_server_addr() IS NULL",
-        [],
+        &[],
         |row| Ok((row.get(0)?, row.get(1)?, row.get::<bool>(2)?)),
     )?;
     let tls: Option<String> = connection
-        .query_row("SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl", [], |row| {
+        .query_row("SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl", &[], |row| {
             row.get(0)
         })
         .optional()?;
@@ -153,14 +153,14 @@ fn clock(server: &Server) -> EngineResult<(Duration, TimeDelta)> {
 fn behind(connection: &Connection) -> engine::Result<Option<Option<f64>>> {
     let sql =
         "SELECT pg_is_in_recovery(), extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8";
-    connection.query_row(sql, [], |row| Ok(if row.get(0)? { Some(row.get(1)?) } else { None }))
+    connection.query_row(sql, &[], |row| Ok(if row.get(0)? { Some(row.get(1)?) } else { None }))
 }
 
 fn standbys(connection: &Connection) -> engine::Result<Option<Vec<Standby>>> {
     let sql = "SELECT coalesce(nullif(application_name, ''), host(client_addr), 'standby'), state,
              coalesce(extract(epoch FROM replay_lag)::float8, 0.0::float8)
          FROM pg_stat_replication ORDER BY 1";
-    let standbys = connection.query(sql, [], |row| {
+    let standbys = connection.query(sql, &[], |row| {
         // Without rights, a row has no state.
         let state: Option<String> = row.get(1)?;
         Ok(if state.is_some() { Some(Standby { name: row.get(0)?, behind: row.get(2)? }) } else { None })

@@ -73,8 +73,8 @@ impl Ledger {
         let wanted = params![time::floor(since), i64::from(most) + 1];
         let (mut actions, mut again) = (Vec::new(), Vec::new());
         // Columns of other writers may have any type; rows that cannot be read are ignored.
-        self.connection.query(BY_HOOKS, wanted, |row| Ok(actions.extend(action(row))))?;
-        self.connection.query(BY_OTHERS, wanted, |row| {
+        self.query(BY_HOOKS, wanted, |row| Ok(actions.extend(action(row))))?;
+        self.query(BY_OTHERS, wanted, |row| {
             Ok(if row.get(8)? { &mut again } else { &mut actions }.extend(action(row)))
         })?;
         again.retain(|record| !actions.iter().any(|action| is_same(action, record)));

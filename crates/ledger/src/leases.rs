@@ -49,19 +49,19 @@ impl Change<'_> {
         services.dedup();
         let (agent, until, now) = (self.agent(), time::write(now + length), time::write(now));
         for service in services {
-            self.transaction.run(TAKE, params![service, agent, session, until, now])?;
+            self.run(TAKE, params![service, agent, session, until, now])?;
         }
         Ok(())
     }
 
     /// Releases the leases of a session that has ended.
     pub fn release_leases(&self, session: &str) -> Result<(), LedgerError> {
-        self.transaction.run("DELETE FROM leases WHERE session_id = ?1", [session])
+        self.run("DELETE FROM leases WHERE session_id = ?1", params![session])
     }
 
     /// Releases the lease of a service.
     pub(super) fn release_lease_of(&self, service: &str) -> engine::Result<()> {
-        self.transaction.run("DELETE FROM leases WHERE service = ?1", [service])
+        self.run("DELETE FROM leases WHERE service = ?1", params![service])
     }
 }
 
@@ -71,13 +71,13 @@ impl Ledger {
         let sql = "SELECT agent FROM hook_sessions WHERE agent IS NOT NULL
              UNION SELECT agent FROM client_runs WHERE agent IS NOT NULL
              UNION SELECT agent FROM leases ORDER BY agent";
-        self.connection.query(sql, [], |row| row.get(0))
+        self.query(sql, &[], |row| row.get(0))
     }
 
     /// The leases at `now`, by service.
     pub fn leases(&self, now: DateTime<Utc>) -> Result<Vec<Lease>, LedgerError> {
         let sql = "SELECT service, agent, session_id, expires_at FROM leases WHERE expires_at > ?1 ORDER BY service";
-        let found = self.connection.query(sql, [time::write(now)], |row| {
+        let found = self.query(sql, params![time::write(now)], |row| {
             let (service, agent, session) = (row.get(0)?, row.get(1)?, row.get(2)?);
             Ok(row.time(3)?.map(|until| Lease { service, agent, session, until }))
         })?;

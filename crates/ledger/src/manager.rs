@@ -2,7 +2,7 @@
 
 use rusqlite::types::Value;
 
-use super::engine::{Connection, OptionalExtension as _, Result};
+use super::engine::{Connection, OptionalExtension as _, Result, params};
 use super::migrate::{has_column, has_table};
 
 /// The `session_id` of a new row in a shared table, if `session` is the client's.
@@ -20,7 +20,7 @@ fn running_session(connection: &Connection) -> Result<Option<i64>> {
         return Ok(None);
     }
     let sql = "SELECT max(id) FROM sessions WHERE status = 'running'";
-    connection.query_row(sql, [], |row| row.get(0))
+    connection.query_row(sql, &[], |row| row.get(0))
 }
 
 /// Whether the session manager reads `session_id` of this table as a number. A table that opsctl has created has no type for
@@ -30,11 +30,11 @@ fn is_number(connection: &Connection, table: &str) -> Result<bool> {
         return Ok(false);
     }
     let sql = "SELECT upper(type) FROM pragma_table_info(?1) WHERE name = 'session_id'";
-    let kind: Option<String> = connection.query_row(sql, [table], |row| row.get(0)).optional()?;
+    let kind: Option<String> = connection.query_row(sql, params![table], |row| row.get(0)).optional()?;
     match kind.as_deref() {
         Some("") => {
             Ok(has_table(connection, "sessions")?
-                && connection.exists("SELECT 1 FROM sessions LIMIT 1", [])?)
+                && connection.exists("SELECT 1 FROM sessions LIMIT 1", &[])?)
         }
         kind => Ok(kind.is_some_and(|kind| kind.contains("INT"))),
     }

@@ -81,7 +81,7 @@ impl Mark {
     fn of(connection: &Connection, ledger: &Location) -> engine::Result<Self> {
         // opsctl creates its tables together.
         let (created, actions, reservations) = if migrate::has_table(connection, "opsctl_migrations")? {
-            connection.query_row(LAST_ROWS, [], Self::last_rows)?
+            connection.query_row(LAST_ROWS, &[], Self::last_rows)?
         } else {
             Default::default()
         };

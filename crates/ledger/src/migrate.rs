@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::engine::{Connection, Error, Result, Transaction};
+use super::engine::{Connection, Error, Result, Transaction, params};
 
 /// A migration of both engines.
 struct Migration {
@@ -77,7 +77,7 @@ pub fn to_latest(connection: &Connection) -> Result<()> {
     for migration in MIGRATIONS.into_iter().filter(|migration| migration.number > from) {
         transaction.execute_batch(if is_server { migration.server } else { migration.file })?;
         let applied = format!("INSERT INTO opsctl_migrations (version, applied_at) VALUES (?1, {now})");
-        transaction.execute(&applied, [migration.number])?;
+        transaction.execute(&applied, params![migration.number])?;
     }
     if from == 0 && !is_shared {
         transaction.execute_batch(SESSION_MANAGER)?;
@@ -108,13 +108,13 @@ pub fn version(connection: &Connection) -> Result<u32> {
     }
     let latest = || {
         let sql = "SELECT coalesce(max(version), 0) FROM opsctl_migrations";
-        connection.query_row(sql, [], |row| row.get(0))
+        connection.query_row(sql, &[], |row| row.get(0))
     };
     match latest() {
         Err(error) if matches!(error.engine(), Some(Error::Refused(_))) => {
             let exists = "SELECT to_regclass('opsctl_migrations') IS NOT NULL";
             // Another agent may have created it since: if it exists, the second answer counts.
-            if connection.query_row(exists, [], |row| row.get::<bool>(0))? { latest() } else { Ok(0) }
+            if connection.query_row(exists, &[], |row| row.get::<bool>(0))? { latest() } else { Ok(0) }
         }
         version => version,
     }
@@ -128,18 +128,19 @@ pub fn has_table(connection: &Connection, table: &str) -> Result<bool> {
     if file.table_exists(None, table).map_err(|cause| connection.failure(cause))? {
         return Ok(true);
     }
-    connection.exists("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1", [table])
+    connection.exists("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1", params![table])
 }
 
 /// Whether the table has this column: a session manager's own `events` has no `source`.
 pub fn has_column(connection: &Connection, table: &str, column: &str) -> Result<bool> {
     Ok(connection.is_server()
-        || connection.exists("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", [table, column])?)
+        || connection
+            .exists("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2", params![table, column])?)
 }
 
 /// Whether the table has an index that begins with this column.
 pub fn has_index_on(connection: &Connection, table: &str, column: &str) -> Result<bool> {
     let sql = "SELECT 1 FROM pragma_index_list(?1) AS list JOIN pragma_index_info(list.name) AS info
          WHERE NOT list.partial AND info.seqno = 0 AND info.name = ?2";
-    Ok(connection.is_server() || connection.exists(sql, [table, column])?)
+    Ok(connection.is_server() || connection.exists(sql, params![table, column])?)
 }

@@ -124,6 +124,6 @@ mod tests {
         drop(Ledger::open(&location).unwrap());
         assert_eq!(kept(), 1);
         let reads = Ledger::open_existing(&location).unwrap().unwrap();
-        assert!(reads.connection.execute("DELETE FROM events", []).is_err());
+        assert!(reads.connection.execute("DELETE FROM events", &[]).is_err());
     }
 }

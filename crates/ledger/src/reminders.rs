@@ -25,13 +25,13 @@ impl Ledger {
     /// Whether the client keeps no transcript of the session.
     pub fn has_no_record(&self, session: &str) -> Result<bool, LedgerError> {
         let sql = "SELECT 1 FROM session_reminders WHERE session_id = ?1 AND record_missing";
-        self.connection.exists(sql, [session])
+        self.exists(sql, params![session])
     }
 
     /// The context level, in per cent, that the session was last warned about; 0 for none.
     pub fn context_level(&self, session: &str) -> Result<u8, LedgerError> {
         let sql = "SELECT context_level FROM session_reminders WHERE session_id = ?1";
-        Ok(self.connection.query_row(sql, [session], |row| row.get(0)).optional()?.unwrap_or(0))
+        Ok(self.query_row(sql, params![session], |row| row.get(0)).optional()?.unwrap_or(0))
     }
 }
 
@@ -88,15 +88,14 @@ impl Change<'_> {
 
     /// Whether a session has reported: with a notification, a hand-over or an event of its own.
     pub fn has_reported(&self, session: &str) -> Result<bool, LedgerError> {
-        let has_event =
-            |sql: &str| self.transaction.exists(sql, params![session, Source::Agent.as_str(), LATEST]);
-        Ok(self.transaction.exists(REPORTED, [session])?
+        let has_event = |sql: &str| self.exists(sql, params![session, Source::Agent.as_str(), LATEST]);
+        Ok(self.exists(REPORTED, params![session])?
             || has_event(HAS_RECORDED_EVENT)?
             || migrate::has_column(&self.transaction, "events", "source")?
                 && has_event(HAS_EVENT_OF_ITS_OWN)?)
     }
 
     fn remind(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool, LedgerError> {
-        self.transaction.execute(sql, values).map(|rows| rows > 0)
+        self.execute(sql, values).map(|rows| rows > 0)
     }
 }

@@ -29,7 +29,7 @@ impl Change<'_> {
         let sql = "INSERT INTO allowed_requests (request, session_id, tool_use_id, digest, at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT DO NOTHING";
         let values = params![id, call.session, call.tool_use, digest, time::write(now)];
-        self.transaction.run(sql, values)
+        self.run(sql, values)
     }
 
     /// Whether this request has allowed its call a moment ago, and the call is not reported as run.
@@ -40,6 +40,6 @@ impl Change<'_> {
              AND NOT EXISTS (SELECT 1 FROM hook_settled AS settled
                  WHERE settled.session_id IS ?2 AND settled.tool_use_id = ?3)";
         let values = params![id, call.session, call.tool_use, digest, time::write(now - REPEATABLE)];
-        self.transaction.exists(sql, values)
+        self.exists(sql, values)
     }
 }

@@ -16,7 +16,7 @@ impl Ledger {
         }
         for table in ["hook_actions", "cooldown_actions", "service_checks"] {
             let sql = format!("SELECT 1 FROM {table} WHERE service = ?1 LIMIT 1");
-            if self.connection.exists(&sql, [name])? {
+            if self.exists(&sql, params![name])? {
                 return Ok(true);
             }
         }
@@ -38,14 +38,14 @@ impl Change<'_> {
         self.clear(service, "reset", now)?;
         self.release_lease_of(service)?;
         for table in ["service_checks", "service_health_streak"] {
-            self.transaction.run(&format!("DELETE FROM {table} WHERE service = ?1"), [service])?;
+            self.run(&format!("DELETE FROM {table} WHERE service = ?1"), params![service])?;
         }
         Ok(())
     }
 
     pub(super) fn clear(&self, service: &str, why: &str, now: DateTime<Utc>) -> engine::Result<()> {
         // An open reservation counts again when it is settled.
-        self.transaction.run(
+        self.run(
             "INSERT INTO budget_resets (service, at, why, last_action, last_reservation, last_check, agent)
                  VALUES (?1, ?2, ?3, (SELECT coalesce(max(id), 0) FROM cooldown_actions),
                      (SELECT coalesce(max(id), 0) FROM hook_actions), (SELECT coalesce(max(id), 0) FROM service_checks), ?4)",
@@ -78,9 +78,8 @@ impl Change<'_> {
             // The last reset of a service determines which of its rows no longer count.
             ("budget_resets", "at", " AND id NOT IN (SELECT max(id) FROM budget_resets GROUP BY service)"),
         ] {
-            deleted += self
-                .transaction
-                .execute(&format!("DELETE FROM {table} WHERE {column} < ?1{which}"), [&cutoff])?;
+            deleted +=
+                self.execute(&format!("DELETE FROM {table} WHERE {column} < ?1{which}"), params![&cutoff])?;
         }
         for orphans in [
             "DELETE FROM recorded_actions WHERE action_id NOT IN (SELECT id FROM cooldown_actions)",
@@ -91,7 +90,7 @@ impl Change<'_> {
             "DELETE FROM question_answers WHERE question_id NOT IN (SELECT id FROM questions)",
             "DELETE FROM grant_uses WHERE grant_id NOT IN (SELECT id FROM grants)",
         ] {
-            self.transaction.execute(orphans, [])?;
+            self.execute(orphans, &[])?;
         }
         deleted += self.prune_sessions(&cutoff)?;
         Ok(deleted)

@@ -144,7 +144,7 @@ pub(super) fn of(connection: &Connection) -> engine::Result<Rights> {
         names.join(", ")
     );
     let mut rights = Rights::default();
-    connection.query(&sql, [], |row| {
+    connection.query(&sql, &[], |row| {
         let name: String = row.get(0)?;
         let Some(table) = TABLES.iter().find(|table| table.name == name) else { return Ok(()) };
         let may = |column| row.get::<bool>(column);
@@ -178,10 +178,10 @@ impl Ledger {
         let sql = "SELECT current_database(), tableowner FROM pg_tables
              WHERE schemaname = current_schema() AND tablename = 'opsctl_migrations'";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-        let (name, owner): (String, String) = ledger.connection.query_row(sql, [], read)?;
+        let (name, owner): (String, String) = ledger.query_row(sql, &[], read)?;
         if roles.iter().any(|(role, _)| *role == owner) {
             let why = format!("the role {owner} owns its tables; grant to another role, which agents use");
-            return Err(ledger.connection.failure(engine::Error::Server(why)));
+            return Err(ledger.failure(engine::Error::Server(why)));
         }
         Ok(roles.iter().flat_map(|(role, user)| statements(role, *user, Some(&name))).collect())
     }

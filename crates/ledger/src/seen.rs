@@ -46,7 +46,7 @@ impl Ledger {
     }
 
     fn seen(&self, sql: &str) -> Result<Vec<SeenName>, LedgerError> {
-        let found = self.connection.query(sql, [], |row| {
+        let found = self.query(sql, &[], |row| {
             // Columns of other writers may have any type; rows that cannot be read are ignored.
             let Ok(name) = row.get(0) else { return Ok(None) };
             let (host, times, last) = (row.get(1)?, row.get::<u32>(2)?.into(), row.time(3).unwrap_or(None));

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Serialize, Serializer};
 
 use super::database::{Change, Ledger};
-use super::engine::{self, LedgerError, Row, params};
+use super::engine::{LedgerError, from_row, params};
 use super::time;
 use crate::model::spend::{Usage, Usd};
 use crate::policy::spend::{DAY, Spent};
@@ -61,33 +61,34 @@ pub fn dollars<S: Serializer>(
 }
 
 const BY_MODEL: &str = "SELECT model, count(*),
-         sum(input_tokens + cache_write_tokens + cache_write_1h_tokens + cache_read_tokens), sum(output_tokens), sum(cost_micros)
+         CAST(sum(input_tokens + cache_write_tokens + cache_write_1h_tokens + cache_read_tokens) AS BIGINT),
+         CAST(sum(output_tokens) AS BIGINT), CAST(sum(cost_micros) AS BIGINT)
      FROM api_requests WHERE at >= ?1 GROUP BY model ORDER BY 5 DESC, 1 LIMIT 100";
 
-pub(super) const OF_DAY: &str = "SELECT coalesce(sum(cost_micros), 0) FROM api_requests WHERE at > ?1";
+pub(super) const OF_DAY: &str =
+    "SELECT CAST(coalesce(sum(cost_micros), 0) AS BIGINT) FROM api_requests WHERE at > ?1";
 
 pub(super) const OF_SESSION: &str =
-    "SELECT coalesce(sum(cost_micros), 0) FROM api_requests WHERE session_id = ?1";
+    "SELECT CAST(coalesce(sum(cost_micros), 0) AS BIGINT) FROM api_requests WHERE session_id = ?1";
 
 const COSTS: &str = "SELECT at, cost_micros FROM api_requests WHERE at > ?1 ORDER BY at DESC";
 
-const BY_SESSION: &str = "SELECT session_id, count(*), sum(cost_micros) FROM api_requests
+const BY_SESSION: &str = "SELECT session_id, count(*), CAST(sum(cost_micros) AS BIGINT) FROM api_requests
      WHERE session_id IN (SELECT session_id FROM api_requests WHERE at > ?1)
      GROUP BY session_id ORDER BY 3 DESC LIMIT ?2";
 
 impl Ledger {
     /// What was spent in the last 24 hours, and by this session.
     pub fn spent(&self, session: &str, now: DateTime<Utc>) -> Result<Spent, LedgerError> {
-        let sum =
-            |sql: &str, value: &str| self.connection.query_row(sql, [value], |row| count(row, 0)).map(Usd);
+        let sum = |sql: &str, value: &str| self.query_row(sql, params![value], |row| row.count(0)).map(Usd);
         Ok(Spent { day: sum(OF_DAY, &time::write(now - DAY))?, session: sum(OF_SESSION, session)? })
     }
 
     /// The costs of the last 24 hours, newest first.
     pub fn costs_of_the_day(&self, now: DateTime<Utc>) -> Result<Vec<(DateTime<Utc>, Usd)>, LedgerError> {
-        let costs = self
-            .connection
-            .query(COSTS, [time::write(now - DAY)], |row| Ok(row.time(0)?.zip(Some(Usd(count(row, 1)?)))))?;
+        let costs = self.query(COSTS, params![time::write(now - DAY)], |row| {
+            Ok(row.time(0)?.zip(Some(Usd(row.count(1)?))))
+        })?;
         Ok(costs.into_iter().flatten().collect())
     }
 
@@ -97,22 +98,17 @@ impl Ledger {
         since: DateTime<Utc>,
         most: u32,
     ) -> Result<Vec<SessionSpend>, LedgerError> {
-        self.connection.query(BY_SESSION, params![time::write(since), most], |row| {
-            Ok(SessionSpend { session: row.get(0)?, requests: count(row, 1)?, usd: Usd(count(row, 2)?) })
+        self.query(BY_SESSION, params![time::write(since), most], |row| {
+            Ok(SessionSpend { session: row.get(0)?, requests: row.count(1)?, usd: Usd(row.count(2)?) })
         })
     }
 
     /// The models since then, the most expensive first, at most 100.
     pub fn spend_by_model(&self, since: Option<DateTime<Utc>>) -> Result<Vec<ModelSpend>, LedgerError> {
         let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
-        self.connection.query(BY_MODEL, [since], |row| {
-            Ok(ModelSpend {
-                model: row.get(0)?,
-                requests: count(row, 1)?,
-                input_tokens: count(row, 2)?,
-                output_tokens: count(row, 3)?,
-                usd: Usd(count(row, 4)?),
-            })
+        self.query(BY_MODEL, params![since], |row| {
+            let usd = Usd(row.count(4)?);
+            Ok(from_row!(row, ModelSpend { model, requests: count, input_tokens: count, output_tokens: count; usd }))
         })
     }
 }
@@ -122,8 +118,7 @@ impl Change<'_> {
     pub fn add_api_request(&self, request: &ApiRequest) -> Result<i64, LedgerError> {
         let ApiRequest { at, session, model, usage, cost } = request;
         let tokens = &usage.tokens;
-        self.transaction
-            .query_row(
+        self.query_row(
                 "INSERT INTO api_requests (at, session_id, model, input_tokens, output_tokens, cache_write_tokens,
                      cache_write_1h_tokens, cache_read_tokens, web_searches, cost_micros, estimated, agent)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id",
@@ -147,15 +142,14 @@ impl Change<'_> {
 
     /// Removes a request that cost nothing.
     pub fn remove_api_request(&self, id: i64) -> Result<(), LedgerError> {
-        self.transaction.run("DELETE FROM api_requests WHERE id = ?1", params![id])
+        self.run("DELETE FROM api_requests WHERE id = ?1", params![id])
     }
 
     /// Replaces the model, and what a request used and cost.
     pub fn update_api_request(&self, id: i64, request: &ApiRequest) -> Result<(), LedgerError> {
         let ApiRequest { model, usage, cost, .. } = request;
         let tokens = &usage.tokens;
-        self.transaction
-            .run(
+        self.run(
                 "UPDATE api_requests SET input_tokens = ?2, output_tokens = ?3, cache_write_tokens = ?4,
                      cache_write_1h_tokens = ?5, cache_read_tokens = ?6, web_searches = ?7, cost_micros = ?8, estimated = ?9, model = ?10
                  WHERE id = ?1",
@@ -178,11 +172,6 @@ impl Change<'_> {
 /// SQLite's integers are signed. A sum of amounts must not overflow, so one amount is at most a million dollars.
 fn stored(count: u64) -> i64 {
     i64::try_from(count.min(1_000_000_000_000)).unwrap_or(i64::MAX)
-}
-
-/// A count or an amount in a column.
-fn count(row: &Row<'_>, column: usize) -> engine::Result<u64> {
-    Ok(u64::try_from(row.get::<i64>(column)?).unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rusqlite::types::Value;
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Connection, LedgerError, ToSql};
+use super::engine::{self, Connection, LedgerError, ToSql, params};
 use super::location::Location;
 use super::{rights, time};
 
@@ -78,11 +78,11 @@ impl Table {
              FROM pg_attribute LEFT JOIN pg_index ON indrelid = attrelid AND indisprimary
              WHERE attrelid = '{name}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         );
-        let mut columns = server.query(&sql, [], |row| {
+        let mut columns = server.query(&sql, &[], |row| {
             Ok(Column { name: row.get(0)?, kind: row.get(1)?, is_nullable: row.get(2)?, is_key: row.get(3)? })
         })?;
         let known: Vec<String> =
-            file.query("SELECT name FROM pragma_table_info(?1)", [name], |row| row.get(0))?;
+            file.query("SELECT name FROM pragma_table_info(?1)", params![name], |row| row.get(0))?;
         columns.retain(|column| known.contains(&column.name));
         Ok(Self { name, columns })
     }
@@ -112,7 +112,7 @@ impl Table {
         let values: Vec<&dyn ToSql> =
             after.unwrap_or_default().iter().map(|value| value as &dyn ToSql).collect();
         let count = self.columns.len();
-        from.query(&sql, values.as_slice(), |row| (0..count).map(|column| row.get(column)).collect())
+        from.query(&sql, &values, |row| (0..count).map(|column| row.get(column)).collect())
     }
 
     /// Parameters from this number on, with the types of the columns on a server.
@@ -143,7 +143,7 @@ impl Table {
             self.rows_of_placeholders(to, rows.len(), false)
         );
         let values: Vec<&dyn ToSql> = rows.iter().flatten().map(|value| value as &dyn ToSql).collect();
-        to.execute(&sql, values.as_slice())
+        to.execute(&sql, &values)
     }
 
     /// The rows of these keys.
@@ -157,7 +157,7 @@ impl Table {
         );
         let values: Vec<&dyn ToSql> = keys.iter().flatten().map(|value| value as &dyn ToSql).collect();
         let count = self.columns.len();
-        to.query(&sql, values.as_slice(), |row| (0..count).map(|column| row.get(column)).collect())
+        to.query(&sql, &values, |row| (0..count).map(|column| row.get(column)).collect())
     }
 
     /// Whether two rows of one key differ, and may: `None` if one of them is not the other's later state.
@@ -186,7 +186,7 @@ impl Table {
             }
         }
         let sql = format!("UPDATE {} SET {} WHERE {}", self.name, set.join(", "), which.join(" AND "));
-        to.execute(&sql, values.as_slice()).map(|_| ())
+        to.execute(&sql, &values).map(|_| ())
     }
 }
 
@@ -252,7 +252,7 @@ pub fn copy(
         }
         all.push(copied);
     }
-    if change.transaction.is_server() {
+    if change.is_server() {
         advance(&change, &tables)?;
     }
     change.commit()?;

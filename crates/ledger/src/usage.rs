@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Connection, LedgerError, Row, ToSql};
+use super::engine::{self, Connection, LedgerError, Row, ToSql, params};
 use super::{leases, migrate, time};
 use crate::model::policy::{Per, Policy};
 use crate::policy::budget::Usage;
@@ -79,7 +79,7 @@ impl Ledger {
         policy: &Policy,
         now: DateTime<Utc>,
     ) -> Result<Snapshot, LedgerError> {
-        let view = self.connection.reading()?;
+        let view = self.reading()?;
         Reader::new(&view, policy, &self.agent(), now).usage_of(keys)
     }
 
@@ -93,7 +93,7 @@ impl Ledger {
     ) -> Result<Option<Snapshot>, LedgerError> {
         let agent = agent.map_or_else(|| self.agent(), str::to_owned);
         // One transaction: otherwise each of hundreds of queries would take a lock.
-        let view = self.connection.reading()?;
+        let view = self.reading()?;
         let reader = Reader::new(&view, policy, &agent, now);
         if reader.is_empty()? {
             return Ok(None);
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
 
     fn is_empty(&self) -> engine::Result<bool> {
         let sql = "SELECT 1 FROM cooldown_actions UNION ALL SELECT 1 FROM hook_actions LIMIT 1";
-        Ok(!self.connection.exists(sql, [])?)
+        Ok(!self.connection.exists(sql, &[])?)
     }
 
     /// The budgets with usage in the longest window.
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
             [(actions, time::floor(self.since)), (KEYS_WITH_RESERVATIONS, time::write(self.now))]
         {
             // Columns of other writers may have any type; a value that is not text is not a service.
-            let found = self.connection.query(sql, [since], |row| {
+            let found = self.connection.query(sql, params![since], |row| {
                 let kind = row.get::<String>(1).ok().as_deref().and_then(known_kind);
                 Ok(row.get(0).ok().zip(kind))
             })?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Connection, LedgerError, params};
+use super::engine::{Connection, LedgerError, params};
 use super::time;
 
 pub(super) const REMEDIED: &str = "SELECT service, settled_at FROM hook_actions
@@ -62,22 +62,23 @@ pub struct VerificationState {
 impl Ledger {
     /// The settled actions of the session. Reservations are not included.
     pub fn session_actions(&self, session: &str) -> Result<SessionActions, LedgerError> {
-        session_actions(&self.connection, session)
-    }
-
-    /// The verifications of the session so far.
-    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
-        verification_state(&self.connection, session)
+        let mut acted = SessionActions::default();
+        // An action that was recorded by hand has no row of a hook.
+        for sql in [REMEDIED, RECORDED] {
+            self.query(sql, params![session], |row| {
+                acted.actions += 1;
+                // Columns of other writers may have any type.
+                if let Ok(service) = row.get(0) {
+                    note(&mut acted, service, row.time(1).unwrap_or(None));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(acted)
     }
 }
 
 impl Change<'_> {
-    /// The verifications of the session so far, read in this transaction, so that two concurrent verifications do not
-    /// count as one.
-    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
-        verification_state(&self.transaction, session)
-    }
-
     /// Records the result of a verification. `actions` is the number of the session's actions that it covered.
     pub fn note_verification(
         &self,
@@ -86,7 +87,7 @@ impl Change<'_> {
         actions: usize,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        self.transaction.run(
+        self.run(
             "INSERT INTO verifications (session_id, at, outcome, actions, agent) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![
                 session,
@@ -99,42 +100,30 @@ impl Change<'_> {
     }
 }
 
-fn session_actions(connection: &Connection, session: &str) -> engine::Result<SessionActions> {
-    let mut acted = SessionActions::default();
-    // An action that was recorded by hand has no row of a hook.
-    for sql in [REMEDIED, RECORDED] {
-        connection.query(sql, [session], |row| {
-            acted.actions += 1;
-            // Columns of other writers may have any type.
-            if let Ok(service) = row.get(0) {
-                note(&mut acted, service, row.time(1).unwrap_or(None));
-            }
-            Ok(())
-        })?;
-    }
-    Ok(acted)
-}
-
 fn note(acted: &mut SessionActions, service: String, at: Option<DateTime<Utc>>) {
     let at = at.unwrap_or(DateTime::UNIX_EPOCH);
     let last = acted.services.entry(service).or_insert(at);
     *last = at.max(*last);
 }
 
-fn verification_state(connection: &Connection, session: &str) -> engine::Result<VerificationState> {
-    let mut state = VerificationState::default();
-    connection.query(VERIFICATIONS, [session], |row| {
-        match row.get::<String>(0)?.as_str() {
-            "healthy" => state.attempts = 0,
-            "given-up" => {}
-            _ => {
-                state.attempts += 1;
-                return Ok(());
+/// Verifications are read in the transaction that adds one, too, so that two concurrent ones do not count as one.
+impl Connection {
+    /// The verifications of the session so far.
+    pub fn verification_state(&self, session: &str) -> Result<VerificationState, LedgerError> {
+        let mut state = VerificationState::default();
+        self.query(VERIFICATIONS, params![session], |row| {
+            match row.get::<String>(0)?.as_str() {
+                "healthy" => state.attempts = 0,
+                "given-up" => {}
+                _ => {
+                    state.attempts += 1;
+                    return Ok(());
+                }
             }
-        }
-        state.settled_actions = Some(usize::try_from(row.get::<i64>(1)?).unwrap_or_default());
-        state.settled_at = row.time(2)?;
-        Ok(())
-    })?;
-    Ok(state)
+            state.settled_actions = Some(usize::try_from(row.get::<i64>(1)?).unwrap_or_default());
+            state.settled_at = row.time(2)?;
+            Ok(())
+        })?;
+        Ok(state)
+    }
 }

@@ -3,8 +3,6 @@
 //! The statements of the ledger are written once, in the dialect of SQLite; [`dialect`] translates what PostgreSQL writes
 //! differently. Each engine has its own migrations.
 
-#![expect(clippy::needless_pass_by_value, reason = "lists of values are written where they are used")]
-
 pub mod address;
 pub(super) mod dialect;
 mod error;
@@ -35,11 +33,11 @@ pub type Result<T> = std::result::Result<T, LedgerError>;
 #[derive(Debug)]
 pub struct Connection {
     /// Where the ledger is.
-    pub place: Place,
+    pub(crate) place: Place,
     /// The connection of its engine.
-    pub engine: Engine,
+    pub(crate) engine: Engine,
     /// How long it waits for the locks of other programs.
-    pub lock_wait: LockWait,
+    pub(crate) lock_wait: LockWait,
 }
 
 /// A connection of one of the engines.
@@ -62,39 +60,9 @@ enum EngineRow<'a> {
     Server(&'a ServerRow),
 }
 
-/// The values of a statement's parameters.
-pub trait Params {
-    /// In the order of their numbers.
-    fn values(&self) -> Vec<&dyn ToSql>;
-}
-
-macro_rules! of_one_type {
-    ($($count:literal)*) => {
-        $(impl<T: ToSql> Params for [T; $count] {
-            fn values(&self) -> Vec<&dyn ToSql> {
-                self.iter().map(|value| value as &dyn ToSql).collect()
-            }
-        })*
-    };
-}
-
-of_one_type!(1 2 3);
-
-impl Params for [&dyn ToSql; 0] {
-    fn values(&self) -> Vec<&dyn ToSql> {
-        vec![]
-    }
-}
-
-impl Params for &[&dyn ToSql] {
-    fn values(&self) -> Vec<&dyn ToSql> {
-        self.to_vec()
-    }
-}
-
 impl Connection {
     /// A connection to the ledger at a place.
-    pub fn new(place: Place, mut engine: Engine) -> Result<Self> {
+    pub(crate) fn new(place: Place, mut engine: Engine) -> Result<Self> {
         let lock_wait = LockWait::default();
         if let Engine::File(file) = &mut engine {
             lock_wait.install(file).map_err(|cause| LedgerError::new(&place, cause))?;
@@ -103,30 +71,30 @@ impl Connection {
     }
 
     /// A connection that has ended, in the place of one that is in use elsewhere.
-    pub fn ended(place: Place) -> Self {
+    pub(crate) fn ended(place: Place) -> Self {
         let engine = Engine::Server(Box::new(Server::ended()));
         Self { place, engine, lock_wait: LockWait::default() }
     }
 
     /// A failure of this ledger.
-    pub fn failure(&self, cause: impl Into<Error>) -> LedgerError {
+    pub(crate) fn failure(&self, cause: impl Into<Error>) -> LedgerError {
         LedgerError::new(&self.place, cause)
     }
 
     /// Runs a statement without rows. Returns how many rows it has changed.
-    pub fn execute(&self, sql: &str, values: impl Params) -> Result<usize> {
+    pub(crate) fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
         let changed = match &self.engine {
             Engine::File(file) => file
                 .prepare_cached(sql)
-                .and_then(|mut statement| statement.execute(rusqlite::params_from_iter(values.values())))
+                .and_then(|mut statement| statement.execute(rusqlite::params_from_iter(values)))
                 .map_err(Error::from),
-            Engine::Server(server) => server.execute(&dialect::postgresql(sql), &values.values()),
+            Engine::Server(server) => server.execute(&dialect::postgresql(sql), values),
         };
         changed.map_err(|cause| self.failure(cause))
     }
 
     /// Runs statements that are separated by `;`, as they are written.
-    pub fn execute_batch(&self, sql: &str) -> Result<()> {
+    pub(crate) fn execute_batch(&self, sql: &str) -> Result<()> {
         let done = match &self.engine {
             Engine::File(file) => file.execute_batch(sql).map_err(Error::from),
             Engine::Server(server) => server.batch(sql).map(|_| ()),
@@ -135,25 +103,25 @@ impl Connection {
     }
 
     /// Runs a query, and reads all of its rows.
-    pub fn query<T>(
+    pub(crate) fn query<T>(
         &self,
         sql: &str,
-        values: impl Params,
+        values: &[&dyn ToSql],
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         self.find(sql, values, usize::MAX, |row| read(row).map(Some))
     }
 
     /// Runs a query, and reads its rows until `read` has accepted `most` of them.
-    pub fn find<T>(
+    pub(crate) fn find<T>(
         &self,
         sql: &str,
-        values: impl Params,
+        values: &[&dyn ToSql],
         most: usize,
         mut read: impl FnMut(&Row<'_>) -> Result<Option<T>>,
     ) -> Result<Vec<T>> {
         let mut found = Vec::new();
-        self.read_until(&[(sql, values.values())], |_, row| {
+        self.read_until(&[(sql, values.to_vec())], |_, row| {
             found.extend(read(row)?);
             Ok(found.len() >= most)
         })?;
@@ -161,10 +129,10 @@ impl Connection {
     }
 
     /// The first row of a query.
-    pub fn query_row<T>(
+    pub(crate) fn query_row<T>(
         &self,
         sql: &str,
-        values: impl Params,
+        values: &[&dyn ToSql],
         mut read: impl FnMut(&Row<'_>) -> Result<T>,
     ) -> Result<T> {
         let found = self.find(sql, values, 1, |row| read(row).map(Some))?.pop();
@@ -172,12 +140,12 @@ impl Connection {
     }
 
     /// Whether a query has a row.
-    pub fn exists(&self, sql: &str, values: impl Params) -> Result<bool> {
+    pub(crate) fn exists(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool> {
         self.query_row(sql, values, |_| Ok(())).optional().map(|found| found.is_some())
     }
 
     /// Runs queries, and gives each row to `read` with the place of its query. A server gets them together, in one round trip.
-    pub fn read_all(
+    pub(crate) fn read_all(
         &self,
         queries: &[(&str, Vec<&dyn ToSql>)],
         mut read: impl FnMut(usize, &Row<'_>) -> Result<()>,
@@ -227,7 +195,7 @@ impl Connection {
     }
 
     /// A transaction for reading: all of its queries see the same moment.
-    pub fn reading(&self) -> Result<Transaction<'_>> {
+    pub(crate) fn reading(&self) -> Result<Transaction<'_>> {
         Transaction::begin(
             self,
             if self.is_server() { "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" } else { "BEGIN" },
@@ -235,12 +203,12 @@ impl Connection {
     }
 
     /// Whether this is a server.
-    pub const fn is_server(&self) -> bool {
+    pub(crate) const fn is_server(&self) -> bool {
         matches!(self.engine, Engine::Server(_))
     }
 
     /// The SQLite connection of a file.
-    pub const fn file(&self) -> Option<&rusqlite::Connection> {
+    pub(crate) const fn file(&self) -> Option<&rusqlite::Connection> {
         match &self.engine {
             Engine::File(file) => Some(file),
             Engine::Server(_) => None,
@@ -264,7 +232,33 @@ impl Row<'_> {
     pub fn time(&self, column: usize) -> Result<Option<DateTime<Utc>>> {
         Ok(self.get::<Option<String>>(column)?.as_deref().and_then(time::read))
     }
+
+    /// The time in a column that always has one; the epoch if it cannot be parsed.
+    pub fn moment(&self, column: usize) -> Result<DateTime<Utc>> {
+        self.time(column).map(Option::unwrap_or_default)
+    }
+
+    /// The count or amount in a column.
+    pub fn count(&self, column: usize) -> Result<u64> {
+        Ok(u64::try_from(self.get::<i64>(column)?).unwrap_or(0))
+    }
 }
+
+/// A struct whose fields are the columns of a row, in their order. `name: time` reads it
+/// with [`Row::time`]. What follows `;` is set as it is written.
+macro_rules! from_row {
+    ($row:expr, $kind:ident { $($field:ident $(: $how:ident)?),* $(,)? $(; $($rest:tt)*)? }) => {{
+        let mut column = 0..;
+        $kind {
+            $($field: from_row!(@column $row, column.next().unwrap_or_default() $(, $how)?),)*
+            $($($rest)*)?
+        }
+    }};
+    (@column $row:expr, $at:expr) => { $row.get($at)? };
+    (@column $row:expr, $at:expr, $how:ident) => { $row.$how($at)? };
+}
+
+pub(crate) use from_row;
 
 /// Fails on a server after a time.
 const IN_TIME: &str = "SELECT 1 / (clock_timestamp() < ?1)::int";
@@ -278,39 +272,39 @@ pub struct Transaction<'a> {
 
 impl<'a> Transaction<'a> {
     /// Begins a transaction with this statement.
-    pub fn begin(connection: &'a Connection, statement: &str) -> Result<Self> {
+    pub(crate) fn begin(connection: &'a Connection, statement: &str) -> Result<Self> {
         connection.execute_batch(statement)?;
         Ok(Self::begun(connection))
     }
 
     /// The transaction that has begun on this connection.
-    pub const fn begun(connection: &'a Connection) -> Self {
+    pub(crate) const fn begun(connection: &'a Connection) -> Self {
         Self { connection, is_open: Cell::new(true) }
     }
 
     /// The connection that it is on.
-    pub const fn connection(&self) -> &'a Connection {
+    pub(crate) const fn connection(&self) -> &'a Connection {
         self.connection
     }
 
     /// Runs a statement without rows. A server gets it with the next one, or with the end of the transaction, which reports
     /// its errors.
-    pub fn run(&self, sql: &str, values: impl Params) -> Result<()> {
+    pub(crate) fn run(&self, sql: &str, values: &[&dyn ToSql]) -> Result<()> {
         match &self.connection.engine {
             Engine::File(_) => self.connection.execute(sql, values).map(|_| ()),
             Engine::Server(server) => server
-                .execute_later(dialect::postgresql(sql), &values.values())
+                .execute_later(dialect::postgresql(sql), values)
                 .map_err(|cause| self.connection.failure(cause)),
         }
     }
 
     /// Commits it.
-    pub fn commit(self) -> Result<()> {
+    pub(crate) fn commit(self) -> Result<()> {
         self.commit_after(&[], |_| Ok(()))
     }
 
     /// Commits it after a last query.
-    pub fn commit_with(self, sql: &str, read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn commit_with(self, sql: &str, read: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
         self.commit_after(&[(sql, vec![])], read)
     }
 

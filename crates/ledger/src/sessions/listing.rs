@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::super::database::Ledger;
-use super::super::engine::{self, LedgerError, Row, params};
+use super::super::engine::{self, LedgerError, Row, from_row, params};
 use super::super::{client_runs, time};
 use crate::model::session::{Session, State, SubagentRow};
 
@@ -22,8 +22,8 @@ pub struct WhichSessions<'a> {
 
 const MATCHING: &str =
     "SELECT session_id, client_session_id, tier, mode, role, model, source, cwd, transcript,
-         parent_mission, process, started_at, last_seen_at, ended_at, end_reason, state, status, status_at, tmux_pane,
-         agent
+         parent_mission, process, started_at, last_seen_at, ended_at, end_reason, status, status_at, tmux_pane,
+         agent, state
      FROM hook_sessions
      WHERE (session_id = ?1 OR client_session_id = ?1 OR ?1 IS NULL) AND (parent_mission = ?2 OR ?2 IS NULL)
          AND (last_seen_at >= ?3 OR ?3 IS NULL) AND (agent = ?4 OR ?4 IS NULL)
@@ -39,7 +39,7 @@ impl Ledger {
     pub fn sessions(&self, which: WhichSessions<'_>) -> Result<Vec<Session>, LedgerError> {
         let WhichSessions { id, mission, since, agent } = which;
         let wanted = params![id, mission, since.map(time::write), agent];
-        let mut sessions = self.connection.query(MATCHING, wanted, session)?;
+        let mut sessions = self.query(MATCHING, wanted, session)?;
         for session in &mut sessions {
             self.complete(session)?;
         }
@@ -49,7 +49,8 @@ impl Ledger {
     /// Adds subagents, cost, model and chain from other tables.
     fn complete(&self, session: &mut Session) -> engine::Result<()> {
         let Self { connection, .. } = self;
-        session.subagents = connection.query(SUBAGENTS, [&session.id], |row| subagent(row, session.ended))?;
+        session.subagents =
+            connection.query(SUBAGENTS, params![&session.id], |row| subagent(row, session.ended))?;
         let ids = params![session.id, session.client_id];
         let run: (Option<f64>, Option<String>) =
             connection.query_row(RUNS, ids, |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -68,29 +69,12 @@ fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> engine::Resu
 }
 
 fn session(row: &Row<'_>) -> engine::Result<Session> {
-    Ok(Session {
-        id: row.get(0)?,
-        client_id: row.get(1)?,
-        tier: row.get(2)?,
-        mode: row.get(3)?,
-        role: row.get(4)?,
-        model: row.get(5)?,
-        source: row.get(6)?,
-        cwd: row.get(7)?,
-        transcript: row.get(8)?,
-        parent_mission: row.get(9)?,
-        tmux_pane: row.get(18)?,
-        agent: row.get(19)?,
-        process: row.get(10)?,
-        started: row.time(11)?,
-        last_seen: row.time(12)?,
-        ended: row.time(13)?,
-        end_reason: row.get(14)?,
-        state: State::named(&row.get::<String>(15)?).unwrap_or(State::Active),
-        status: row.get(16)?,
-        status_at: row.time(17)?,
+    Ok(from_row!(row, Session {
+        id, client_id, tier, mode, role, model, source, cwd, transcript, parent_mission, process, started: time,
+        last_seen: time, ended: time, end_reason, status, status_at: time, tmux_pane, agent;
+        state: State::named(&row.get::<String>(19)?).unwrap_or(State::Active),
         subagents: vec![],
         cost_usd: None,
-        chain: None,
-    })
+        chain: None
+    }))
 }

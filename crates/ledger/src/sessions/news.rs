@@ -3,7 +3,7 @@
 use chrono::{DateTime, SubsecRound as _, Utc};
 
 use super::super::database::Ledger;
-use super::super::engine::{self, LedgerError};
+use super::super::engine::{self, LedgerError, params};
 use super::super::events::OF_SESSION;
 use super::super::time;
 
@@ -49,7 +49,7 @@ impl Ledger {
     fn news(&self, sql: &str, since: DateTime<Utc>, own: &str) -> engine::Result<Vec<News>> {
         // Times are stored to the second.
         let since = since.trunc_subsecs(0);
-        self.connection.find(sql, [time::floor(since)], usize::MAX, |row| {
+        self.find(sql, params![time::floor(since)], usize::MAX, |row| {
             // Columns of other writers may have any type.
             let session: Option<String> = row.get(1).unwrap_or(None);
             let is_own = session.as_deref() == Some(own);
