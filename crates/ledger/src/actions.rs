@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::call_id::CallId;
 use super::database::Change;
-use super::engine::{self, LedgerError, Row, params};
+use super::engine::{self, LedgerError, Row, insert, params};
 use super::manager::session_column;
 use super::time;
 use crate::model::event::ToolResult;
@@ -143,10 +143,9 @@ impl Change<'_> {
         let evidence = redact::text(evidence);
         let settled = self.exists(ALREADY_SETTLED, params![call.session, call.tool_use, evidence])?;
         if !settled {
-            self.run(
-                "INSERT INTO hook_settled (session_id, tool_use_id, actions, settled_at) VALUES (?1, ?2, ?3, ?4)",
-                params![call.session, call.tool_use, evidence, time::write(now)],
-            )?;
+            insert!(self.run into hook_settled {
+                session_id: call.session, tool_use_id: call.tool_use, actions: evidence, settled_at: time::write(now)
+            })?;
         }
         Ok(!settled)
     }
@@ -159,25 +158,12 @@ impl Change<'_> {
         now: DateTime<Utc>,
         settled: Option<DateTime<Utc>>,
     ) -> engine::Result<()> {
-        self.run(
-            "INSERT INTO hook_actions (session_id, tool_use_id, service, kind, verb, host, counts, state,
-                                           reserved_at, expires_at, settled_at, agent)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-            params![
-                call.session,
-                call.tool_use,
-                action.key.service,
-                action.key.kind,
-                action.verb.as_str(),
-                action.host,
-                action.counts,
-                state,
-                time::write(now),
-                time::write(now + RESERVATION_LIFE),
-                settled.map(time::write),
-                self.agent(),
-            ],
-        )
+        insert!(self.run into hook_actions {
+            session_id: call.session, tool_use_id: call.tool_use, service: action.key.service, kind: action.key.kind,
+            verb: action.verb.as_str(), host: action.host, counts: action.counts, state: state,
+            reserved_at: time::write(now), expires_at: time::write(now + RESERVATION_LIFE),
+            settled_at: settled.map(time::write), agent: self.agent()
+        })
     }
 
     /// Records an action that was reported by hand, without a tool call.
@@ -204,28 +190,13 @@ impl Change<'_> {
     ) -> engine::Result<()> {
         let (state, error) = outcome(result);
         let session = session_column(&self.transaction, "cooldown_actions", call.session)?;
-        let id: i64 = self.query_row(
-            "INSERT INTO cooldown_actions (service, action_type, timestamp, success, tier, error, session_id)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id",
-            params![
-                key.service,
-                key.kind,
-                time::write(now),
-                state == "done",
-                tier.map_or(0, Tier::number),
-                error.map(redact::text),
-                session,
-            ],
-            |row| row.get(0),
-        )?;
-        self.run(
-                &format!(
-                    "INSERT INTO recorded_actions (action_id, session_id, by_hand, agent) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (action_id) {}",
-                    // The ids of a server are used once, and its agents change no history.
-                    if self.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, by_hand = ?3, agent = ?4" },
-                ),
-                params![id, call.session, by_hand, agent],
-            )
+        let id: i64 = insert!(self.add into cooldown_actions {
+            service: key.service, action_type: key.kind, timestamp: time::write(now), success: state == "done",
+            tier: tier.map_or(0, Tier::number), error: error.map(redact::text), session_id: session
+        })?;
+        insert!(self.run into recorded_actions {
+            action_id: id, session_id: call.session, by_hand: by_hand, agent: agent
+        }, self.again("action_id", "session_id = excluded.session_id, by_hand = excluded.by_hand, agent = excluded.agent"))
     }
 
     /// Releases the open reservations of a session that are not later than `until`.

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{self, LedgerError, Row, params};
+use super::engine::{self, LedgerError, Row, insert, params};
 use super::time;
 
 /// The number of consecutive healthy checks that clear a service's counters (SPEC-0007 of Claude Ops).
@@ -94,13 +94,11 @@ impl Change<'_> {
     pub fn note_check(&self, check: &NewCheck<'_>, now: DateTime<Utc>) -> Result<Streak, LedgerError> {
         let &NewCheck { service, healthy, by, session } = check;
         let earlier = if healthy { self.healthy_before(service)? } else { vec![] };
-        let id: i64 = self.query_row(
-            "INSERT INTO service_checks (service, healthy, at, session_id, agent) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id",
-            params![service, healthy, time::write(now), session, self.agent()],
-            |row| row.get(0),
-        )?;
+        let id: i64 = insert!(self.add into service_checks {
+            service: service, healthy: healthy, at: time::write(now), session_id: session, agent: self.agent()
+        })?;
         if healthy && by == Checker::Opsctl && self.may_verify()? && self.is_known(session)? {
-            self.run("INSERT INTO verified_checks (check_id) VALUES (?1)", params![id])?;
+            insert!(self.run into verified_checks { check_id: id })?;
             if self.confirms(service, session, &earlier, now)? {
                 self.clear(service, "healthy", now)?;
                 self.set_streak(service, 0, now)?;
@@ -155,12 +153,9 @@ impl Change<'_> {
 
     /// Stores the number of consecutive healthy checks where the session manager and dashboards read it.
     pub(super) fn set_streak(&self, service: &str, streak: u32, now: DateTime<Utc>) -> engine::Result<()> {
-        self.run(
-            "INSERT INTO service_health_streak (service, consecutive_healthy, last_checked_at)
-                 VALUES (?1, ?2, ?3)
-                 ON CONFLICT (service) DO UPDATE SET consecutive_healthy = ?2, last_checked_at = ?3",
-            params![service, streak, time::write(now)],
-        )
+        insert!(self.run into service_health_streak {
+            service: service, consecutive_healthy: streak, last_checked_at: time::write(now)
+        }, "ON CONFLICT (service) DO UPDATE SET consecutive_healthy = excluded.consecutive_healthy, last_checked_at = excluded.last_checked_at")
     }
 }
 

@@ -251,11 +251,11 @@ impl Ledger {
 
 fn waiting_run(row: &Row<'_>) -> engine::Result<WaitingRun> {
     let waiting = Waiting { call: row.get(4)?, transcript: row.get(5)? };
-    Ok(from_row!(row, WaitingRun { row, session, tier, parent; waiting }))
+    Ok(from_row!(row => WaitingRun { row, session, tier, parent; waiting }))
 }
 
 fn run(row: &Row<'_>) -> engine::Result<Run> {
-    Ok(from_row!(row, Run {
+    Ok(from_row!(row => Run {
         session, tier, model, started_at: time, outcome, cost_usd, turns, duration_ms, resumed_at: time, agent, is_stated;
         chain: None
     }))

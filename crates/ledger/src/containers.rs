@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{LedgerError, params};
+use super::engine::{LedgerError, insert, params};
 use super::time;
 use crate::model::container::Container;
 
@@ -55,11 +55,9 @@ impl Change<'_> {
         known.sort_by_key(|known| (&known.host, known.engine.to_string(), &known.container.id));
         for KnownContainer { host, engine, container } in known {
             let host = host.as_deref().unwrap_or_default();
-            self.run(
-                "INSERT INTO engine_containers (host, engine, id, container, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (host, engine, id) DO UPDATE SET container = ?4, seen_at = ?5",
-                params![host, engine, container.id, container.line(), time::write(now)],
-            )?;
+            insert!(self.run into engine_containers {
+                host: host, engine: engine, id: container.id, container: container.line(), seen_at: time::write(now)
+            }, "ON CONFLICT (host, engine, id) DO UPDATE SET container = excluded.container, seen_at = excluded.seen_at")?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{self, LedgerError, params};
+use super::engine::{self, LedgerError, insert, params};
 use super::time;
 
 /// The upper bounds of the buckets of hook durations, in microseconds. There is one more bucket, without a bound.
@@ -168,11 +168,9 @@ impl Change<'_> {
         for (name, sql) in queries() {
             self.query(&sql, params![cutoff], |row| {
                 let (labels, count): (String, i64) = (row.get(0)?, row.get(1)?);
-                self.run(
-                    "INSERT INTO pruned_counts (counter, labels, count) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (counter, labels) DO UPDATE SET count = pruned_counts.count + excluded.count",
-                    params![name, labels, count],
-                )
+                insert!(self.run into pruned_counts {
+                    counter: name, labels: labels, count: count
+                }, "ON CONFLICT (counter, labels) DO UPDATE SET count = pruned_counts.count + excluded.count")
             })?;
         }
         Ok(())

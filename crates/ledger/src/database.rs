@@ -265,6 +265,13 @@ impl<'a> Change<'a> {
         self.location.agent_name()
     }
 
+    /// The end of a statement that adds a row whose key may have one from before: a file may use an id again. The ids of a server
+    /// are used once, and its agents change no history.
+    pub(super) fn again(&self, key: &str, change: &str) -> String {
+        let change = if self.is_server() { "NOTHING".to_owned() } else { format!("UPDATE SET {change}") };
+        format!("ON CONFLICT ({key}) DO {change}")
+    }
+
     /// Commits the transaction.
     pub fn commit(self) -> Result<(), LedgerError> {
         self.commit_by(Transaction::commit)

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
-use super::engine::{self, LedgerError, Row, from_row, params};
+use super::engine::{self, LedgerError, Row, from_row, insert, params};
 use super::history::Period;
 use super::time;
 use crate::model::effect::Effect;
@@ -127,34 +127,19 @@ impl Change<'_> {
     pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
             *decision;
-        self.run(
-            "INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services,
-                                             budgets, reason, micros, effect, agent)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-            params![
-                time::write(now),
-                call.session,
-                call.tool_use,
-                tier.map(Tier::number),
-                verdict,
-                rule,
-                redact::text(actions),
-                redact::text(services),
-                redact::text(budgets),
-                redact::text(reason),
-                took.map(micros),
-                effect.map(Effect::as_str),
-                self.agent(),
-            ],
-        )
+        insert!(self.run into hook_decisions {
+            at: time::write(now), session_id: call.session, tool_use_id: call.tool_use, tier: tier.map(Tier::number),
+            verdict: verdict, rule: rule, actions: redact::text(actions), services: redact::text(services),
+            budgets: redact::text(budgets), reason: redact::text(reason), micros: took.map(micros),
+            effect: effect.map(Effect::as_str), agent: self.agent()
+        })
     }
 
     /// Records the duration of a hook, without the time to record it.
     pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.run(
-            "INSERT INTO hook_times (at, event, micros, agent) VALUES (?1, ?2, ?3, ?4)",
-            params![time::write(now), event, micros(took), self.agent()],
-        )
+        insert!(self.run into hook_times {
+            at: time::write(now), event: event, micros: micros(took), agent: self.agent()
+        })
     }
 }
 
@@ -207,24 +192,9 @@ impl Ledger {
 }
 
 fn decision(row: &Row<'_>) -> engine::Result<Decision> {
-    Ok(from_row!(
-        row,
-        Decision {
-            id,
-            at: time,
-            session,
-            tier,
-            verdict,
-            rule,
-            actions,
-            services,
-            budgets,
-            reason,
-            micros,
-            effect,
-            agent
-        }
-    ))
+    Ok(from_row!(row => Decision {
+        id, at: time, session, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
+    }))
 }
 
 fn micros(took: Duration) -> i64 {

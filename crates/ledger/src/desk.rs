@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{LedgerError, OptionalExtension as _, params};
+use super::engine::{LedgerError, OptionalExtension as _, insert, params};
 use super::location::Location;
 use super::time;
 
@@ -23,10 +23,10 @@ impl Change<'_> {
     /// Records a login, and removes those that have expired.
     pub fn add_login(&self, login: &Login, now: DateTime<Utc>) -> Result<(), LedgerError> {
         self.run("DELETE FROM desk_logins WHERE expires_at <= ?1", params![time::write(now)])?;
-        self.run(
-            "INSERT INTO desk_logins (digest, who, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)",
-            params![login.digest, login.who, time::write(now), time::write(login.expires_at)],
-        )
+        insert!(self.run into desk_logins {
+            digest: login.digest, who: login.who, created_at: time::write(now),
+            expires_at: time::write(login.expires_at)
+        })
     }
 
     /// Removes a login.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::database::{Change, Ledger};
 use super::decisions::Which;
-use super::engine::{self, LedgerError, Row, params};
+use super::engine::{self, LedgerError, Row, insert, params};
 use super::history::Period;
 use super::manager::session_column;
 use super::{migrate, time};
@@ -113,25 +113,19 @@ impl Change<'_> {
         let (service, message) = (service.as_deref().map(redact::name), redact::text(message));
         let column = session_column(&self.transaction, "events", session)?;
         let (level, at, source) = (level.as_str(), time::write(now), source.as_str());
-        let row = params![column, level, service, message, at, source];
-        let (sql, row) = if migrate::has_column(&self.transaction, "events", "source")? {
-            let sql = "INSERT INTO events (session_id, level, service, message, created_at, source)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id";
-            (sql, row)
+        // A session manager's own table has no column for the source.
+        let id = if migrate::has_column(self, "events", "source")? {
+            insert!(self.add into events {
+                session_id: column, level: level, service: service, message: message, created_at: at, source: source
+            })?
         } else {
-            let sql = "INSERT INTO events (session_id, level, service, message, created_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5) RETURNING id";
-            (sql, row.split_last().map_or(row, |(_, row)| row))
+            insert!(self.add into events {
+                session_id: column, level: level, service: service, message: message, created_at: at
+            })?
         };
-        let id: i64 = self.query_row(sql, row, |row| row.get(0))?;
-        self.run(
-                &format!(
-                    "INSERT INTO recorded_events (event_id, session_id, source, agent) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (event_id) {}",
-                    // The ids of a server are used once, and its agents change no history.
-                    if self.is_server() { "DO NOTHING" } else { "DO UPDATE SET session_id = ?2, source = ?3, agent = ?4" },
-                ),
-                params![id, session, source, self.agent()],
-            )
+        insert!(self.run into recorded_events {
+            event_id: id, session_id: session, source: source, agent: self.agent()
+        }, self.again("event_id", "session_id = excluded.session_id, source = excluded.source, agent = excluded.agent"))
     }
 
     /// Records an event that two processes may report, unless it is among the latest events of the session.

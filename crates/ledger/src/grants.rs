@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
-use super::engine::{self, LedgerError, Row, from_row, params};
+use super::engine::{self, LedgerError, Row, from_row, insert, params};
 use super::time;
 use crate::model::question::Grant;
 use crate::policy::decide::BudgetKey;
@@ -29,23 +29,10 @@ impl Change<'_> {
         grant: Grant,
         sign: impl FnOnce(&Grant) -> Result<String, E>,
     ) -> Result<Grant, E> {
-        let insert = || {
-            self.query_row(
-                "INSERT INTO grants (service, kind, count, granted_by, granted_at, expires_at, note, signature)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, '') RETURNING id",
-                params![
-                    grant.service,
-                    grant.kind,
-                    grant.count,
-                    grant.by,
-                    time::write(grant.at),
-                    time::write(grant.expires_at),
-                    grant.note,
-                ],
-                |row| row.get(0),
-            )
-        };
-        let id = insert()?;
+        let id = insert!(self.add into grants {
+            service: grant.service, kind: grant.kind, count: grant.count, granted_by: grant.by,
+            granted_at: time::write(grant.at), expires_at: time::write(grant.expires_at), note: grant.note, signature: ""
+        })?;
         let mut grant = Grant { id, ..grant };
         grant.signature = sign(&grant)?;
         self.execute("UPDATE grants SET signature = ?2 WHERE id = ?1", params![id, grant.signature])?;
@@ -71,11 +58,9 @@ impl Change<'_> {
         let mut actions: Vec<i64> = self.query(RESERVED, of_call, |row| row.get(0))?;
         for (grant, count) in uses {
             for action in actions.drain(..actions.len().min(*count as usize)) {
-                self.run(
-                    "INSERT INTO grant_uses (grant_id, action_id, used_at) VALUES (?1, ?2, ?3)
-                     ON CONFLICT DO NOTHING",
-                    params![grant, action, time::write(now)],
-                )?;
+                insert!(self.run into grant_uses {
+                    grant_id: grant, action_id: action, used_at: time::write(now)
+                }, "ON CONFLICT DO NOTHING")?;
             }
         }
         Ok(())
@@ -91,8 +76,7 @@ impl Ledger {
 }
 
 fn grant(row: &Row<'_>) -> engine::Result<Grant> {
-    Ok(from_row!(
-        row,
-        Grant { id, service, kind, count, used, by, at: moment, expires_at: moment, note, signature }
-    ))
+    Ok(from_row!(row => Grant {
+        id, service, kind, count, used, by, at: moment, expires_at: moment, note, signature
+    }))
 }

@@ -7,7 +7,7 @@ use super::engine::{Patience, Place};
 use super::pool::Pool;
 
 /// A ledger, the agent that uses it, and what its connections share.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Location {
     /// Where it is.
     pub place: Place,
@@ -62,6 +62,15 @@ impl Location {
             .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
     }
 }
+
+/// Locations differ in what they name, and not in what their connections share.
+impl PartialEq for Location {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.place, &self.agent, &self.state_dir) == (&other.place, &other.agent, &other.state_dir)
+    }
+}
+
+impl Eq for Location {}
 
 impl From<&Path> for Location {
     fn from(path: &Path) -> Self {

@@ -14,19 +14,17 @@ struct Migration {
     server: &'static str,
 }
 
-const FIRST: Migration = Migration {
+/// In ascending order of their numbers.
+const MIGRATIONS: [Migration; 1] = [Migration {
     number: 1,
     file: include_str!("migrations/sqlite.sql"),
     server: include_str!("migrations/postgresql.sql"),
-};
-
-/// In ascending order of their numbers.
-const MIGRATIONS: [Migration; 1] = [FIRST];
+}];
 
 /// What a file that opsctl has created contains for the session manager.
 const SESSION_MANAGER: &str = include_str!("migrations/session_manager.sql");
 
-/// The tables of [`FIRST`] that another program may have created.
+/// The tables that another program may have created.
 const SHARED: [&str; 3] = ["events", "cooldown_actions", "service_health_streak"];
 
 /// The versions that development versions wrote before the first release. A later migration takes its number out of them.
@@ -41,8 +39,8 @@ pub fn tables_on_server() -> Vec<String> {
 }
 
 /// The schema version of this release.
-pub const fn newest() -> u32 {
-    FIRST.number
+pub fn newest() -> u32 {
+    MIGRATIONS.last().map_or(0, |migration| migration.number)
 }
 
 /// Whether all migrations are applied. An error for the tables of a development version.
@@ -92,7 +90,8 @@ pub fn lend_tables(connection: &Connection) -> Result<()> {
     for table in SHARED {
         missing.push((table, !has_table(connection, table)?));
     }
-    let temporary = FIRST.file.replace("IF NOT EXISTS ", "").replace("CREATE TABLE", "CREATE TEMP TABLE");
+    let tables = MIGRATIONS.map(|migration| migration.file).join("\n");
+    let temporary = tables.replace("IF NOT EXISTS ", "").replace("CREATE TABLE", "CREATE TEMP TABLE");
     connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     connection.execute_batch(&temporary.replace("CREATE VIEW", "CREATE TEMP VIEW"))?;
     for (table, _) in missing.into_iter().filter(|(_, is_missing)| !is_missing) {

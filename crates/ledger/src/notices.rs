@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, from_row, params};
+use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, from_row, insert, params};
 use super::time;
 use crate::model::event::Level;
 use crate::model::notice::{Body, Notice};
@@ -143,24 +143,12 @@ impl Change<'_> {
             Body::Plain(_) => "text",
         };
         let state = if has_target { NoticeState::Pending } else { NoticeState::NoTarget };
-        self.query_row(
-            "INSERT INTO notices (key, quiet_until, session_id, created_at, level, title, body, format, tags, state, agent)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING id",
-            params![
-                key,
-                notice.quiet_until.map(time::write),
-                session,
-                time::write(now),
-                notice.level.as_str(),
-                redact::text(&notice.title),
-                redact::text(notice.body.text()),
-                format,
-                redact::text(&notice.tags.join(" ")),
-                state.as_str(),
-                self.agent(),
-            ],
-            |row| row.get(0).map(Some),
-        )
+        insert!(self.add into notices {
+            key: key, quiet_until: notice.quiet_until.map(time::write), session_id: session,
+            created_at: time::write(now), level: notice.level.as_str(), title: redact::text(&notice.title),
+            body: redact::text(notice.body.text()), format: format, tags: redact::text(&notice.tags.join(" ")),
+            state: state.as_str(), agent: self.agent()
+        }).map(Some)
     }
 
     /// Claims a notice for sending; `None` if another process has claimed it or it has been delivered.
@@ -184,17 +172,10 @@ impl Change<'_> {
         error: Option<&str>,
         now: DateTime<Utc>,
     ) -> engine::Result<()> {
-        self.run(
-            "INSERT INTO notice_attempts (notice_id, at, state, claimed_until, error, agent) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![
-                id,
-                time::write(now),
-                state.as_str(),
-                until.map(time::write),
-                error.map(redact::text),
-                self.agent()
-            ],
-        )
+        insert!(self.run into notice_attempts {
+            notice_id: id, at: time::write(now), state: state.as_str(), claimed_until: until.map(time::write),
+            error: error.map(redact::text), agent: self.agent()
+        })
     }
 
     /// Records the result of sending a claimed notice. `remark` says why it failed, or that some targets rejected it.
@@ -205,19 +186,15 @@ impl Change<'_> {
         remark: Option<&str>,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        let settle = || {
-            match state {
-            NoticeState::Delivered | NoticeState::NoTarget if may_deliver(&self.transaction)? => {
-                self.run(
-                    "INSERT INTO notice_deliveries (notice_id, at, state, remark) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-                    params![id, time::write(now), state.as_str(), remark.map(redact::text)],
-                )
+        match state {
+            NoticeState::Delivered | NoticeState::NoTarget if may_deliver(self)? => {
+                insert!(self.run into notice_deliveries {
+                    notice_id: id, at: time::write(now), state: state.as_str(), remark: remark.map(redact::text)
+                }, "ON CONFLICT DO NOTHING")
             }
             NoticeState::Delivered => self.add_attempt(id, NoticeState::Sent, None, remark, now),
             state => self.add_attempt(id, state, None, remark, now),
         }
-        };
-        settle()
     }
 }
 
@@ -272,7 +249,7 @@ fn stored(row: &Row<'_>) -> engine::Result<StoredNotice> {
     let text = |column| row.get::<String>(column);
     let (level, state, body, tags) = (text(7)?, text(8)?, text(9)?, text(11)?);
     let state = NoticeState::ALL.into_iter().find(|known| known.as_str() == state);
-    Ok(from_row!(row, StoredNotice {
+    Ok(from_row!(row => StoredNotice {
         id, created_at: time, title, attempts, delivered_at: time, last_error, key;
         level: Level::named(&level).unwrap_or(Level::Critical),
         state: state.unwrap_or(NoticeState::Failed),

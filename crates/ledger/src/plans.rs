@@ -143,7 +143,7 @@ fn a_server_understands_every_statement() {
         ["sqlite_master", "pragma_", "strftime", " sessions"].iter().any(|word| sql.contains(word))
     };
     let statements: Vec<String> = statements().into_iter().filter(|sql| !of_a_file(sql)).collect();
-    assert!(statements.len() > 140, "{} statements were found", statements.len());
+    assert!(statements.len() > 100, "{} statements were found", statements.len());
     for sql in statements {
         let prepared = server.batch(&format!("PREPARE it AS {}; DEALLOCATE it", postgresql(&sql)));
         assert!(prepared.is_ok(), "{sql}: {prepared:?}");

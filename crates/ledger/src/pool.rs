@@ -30,15 +30,6 @@ struct Kept {
     connection: Connection,
 }
 
-/// Two places of a ledger are equal if only their pools differ.
-impl PartialEq for Pool {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Pool {}
-
 /// What identifies a ledger at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {

@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{self, Connection, LedgerError, OptionalExtension as _, Row, ToSql, from_row, params};
+use super::engine::{
+    self, Connection, LedgerError, OptionalExtension as _, Row, ToSql, from_row, insert, params,
+};
 use super::time;
 use crate::model::question::{Answer, NewQuestion, Question, QuestionState, SignedAnswer};
 use crate::redact;
@@ -44,27 +46,14 @@ impl Change<'_> {
     /// Stores a question. Returns its number.
     pub fn ask(&self, question: &NewQuestion) -> Result<i64, LedgerError> {
         let NewQuestion { call, reasons, tier, words, asked_at, expires_at, at_terminal } = question;
-        self.query_row(
-            "INSERT INTO questions (session_id, tool_use_id, digest, command, actions, service, reasons, tier, words,
-                                    asked_at, expires_at, at_terminal, agent)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) RETURNING id",
-            params![
-                call.session,
-                call.call,
-                call.digest,
-                call.command,
-                list(&call.actions),
-                call.service,
-                list(&reasons.iter().map(|reason| redact::text(reason).into_owned()).collect::<Vec<_>>()),
-                tier,
-                words.as_deref().map(|words| bounded(&redact::text(words))),
-                time::write(*asked_at),
-                time::write(*expires_at),
-                at_terminal,
-                self.agent(),
-            ],
-            |row| row.get(0),
-        )
+        insert!(self.add into questions {
+            session_id: call.session, tool_use_id: call.call, digest: call.digest, command: call.command,
+            actions: list(&call.actions), service: call.service,
+            reasons: list(&reasons.iter().map(|reason| redact::text(reason).into_owned()).collect::<Vec<_>>()),
+            tier: tier, words: words.as_deref().map(|words| bounded(&redact::text(words))),
+            asked_at: time::write(*asked_at), expires_at: time::write(*expires_at), at_terminal: at_terminal,
+            agent: self.agent()
+        })
     }
 
     /// The latest questions of a session, at most 100, newest first.
@@ -91,7 +80,7 @@ impl Change<'_> {
         let answer = self.query_row(ANSWER, params![question], |row| {
             // A name that is not known was not written by opsctl; its signature does not verify.
             let answer = Answer::named(&row.get::<String>(5)?).unwrap_or(Answer::Refuse);
-            Ok(from_row!(row, SignedAnswer {
+            Ok(from_row!(row => SignedAnswer {
                 by, at: moment, expires_at: moment, note, signature; question, answer
             }))
         });
@@ -100,20 +89,11 @@ impl Change<'_> {
 
     /// Stores an answer. `false` if the question has one already.
     pub fn store_answer(&self, answer: &SignedAnswer) -> Result<bool, LedgerError> {
-        let stored = self.execute(
-            "INSERT INTO question_answers
-                 (question_id, answer, answered_by, answered_at, expires_at, note, signature)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-            params![
-                answer.question,
-                answer.answer.as_str(),
-                answer.by,
-                time::write(answer.at),
-                time::write(answer.expires_at),
-                answer.note,
-                answer.signature,
-            ],
-        );
+        let stored = insert!(self.execute into question_answers {
+            question_id: answer.question, answer: answer.answer.as_str(), answered_by: answer.by,
+            answered_at: time::write(answer.at), expires_at: time::write(answer.expires_at), note: answer.note,
+            signature: answer.signature
+        }, "ON CONFLICT DO NOTHING");
         stored.map(|rows| rows == 1)
     }
 
@@ -203,7 +183,7 @@ fn question(row: &Row<'_>, now: DateTime<Utc>) -> engine::Result<Question> {
         None if answer.is_none() && row.moment(9)? > now => QuestionState::Open,
         Some(Answer::Approve) | None => QuestionState::Expired,
     };
-    Ok(from_row!(row, Question {
+    Ok(from_row!(row => Question {
         id, session, call, digest, command, service, tier, words, asked_at: moment, expires_at: moment, at_terminal,
         answered_by, answered_at: time, note, agent;
         actions: texts(15)?,

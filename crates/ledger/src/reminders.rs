@@ -43,47 +43,29 @@ impl Change<'_> {
         level: u8,
         now: DateTime<Utc>,
     ) -> Result<bool, LedgerError> {
-        self.remind(
-            "INSERT INTO session_reminders (session_id, context_level, changed_at) VALUES (?1, ?2, ?3)
-             ON CONFLICT (session_id) DO UPDATE SET context_level = ?2, changed_at = ?3 WHERE session_reminders.context_level < ?2",
-            &[&session, &level, &time::write(now)],
-        )
+        self.remind(session, "context_level", &level, "WHERE session_reminders.context_level < ?2", now)
     }
 
     /// Resets the context level after the context was cleared or compacted, so that every level warns again.
     pub fn forget_context_level(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let sql = "UPDATE session_reminders SET context_level = 0, changed_at = ?2 WHERE session_id = ?1";
-        self.remind(sql, &[&session, &time::write(now)]).map(|_| ())
+        self.run(sql, params![session, time::write(now)])
     }
 
     /// Records that the client keeps no transcript of the session.
     pub fn note_no_record(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.remind(
-            "INSERT INTO session_reminders (session_id, record_missing, changed_at) VALUES (?1, TRUE, ?2)
-             ON CONFLICT (session_id) DO UPDATE SET record_missing = TRUE, changed_at = ?2",
-            &[&session, &time::write(now)],
-        )
-        .map(|_| ())
+        self.remind(session, "record_missing", &true, "", now).map(|_| ())
     }
 
     /// Records that a session is asked to report. `false` if it was asked before.
     pub fn ask_for_report(&self, session: &str, now: DateTime<Utc>) -> Result<bool, LedgerError> {
-        self.remind(
-            "INSERT INTO session_reminders (session_id, report_asked_at, changed_at) VALUES (?1, ?2, ?2)
-             ON CONFLICT (session_id) DO UPDATE SET report_asked_at = ?2, changed_at = ?2
-             WHERE session_reminders.report_asked_at IS NULL",
-            &[&session, &time::write(now)],
-        )
+        let first = "WHERE session_reminders.report_asked_at IS NULL";
+        self.remind(session, "report_asked_at", &time::write(now), first, now)
     }
 
     /// Records that a session has reported: it sent a notification or wrote a hand-over.
     pub fn note_report(&self, session: &str, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.remind(
-            "INSERT INTO session_reminders (session_id, reported_at, changed_at) VALUES (?1, ?2, ?2)
-             ON CONFLICT (session_id) DO UPDATE SET reported_at = ?2, changed_at = ?2",
-            &[&session, &time::write(now)],
-        )
-        .map(|_| ())
+        self.remind(session, "reported_at", &time::write(now), "", now).map(|_| ())
     }
 
     /// Whether a session has reported: with a notification, a hand-over or an event of its own.
@@ -95,7 +77,19 @@ impl Change<'_> {
                 && has_event(HAS_EVENT_OF_ITS_OWN)?)
     }
 
-    fn remind(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool, LedgerError> {
-        self.execute(sql, values).map(|rows| rows > 0)
+    /// Sets a column of a session's row, if `only` lets it. Whether it did.
+    fn remind(
+        &self,
+        session: &str,
+        column: &str,
+        value: &dyn ToSql,
+        only: &str,
+        now: DateTime<Utc>,
+    ) -> Result<bool, LedgerError> {
+        let sql = format!(
+            "INSERT INTO session_reminders (session_id, {column}, changed_at) VALUES (?1, ?2, ?3)
+             ON CONFLICT (session_id) DO UPDATE SET {column} = ?2, changed_at = ?3 {only}"
+        );
+        self.execute(&sql, params![session, value, time::write(now)]).map(|rows| rows > 0)
     }
 }

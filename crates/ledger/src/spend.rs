@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Serialize, Serializer};
 
 use super::database::{Change, Ledger};
-use super::engine::{LedgerError, from_row, params};
+use super::engine::{LedgerError, from_row, insert, params};
 use super::time;
 use crate::model::spend::{Usage, Usd};
 use crate::policy::spend::{DAY, Spent};
@@ -108,7 +108,7 @@ impl Ledger {
         let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
         self.query(BY_MODEL, params![since], |row| {
             let usd = Usd(row.count(4)?);
-            Ok(from_row!(row, ModelSpend { model, requests: count, input_tokens: count, output_tokens: count; usd }))
+            Ok(from_row!(row => ModelSpend { model, requests: count, input_tokens: count, output_tokens: count; usd }))
         })
     }
 }
@@ -118,26 +118,13 @@ impl Change<'_> {
     pub fn add_api_request(&self, request: &ApiRequest) -> Result<i64, LedgerError> {
         let ApiRequest { at, session, model, usage, cost } = request;
         let tokens = &usage.tokens;
-        self.query_row(
-                "INSERT INTO api_requests (at, session_id, model, input_tokens, output_tokens, cache_write_tokens,
-                     cache_write_1h_tokens, cache_read_tokens, web_searches, cost_micros, estimated, agent)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id",
-                params![
-                    time::write(*at),
-                    session,
-                    model,
-                    stored(tokens.input),
-                    stored(tokens.output),
-                    stored(tokens.cache_write),
-                    stored(tokens.cache_write_1h),
-                    stored(tokens.cache_read),
-                    stored(usage.web_searches),
-                    stored(cost.0),
-                    usage.estimated,
-                    self.agent(),
-                ],
-                |row| row.get(0),
-            )
+        insert!(self.add into api_requests {
+            at: time::write(*at), session_id: session, model: model, input_tokens: stored(tokens.input),
+            output_tokens: stored(tokens.output), cache_write_tokens: stored(tokens.cache_write),
+            cache_write_1h_tokens: stored(tokens.cache_write_1h), cache_read_tokens: stored(tokens.cache_read),
+            web_searches: stored(usage.web_searches), cost_micros: stored(cost.0), estimated: usage.estimated,
+            agent: self.agent()
+        })
     }
 
     /// Removes a request that cost nothing.

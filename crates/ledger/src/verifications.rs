@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{Connection, LedgerError, params};
+use super::engine::{Connection, LedgerError, insert, params};
 use super::time;
 
 pub(super) const REMEDIED: &str = "SELECT service, settled_at FROM hook_actions
@@ -87,16 +87,10 @@ impl Change<'_> {
         actions: usize,
         now: DateTime<Utc>,
     ) -> Result<(), LedgerError> {
-        self.run(
-            "INSERT INTO verifications (session_id, at, outcome, actions, agent) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![
-                session,
-                time::write(now),
-                outcome.as_str(),
-                i64::try_from(actions).unwrap_or(i64::MAX),
-                self.agent(),
-            ],
-        )
+        insert!(self.run into verifications {
+            session_id: session, at: time::write(now), outcome: outcome.as_str(),
+            actions: i64::try_from(actions).unwrap_or(i64::MAX), agent: self.agent()
+        })
     }
 }
 

@@ -247,7 +247,7 @@ impl Row<'_> {
 /// A struct whose fields are the columns of a row, in their order. `name: time` reads it
 /// with [`Row::time`]. What follows `;` is set as it is written.
 macro_rules! from_row {
-    ($row:expr, $kind:ident { $($field:ident $(: $how:ident)?),* $(,)? $(; $($rest:tt)*)? }) => {{
+    ($row:expr => $kind:ident { $($field:ident $(: $how:ident)?),* $(,)? $(; $($rest:tt)*)? }) => {{
         let mut column = 0..;
         $kind {
             $($field: from_row!(@column $row, column.next().unwrap_or_default() $(, $how)?),)*
@@ -258,7 +258,25 @@ macro_rules! from_row {
     (@column $row:expr, $at:expr, $how:ident) => { $row.$how($at)? };
 }
 
-pub(crate) use from_row;
+/// Adds a row to a table by a method of a transaction: `run`, `execute` or `add`. A text after the columns ends the statement.
+macro_rules! insert {
+    ($into:tt.$method:ident into $table:ident { $($column:ident: $value:expr),* $(,)? } $(, $ending:expr)?) => {
+        $into.$method(
+            &$crate::engine::insertion(stringify!($table), &[$(stringify!($column)),*], insert!(@end $($ending)?)),
+            $crate::engine::params![$($value),*],
+        )
+    };
+    (@end) => { "" };
+    (@end $ending:expr) => { &*$ending };
+}
+
+pub(crate) use {from_row, insert};
+
+/// The statement that adds a row with these columns to a table.
+pub fn insertion(table: &str, columns: &[&str], ending: &str) -> String {
+    let places: Vec<String> = (1..=columns.len()).map(|number| format!("?{number}")).collect();
+    format!("INSERT INTO {table} ({}) VALUES ({}) {ending}", columns.join(", "), places.join(", "))
+}
 
 /// Fails on a server after a time.
 const IN_TIME: &str = "SELECT 1 / (clock_timestamp() < ?1)::int";
@@ -296,6 +314,11 @@ impl<'a> Transaction<'a> {
                 .execute_later(dialect::postgresql(sql), values)
                 .map_err(|cause| self.connection.failure(cause)),
         }
+    }
+
+    /// Adds a row. Returns its id.
+    pub(crate) fn add(&self, sql: &str, values: &[&dyn ToSql]) -> Result<i64> {
+        self.query_row(&format!("{sql} RETURNING id"), values, |row| row.get(0))
     }
 
     /// Commits it.

@@ -22,15 +22,6 @@ struct Left {
     why: Option<Error>,
 }
 
-/// Two places of a ledger are equal if only their limits differ.
-impl PartialEq for Patience {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Patience {}
-
 impl Patience {
     /// A limit for a hook. Waiting for the locks of other agents does not count.
     pub fn limited() -> Self {

@@ -69,7 +69,7 @@ fn subagent(row: &Row<'_>, session_ended: Option<DateTime<Utc>>) -> engine::Resu
 }
 
 fn session(row: &Row<'_>) -> engine::Result<Session> {
-    Ok(from_row!(row, Session {
+    Ok(from_row!(row => Session {
         id, client_id, tier, mode, role, model, source, cwd, transcript, parent_mission, process, started: time,
         last_seen: time, ended: time, end_reason, status, status_at: time, tmux_pane, agent;
         state: State::named(&row.get::<String>(19)?).unwrap_or(State::Active),

@@ -9,7 +9,7 @@ mod orders;
 use chrono::{DateTime, Utc};
 
 use super::database::Change;
-use super::engine::{self, LedgerError, OptionalExtension as _, params};
+use super::engine::{self, LedgerError, OptionalExtension as _, insert, params};
 use super::time;
 use crate::model::event::Subagent;
 use crate::model::session::{Activity, ActivityTimes, State, StatusReminder};
@@ -52,19 +52,18 @@ pub struct Before {
     pub paused: Option<DateTime<Utc>>,
 }
 
-const MEET: &str =
-    "INSERT INTO hook_sessions (session_id, client_session_id, tier, mode, role, model, cwd, transcript,
-         parent_mission, process, started_at, last_seen_at, state, reminded_at, tmux_pane, agent)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, 'active', ?11, ?12, ?13)
-     ON CONFLICT (session_id) DO UPDATE SET
-         client_session_id = coalesce(excluded.client_session_id, hook_sessions.client_session_id),
-         tier = coalesce(excluded.tier, hook_sessions.tier), mode = coalesce(excluded.mode, hook_sessions.mode),
-         role = coalesce(excluded.role, hook_sessions.role), model = coalesce(excluded.model, hook_sessions.model),
-         cwd = coalesce(hook_sessions.cwd, excluded.cwd), transcript = coalesce(excluded.transcript, hook_sessions.transcript),
-         parent_mission = coalesce(excluded.parent_mission, hook_sessions.parent_mission),
-         process = coalesce(excluded.process, hook_sessions.process),
-         tmux_pane = coalesce(excluded.tmux_pane, hook_sessions.tmux_pane),
-         last_seen_at = max(hook_sessions.last_seen_at, excluded.last_seen_at)";
+/// The columns of which the latest value counts. The working directory is the first one.
+const LATEST: [&str; 9] = [
+    "client_session_id",
+    "tier",
+    "mode",
+    "role",
+    "model",
+    "transcript",
+    "parent_mission",
+    "process",
+    "tmux_pane",
+];
 
 pub(super) const TOOL_RUNS: &str =
     "SELECT EXISTS (SELECT 1 FROM hook_calls LEFT JOIN hook_subagents USING (session_id, agent_id)
@@ -80,27 +79,17 @@ impl Change<'_> {
             if paused > 0 { Ok(DateTime::from_timestamp_micros(paused)) } else { row.time(1) }
         });
         let paused = paused.optional()?.flatten();
-        let Who { session, client_id, tier, mode, role, model, cwd, transcript, mission, tmux_pane, process } =
-            *who;
+        let latest = LATEST.map(|name| format!("{name} = coalesce(excluded.{name}, hook_sessions.{name})"));
         let at = time::write(now);
-        self.run(
-            MEET,
-            params![
-                session,
-                client_id,
-                tier,
-                mode,
-                role,
-                model,
-                cwd,
-                transcript,
-                mission,
-                process,
-                at,
-                tmux_pane,
-                self.agent()
-            ],
-        )?;
+        insert!(self.run into hook_sessions {
+            session_id: who.session, client_session_id: who.client_id, tier: who.tier, mode: who.mode, role: who.role,
+            model: who.model, cwd: who.cwd, transcript: who.transcript, parent_mission: who.mission, process: who.process,
+            tmux_pane: who.tmux_pane, started_at: at, last_seen_at: at, reminded_at: at, state: "active", agent: self.agent()
+        }, format!(
+            "ON CONFLICT (session_id) DO UPDATE SET {}, cwd = coalesce(hook_sessions.cwd, excluded.cwd),
+                 last_seen_at = max(hook_sessions.last_seen_at, excluded.last_seen_at)",
+            latest.join(", ")
+        ))?;
         Ok(Before { paused })
     }
 
@@ -218,20 +207,16 @@ impl Change<'_> {
     }
 
     fn tool_begins(&self, session: &str, call: &str, agent: Option<&str>, at: i64) -> engine::Result<()> {
-        self.run(
-            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, began_us, done) VALUES (?1, ?2, ?3, ?4, FALSE)
-             ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = excluded.began_us",
-            params![session, call, agent, at],
-        )?;
+        insert!(self.run into hook_calls {
+            session_id: session, tool_use_id: call, agent_id: agent, began_us: at, done: false
+        }, "ON CONFLICT (session_id, tool_use_id) DO UPDATE SET began_us = excluded.began_us")?;
         self.forget_if_complete(session, call)
     }
 
     fn tool_done(&self, session: &str, call: &str, agent: Option<&str>) -> engine::Result<()> {
-        self.run(
-            "INSERT INTO hook_calls (session_id, tool_use_id, agent_id, done) VALUES (?1, ?2, ?3, TRUE)
-             ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = TRUE",
-            params![session, call, agent],
-        )?;
+        insert!(self.run into hook_calls {
+            session_id: session, tool_use_id: call, agent_id: agent, done: true
+        }, "ON CONFLICT (session_id, tool_use_id) DO UPDATE SET done = TRUE")?;
         self.forget_if_complete(session, call)
     }
 
@@ -252,16 +237,10 @@ impl Change<'_> {
         ended: Option<&str>,
         settled: i64,
     ) -> engine::Result<()> {
-        self.run(
-            "INSERT INTO hook_subagents (session_id, agent_id, agent_type, started_at, ended_at, settled_us)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                 ON CONFLICT (session_id, agent_id) DO UPDATE SET
-                     agent_type = coalesce(excluded.agent_type, hook_subagents.agent_type),
-                     started_at = coalesce(excluded.started_at, hook_subagents.started_at),
-                     ended_at = coalesce(excluded.ended_at, hook_subagents.ended_at),
-                     settled_us = max(hook_subagents.settled_us, excluded.settled_us)",
-            params![session, subagent.id, subagent.kind, started, ended, settled],
-        )
+        insert!(self.run into hook_subagents {
+            session_id: session, agent_id: subagent.id, agent_type: subagent.kind, started_at: started, ended_at: ended,
+            settled_us: settled
+        }, "ON CONFLICT (session_id, agent_id) DO UPDATE SET agent_type = coalesce(excluded.agent_type, hook_subagents.agent_type), started_at = coalesce(excluded.started_at, hook_subagents.started_at), ended_at = coalesce(excluded.ended_at, hook_subagents.ended_at), settled_us = max(hook_subagents.settled_us, excluded.settled_us)")
     }
 
     /// The times that the state of a session follows from.
