@@ -187,11 +187,9 @@ impl Budgets {
                 budgets.push(ServiceBudget::unused(&service, &self.installation.policy));
             }
         }
-        let mut grants = match Ledger::open_existing(&self.environment.ledger) {
-            Ok(Some(ledger)) => ledger.grants(self.now).unwrap_or_default(),
-            // What cannot be read is reported with the budgets.
-            Ok(None) | Err(_) => vec![],
-        };
+        // What cannot be read is reported with the budgets.
+        let mut grants =
+            Ledger::read_at(&self.environment.ledger, |ledger| ledger.grants(self.now)).unwrap_or_default();
         grants.retain(|grant| budgets.iter().any(|budget| budget.service == grant.service));
         if json {
             return print_json(&json!({ "services": budgets, "grants": grants }));
@@ -244,8 +242,8 @@ impl Budgets {
         if shown.iter().any(|budget| budget.service == service) {
             return Ok(true);
         }
-        let Some(ledger) = Ledger::open_existing(&self.environment.ledger)? else { return Ok(false) };
-        Ok(ledger.last_checks()?.iter().any(|check| check.service == service))
+        let checks = Ledger::read_at(&self.environment.ledger, Ledger::last_checks)?;
+        Ok(checks.iter().any(|check| check.service == service))
     }
 
     fn forget(&self, name: &str, json: bool) -> Result<u8, Failure> {

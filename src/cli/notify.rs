@@ -13,15 +13,13 @@ use super::failure::Failure;
 use super::output::{complain, complain_all, print, print_json};
 use super::table::print_table;
 use super::time::shown;
-use crate::guard::budgets;
 use crate::ledger::Ledger;
 use crate::ledger::cooldown_edit::{self, Moment};
 use crate::ledger::notices::StoredNotice;
 use crate::model::event::Level;
 use crate::model::notice::Body;
 use crate::model::policy::Window;
-use crate::report::MOST_ROWS;
-use crate::report::digest::{self, DigestData};
+use crate::report::{ReportData, digest};
 use crate::runtime::environment::Environment;
 use crate::runtime::installation;
 use crate::runtime::notify::apprise::{self, DEADLINE, Message, Sent, Target};
@@ -131,8 +129,8 @@ fn flush(environment: &Environment, deadline: Duration) -> Result<u8, Failure> {
 /// cooldown.json states it for others.
 fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> {
     let mut warnings = Vec::new();
-    let installation = installation::in_force(environment, &mut warnings).installation;
-    let Some(at) = installation.policy.digest else { return Ok(OK) };
+    let compiled = installation::in_force(environment, &mut warnings);
+    let Some(at) = compiled.installation.policy.digest else { return Ok(OK) };
     let mut ledger = Ledger::open(&environment.ledger)?;
     let last = ledger.last_raised(digest::KEY)?.filter(|last| *last <= now);
     let local = |time: DateTime<Utc>| time.with_timezone(&Local).naive_local();
@@ -140,19 +138,10 @@ fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> 
         return Ok(OK);
     }
     let since = last.unwrap_or(now - TimeDelta::days(1));
-    let data = DigestData {
-        now,
-        since,
-        policy: &installation.policy,
-        budgets: budgets::of_agents(environment, &installation, None, now, &mut warnings),
-        actions: ledger.actions_since(since, MOST_ROWS)?.rows,
-        events: ledger.events_of(None, since, MOST_ROWS)?.rows,
-        runs: ledger.runs(None, Some(since), MOST_ROWS)?.rows,
-        statistics: ledger.statistics(None, Some(since))?,
-        checks: ledger.last_checks()?,
-    };
+    let data = ReportData::read(environment, &compiled, Some(&ledger), None, (since, now), &mut warnings)?;
+    let notice = digest::notice(&data, &ledger.last_checks()?);
     let change = ledger.change()?;
-    let raised = change.raise(None, &digest::notice(&data), has_target(environment), now)?;
+    let raised = change.raise(None, &notice, has_target(environment), now)?;
     change.commit()?;
     if let Some(id) = raised {
         let noted = cooldown_edit::note(&environment.cooldown_file(), Moment::LastDailyDigest, now);
@@ -180,10 +169,7 @@ fn deliver_one(what: &str, environment: &Environment) -> Result<u8, Failure> {
 }
 
 fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
-    let notices = match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.latest_notices(args.limit)?,
-        None => vec![],
-    };
+    let notices = Ledger::read_at(&environment.ledger, |ledger| ledger.latest_notices(args.limit))?;
     if args.json {
         return print_json(&json!({ "notices": notices }));
     }

@@ -57,8 +57,5 @@ fn has_history(environment: &Environment, inventory: &Inventory, service: &str) 
     if file.services().any(|name| name == service) {
         return Ok(true);
     }
-    Ok(match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.knows_service(service)?,
-        None => false,
-    })
+    Ok(Ledger::read_at(&environment.ledger, |ledger| ledger.knows_service(service))?)
 }

@@ -1,10 +1,7 @@
 //! `opsctl stats`: shows hook durations, denials per rule, and requests to the model.
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, Utc};
 use clap::Args;
-use serde::Serialize;
 use serde_json::json;
 
 use super::exit_code::OK;
@@ -15,9 +12,8 @@ use super::project::environment_in_force;
 use super::table::print_table;
 use super::time;
 use crate::ledger::Ledger;
-use crate::ledger::decisions::Statistics;
+use crate::ledger::decisions::{Counted, Durations, most_first};
 use crate::ledger::spend::ModelSpend;
-use crate::model::percentile::{milliseconds, percentile};
 
 /// Show hook durations, denials per rule, and requests to the model
 #[derive(Debug, Args)]
@@ -36,22 +32,6 @@ pub struct StatsArgs {
     json: bool,
 }
 
-/// The durations of a hook.
-#[derive(Serialize)]
-struct Times {
-    event: String,
-    calls: usize,
-    p50_ms: f64,
-    p95_ms: f64,
-    p99_ms: f64,
-}
-
-#[derive(Serialize)]
-struct Counted {
-    name: String,
-    count: u64,
-}
-
 /// The facts of the verb.
 pub const FACTS: &[Facts] = &[Facts::reads("stats").in_guard(&[]).with_ledger()];
 
@@ -61,20 +41,19 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let (statistics, models) = Ledger::read_at(&environment.ledger, |ledger| {
         Ok((ledger.statistics(None, args.since)?, ledger.spend_by_model(args.since)?))
     })?;
-    let Statistics { times, verdicts, rules } = statistics;
-    let hooks: Vec<Times> = times.into_iter().map(|(event, times)| Times::of(event, &times)).collect();
-    let (decisions, rules) = (most_first(verdicts), most_first(rules));
+    let (hooks, decisions, rules) =
+        (statistics.durations(), most_first(&statistics.verdicts), most_first(&statistics.rules));
     if args.json {
         return print_json(
             &json!({ "hooks": hooks, "decisions": decisions, "rules": rules, "models": models }),
         );
     }
-    let times = |hook: Times| {
-        let Times { event, calls, p50_ms, p95_ms, p99_ms } = hook;
+    let times = |hook: Durations| {
+        let Durations { event, calls, p50_ms, p95_ms, p99_ms } = hook;
         [event, calls.to_string(), format!("{p50_ms} ms"), format!("{p95_ms} ms"), format!("{p99_ms} ms")]
     };
     print_table(["HOOK", "CALLS", "P50", "P95", "P99"], hooks.into_iter().map(times), "no hooks recorded");
-    let counts = |Counted { name, count }| [name, count.to_string()];
+    let counts = |Counted { name, count }: Counted| [name, count.to_string()];
     print_table(["DECISION", "COUNT"], decisions.into_iter().map(counts), "no decisions");
     print_table(["RULE", "DENIALS"], rules.into_iter().map(counts), "no denials");
     if !models.is_empty() {
@@ -95,18 +74,4 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
         );
     }
     Ok(OK)
-}
-
-impl Times {
-    /// `micros` must be sorted.
-    fn of(event: String, micros: &[i64]) -> Self {
-        let at = |percent| milliseconds(percentile(micros, percent));
-        Self { event, calls: micros.len(), p50_ms: at(50), p95_ms: at(95), p99_ms: at(99) }
-    }
-}
-
-fn most_first(counts: BTreeMap<String, u64>) -> Vec<Counted> {
-    let mut counts: Vec<_> = counts.into_iter().map(|(name, count)| Counted { name, count }).collect();
-    counts.sort_by_key(|counted| std::cmp::Reverse(counted.count));
-    counts
 }

@@ -241,11 +241,7 @@ pub fn of_agents(
         _ if !is_per_agent => vec![],
         Some(agent) => vec![agent.to_owned()],
         // An error is that of the usage.
-        None => Ledger::open_existing(&environment.ledger)
-            .ok()
-            .flatten()
-            .and_then(|ledger| ledger.agents().ok())
-            .unwrap_or_default(),
+        None => Ledger::read_at(&environment.ledger, Ledger::agents).unwrap_or_default(),
     };
     if agents.is_empty() {
         return of_all(environment, installation, now, warnings);

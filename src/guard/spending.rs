@@ -28,7 +28,7 @@ pub struct Spending {
 }
 
 /// A line about what was spent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Line {
     /// The text.
     pub text: String,

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use chrono::{DateTime, SecondsFormat, Utc};
-
 use crate::context::text::Reading;
 use crate::guard::budgets::ServiceBudget;
 use crate::ledger::Event;
+use crate::model::relative_time::timestamp;
 use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
 use crate::redact::shortened;
@@ -218,10 +217,6 @@ fn hosts(hosts: &[Found], bytes: usize) -> String {
     }
 }
 
-fn timestamp(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +226,7 @@ mod tests {
     use crate::model::inventory::{Inventory, Service};
     use crate::policy::budget::Usage;
     use crate::policy::decide::{BudgetKey, Snapshot};
+    use chrono::{DateTime, Utc};
 
     fn now() -> DateTime<Utc> {
         "2026-03-21T14:40:00Z".parse().unwrap()

@@ -1,12 +1,13 @@
 //! The wake-up summary: what happened since the session last paused, for prompts that ask for it.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::answer::Remarks;
 use super::session_context::section;
 use crate::ledger::sessions::{News, WhichSessions};
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
+use crate::model::relative_time::timestamp as time;
 use crate::model::session::{Session, State, SubagentRow};
 use crate::redact::shortened;
 use crate::runtime::environment::Environment;
@@ -144,10 +145,6 @@ fn news_line(news: &News, own: &str) -> String {
         shortened(kind, 40),
         shortened(words, MESSAGE_CHARS)
     )
-}
-
-fn time(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 #[cfg(test)]

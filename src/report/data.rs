@@ -18,7 +18,7 @@ use crate::runtime::environment::Environment;
 use crate::runtime::warning::Warning;
 
 /// The maximum number of rows of one kind that are read for a report.
-pub const MOST_ROWS: u32 = 20_000;
+pub(super) const MOST_ROWS: u32 = 20_000;
 
 /// The data of a report.
 #[derive(Debug)]

@@ -121,6 +121,11 @@ impl Run {
             .or(self.started_at)
             .is_some_and(|at| now - at > policy.tier(tier).deadline.delta() + TO_END)
     }
+
+    /// Its outcome as people read it.
+    pub fn outcome_in_words(&self, policy: &Policy, now: DateTime<Utc>) -> String {
+        if self.is_cut_off(policy, now) { "cut off".to_owned() } else { self.outcome.replace('_', " ") }
+    }
 }
 
 const WAITING: &str =

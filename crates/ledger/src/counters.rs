@@ -16,35 +16,23 @@ pub const BUCKETS: [i64; 12] = [
 /// Counts by labels.
 pub type Counts = BTreeMap<Vec<String>, u64>;
 
-/// The counters of a ledger.
+/// The counters of a ledger, by the names of its queries.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Counters {
-    /// Decisions by verdict and effect.
-    pub decisions: Counts,
-    /// Denials by the rules that denied, separated by spaces, and effect.
-    pub denials: Counts,
-    /// Hooks by event and number of the bucket of their duration in [`BUCKETS`].
-    pub hooks: Counts,
-    /// Durations of hooks by event, in microseconds.
-    pub hook_micros: Counts,
-    /// Ended sessions by tier and outcome.
-    pub sessions: Counts,
-    /// Costs of ended sessions by tier, in millionths of a US dollar, as the client estimates them.
-    pub session_cost: Counts,
-    /// Events by level.
-    pub events: Counts,
-    /// Forwarded requests by model.
-    pub api_requests: Counts,
-    /// Their costs by model, in millionths of a US dollar.
-    pub api_cost: Counts,
-    /// Their tokens by model and kind.
-    pub api_tokens: Counts,
+pub struct Counters(BTreeMap<String, Counts>);
+
+impl<const N: usize> From<[(&str, Counts); N]> for Counters {
+    fn from(counters: [(&str, Counts); N]) -> Self {
+        Self(counters.into_iter().map(|(name, counts)| (name.to_owned(), counts)).collect())
+    }
 }
 
 /// The separator of labels in a row.
 const SEPARATOR: char = '\u{1f}';
 
-/// A counter's name in `pruned_counts`, and the rows before ?1 that it counts: labels and count.
+/// A counter's name, which is also that in `pruned_counts`, and the rows before ?1 that it counts: labels and count.
+///
+/// Denials are counted by the rules that denied, separated by spaces; hooks by the number of the bucket of their duration
+/// in [`BUCKETS`]; costs in millionths of a US dollar.
 fn queries() -> [(&'static str, String); 10] {
     let bucket = |micros: &str| {
         let cases: String = BUCKETS
@@ -98,28 +86,15 @@ fn queries() -> [(&'static str, String); 10] {
 }
 
 impl Counters {
-    fn slot(&mut self, name: &str) -> Option<&mut Counts> {
-        Some(match name {
-            "decisions" => &mut self.decisions,
-            "denials" => &mut self.denials,
-            "hooks" => &mut self.hooks,
-            "hook_micros" => &mut self.hook_micros,
-            "sessions" => &mut self.sessions,
-            "session_cost" => &mut self.session_cost,
-            "events" => &mut self.events,
-            "api_requests" => &mut self.api_requests,
-            "api_cost" => &mut self.api_cost,
-            "api_tokens" => &mut self.api_tokens,
-            _ => return None,
-        })
+    /// The counts of this name.
+    pub fn of(&self, name: &str) -> Counts {
+        self.0.get(name).cloned().unwrap_or_default()
     }
 
     fn add(&mut self, name: &str, labels: &str, count: i64) {
         let labels = labels.split(SEPARATOR).map(str::to_owned).collect();
-        if let Some(counts) = self.slot(name) {
-            let sum = counts.entry(labels).or_default();
-            *sum = sum.saturating_add(u64::try_from(count).unwrap_or(0));
-        }
+        let sum = self.0.entry(name.to_owned()).or_default().entry(labels).or_default();
+        *sum = sum.saturating_add(u64::try_from(count).unwrap_or(0));
     }
 }
 
@@ -228,16 +203,16 @@ mod tests {
         }
         change.commit().unwrap();
         let before = ledger.counters().unwrap();
-        assert_eq!(get(&before.decisions, &["deny", "changes"]), 3);
-        assert_eq!(get(&before.denials, &["never tier", "changes"]), 3);
+        assert_eq!(get(&before.of("decisions"), &["deny", "changes"]), 3);
+        assert_eq!(get(&before.of("denials"), &["never tier", "changes"]), 3);
         // The bound of a bucket belongs to it.
-        assert_eq!(get(&before.hooks, &["pre-tool-use", "1"]), 3);
-        assert_eq!(get(&before.hooks, &["stop", "12"]), 3);
-        assert_eq!(get(&before.hook_micros, &["stop"]), 180_000_000);
-        assert_eq!(get(&before.events, &["warning"]), 3);
-        assert_eq!(get(&before.api_requests, &["m"]), 3);
-        assert_eq!(get(&before.api_cost, &["m"]), 21);
-        assert_eq!(get(&before.api_tokens, &["m", "cache_write_1h"]), 12);
+        assert_eq!(get(&before.of("hooks"), &["pre-tool-use", "1"]), 3);
+        assert_eq!(get(&before.of("hooks"), &["stop", "12"]), 3);
+        assert_eq!(get(&before.of("hook_micros"), &["stop"]), 180_000_000);
+        assert_eq!(get(&before.of("events"), &["warning"]), 3);
+        assert_eq!(get(&before.of("api_requests"), &["m"]), 3);
+        assert_eq!(get(&before.of("api_cost"), &["m"]), 21);
+        assert_eq!(get(&before.of("api_tokens"), &["m", "cache_write_1h"]), 12);
         for cutoff in ["2026-01-15T00:00:00Z", "2026-02-15T00:00:00Z"] {
             let change = ledger.change().unwrap();
             assert!(change.prune(cutoff.parse().unwrap()).unwrap() >= 4);

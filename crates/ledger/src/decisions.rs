@@ -12,6 +12,7 @@ use super::engine::{self, LedgerError, Row, from_row, insert, params};
 use super::history::Period;
 use super::time;
 use crate::model::effect::Effect;
+use crate::model::percentile::{milliseconds, percentile};
 use crate::model::policy::Tier;
 use crate::redact;
 
@@ -111,6 +112,50 @@ pub struct Statistics {
     pub verdicts: BTreeMap<String, u64>,
     /// The number of denials per rule.
     pub rules: BTreeMap<String, u64>,
+}
+
+/// The durations of a hook in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Durations {
+    /// The event, in kebab case.
+    pub event: String,
+    /// The number of recorded calls.
+    pub calls: usize,
+    /// The median.
+    pub p50_ms: f64,
+    /// The 95th percentile.
+    pub p95_ms: f64,
+    /// The 99th percentile.
+    pub p99_ms: f64,
+}
+
+impl Statistics {
+    /// The durations of each hook.
+    pub fn durations(&self) -> Vec<Durations> {
+        let of_event = |(event, micros): (&String, &Vec<i64>)| {
+            let [p50_ms, p95_ms, p99_ms] =
+                [50, 95, 99].map(|percent| milliseconds(percentile(micros, percent)));
+            Durations { event: event.clone(), calls: micros.len(), p50_ms, p95_ms, p99_ms }
+        };
+        self.times.iter().map(of_event).collect()
+    }
+}
+
+/// A name with its count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// The name.
+    pub name: String,
+    /// The count.
+    pub count: u64,
+}
+
+/// Counts, the largest first.
+pub fn most_first(counts: &BTreeMap<String, u64>) -> Vec<Counted> {
+    let mut counts: Vec<_> =
+        counts.iter().map(|(name, count)| Counted { name: name.clone(), count: *count }).collect();
+    counts.sort_by_key(|counted| std::cmp::Reverse(counted.count));
+    counts
 }
 
 const MATCHING: &str =

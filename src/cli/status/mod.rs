@@ -45,7 +45,7 @@ pub const FACTS: &[Facts] = &[Facts::reads("status").in_guard(&["--watch"]).with
 /// Runs the verb.
 pub fn run(args: &StatusArgs) -> Result<u8, Failure> {
     let status = || Status::at(Utc::now(), args.no_hosts, args.agent.as_deref());
-    let page = |width| Ok(display::render(&status()?, width));
+    let page = |width| display::render(&status()?, width);
     if args.json {
         return print_json(&status()?);
     }
