@@ -4,8 +4,8 @@ use super::proof::Proof;
 use super::reason::Why;
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
-use crate::catalogue::program::Role;
-use crate::lists::{REDIS_COMMANDS, REDIS_SUBCOMMANDS};
+use crate::languages::names;
+use crate::languages::redis::{line_reads, reads};
 use crate::model::effect::Effect;
 use crate::shell::Command;
 
@@ -17,7 +17,7 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
     // What follows the command belongs to it.
     for item in Scanner::new(texts, usage.rest, &value) {
         match item {
-            Item::Option(name, _) => looks |= name.is_any(&usage.role(Role::Overview)),
+            Item::Option(name, _) => looks |= name.is_any(names::redis::REPORTS.0),
             Item::Positional(index) => {
                 first = Some(index);
                 break;
@@ -32,9 +32,7 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         let proved = (first..first + named).all(|index| known(&index)) || {
             // Only the name of a command without subcommands has to be known.
             known(&first)
-                && !REDIS_SUBCOMMANDS
-                    .iter()
-                    .any(|(name, _)| name.eq_ignore_ascii_case(texts.get(first).unwrap_or(&"")))
+                && names::redis::READING.get(&texts.get(first).unwrap_or(&"").to_ascii_lowercase()).is_none()
         };
         return if proved && reads(words) {
             (Effect::Reads, Why::Stated)
@@ -49,62 +47,5 @@ pub fn effect(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
         Some(Some(text)) if text.lines().all(line_reads) => (Effect::Reads, Why::Stated),
         Some(_) => (Effect::Changes, Why::Statement),
         None => (Effect::Unknown, Why::Unread),
-    }
-}
-
-fn line_reads(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    words.is_empty() || reads(&words)
-}
-
-/// Whether a command of Redis only reads.
-pub(super) fn reads(words: &[&str]) -> bool {
-    let lower = |at: usize| words.get(at).map(|word| word.to_ascii_lowercase()).unwrap_or_default();
-    let name = lower(0);
-    if let Some((_, subcommands)) = REDIS_SUBCOMMANDS.iter().find(|(one, _)| *one == name) {
-        let second = lower(1);
-        return subcommands.is_empty() || subcommands.split(' ').any(|one| one == second);
-    }
-    match name.as_str() {
-        "sort" | "georadius" | "georadiusbymember" => !words
-            .iter()
-            .any(|word| word.to_ascii_lowercase().starts_with("store") || word.contains(['$', '`'])),
-        name => REDIS_COMMANDS.contains(&name),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::reads;
-
-    #[test]
-    fn only_commands_that_change_nothing_read() {
-        for text in [
-            "GET x",
-            "config get maxmemory",
-            "CLIENT LIST",
-            "info",
-            "memory usage x",
-            "SLOWLOG GET 10",
-            "SORT x",
-            "acl whoami",
-        ] {
-            assert!(reads(&text.split(' ').collect::<Vec<_>>()), "{text}");
-        }
-        for text in [
-            "SET x 1",
-            "config set x y",
-            "CLIENT KILL x",
-            "flushall",
-            "memory purge",
-            "SLOWLOG RESET",
-            "SORT x STORE y",
-            "getdel x",
-            "acl log reset",
-            "client",
-            "eval x 0",
-        ] {
-            assert!(!reads(&text.split(' ').collect::<Vec<_>>()), "{text}");
-        }
     }
 }

@@ -56,7 +56,7 @@ pub fn accesses(
     let before = into.len();
     let program = crate::catalogue::base_name(&name.text);
     match files.how {
-        Some(FileHow::Sqlite) => return sqlite::accesses(command, &usage, &given, into),
+        Some(FileHow::Sqlite) => return sqlite::accesses(command, &usage, &texts, into),
         Some(FileHow::Copy | FileHow::Move | FileHow::Link | FileHow::Install) => {
             transfer(command, &usage, &given, machine, into);
         }

@@ -6,11 +6,13 @@
 
 pub mod expression;
 pub mod lookup;
+pub mod never;
 pub mod operands;
 pub mod options;
 pub mod program;
 
 use crate::shell::glob;
+use never::DefaultRule;
 use program::{Map, Program, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -18,6 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 
+    use super::never::DefaultRule;
     use super::program::*;
     use crate::model::verb::Verb;
 
@@ -72,6 +75,11 @@ impl Serialize for Catalogue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.own.iter().map(|program| (program.key, program)))
     }
+}
+
+/// The rules about always-denied commands that come with opsctl, pack by pack.
+pub fn default_rules() -> &'static [DefaultRule] {
+    built_in::DEFAULT_RULES
 }
 
 /// A program's name without its folder.

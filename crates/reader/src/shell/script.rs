@@ -157,6 +157,11 @@ impl Command {
         self.words.get(at.index).map(|word| word.tail(at.offset))
     }
 
+    /// The words, or their ends, at these places.
+    pub fn words_at(&self, places: &[At]) -> impl Iterator<Item = Word> {
+        places.iter().filter_map(|at| Some(self.words.get(at.index)?.tail(at.offset)))
+    }
+
     /// This command as one that runs where `outer` does.
     #[must_use]
     pub fn within(&self, outer: &Self) -> Self {

@@ -101,8 +101,8 @@ macro_rules! keys {
 
             fn expression(&self, statics: &mut $crate::catalogue::program::constant::Statics) -> String {
                 let fields = [
-                    $(format!(concat!(stringify!($field), ": {}"), self.$field.expression(statics)),)+
-                    $($(format!(concat!(stringify!($beside), ": {}"), self.$beside.expression(statics)),)+)?
+                    $(format!(concat!(stringify!($field), ": {}"), $crate::catalogue::program::constant::Constant::expression(&self.$field, statics)),)+
+                    $($(format!(concat!(stringify!($beside), ": {}"), $crate::catalogue::program::constant::Constant::expression(&self.$beside, statics)),)+)?
                 ];
                 format!(concat!(stringify!($name), " {{ {} }}"), fields.join(", "))
             }
@@ -130,7 +130,7 @@ macro_rules! default {
     };
 }
 
-pub(super) use {default, keys, name};
+pub(in crate::catalogue) use {default, keys, name};
 
 /// Types that serde reads as they are.
 macro_rules! plain {
@@ -166,46 +166,46 @@ impl<T: Read> Read for Option<T> {
     }
 }
 
-/// Nested lists are flattened, so that lists can be shared.
-impl Read for Texts {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(untagged, expecting = "text")]
-        enum Item {
-            One(String),
-            Several(Vec<String>),
+/// A text, or a list of texts: nested lists are flattened, so that lists can be shared.
+#[derive(serde::Deserialize)]
+#[serde(untagged, expecting = "text")]
+enum Item {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// Lists of texts of which each must be valid.
+macro_rules! texts {
+    ($($list:ty: $is_valid:expr, $expected:literal;)+) => {$(
+        impl Read for $list {
+            fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Valid(Vec<&'static str>);
+
+                impl<'de> Deserialize<'de> for Valid {
+                    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                        let texts = match Item::deserialize(deserializer)? {
+                            Item::One(text) => vec![text],
+                            Item::Several(texts) => texts,
+                        };
+                        let is_valid: fn(&str) -> bool = $is_valid;
+                        match texts.iter().find(|text| !is_valid(text)) {
+                            Some(text) => Err(invalid(text, $expected)),
+                            None => Ok(Self(texts.into_iter().map(|text| &*text.leak()).collect())),
+                        }
+                    }
+                }
+
+                let texts = Vec::<Valid>::deserialize(deserializer)?.into_iter();
+                Ok(Self::keep(texts.flat_map(|texts| texts.0).collect()))
+            }
         }
-        let items = Vec::<Item>::deserialize(deserializer)?.into_iter().flat_map(|item| match item {
-            Item::One(text) => vec![text],
-            Item::Several(texts) => texts,
-        });
-        Ok(Self::keep(items.map(|text| &*text.leak()).collect()))
-    }
+    )+};
 }
 
-impl Read for Options {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let is_option = |text: &str| text.starts_with('-') && text.len() > 1;
-        checked(Texts::read(deserializer)?, is_option, "options, which begin with `-`").map(Self)
-    }
-}
-
-impl Read for Scripts {
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let has_script = |text: &str| text.contains('*');
-        checked(Texts::read(deserializer)?, has_script, "patterns with a `*` for the script").map(Self)
-    }
-}
-
-fn checked<E: Error>(
-    texts: Texts,
-    is_valid: fn(&str) -> bool,
-    expected: &str,
-) -> Result<&'static [&'static str], E> {
-    match texts.iter().find(|text| !is_valid(text)) {
-        Some(text) => Err(invalid(text, expected)),
-        None => Ok(texts.0),
-    }
+texts! {
+    Texts: |_| true, "text";
+    Options: |text| text.starts_with('-') && text.len() > 1, "an option, which begins with `-`";
+    Scripts: |text| text.contains('*'), "a pattern with a `*` for the script";
 }
 
 impl<K: Read, V: Read> Read for Map<K, V> {

@@ -105,8 +105,6 @@ pub enum Role {
     Quotes,
     /// No command runs.
     Idle,
-    /// The whole database is inspected, and no command runs.
-    Overview,
     /// Its value is a file with commands or code.
     ScriptFile,
 }
@@ -157,7 +155,6 @@ impl Role {
                 | Self::ReadsOnly
                 | Self::DataInAddress
                 | Self::IgnoresInput
-                | Self::Overview
                 | Self::Idle
         )
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer};
+use serde::de::{Deserialize, Deserializer, IntoDeserializer, value};
 use serde::ser::{Serialize, Serializer};
 
 use super::constant::{Constant, Statics, plain};
@@ -162,9 +162,9 @@ impl Read for Target {
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written = String::deserialize(deserializer)?;
         let (kind, position) = kind_and_position(&written);
-        let kind = TargetKind::deserialize(IntoDeserializer::<D::Error>::into_deserializer(kind))?;
-        let at = Words::at(position)
-            .ok_or_else(|| D::Error::invalid_value(serde::de::Unexpected::Str(&written), &POSITIONS))?;
+        let kind = TargetKind::deserialize(IntoDeserializer::<value::Error>::into_deserializer(kind));
+        let kind = kind.map_err(|_| invalid(&written, "a target and its position, such as `service 1`"))?;
+        let at = Words::at(position).ok_or_else(|| invalid(&written, POSITIONS))?;
         Ok(Self { kind, at })
     }
 }
