@@ -25,7 +25,7 @@ use super::hosts;
 use super::word_paths::LocalMachine;
 use crate::actions::{Outcome, outcome};
 use crate::catalogue::lookup::Usage;
-use crate::catalogue::options::{Item, Scanner};
+use crate::catalogue::options::{ABBREVIATES, Item, Name, Scanner};
 use crate::catalogue::program::{Check, EffectTerms, How, Prints, Stated, TargetKind};
 use crate::catalogue::{Catalogue, base_name};
 use crate::lists::PROGRAM_FOLDERS;
@@ -327,7 +327,6 @@ impl Prover<'_> {
                 .iter()
                 .flat_map(|options| options.iter().copied())
                 .chain(usage.form.quiet.iter().copied())
-                .chain(usage.form.flags.iter().copied())
                 .chain(usage.program.host.iter().copied())
                 .chain(value.iter().copied())
                 .collect();
@@ -344,11 +343,15 @@ impl Prover<'_> {
             match item {
                 Item::Option(name, at) => {
                     let form = if usage.form.files.is_some() { usage.form } else { &usage.program.form };
+                    // A described option without a value is no abbreviation.
+                    let is_whole = matches!(name, Name::Long(long) if value.iter().any(|one| one.strip_prefix(ABBREVIATES) == Some(long)));
                     let is_listed = name.is_any(&listed)
                         && (name.is_any(&usage.form.value.unwrap_or_default())
                             || !only_reads_file(form, name));
                     if name.is_any(&terms.changes_with)
-                        || (!is_listed && (name.begins(&terms.changes_with) || name.begins(&outputs)))
+                        || (!is_listed
+                            && !is_whole
+                            && (name.begins(&terms.changes_with) || name.begins(&outputs)))
                     {
                         return changes(Why::Option(written(name)));
                     }

@@ -71,6 +71,12 @@ pub fn unpack(
     if given.has(Role::Removes) {
         into.extend(words().map(|word| Access::new(Touch::WriteAll, word)));
     }
+    // An option that runs a program may unpack, too.
+    let changes = usage.form.effect.map(|terms| terms.changes_with).unwrap_or_default();
+    let mode = command.words.get(1).map_or("", |word| word.text.as_str());
+    if given.states(&changes) && (mode.contains('x') || mode.starts_with("--")) {
+        into.push(Access::named(Touch::WriteAll, ".", false));
+    }
     match operation {
         Operation::Unpacks => {}
         Operation::Packs(file) => {
