@@ -25,6 +25,11 @@ pub struct Run {
     pub stderr: String,
 }
 
+/// The program: that of `OPSCTL_PROGRAM`, with which benchmarks measure a release, or the one that cargo has built.
+pub fn program() -> OsString {
+    std::env::var_os("OPSCTL_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_opsctl").into())
+}
+
 impl Sandbox {
     pub fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), variables: vec![] }
@@ -57,7 +62,7 @@ impl Sandbox {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_opsctl"));
+        let mut command = Command::new(program());
         command
             .args(arguments)
             .current_dir(self.folder.path())

@@ -7,9 +7,6 @@ use super::engine::{self, Row, params};
 use super::error::LedgerError;
 use super::time;
 
-/// The number of consecutive healthy checks that clear a service's counters (SPEC-0007 of Claude Ops).
-pub const HEALTHY_CHECKS: u32 = 2;
-
 /// The shortest time between two checks that clear counters: the ids of sessions are stated by the agent's side, time is not.
 pub const APART: TimeDelta = TimeDelta::minutes(30);
 

@@ -57,7 +57,7 @@ use opsctl_redact as redact;
 
 pub use actions::Settled;
 pub use call_id::CallId;
-pub use checks::{APART, Checker, HEALTHY_CHECKS, LastCheck, NewCheck, Streak};
+pub use checks::{Checker, LastCheck, NewCheck, Streak};
 pub use containers::KnownContainer;
 pub use database::{Change, Ledger};
 pub use engine::address::{Location, Place, ServerAddress};
@@ -68,5 +68,5 @@ pub use health::{FileHealth, Health, OLDEST_SERVER, ServerHealth, Standby};
 pub use kept_open::{close_connections, keep_connections};
 pub use leases::Lease;
 pub use locks::Scope;
-pub use requests::{HookRequest, REPEATABLE};
-pub use verifications::{Outcome, SessionActions, VerificationState};
+pub use requests::HookRequest;
+pub use verifications::{Outcome, SessionActions};

@@ -190,19 +190,6 @@ impl Ledger {
     pub fn question(&self, id: i64, now: DateTime<Utc>) -> Result<Option<Question>, LedgerError> {
         self.read(|connection| one(connection, "WHERE id = ?1", params![id], now))
     }
-
-    /// The latest question about a call of a session, by the client's id of the call.
-    pub fn question_of_call(
-        &self,
-        session: &str,
-        call: &str,
-        now: DateTime<Utc>,
-    ) -> Result<Option<Question>, LedgerError> {
-        self.read(|connection| {
-            let which = "WHERE session_id = ?1 AND tool_use_id = ?2 ORDER BY id DESC LIMIT 1";
-            one(connection, which, params![session, call], now)
-        })
-    }
 }
 
 fn one(

@@ -20,9 +20,6 @@ pub enum QuestionState {
 }
 
 impl QuestionState {
-    /// All states.
-    pub const ALL: [Self; 5] = [Self::Open, Self::Approved, Self::Refused, Self::Expired, Self::Used];
-
     /// The stored and displayed name.
     pub const fn as_str(self) -> &'static str {
         match self {

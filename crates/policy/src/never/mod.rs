@@ -190,13 +190,13 @@ fn by_default(
     let texts: Vec<&str> = command.words.iter().skip(start).map(|word| word.text.as_str()).collect();
     let values = pattern::values(program, catalogue);
     let behind = Behind { name, start, values: &values };
-    for rule in defaults().filter(|rule| program.never.iter().any(|denial| denial.rule == rule.name)) {
+    for rule in defaults().filter(|rule| program.never.iter().any(|(name, _)| *name == rule.name)) {
         if is_off(rules, rule.name) || !rule.scope.holds(command.host().is_some()) {
             continue;
         }
-        let denials = program.never.iter().filter(|denial| denial.rule == rule.name);
+        let denials = program.never.iter().filter(|(name, _)| *name == rule.name);
         let found = denials
-            .flat_map(|denial| denial.patterns.iter())
+            .flat_map(|(_, patterns)| patterns.iter())
             .filter(|pattern| pattern::may_match(pattern, &texts))
             .filter_map(|pattern| Pattern::behind_program(pattern).ok())
             .find_map(|pattern| pattern.find_behind(command, behind, is));
@@ -368,9 +368,9 @@ mod tests {
     #[test]
     fn denials_in_the_catalogue_name_default_rules_and_hold_patterns() {
         for program in Catalogue::default().programs() {
-            for denial in program.never.iter() {
-                assert!(defaults().any(|rule| rule.name == denial.rule), "{}: {}", program.key, denial.rule);
-                for pattern in denial.patterns.iter() {
+            for (name, patterns) in program.never.iter() {
+                assert!(defaults().any(|rule| rule.name == *name), "{}: {name}", program.key);
+                for pattern in patterns.iter() {
                     let parsed = Pattern::behind_program(pattern);
                     assert!(parsed.is_ok(), "{}: {pattern}: {parsed:?}", program.key);
                 }
