@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// The name of the samples of a metric: that of a counter ends with `_total`.
 fn name(metric: &Metric) -> String {
-    let total = if metric.kind() == Kind::Counter { "_total" } else { "" };
+    let total = if metric.kind == Kind::Counter { "_total" } else { "" };
     format!("{}{total}", metric.name)
 }
 
