@@ -257,6 +257,7 @@ mod tests {
             service: None,
             message: message.into(),
             agent: None,
+            session: None,
         }
     }
 

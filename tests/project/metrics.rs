@@ -21,8 +21,8 @@ fn names() -> BTreeSet<String> {
 /// The rows of the table in the documentation.
 fn rows() -> String {
     let row = |metric: &Metric| {
-        let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
-        format!("| `{}` | {} | {} |\n", name(metric), labels.join(", "), metric.help)
+        let labels: Vec<String> = metric.labels.iter().map(|label| format!(" `{label}`")).collect();
+        format!("| `{}` |{} | {} |\n", name(metric), labels.join(","), metric.help)
     };
     METRICS.iter().map(row).collect()
 }
