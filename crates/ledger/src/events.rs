@@ -199,7 +199,7 @@ impl Ledger {
                 sql = sql.replacen("NULL FROM events", &format!("{agent} FROM {tables}"), 1);
             }
             let mut statement = connection.prepare(&sql)?;
-            let found = statement.query_map([i64::from(count) * 3], |row| event(&row))?;
+            let found = statement.query_map([i64::from(count) * 3], event)?;
             let mut events = found.collect::<engine::Result<Vec<_>>>()?;
             events.sort_by_key(|event| std::cmp::Reverse((event.at, event.id)));
             events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
