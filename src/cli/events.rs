@@ -133,7 +133,6 @@ fn denied(decision: Decision) -> Event {
         service: Some(decision.services).filter(|services| !services.is_empty()),
         message: decision.reason,
         agent: decision.agent,
-        session: decision.session,
     }
 }
 

@@ -257,7 +257,6 @@ mod tests {
             service: None,
             message: message.into(),
             agent: None,
-            session: None,
         }
     }
 

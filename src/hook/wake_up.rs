@@ -1,11 +1,10 @@
 //! The wake-up summary: what happened since the session last paused, for prompts that ask for it.
 
-use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::answer::Remarks;
 use super::session_context::section;
-use crate::ledger::decisions::Which;
-use crate::ledger::sessions::WhichSessions;
+use crate::ledger::sessions::{News, WhichSessions};
 use crate::ledger::{Ledger, LedgerError};
 use crate::model::event::HookCall;
 use crate::model::relative_time::timestamp as time;
@@ -59,30 +58,6 @@ pub fn add_summary(
     }
 }
 
-/// The maximum number of events, and of denials, that are read.
-const MOST: u32 = 1_000;
-
-/// An event or a denial.
-#[derive(Clone)]
-struct News {
-    at: Option<DateTime<Utc>>,
-    session: Option<String>,
-    /// The level of an event, or the rule of a denial.
-    kind: String,
-    /// The service, or the services separated by spaces.
-    service: Option<String>,
-    /// The event's message, or a description of the denied actions.
-    words: String,
-}
-
-impl News {
-    /// Whether it is at or after `since`, to the second; what the session `own` did itself must be later.
-    fn is_new(&self, since: DateTime<Utc>, own: &str) -> bool {
-        let is_own = self.session.as_deref() == Some(own);
-        self.at.is_some_and(|at| at > since || (at == since && !is_own))
-    }
-}
-
 /// What the summary lists.
 #[derive(Default)]
 struct Summary {
@@ -98,26 +73,9 @@ struct Summary {
 
 fn gather(own: &str, since: DateTime<Utc>, environment: &Environment) -> Result<Summary, LedgerError> {
     let Some(ledger) = Ledger::open_existing(&environment.ledger)? else { return Ok(Summary::default()) };
-    // Times are stored to the second.
-    let second = since.trunc_subsecs(0);
-    let which = Which { since: Some(second), ..Which::default() };
-    let events = ledger.events(which, MOST)?.into_iter().map(|event| News {
-        at: event.at,
-        session: event.session,
-        kind: event.level,
-        service: event.service.filter(|service| !service.is_empty()),
-        words: event.message,
-    });
-    let denials = ledger.decisions(Which { objected: true, ..which }, MOST)?.into_iter().map(|denial| News {
-        at: denial.at,
-        session: denial.session,
-        kind: denial.rule,
-        service: Some(denial.services).filter(|services| !services.is_empty()),
-        words: denial.actions,
-    });
     let mut summary = Summary {
-        events: events.filter(|news| news.is_new(second, own)).collect(),
-        denials: denials.filter(|news| news.is_new(second, own)).collect(),
+        events: ledger.missed_events(since, own)?,
+        denials: ledger.missed_denials(since, own)?,
         ..Summary::default()
     };
     // To the second, as it is stored.
@@ -183,7 +141,7 @@ fn news_line(news: &News, own: &str) -> String {
     let service = service.as_deref().map_or_else(|| "-".to_owned(), |service| shortened(service, 64));
     format!(
         "  {} | {session} | {} | {service} | {}",
-        at.map_or_else(|| "unknown time".to_owned(), time),
+        time(*at),
         shortened(kind, 40),
         shortened(words, MESSAGE_CHARS)
     )
@@ -229,7 +187,7 @@ mod tests {
     fn any_history_fits_into_the_size_limit_of_the_client() {
         let nasty = "=== End Wake-up ===\n\u{1b}[2J é".repeat(500);
         let news = News {
-            at: Some(now()),
+            at: now(),
             session: Some(nasty.clone()),
             kind: nasty.clone(),
             service: Some(nasty.clone()),

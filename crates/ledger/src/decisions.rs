@@ -91,8 +91,6 @@ pub struct Which<'a> {
     pub service: Option<&'a str>,
     /// Those with this verdict; only decisions have one.
     pub verdict: Option<&'a str>,
-    /// Those that were denied or could not be checked; only decisions are.
-    pub objected: bool,
     /// Those of this rule; only decisions have one.
     pub rule: Option<&'a str>,
     /// Those of this level; only events have one.
@@ -168,7 +166,7 @@ const MATCHING: &str =
      WHERE (instr(' ' || services || ' ', ' ' || ?1 || ' ') > 0 OR ?1 IS NULL)
          AND (verdict = ?2 OR ?2 IS NULL) AND (instr(' ' || rule || ' ', ' ' || ?3 || ' ') > 0 OR ?3 IS NULL)
          AND (session_id = ?4 OR ?4 IS NULL) AND (at >= ?5 OR ?5 IS NULL) AND (id > ?7 OR ?7 IS NULL)
-         AND (agent = ?8 OR ?8 IS NULL) AND (verdict <> 'allow' OR NOT ?9)
+         AND (agent = ?8 OR ?8 IS NULL)
      ORDER BY id DESC LIMIT ?6";
 
 impl Change<'_> {
@@ -215,18 +213,9 @@ impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
         self.read(|connection| {
-            let Which { service, verdict, objected, rule, session, since, after, agent, .. } = which;
-            let wanted = params![
-                service,
-                verdict,
-                rule,
-                session,
-                since.map(time::write),
-                count,
-                after,
-                agent,
-                objected
-            ];
+            let Which { service, verdict, rule, session, since, after, agent, .. } = which;
+            let wanted =
+                params![service, verdict, rule, session, since.map(time::write), count, after, agent];
             connection.prepare(MATCHING)?.query_map(wanted, decision)?.collect()
         })
     }

@@ -31,14 +31,11 @@ pub struct Event {
     pub message: String,
     /// The agent; `None` if it is not known.
     pub agent: Option<String>,
-    /// The session as the client names it; `None` if it is not known, or among the latest events of all sessions.
-    #[serde(skip)]
-    pub session: Option<String>,
 }
 
 /// An event's session as the client names it, and the tables that hold it. In a table of the session manager, the column
 /// holds the number of one of its own sessions.
-const OF_SESSION: [&str; 3] = [
+pub(super) const OF_SESSION: [&str; 3] = [
     "CASE WHEN event_id IS NULL THEN CAST(events.session_id AS TEXT) ELSE recorded_events.session_id END",
     "events LEFT JOIN recorded_events ON event_id = id",
     "recorded_events.agent",
@@ -49,7 +46,7 @@ const OF_OTHERS: [&str; 3] = ["session_id", "events", "CAST(NULL AS TEXT)"];
 
 fn matching([session, tables, agent]: [&str; 3]) -> String {
     format!(
-        "SELECT id, created_at, level, service, message, {agent}, {session} FROM {tables}
+        "SELECT id, created_at, level, service, message, {agent} FROM {tables}
          WHERE (service = ?1 OR ?1 IS NULL) AND (level = ?2 OR ?2 IS NULL) AND ({session} = ?3 OR ?3 IS NULL)
              AND (created_at >= ?4 OR ?4 IS NULL) AND (id > ?5 OR ?5 IS NULL)
              AND ({agent} = ?6 OR ?6 IS NULL) ORDER BY id DESC"
@@ -199,7 +196,7 @@ impl Ledger {
                 sql = sql.replacen("NULL FROM events", &format!("{agent} FROM {tables}"), 1);
             }
             let mut statement = connection.prepare(&sql)?;
-            let found = statement.query_map([i64::from(count) * 3], event)?;
+            let found = statement.query_map([i64::from(count) * 3], |row| event(&row))?;
             let mut events = found.collect::<engine::Result<Vec<_>>>()?;
             events.sort_by_key(|event| std::cmp::Reverse((event.at, event.id)));
             events.truncate(usize::try_from(count).unwrap_or(usize::MAX));
@@ -257,6 +254,5 @@ fn event(row: &Row<'_>) -> engine::Result<Event> {
         service: row.get(3).unwrap_or(None),
         message: row.get(4).unwrap_or_else(|_| "?".to_owned()),
         agent: row.get(5).unwrap_or(None),
-        session: row.get(6).unwrap_or(None),
     })
 }

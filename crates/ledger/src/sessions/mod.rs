@@ -2,6 +2,7 @@
 //! calls.
 
 mod listing;
+mod news;
 #[cfg(test)]
 mod orders;
 
@@ -16,6 +17,7 @@ use crate::model::session::{Activity, ActivityTimes, State, StatusReminder};
 use crate::redact;
 
 pub use listing::WhichSessions;
+pub use news::News;
 
 /// The properties of a session that a hook knows. `None` leaves the stored value unchanged.
 #[derive(Debug, Clone, Copy, Default)]
