@@ -3,6 +3,7 @@
 #[path = "src/catalogue"]
 #[allow(dead_code, unused_imports, reason = "the crate itself uses the rest")]
 mod catalogue {
+    pub mod never;
     pub mod options;
     pub mod program;
 }
@@ -12,15 +13,21 @@ mod model {
     pub mod verb;
 }
 
+mod languages;
+
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use catalogue::never::DefaultRule;
 use catalogue::program::constant::Statics;
-use catalogue::program::{Map, Program, Value};
+use catalogue::program::{Map, Part, Program, Read, Value};
 
 /// Where the descriptions of programs are.
 const CATALOGUE: &str = "src/catalogue";
+
+/// Where the rules about always-denied commands are, one file a pack.
+const NEVER: &str = "src/catalogue/never";
 
 /// Why the constants cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +42,7 @@ enum BuildError {
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if let Err(error) = write_catalogue() {
+    if let Err(error) = write_catalogue().and_then(|()| languages::write()) {
         println!("cargo::error={error}");
     }
 }
@@ -45,10 +52,7 @@ fn write_catalogue() -> Result<(), BuildError> {
     println!("cargo::rerun-if-changed={CATALOGUE}");
     let (mut programs, mut names, mut globs) = (Vec::new(), BTreeMap::new(), Vec::new());
     for file in yaml_files(CATALOGUE)? {
-        let Value(entries): Value<Map<&str, Program>> =
-            serde_saphyr::from_str(&fs::read_to_string(&file)?)
-                .map_err(|error| BuildError::Yaml { file: file.clone(), error: Box::new(error) })?;
-        for (key, program) in entries.iter() {
+        for (key, program) in read::<Program>(&file)?.iter() {
             let program = program.keyed(key);
             for name in program.names.iter().copied() {
                 if name.contains(['*', '?']) {
@@ -60,13 +64,21 @@ fn write_catalogue() -> Result<(), BuildError> {
             programs.push(program);
         }
     }
+    let mut rules = Vec::new();
+    for file in yaml_files(NEVER)? {
+        let pack = file.file_stem().unwrap_or_default().to_string_lossy().into_owned().leak();
+        let own = read::<Part<DefaultRule>>(&file)?;
+        rules.extend(own.iter().map(|(name, Part(rule))| DefaultRule { name, pack, ..**rule }));
+    }
     let names: Vec<(&str, usize)> = names.into_iter().collect();
     let mut statics = Statics::default();
     let [programs, names, globs] = [statics.slice(&programs), statics.slice(&names), statics.slice(&globs)];
+    let rules = statics.slice(&rules);
     let text = format!(
         "{}pub static PROGRAMS: &[Program] = {programs};\n\
          pub static NAMES: &[(&str, usize)] = {names};\n\
-         pub static GLOBS: &[(&str, usize)] = {globs};\n",
+         pub static GLOBS: &[(&str, usize)] = {globs};\n\
+         pub static DEFAULT_RULES: &[DefaultRule] = {rules};\n",
         statics.text
     );
     Ok(fs::write(output("catalogue.rs"), text)?)
@@ -79,6 +91,13 @@ fn yaml_files(folder: &str) -> io::Result<Vec<PathBuf>> {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
     files.sort();
     Ok(files)
+}
+
+/// The entries of a file, by name.
+fn read<T: Read>(file: &Path) -> Result<Map<&'static str, T>, BuildError> {
+    let Value(entries) = serde_saphyr::from_str(&fs::read_to_string(file)?)
+        .map_err(|error| BuildError::Yaml { file: file.to_owned(), error: Box::new(error) })?;
+    Ok(entries)
 }
 
 /// A file that the crate includes.

@@ -65,7 +65,6 @@ use failure::Failure;
 use output::{complain, complain_as_is};
 
 use crate::held_variables::hide_process;
-use crate::ledger::close_connections;
 use crate::link::SERVED;
 use crate::runtime::environment::Environment;
 
@@ -195,7 +194,6 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
             }
         },
     };
-    close_connections();
     ExitCode::from(code)
 }
 

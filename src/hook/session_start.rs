@@ -134,5 +134,5 @@ fn problems(environment: &Environment, now: DateTime<Utc>) -> Vec<String> {
 }
 
 fn latest_events(environment: &Environment) -> Result<Option<Vec<Event>>, LedgerError> {
-    Ledger::read_at(&environment.ledger, |ledger| ledger.latest_events(EVENTS))
+    Ledger::read_at(&environment.ledger, |ledger| ledger.latest_events(EVENTS).map(Some))
 }

@@ -8,9 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::call_id::CallId;
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::{Row, params};
-use super::error::LedgerError;
+use super::engine::{self, LedgerError, Row, from_row, insert, params};
 use super::history::Period;
 use super::time;
 use crate::model::effect::Effect;
@@ -174,50 +172,28 @@ impl Change<'_> {
     pub fn note_decision(&self, decision: &NewDecision<'_>, now: DateTime<Utc>) -> Result<(), LedgerError> {
         let NewDecision { call, tier, verdict, rule, actions, services, budgets, reason, effect, took } =
             *decision;
-        self.transaction
-            .run(
-                "INSERT INTO hook_decisions (at, session_id, tool_use_id, tier, verdict, rule, actions, services,
-                                             budgets, reason, micros, effect, agent)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-                params![
-                    time::write(now),
-                    call.session,
-                    call.tool_use,
-                    tier.map(Tier::number),
-                    verdict,
-                    rule,
-                    redact::text(actions),
-                    redact::text(services),
-                    redact::text(budgets),
-                    redact::text(reason),
-                    took.map(micros),
-                    effect.map(Effect::as_str),
-                    self.agent(),
-                ],
-            )
-            .map_err(|cause| self.error(cause))
+        insert!(self.run into hook_decisions {
+            at: time::write(now), session_id: call.session, tool_use_id: call.tool_use, tier: tier.map(Tier::number),
+            verdict: verdict, rule: rule, actions: redact::text(actions), services: redact::text(services),
+            budgets: redact::text(budgets), reason: redact::text(reason), micros: took.map(micros),
+            effect: effect.map(Effect::as_str), agent: self.agent()
+        })
     }
 
     /// Records the duration of a hook, without the time to record it.
     pub fn note_time(&self, event: &str, took: Duration, now: DateTime<Utc>) -> Result<(), LedgerError> {
-        self.transaction
-            .run(
-                "INSERT INTO hook_times (at, event, micros, agent) VALUES (?1, ?2, ?3, ?4)",
-                params![time::write(now), event, micros(took), self.agent()],
-            )
-            .map_err(|cause| self.error(cause))
+        insert!(self.run into hook_times {
+            at: time::write(now), event: event, micros: micros(took), agent: self.agent()
+        })
     }
 }
 
 impl Ledger {
     /// The latest matching decisions, at most `count`, newest first.
     pub fn decisions(&self, which: Which<'_>, count: u32) -> Result<Vec<Decision>, LedgerError> {
-        self.read(|connection| {
-            let Which { service, verdict, rule, session, since, after, agent, .. } = which;
-            let wanted =
-                params![service, verdict, rule, session, since.map(time::write), count, after, agent];
-            connection.prepare(MATCHING)?.query_map(wanted, decision)?.collect()
-        })
+        let Which { service, verdict, rule, session, since, after, agent, .. } = which;
+        let wanted = params![service, verdict, rule, session, since.map(time::write), count, after, agent];
+        self.query(MATCHING, wanted, decision)
     }
 
     /// The latest matching decisions, at most `most`, newest first, and whether there are more.
@@ -231,56 +207,39 @@ impl Ledger {
         agent: Option<&str>,
         since: Option<DateTime<Utc>>,
     ) -> Result<Statistics, LedgerError> {
-        self.read(|connection| {
-            let mut found = Statistics::default();
-            let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
-            let mut decisions = connection.prepare(
-                "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-                 ORDER BY id DESC LIMIT ?2",
-            )?;
-            let mut rows = decisions.query(params![since, SAMPLE, agent])?;
-            while let Some(row) = rows.next()? {
-                let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
-                for rule in rules.split_whitespace() {
-                    *found.rules.entry(rule.to_owned()).or_default() += 1;
-                }
-                *found.verdicts.entry(verdict).or_default() += 1;
-                if let Some(micros) = row.get(2)? {
-                    found.times.entry("pre-tool-use".to_owned()).or_default().push(micros);
-                }
+        let mut found = Statistics::default();
+        let since = since.map_or_else(|| time::BEFORE_ALL.to_owned(), time::write);
+        let decisions =
+            "SELECT verdict, rule, micros FROM hook_decisions WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+             ORDER BY id DESC LIMIT ?2";
+        self.query(decisions, params![since, SAMPLE, agent], |row| {
+            let (verdict, rules): (String, String) = (row.get(0)?, row.get(1)?);
+            for rule in rules.split_whitespace() {
+                *found.rules.entry(rule.to_owned()).or_default() += 1;
             }
-            let mut times = connection.prepare(
-                "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
-                 ORDER BY id DESC LIMIT ?2",
-            )?;
-            let mut rows = times.query(params![since, SAMPLE, agent])?;
-            while let Some(row) = rows.next()? {
-                found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
+            *found.verdicts.entry(verdict).or_default() += 1;
+            if let Some(micros) = row.get(2)? {
+                found.times.entry("pre-tool-use".to_owned()).or_default().push(micros);
             }
-            for times in found.times.values_mut() {
-                times.sort_unstable();
-            }
-            Ok(found)
-        })
+            Ok(())
+        })?;
+        let times = "SELECT event, micros FROM hook_times WHERE at >= ?1 AND (agent = ?3 OR ?3 IS NULL)
+             ORDER BY id DESC LIMIT ?2";
+        self.query(times, params![since, SAMPLE, agent], |row| {
+            found.times.entry(row.get(0)?).or_default().push(row.get(1)?);
+            Ok(())
+        })?;
+        for times in found.times.values_mut() {
+            times.sort_unstable();
+        }
+        Ok(found)
     }
 }
 
 fn decision(row: &Row<'_>) -> engine::Result<Decision> {
-    Ok(Decision {
-        id: row.get(0)?,
-        at: time::read(&row.get::<String>(1)?),
-        session: row.get(2)?,
-        tier: row.get(3)?,
-        verdict: row.get(4)?,
-        rule: row.get(5)?,
-        actions: row.get(6)?,
-        services: row.get(7)?,
-        budgets: row.get(8)?,
-        reason: row.get(9)?,
-        micros: row.get(10)?,
-        effect: row.get(11)?,
-        agent: row.get(12)?,
-    })
+    Ok(from_row!(row => Decision {
+        id, at: time, session, tier, verdict, rule, actions, services, budgets, reason, micros, effect, agent
+    }))
 }
 
 fn micros(took: Duration) -> i64 {

@@ -9,7 +9,7 @@ use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::forms::{Entries, entries};
 use crate::model::effect::Effect;
 use crate::policy::effect::{self, Scratch};
-use crate::policy::never::packs::defaults;
+use crate::policy::never::defaults;
 use crate::policy::pattern::Pattern;
 use crate::policy::word_paths::UnknownMachine;
 

@@ -5,10 +5,12 @@
 //! `hosts.yaml` adds programs in this form.
 
 pub mod lookup;
+pub mod never;
 pub mod options;
 pub mod program;
 
 use crate::shell::glob;
+use never::DefaultRule;
 use program::{Map, Program, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -16,6 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 mod built_in {
     //! The constants that `build.rs` writes from the YAML files.
 
+    use super::never::DefaultRule;
     use super::program::*;
     use crate::model::verb::Verb;
 
@@ -70,6 +73,11 @@ impl Serialize for Catalogue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.own.iter().map(|program| (program.key, program)))
     }
+}
+
+/// The rules about always-denied commands that come with opsctl, pack by pack.
+pub fn default_rules() -> &'static [DefaultRule] {
+    built_in::DEFAULT_RULES
 }
 
 /// A program's name without its folder.

@@ -101,8 +101,8 @@ macro_rules! keys {
 
             fn expression(&self, statics: &mut $crate::catalogue::program::constant::Statics) -> String {
                 let fields = [
-                    $(format!(concat!(stringify!($field), ": {}"), self.$field.expression(statics)),)+
-                    $($(format!(concat!(stringify!($beside), ": {}"), self.$beside.expression(statics)),)+)?
+                    $(format!(concat!(stringify!($field), ": {}"), $crate::catalogue::program::constant::Constant::expression(&self.$field, statics)),)+
+                    $($(format!(concat!(stringify!($beside), ": {}"), $crate::catalogue::program::constant::Constant::expression(&self.$beside, statics)),)+)?
                 ];
                 format!(concat!(stringify!($name), " {{ {} }}"), fields.join(", "))
             }
@@ -130,7 +130,7 @@ macro_rules! default {
     };
 }
 
-pub(super) use {default, keys, name};
+pub(in crate::catalogue) use {default, keys, name};
 
 /// Types that serde reads as they are.
 macro_rules! plain {

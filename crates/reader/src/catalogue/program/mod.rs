@@ -7,15 +7,15 @@
 pub mod constant;
 mod files;
 mod form;
-mod keys;
-mod list;
+pub(super) mod keys;
+pub(super) mod list;
 mod read;
 mod runs;
 mod words;
 
 pub use files::{FileHow, Files};
 pub use form::{Check, Does, EffectTerms, Form, Lists, Recipients, Stated, Stdin};
-pub use keys::{Keys, Value};
+pub use keys::{Keys, Read, Value};
 pub use list::{List, Map, Options, Part, Scripts, Texts};
 pub use runs::{After, How, Language, Runs};
 pub use words::{Target, TargetKind, Words};
