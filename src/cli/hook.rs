@@ -17,7 +17,7 @@ use crate::hook::answer::{Answer, Output};
 use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
 use crate::hook::{self, Unserved};
 use crate::ledger::limit_waiting;
-use crate::runtime::environment::Environment;
+use crate::runtime::request::Request;
 use crate::write_limit;
 
 /// Serve a hook of the client: its JSON on stdin, exit code 0 (allowed) or 2 (denied or blocked)
@@ -67,7 +67,7 @@ fn after_panic(event: Option<&str>) -> u8 {
     // A second panic is ignored: one line is on stderr.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let deliver = |answer| answered.set(Some(deliver(&answer)));
-        hook::unserved(&Unserved::Defect, event, &Environment::of_process(), Utc::now(), deliver);
+        hook::unserved(&Unserved::Defect, event, &Request::of_process(), deliver);
     }));
     answered.get().unwrap_or_else(|| {
         complain(format_args!("{}; the command was not checked. Please report it.", Unserved::Defect));
@@ -76,12 +76,14 @@ fn after_panic(event: Option<&str>) -> u8 {
 }
 
 fn serve_stdin(event: Option<&str>, deliver: impl FnOnce(Answer)) {
-    let environment = Environment::of_process();
-    match input::read_all(environment.started) {
-        Ok(stdin) => hook::serve(&stdin, event, &environment, Utc::now(), deliver),
+    let mut request = Request::of_process();
+    let read = input::read_all(request.started);
+    request.now = Utc::now();
+    match read {
+        Ok(stdin) => hook::serve(&stdin, event, &request, deliver),
         Err(error) => {
             let problem = Unserved::Incomplete(error.to_string());
-            hook::unserved(&problem, event, &environment, Utc::now(), deliver);
+            hook::unserved(&problem, event, &request, deliver);
         }
     }
 }

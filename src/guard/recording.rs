@@ -8,27 +8,27 @@ use crate::ledger::{Change, Ledger, LedgerError, Scope};
 use crate::model::verdict::Verdict;
 use crate::policy::decide::{BudgetKey, Snapshot, reservations};
 use crate::policy::notices::{budget_exhausted, exhausted};
-use crate::runtime::environment::Environment;
 use crate::runtime::notify;
+use crate::runtime::request::Request;
 
 /// Records what [`super::judge::judge`] has left. The verdict applies whether or not it can be recorded: on a full disk, it cannot.
-pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded, environment: &Environment) {
+pub fn record(acting: &ActingCall<'_>, verdict: &Verdict, unrecorded: Unrecorded, request: &Request) {
     match unrecorded {
         Unrecorded::Nothing => {}
         Unrecorded::Decision => {
-            let _ = record_alone(acting, verdict, environment);
+            let _ = record_alone(acting, verdict, request);
         }
         Unrecorded::Exhausted(snapshot, ledger, has_lost_rows) => {
             let basis = (&snapshot, has_lost_rows);
-            let raised = record_denial(acting, verdict, basis, environment, *ledger);
+            let raised = record_denial(acting, verdict, basis, request, *ledger);
             for id in raised.into_iter().flatten() {
                 // A notice that is not delivered now waits for the next flush.
-                let _ = notify::hand_over(environment, id);
+                let _ = notify::hand_over(request, id);
             }
         }
         Unrecorded::FailedClosed(text) => {
             // stderr belongs to the denial; the failure is in the file of kept failures.
-            let _ = report(acting, "closed", &text, environment);
+            let _ = report(acting, "closed", &text, request);
         }
     }
 }
@@ -39,7 +39,7 @@ fn record_denial(
     acting: &ActingCall<'_>,
     verdict: &Verdict,
     (snapshot, has_lost_rows): (&Snapshot, bool),
-    environment: &Environment,
+    request: &Request,
     ledger: Ledger,
 ) -> Result<Vec<i64>, LedgerError> {
     let mut ledger = ledger.for_the_record();
@@ -47,7 +47,7 @@ fn record_denial(
     let scope = if has_lost_rows { Scope::All } else { Scope::Of { budgets: &budgets, call: None } };
     let error = match ledger.change_in(scope) {
         Ok(change) => {
-            return record_denial_in(change, acting, verdict, (snapshot, has_lost_rows), environment);
+            return record_denial_in(change, acting, verdict, (snapshot, has_lost_rows), request);
         }
         Err(error) => error,
     };
@@ -56,7 +56,7 @@ fn record_denial(
     }
     // Many are denied at once, and only the notice needs the locks: the first of them has raised it.
     let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
-    audit::record(&change, acting, verdict, snapshot, (None, environment))?;
+    audit::record(&change, acting, verdict, snapshot, None, request)?;
     change.commit()?;
     Ok(vec![])
 }
@@ -66,16 +66,16 @@ fn record_denial_in(
     acting: &ActingCall<'_>,
     verdict: &Verdict,
     (snapshot, has_lost_rows): (&Snapshot, bool),
-    environment: &Environment,
+    request: &Request,
 ) -> Result<Vec<i64>, LedgerError> {
     // Another process may have reported it since.
-    let lost = if has_lost_rows { change.loss(&environment.state_dir)? } else { None };
-    audit::record(&change, acting, verdict, snapshot, (None, environment))?;
-    let raised = raise_exhausted(&change, acting, snapshot, environment)?;
+    let lost = if has_lost_rows { change.loss(&request.state_dir)? } else { None };
+    audit::record(&change, acting, verdict, snapshot, None, request)?;
+    let raised = raise_exhausted(&change, acting, snapshot, request)?;
     if lost.is_some() {
         let by = (&acting.installation.policy, acting.id.session);
         // stderr belongs to the denial.
-        lost::commit(change, lost, by, environment, acting.now)?;
+        lost::commit(change, lost, by, request, acting.now)?;
     } else {
         change.commit()?;
     }
@@ -83,14 +83,10 @@ fn record_denial_in(
 }
 
 /// Records a verdict that depends on no budget: nothing rests on the record, so it need not survive a power failure.
-fn record_alone(
-    acting: &ActingCall<'_>,
-    verdict: &Verdict,
-    environment: &Environment,
-) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
+fn record_alone(acting: &ActingCall<'_>, verdict: &Verdict, request: &Request) -> Result<(), LedgerError> {
+    let mut ledger = Ledger::open(&request.ledger)?.for_the_record();
     let change = ledger.change_in(Scope::Of { budgets: &[], call: None })?;
-    audit::record(&change, acting, verdict, &Snapshot::new(), (None, environment))?;
+    audit::record(&change, acting, verdict, &Snapshot::new(), None, request)?;
     change.commit()
 }
 
@@ -99,11 +95,11 @@ fn raise_exhausted(
     change: &Change<'_>,
     acting: &ActingCall<'_>,
     snapshot: &Snapshot,
-    environment: &Environment,
+    request: &Request,
 ) -> Result<Vec<i64>, LedgerError> {
     let policy = &acting.installation.policy;
     let wanted = reservations(&acting.actions, snapshot, policy);
-    let has_target = notify::has_target(environment);
+    let has_target = notify::has_target(request);
     let mut raised = Vec::new();
     for exhausted in exhausted(&wanted, snapshot, policy, acting.now) {
         let session = acting.id.session;

@@ -19,10 +19,10 @@ use crate::link::address::Address;
 use crate::link::caller::LinkError;
 use crate::link::message::{Call, Reply};
 use crate::model::policy::Policy;
-
 use crate::runtime::environment::Environment;
 use crate::runtime::guard_link::{self, QUICK};
 use crate::runtime::installation;
+use crate::runtime::request::Request;
 use crate::write_limit;
 
 /// How long a hook delivers what is kept. The rest waits for the next one.
@@ -114,15 +114,15 @@ fn is_cut_off(file: &mut File) -> io::Result<bool> {
 
 /// Sends what is kept to the guard, failures included. An error means that the guard cannot be reached; everything stays
 /// kept.
-pub fn deliver(guard: &Address, environment: &Environment) -> Result<(), LinkError> {
+pub fn deliver(guard: &Address, request: &Request) -> Result<(), LinkError> {
     // First what an interrupted process has left, then what has come since.
     for _ in 0..2 {
-        failures(guard, environment)?;
-        each(environment, |line| {
+        failures(guard, request)?;
+        each(request, |line| {
             let Line::Report { event, stdin } = line else { return Ok(Delivered::NotNow) };
             let input = Input { stdin: stdin.as_bytes(), event: event.as_deref() };
             // The session was that of another hook.
-            forward::serve(guard, input, &of_any_session(environment), QUICK)?;
+            forward::serve(guard, input, &of_any_session(request), QUICK)?;
             Ok(Delivered::Yes)
         })?;
     }
@@ -218,8 +218,8 @@ fn replace(file: &Path, lines: &[&[u8]]) -> io::Result<()> {
 }
 
 /// The session of a kept report is that of its input.
-fn of_any_session(environment: &Environment) -> Environment {
-    Environment { client_session: None, ..environment.clone() }
+fn of_any_session(request: &Request) -> Request {
+    request.with(Environment { client_session: None, ..request.environment.clone() })
 }
 
 fn failures(guard: &Address, environment: &Environment) -> Result<(), LinkError> {

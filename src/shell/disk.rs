@@ -11,7 +11,7 @@ pub const LONGEST_SCRIPT: usize = 64 * 1024;
 pub const LONGEST_LISTING: usize = 1_000;
 
 /// This machine, as far as a reading depends on it.
-pub trait Disk: Sync {
+pub trait Disk {
     /// Reads a script. `path` is absolute.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 
 use crate::map_disk::MapDisk;
 use opsctl::actions::{CommandReading, read_command_on};
@@ -11,14 +12,14 @@ use opsctl::model::effect::Effect;
 use opsctl::policy::effect::{Scratch, parts, strongest};
 use opsctl::policy::word_paths::UnknownMachine;
 
-fn disk(files: &[(&str, &str)]) -> &'static MapDisk {
+fn disk(files: &[(&str, &str)]) -> Rc<MapDisk> {
     let files: BTreeMap<String, String> =
         files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     MapDisk::of(&files, &[])
 }
 
-fn read(command: &str, disk: &'static MapDisk) -> CommandReading {
-    read_command_on(command, Some(Path::new("/app")), Catalogue::default(), Some(disk))
+fn read(command: &str, disk: &Rc<MapDisk>) -> CommandReading {
+    read_command_on(command, Some(Path::new("/app")), Catalogue::default(), Some(Rc::<MapDisk>::clone(disk)))
 }
 
 fn effect(reading: &CommandReading) -> Effect {
