@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
-use crate::actions::tool::find_actions as tool_actions;
 use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_on};
 use crate::inventory::Installation;
 use crate::ledger::{CallId, KnownContainer};
@@ -18,6 +17,7 @@ use crate::model::verdict::{Reason, ResolvedAction, Verdict};
 use crate::policy::decide::{Decision, Reservation, Snapshot, decide, every_objection};
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::identity::{self, NoSurroundings};
+use crate::policy::tool::find_actions as tool_actions;
 use crate::redact;
 use crate::runtime::disk::LocalDisk;
 use crate::runtime::engines::Engines;

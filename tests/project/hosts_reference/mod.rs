@@ -1,4 +1,4 @@
-//! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and `src/catalogue/entry/mod.rs`, and their doc
+//! `docs/hosts-yaml.md` is generated from the types in `crates/inventory/src/yaml/` and `crates/reader/src/catalogue/entry/mod.rs`, and their doc
 //! comments.
 //! `UPDATE_REFERENCE=1 cargo test --test project hosts_reference` writes it, and the JSON Schema.
 
@@ -67,7 +67,7 @@ fn root() -> PathBuf {
 }
 
 fn shape() -> Shape {
-    let inventory = root().join("src/inventory");
+    let inventory = root().join("crates/inventory/src");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(inventory.join("yaml")).unwrap().map(|file| file.unwrap().path()).collect();
     files.push(inventory.join("choices.rs"));
@@ -75,7 +75,7 @@ fn shape() -> Shape {
     for file in files {
         shape.read(&std::fs::read_to_string(file).unwrap());
     }
-    let catalogue = std::fs::read_to_string(root().join("src/catalogue/entry/mod.rs")).unwrap();
+    let catalogue = std::fs::read_to_string(root().join("crates/reader/src/catalogue/entry/mod.rs")).unwrap();
     // The catalogue's choice of effects has one more word than that of the tiers.
     shape.read(&catalogue);
     shape

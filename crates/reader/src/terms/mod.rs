@@ -1,0 +1,11 @@
+//! The terms of a reading: actions, their targets and effects.
+
+pub mod action;
+pub mod effect;
+pub mod guest;
+pub mod message;
+pub mod mode;
+pub mod plain_text;
+pub mod reference;
+pub mod verb;
+pub mod workload;
