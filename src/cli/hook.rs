@@ -14,9 +14,9 @@ use super::input;
 use super::output::{complain, complain_all, complain_as_is, print};
 use super::text::Text;
 use crate::hook::answer::{Answer, Output};
-use crate::hook::wire::event_name::{EVENTS, SESSION_STATE};
 use crate::hook::{self, Unserved};
 use crate::ledger::limit_waiting;
+use crate::model::event::{EVENTS, SESSION_STATE};
 use crate::runtime::request::Request;
 use crate::write_limit;
 

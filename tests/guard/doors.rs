@@ -12,6 +12,7 @@ use opsctl::link::address::Address;
 use opsctl::link::caller::{self, LinkError, Sending};
 use opsctl::link::lookup::Lookup;
 use opsctl::link::message::{Call, Reply, Request, SessionFacts};
+use opsctl::model::event::EVENTS;
 use rustix::fs::inotify;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -447,23 +448,7 @@ fn the_guard_opens_no_file_that_a_peer_names_in_any_message() {
         format!("cd {} && . ./run.sh; docker restart x", at("")),
         "docker restart jellyfin".to_owned(),
     ];
-    for event in [
-        "session-start",
-        "user-prompt-submit",
-        "pre-tool-use",
-        "post-tool-use",
-        "post-tool-use-failure",
-        "post-tool-batch",
-        "subagent-start",
-        "subagent-stop",
-        "stop",
-        "stop-failure",
-        "session-end",
-        "notification",
-        "pre-compact",
-        "wake-up",
-        "made-up",
-    ] {
+    for event in EVENTS.into_iter().chain(["wake-up", "made-up"]) {
         for command in &commands {
             let input = json!({
                 "session_id": "s", "hook_event_name": event, "cwd": at(""), "transcript_path": at("transcript.jsonl"), "tool_use_id": "t", "tool_name": "Bash",

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::link::message::EndWire;
+use crate::ledger::client_runs::RunEnd;
 use crate::model::event::{Level, NewEvent};
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::Tier;
@@ -104,11 +104,11 @@ pub fn notice(notice: Notice, now: DateTime<Utc>) -> Result<Notice, Wrong> {
     })
 }
 
-/// The name of the outcome of a session whose numbers are possible.
-pub fn outcome(end: &EndWire) -> Result<&'static str, Wrong> {
-    let known = OUTCOMES.into_iter().find(|known| *known == end.outcome);
-    let known =
-        known.ok_or_else(|| "the record states an outcome of a session that does not exist".to_owned())?;
+/// Checks the outcome and the numbers of a session.
+pub fn end(end: &RunEnd) -> Result<(), Wrong> {
+    if !OUTCOMES.contains(&end.outcome.as_str()) {
+        return Err("the record states an outcome of a session that does not exist".to_owned());
+    }
     let numbers = [
         ("turns", end.turns, MOST_TURNS),
         ("input tokens", end.input_tokens, MOST_TOKENS),
@@ -127,7 +127,7 @@ pub fn outcome(end: &EndWire) -> Result<&'static str, Wrong> {
         name("call", &waiting.call)?;
         name("transcript", &waiting.transcript)?;
     }
-    Ok(known)
+    Ok(())
 }
 
 /// The time of a failure that a peer has kept: at most now, at the earliest 30 days ago.
@@ -139,8 +139,8 @@ pub fn moment(at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
 mod tests {
     use super::*;
 
-    fn ends() -> EndWire {
-        EndWire {
+    fn ends() -> RunEnd {
+        RunEnd {
             outcome: "completed".into(),
             waiting: None,
             exit_code: Some(0),
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn numbers_of_a_session_that_cannot_be_are_refused() {
-        assert_eq!(outcome(&ends()), Ok("completed"));
-        let wrong: [fn(&mut EndWire); 9] = [
+        assert_eq!(end(&ends()), Ok(()));
+        let wrong: [fn(&mut RunEnd); 9] = [
             |end| end.outcome = "won".into(),
             |end| end.cost_usd = Some(-0.01),
             |end| end.cost_usd = Some(f64::NAN),
@@ -167,9 +167,9 @@ mod tests {
             |end| end.duration_ms = i64::MAX,
         ];
         for (number, change) in wrong.iter().enumerate() {
-            let mut end = ends();
-            change(&mut end);
-            assert!(outcome(&end).is_err(), "{number}");
+            let mut ends = ends();
+            change(&mut ends);
+            assert!(end(&ends).is_err(), "{number}");
         }
     }
 
