@@ -279,9 +279,8 @@ pub(super) fn report(
     text: &dyn Display,
     request: &Request,
 ) -> Option<Warning> {
-    let (verdict, actions) = (format!("fail-{way}"), acting.evidence());
-    let decision =
-        UnrecordedDecision { verdict: &verdict, actions: &actions, services: audit::services(acting) };
+    let (actions, services) = (acting.evidence(), audit::services(acting));
+    let decision = UnrecordedDecision { verdict: format!("fail-{way}"), actions, services };
     let message = format!("Guard failed {way}: {text}");
     failures::report(request, acting.id.session, &message, Some(decision), acting.now)
 }

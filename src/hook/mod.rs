@@ -26,6 +26,8 @@ pub mod undelivered;
 mod user_prompt_submit;
 mod wake_up;
 
+use std::fmt::Display;
+
 use thiserror::Error;
 
 use crate::guard::failures::{self, UnrecordedDecision};
@@ -87,17 +89,25 @@ pub fn serve(stdin: &[u8], event: Option<&str>, request: &Request, deliver: impl
 pub fn unserved(problem: &Unserved, event: Option<&str>, request: &Request, deliver: impl FnOnce(Answer)) {
     // Input that cannot be read may be of any event.
     let is_call = event.is_none_or(|event| event == PRE_TOOL_USE);
-    if let Some(why) = is_call.then(|| reason_to_deny(request)).flatten() {
-        return deny_unchecked(problem, why, request, deliver);
-    }
-    let (way, warning, decision) = if is_call {
-        let decision = UnrecordedDecision { verdict: "fail-open", actions: "", services: String::new() };
-        ("open", Warning::CallUnread(problem.to_string()), Some(decision))
-    } else {
-        ("to read an event", Warning::EventUnread(problem.to_string()), None)
+    let report = |way: &str, text: &dyn Display| {
+        let decision = UnrecordedDecision { verdict: format!("fail-{way}"), ..UnrecordedDecision::default() };
+        let way = if is_call { way } else { "to read an event" };
+        let message = format!("Guard failed {way}: {text}");
+        let decision = is_call.then_some(decision);
+        failures::report(request, request.session.as_deref(), &message, decision, request.now)
     };
-    let message = format!("Guard failed {way}: {warning}");
-    let unsent = failures::report(request, request.session.as_deref(), &message, decision, request.now);
+    if let Some(why) = is_call.then(|| reason_to_deny(request)).flatten() {
+        let remedy = problem.remedy();
+        let text = format!(
+            "Denied: {problem}, so the call cannot be checked, and {why}. An operator has to {remedy}."
+        );
+        deliver(Answer::deny(&[Reason { rule: "on_failure", topic: None, text: text.clone() }]));
+        // The client shows stderr to the model with a denial, so a warning is left out.
+        let _ = report("closed", &text);
+        return;
+    }
+    let warning = if is_call { Warning::CallUnread } else { Warning::EventUnread }(problem.to_string());
+    let unsent = report("open", &warning);
     deliver(with_warnings(Answer::allow(std::iter::once(warning).chain(unsent).collect()), request));
 }
 
@@ -117,18 +127,6 @@ fn reason_to_deny(request: &Request) -> Option<&'static str> {
     let limited = limited.as_ref().unwrap_or(request);
     (!Screen::new(&header_in_force(limited), limited).allows_unknown())
         .then_some("this session may only run what is known to only read")
-}
-
-/// Denies a tool call that cannot be checked, with the reason and the remedy, and records the failure.
-fn deny_unchecked(problem: &Unserved, why: &str, request: &Request, deliver: impl FnOnce(Answer)) {
-    let remedy = problem.remedy();
-    let text =
-        format!("Denied: {problem}, so the call cannot be checked, and {why}. An operator has to {remedy}.");
-    let message = format!("Guard failed closed: {text}");
-    deliver(Answer::deny(&[Reason { rule: "on_failure", topic: None, text }]));
-    let decision = UnrecordedDecision { verdict: "fail-closed", actions: "", services: String::new() };
-    // The client shows stderr to the model with a denial, so a warning is left out.
-    let _ = failures::report(request, request.session.as_deref(), &message, Some(decision), request.now);
 }
 
 fn handle(call: &HookCall, input: Input<'_>, request: &Request, deliver: impl FnOnce(Answer)) {
