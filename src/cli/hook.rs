@@ -15,7 +15,7 @@ use super::output::{complain, complain_all, complain_as_is, print};
 use super::text::Text;
 use crate::hook::answer::{Answer, Output};
 use crate::hook::{self, Unserved};
-use crate::ledger::limit_waiting;
+use crate::ledger::Patience;
 use crate::model::event::{EVENTS, SESSION_STATE};
 use crate::runtime::request::Request;
 use crate::write_limit;
@@ -51,23 +51,23 @@ pub const FACTS: &[Facts] = &[Facts::operator("hook")];
 pub fn run(args: &HookArgs) -> u8 {
     // A panic would end the process with an exit code that the client does not know.
     std::panic::set_hook(Box::new(|_| {}));
-    limit_waiting();
+    let patience = Patience::limited();
     let event = args.event.as_deref();
     let answered = Cell::new(None);
     let served = catch_unwind(AssertUnwindSafe(|| {
-        serve_stdin(event, |answer| answered.set(Some(deliver(&answer))));
+        serve_stdin(event, &patience, |answer| answered.set(Some(deliver(&answer))));
     }));
     // A defect after the answer, while it is recorded, does not change it.
-    answered.get().unwrap_or_else(|| if served.is_ok() { OK } else { after_panic(event) })
+    answered.get().unwrap_or_else(|| if served.is_ok() { OK } else { after_panic(event, &patience) })
 }
 
 /// Answers after a panic has stopped the check. Returns the exit code.
-fn after_panic(event: Option<&str>) -> u8 {
+fn after_panic(event: Option<&str>, patience: &Patience) -> u8 {
     let answered = Cell::new(None);
     // A second panic is ignored: one line is on stderr.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let deliver = |answer| answered.set(Some(deliver(&answer)));
-        hook::unserved(&Unserved::Defect, event, &Request::of_process(), deliver);
+        hook::unserved(&Unserved::Defect, event, &request(patience), deliver);
     }));
     answered.get().unwrap_or_else(|| {
         complain(format_args!("{}; the command was not checked. Please report it.", Unserved::Defect));
@@ -75,8 +75,15 @@ fn after_panic(event: Option<&str>) -> u8 {
     })
 }
 
-fn serve_stdin(event: Option<&str>, deliver: impl FnOnce(Answer)) {
+/// The request of the process, with the limit of the hook.
+fn request(patience: &Patience) -> Request {
     let mut request = Request::of_process();
+    request.environment.ledger.patience = patience.clone();
+    request
+}
+
+fn serve_stdin(event: Option<&str>, patience: &Patience, deliver: impl FnOnce(Answer)) {
+    let mut request = request(patience);
     let read = input::read_all(request.started);
     request.now = Utc::now();
     match read {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use chrono::{DateTime, Local, TimeDelta, Utc};
 use clap::Args;
-use serde::Serialize;
+use serde_json::json;
 
 use super::exit_code::{FAILED, OK};
 use super::facts::Facts;
 use super::failure::Failure;
 use super::output::{complain, complain_all, print, print_json};
 use super::table::print_table;
-use super::time::timestamp;
+use super::time::shown;
 use crate::guard::budgets;
 use crate::ledger::Ledger;
 use crate::ledger::cooldown_edit::{self, Moment};
@@ -146,9 +146,9 @@ fn digest(environment: &Environment, now: DateTime<Utc>) -> Result<u8, Failure> 
         policy: &installation.policy,
         budgets: budgets::of_agents(environment, &installation, None, now, &mut warnings),
         actions: ledger.actions_since(since, MOST_ROWS)?.rows,
-        events: ledger.events_since(since, MOST_ROWS)?.rows,
-        runs: ledger.runs(Some(since), MOST_ROWS)?.rows,
-        statistics: ledger.statistics(Some(since))?,
+        events: ledger.events_of(None, since, MOST_ROWS)?.rows,
+        runs: ledger.runs(None, Some(since), MOST_ROWS)?.rows,
+        statistics: ledger.statistics(None, Some(since))?,
         checks: ledger.last_checks()?,
     };
     let change = ledger.change()?;
@@ -185,7 +185,7 @@ fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
         None => vec![],
     };
     if args.json {
-        return print_json(&NoticesWire { notices: notices.iter().map(NoticeWire::new).collect() });
+        return print_json(&json!({ "notices": notices }));
     }
     if Target::of(environment).is_none() {
         complain(Failure::NoTarget);
@@ -196,43 +196,12 @@ fn list(environment: &Environment, args: &NotifyArgs) -> Result<u8, Failure> {
 }
 
 fn cells(notice: &StoredNotice) -> [String; 5] {
-    let NoticeWire { created_at, level, title, state, last_error, .. } = NoticeWire::new(notice);
-    let at = created_at.unwrap_or_else(|| "unknown time".to_owned());
-    [at, level.to_owned(), state.to_owned(), title.to_owned(), last_error.unwrap_or_default().to_owned()]
-}
-
-#[derive(Serialize)]
-struct NoticesWire<'a> {
-    notices: Vec<NoticeWire<'a>>,
-}
-
-#[derive(Serialize)]
-struct NoticeWire<'a> {
-    id: i64,
-    created_at: Option<String>,
-    level: &'static str,
-    title: &'a str,
-    body: &'a str,
-    tags: &'a [String],
-    state: &'static str,
-    attempts: u32,
-    delivered_at: Option<String>,
-    last_error: Option<&'a str>,
-}
-
-impl<'a> NoticeWire<'a> {
-    fn new(notice: &'a StoredNotice) -> Self {
-        Self {
-            id: notice.id,
-            created_at: notice.created_at.map(timestamp),
-            level: notice.level.as_str(),
-            title: &notice.title,
-            body: notice.body.text(),
-            tags: &notice.tags,
-            state: notice.state.as_str(),
-            attempts: notice.attempts,
-            delivered_at: notice.delivered_at.map(timestamp),
-            last_error: notice.last_error.as_deref(),
-        }
-    }
+    let StoredNotice { created_at, level, title, state, last_error, .. } = notice;
+    [
+        shown(*created_at, false, Utc::now()),
+        level.as_str().to_owned(),
+        state.as_str().to_owned(),
+        title.clone(),
+        last_error.clone().unwrap_or_default(),
+    ]
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
 use super::exit_code::OK;
 use super::facts::Facts;
@@ -35,26 +36,9 @@ pub struct StatsArgs {
     json: bool,
 }
 
+/// The durations of a hook.
 #[derive(Serialize)]
-struct StatsWire {
-    hooks: Vec<TimesWire>,
-    decisions: Vec<CountWire>,
-    rules: Vec<CountWire>,
-    models: Vec<ModelWire>,
-}
-
-/// The requests to a model that the guard forwarded.
-#[derive(Serialize)]
-struct ModelWire {
-    model: String,
-    requests: u64,
-    input_tokens: u64,
-    output_tokens: u64,
-    usd: f64,
-}
-
-#[derive(Serialize)]
-struct TimesWire {
+struct Times {
     event: String,
     calls: usize,
     p50_ms: f64,
@@ -63,7 +47,7 @@ struct TimesWire {
 }
 
 #[derive(Serialize)]
-struct CountWire {
+struct Counted {
     name: String,
     count: u64,
 }
@@ -74,38 +58,35 @@ pub const FACTS: &[Facts] = &[Facts::reads("stats").in_guard(&[]).with_ledger()]
 /// Runs the verb.
 pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     let environment = environment_in_force();
-    let Statistics { times, verdicts, rules } = match Ledger::open_existing(&environment.ledger)? {
-        Some(ledger) => ledger.statistics(args.since)?,
-        None => Statistics::default(),
-    };
-    let ledger = Ledger::open_existing(&environment.ledger)?;
-    let models = ledger.map_or_else(|| Ok(vec![]), |ledger| ledger.spend_by_model(args.since))?;
-    let hooks = times.into_iter().map(|(event, times)| TimesWire::of(event, &times)).collect();
-    let stats = StatsWire {
-        hooks,
-        decisions: most_first(verdicts),
-        rules: most_first(rules),
-        models: models.iter().map(ModelWire::new).collect(),
-    };
+    let (statistics, models) = Ledger::read_at(&environment.ledger, |ledger| {
+        Ok((ledger.statistics(None, args.since)?, ledger.spend_by_model(args.since)?))
+    })?;
+    let Statistics { times, verdicts, rules } = statistics;
+    let hooks: Vec<Times> = times.into_iter().map(|(event, times)| Times::of(event, &times)).collect();
+    let (decisions, rules) = (most_first(verdicts), most_first(rules));
     if args.json {
-        return print_json(&stats);
+        return print_json(
+            &json!({ "hooks": hooks, "decisions": decisions, "rules": rules, "models": models }),
+        );
     }
-    let times = |hook: TimesWire| {
-        let TimesWire { event, calls, p50_ms, p95_ms, p99_ms } = hook;
+    let times = |hook: Times| {
+        let Times { event, calls, p50_ms, p95_ms, p99_ms } = hook;
         [event, calls.to_string(), format!("{p50_ms} ms"), format!("{p95_ms} ms"), format!("{p99_ms} ms")]
     };
-    print_table(
-        ["HOOK", "CALLS", "P50", "P95", "P99"],
-        stats.hooks.into_iter().map(times),
-        "no hooks recorded",
-    );
-    let counts = |CountWire { name, count }| [name, count.to_string()];
-    print_table(["DECISION", "COUNT"], stats.decisions.into_iter().map(counts), "no decisions");
-    print_table(["RULE", "DENIALS"], stats.rules.into_iter().map(counts), "no denials");
+    print_table(["HOOK", "CALLS", "P50", "P95", "P99"], hooks.into_iter().map(times), "no hooks recorded");
+    let counts = |Counted { name, count }| [name, count.to_string()];
+    print_table(["DECISION", "COUNT"], decisions.into_iter().map(counts), "no decisions");
+    print_table(["RULE", "DENIALS"], rules.into_iter().map(counts), "no denials");
     if !models.is_empty() {
         let row = |model: ModelSpend| {
-            let ModelSpend { model, requests, input, output, usd } = model;
-            [model, requests.to_string(), input.to_string(), output.to_string(), usd.to_string()]
+            let ModelSpend { model, requests, input_tokens, output_tokens, usd } = model;
+            [
+                model,
+                requests.to_string(),
+                input_tokens.to_string(),
+                output_tokens.to_string(),
+                usd.to_string(),
+            ]
         };
         print_table(
             ["MODEL", "REQUESTS", "INPUT TOKENS", "OUTPUT TOKENS", "COST"],
@@ -116,20 +97,7 @@ pub fn run(args: &StatsArgs) -> Result<u8, Failure> {
     Ok(OK)
 }
 
-impl ModelWire {
-    fn new(spend: &ModelSpend) -> Self {
-        let ModelSpend { model, requests, input, output, usd } = spend;
-        Self {
-            model: model.clone(),
-            requests: *requests,
-            input_tokens: *input,
-            output_tokens: *output,
-            usd: usd.dollars(),
-        }
-    }
-}
-
-impl TimesWire {
+impl Times {
     /// `micros` must be sorted.
     fn of(event: String, micros: &[i64]) -> Self {
         let at = |percent| milliseconds(percentile(micros, percent));
@@ -137,8 +105,8 @@ impl TimesWire {
     }
 }
 
-fn most_first(counts: BTreeMap<String, u64>) -> Vec<CountWire> {
-    let mut counts: Vec<_> = counts.into_iter().map(|(name, count)| CountWire { name, count }).collect();
+fn most_first(counts: BTreeMap<String, u64>) -> Vec<Counted> {
+    let mut counts: Vec<_> = counts.into_iter().map(|(name, count)| Counted { name, count }).collect();
     counts.sort_by_key(|counted| std::cmp::Reverse(counted.count));
     counts
 }

@@ -108,15 +108,6 @@ fn of_file(name: &str, health: FileHealth) -> Finding {
     if health.version > health.newest {
         return of_later_release(name, health.version);
     }
-    if health.blocks_manager {
-        return Finding::failed(
-            LEDGER,
-            format!(
-                "{name} was created by an earlier release: the session manager cannot create its tables there"
-            ),
-            "run `opsctl prune --keep 90d`, which adds them, and start the session manager again",
-        );
-    }
     if health.journal != "wal" {
         let what = format!("{name} is in journal mode `{}`: hooks block each other", health.journal);
         return Finding::warning(LEDGER, what, "run `sqlite3 FILE 'PRAGMA journal_mode=WAL'` on it");

@@ -127,7 +127,7 @@ fn problems(request: &Request) -> Vec<String> {
 
 fn latest_events(request: &Request) -> Result<Option<Vec<Event>>, LedgerError> {
     match Ledger::open_existing(&request.ledger)? {
-        Some(ledger) => ledger.latest_events(EVENTS),
+        Some(ledger) => ledger.latest_events(EVENTS).map(Some),
         None => Ok(None),
     }
 }

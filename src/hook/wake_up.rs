@@ -114,7 +114,7 @@ fn session_line(session: &Session) -> String {
     };
     let at = session.ended.or(session.last_seen).map_or_else(|| "unknown time".to_owned(), time);
     let role = session.role.as_deref().map_or_else(|| "-".to_owned(), |role| shortened(role, 32));
-    let status = session.status.as_ref().map(|(text, _)| format!(" | {}", shortened(text, MESSAGE_CHARS)));
+    let status = session.status.as_ref().map(|text| format!(" | {}", shortened(text, MESSAGE_CHARS)));
     format!("  {at} | {} | {role} | {state}{}", shortened(&session.id, 40), status.unwrap_or_default())
 }
 
@@ -197,7 +197,7 @@ mod tests {
             role: Some(nasty.clone()),
             end_reason: Some(nasty.clone()),
             state: State::Ended,
-            status: Some((nasty, None)),
+            status: Some(nasty),
             ..Session::default()
         };
         let happened = Summary {

@@ -47,7 +47,7 @@ fn values(environment: &Environment, now: DateTime<Utc>, ping_hosts: bool) -> Va
             Reachability::Unreachable | Reachability::Unresolved => false,
             Reachability::Unknown => return None,
         };
-        Some((found.host.name.clone(), is_up))
+        Some((found.name, is_up))
     });
     let spend = &installation.policy.spend;
     let limits = [("day", spend.day), ("session", spend.session)];
@@ -81,7 +81,7 @@ fn of_service(budget: &ServiceBudget) -> [BudgetValue; 2] {
         service: budget.service.clone(),
         agent: budget.agent.clone(),
         kind,
-        used: found.counted.len(),
-        limit: found.budget.limit,
+        used: found.used,
+        limit: found.limit,
     })
 }

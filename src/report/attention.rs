@@ -88,7 +88,7 @@ fn urgent(data: &ReportData<'_>) -> Vec<Item> {
             Reachability::Unresolved => "has no address",
             Reachability::Reachable(_) | Reachability::Unknown => continue,
         };
-        let text = format!("{} ({}) {state}", plain(&found.host.name), plain(&found.host.address));
+        let text = format!("{} ({}) {state}", plain(&found.name), plain(&found.address));
         items.push(Item::new(true, "host", text));
     }
     if data.undelivered > 0 {

@@ -71,7 +71,7 @@ impl BudgetsView {
             listed.into_iter().partition(|budget| budget.in_use());
         let limits = data.budgets.first().map(|budget| {
             let kind = |kind: &KindBudget, one, many| {
-                format!("{} in {}", count(kind.budget.limit as usize, one, many), kind.budget.window)
+                format!("{} in {}", count(kind.limit as usize, one, many), kind.window)
             };
             format!(
                 "{} and {} for each service",
@@ -106,12 +106,12 @@ fn service(budget: &ServiceBudget, now: DateTime<Utc>) -> ServiceView {
 }
 
 fn kind(name: &'static str, kind: &KindBudget, now: DateTime<Utc>) -> KindView {
-    let (used, limit) = (kind.counted.len(), kind.budget.limit);
+    let (used, limit) = (kind.used, kind.limit);
     KindView {
         name,
         used,
         limit,
-        window: kind.budget.window.to_string(),
+        window: kind.window.to_string(),
         full: used >= limit as usize,
         parts: parts(used, limit as usize),
         next: kind.next_allowed.map(|at| Moment::of(at, now)),

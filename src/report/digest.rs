@@ -138,8 +138,8 @@ fn actions(data: &DigestData<'_>) -> String {
 fn left(budget: &ServiceBudget) -> String {
     let of_kind =
         [("restarts", &budget.restart), ("redeployments", &budget.redeployment)].map(|(kind, used)| {
-            let limit = used.budget.limit as usize;
-            format!("{} of {limit} {kind}", limit.saturating_sub(used.counted.len()))
+            let limit = used.limit as usize;
+            format!("{} of {limit} {kind}", limit.saturating_sub(used.used))
         });
     format!("left: {}", of_kind.join(" and "))
 }

@@ -26,8 +26,8 @@ struct HostView {
 
 impl HostsView {
     /// Sorts unreachable hosts first.
-    pub fn of(found: &[Found<'_>]) -> Self {
-        let mut found: Vec<&Found<'_>> = found.iter().collect();
+    pub fn of(found: &[Found]) -> Self {
+        let mut found: Vec<&Found> = found.iter().collect();
         found.sort_by_key(|found| rank(found.reachability));
         let with = |rank_of: u8| found.iter().filter(|found| rank(found.reachability) == rank_of).count();
         let reachable = with(3);
@@ -54,10 +54,10 @@ const fn rank(reachability: Reachability) -> u8 {
     }
 }
 
-fn host(found: &Found<'_>) -> HostView {
+fn host(found: &Found) -> HostView {
     HostView {
-        name: plain(&found.host.name),
-        address: plain(&found.host.address),
+        name: plain(&found.name),
+        address: plain(&found.address),
         state: found.reachability.as_str(),
         rtt: match found.reachability {
             Reachability::Reachable(rtt) if rtt.as_micros() < 100 => Some("under 0.1 ms".to_owned()),

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine;
-use super::engine::params;
-use super::error::LedgerError;
-use super::{migrate, time};
+use super::engine::{self, LedgerError, params};
+use super::time;
 
 /// The upper bounds of the buckets of hook durations, in microseconds. There is one more bucket, without a bound.
 pub const BUCKETS: [i64; 12] = [
@@ -64,7 +62,7 @@ fn queries() -> [(&'static str, String); 10] {
         )
     };
     let tokens = ["input", "output", "cache_write", "cache_write_1h", "cache_read"].map(|kind| {
-        format!("SELECT model || '\u{1f}' || '{kind}', sum({kind}_tokens) FROM api_requests WHERE at < ?1 GROUP BY 1")
+        format!("SELECT model || '\u{1f}' || '{kind}', CAST(sum({kind}_tokens) AS BIGINT) FROM api_requests WHERE at < ?1 GROUP BY 1")
     });
     [
         (
@@ -79,7 +77,7 @@ fn queries() -> [(&'static str, String); 10] {
                 .to_owned(),
         ),
         ("hooks", hooks(&format!("event || '\u{1f}' || {}", bucket("micros")), "count(*)")),
-        ("hook_micros", hooks("event", "sum(micros)")),
+        ("hook_micros", hooks("event", "CAST(sum(micros) AS BIGINT)")),
         (
             "sessions",
             "SELECT tier || '\u{1f}' || outcome, count(*) FROM client_runs
@@ -94,7 +92,7 @@ fn queries() -> [(&'static str, String); 10] {
         ),
         ("events", "SELECT level, count(*) FROM events WHERE created_at < ?1 GROUP BY 1".to_owned()),
         ("api_requests", "SELECT model, count(*) FROM api_requests WHERE at < ?1 GROUP BY 1".to_owned()),
-        ("api_cost", "SELECT model, sum(cost_micros) FROM api_requests WHERE at < ?1 GROUP BY 1".to_owned()),
+        ("api_cost", "SELECT model, CAST(sum(cost_micros) AS BIGINT) FROM api_requests WHERE at < ?1 GROUP BY 1".to_owned()),
         ("api_tokens", tokens.join(" UNION ALL ")),
     ]
 }
@@ -128,36 +126,27 @@ impl Counters {
 impl Ledger {
     /// All counters since the ledger was created. Reads all rows.
     pub fn counters(&self) -> Result<Counters, LedgerError> {
-        self.try_counters().map_err(|cause| self.error(cause))
-    }
-
-    fn try_counters(&self) -> engine::Result<Counters> {
         let mut found = Counters::default();
-        if !migrate::is_latest(&self.connection)? {
-            return Ok(found);
-        }
         // Of one moment, so that nothing is counted both as a row and as deleted.
-        let reading = self.connection.reading()?;
+        let reading = self.reading()?;
         for (name, sql) in queries() {
-            let mut statement = reading.prepare(&sql)?;
             // After every timestamp.
-            let mut rows = statement.query(["9999-12-31T00:00:00Z"])?;
-            while let Some(row) = rows.next()? {
+            reading.query(&sql, params!["9999-12-31T00:00:00Z"], |row| {
                 found.add(name, &row.get::<String>(0)?, row.get(1)?);
-            }
+                Ok(())
+            })?;
         }
-        let mut statement = reading.prepare("SELECT counter, labels, count FROM pruned_counts")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
+        reading.query("SELECT counter, labels, count FROM pruned_counts", &[], |row| {
             found.add(&row.get::<String>(0)?, &row.get::<String>(1)?, row.get(2)?);
-        }
+            Ok(())
+        })?;
         Ok(found)
     }
 
     /// The number of sessions that are recorded as running.
     pub fn running_sessions(&self) -> Result<u64, LedgerError> {
         let sql = "SELECT count(*) FROM client_runs WHERE outcome = ?1";
-        self.count("client_runs", sql, "running")
+        self.count(sql, "running")
     }
 
     /// The number of questions to a person that are neither answered nor expired.
@@ -165,18 +154,11 @@ impl Ledger {
         let sql =
             "SELECT count(*) FROM questions WHERE expires_at > ?1 AND used_at IS NULL AND NOT at_terminal
              AND id NOT IN (SELECT question_id FROM question_answers)";
-        self.count("questions", sql, &time::write(now))
+        self.count(sql, &time::write(now))
     }
 
-    /// The result of a query, or 0 without the table.
-    fn count(&self, table: &str, sql: &str, value: &str) -> Result<u64, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, table)? {
-                return Ok(0);
-            }
-            self.connection.query_row(sql, [value], |row| row.get::<i64>(0))
-        };
-        look().map(|count| u64::try_from(count).unwrap_or(0)).map_err(|cause| self.error(cause))
+    fn count(&self, sql: &str, value: &str) -> Result<u64, LedgerError> {
+        self.query_row(sql, params![value], |row| row.count(0))
     }
 }
 
@@ -184,16 +166,14 @@ impl Change<'_> {
     /// Keeps the counts of rows before `cutoff`, which are about to be deleted.
     pub(super) fn keep_counts(&self, cutoff: &str) -> engine::Result<()> {
         for (name, sql) in queries() {
-            let mut statement = self.transaction.prepare(&sql)?;
-            let mut rows = statement.query([cutoff])?;
-            while let Some(row) = rows.next()? {
+            self.query(&sql, params![cutoff], |row| {
                 let (labels, count): (String, i64) = (row.get(0)?, row.get(1)?);
-                self.transaction.run(
+                self.run(
                     "INSERT INTO pruned_counts (counter, labels, count) VALUES (?1, ?2, ?3)
                      ON CONFLICT (counter, labels) DO UPDATE SET count = pruned_counts.count + excluded.count",
                     params![name, labels, count],
-                )?;
-            }
+                )
+            })?;
         }
         Ok(())
     }

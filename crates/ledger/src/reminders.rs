@@ -3,8 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::database::{Change, Ledger};
-use super::engine::{OptionalExtension as _, ToSql, params};
-use super::error::LedgerError;
+use super::engine::{LedgerError, OptionalExtension as _, ToSql, params};
 use super::events::Source;
 use super::{migrate, time};
 
@@ -25,26 +24,14 @@ const HAS_RECORDED_EVENT: &str =
 impl Ledger {
     /// Whether the client keeps no transcript of the session.
     pub fn has_no_record(&self, session: &str) -> Result<bool, LedgerError> {
-        let look = || {
-            if !migrate::is_latest(&self.connection)? {
-                return Ok(false);
-            }
-            let sql = "SELECT 1 FROM session_reminders WHERE session_id = ?1 AND record_missing";
-            self.connection.prepare(sql)?.exists([session])
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql = "SELECT 1 FROM session_reminders WHERE session_id = ?1 AND record_missing";
+        self.exists(sql, params![session])
     }
 
     /// The context level, in per cent, that the session was last warned about; 0 for none.
     pub fn context_level(&self, session: &str) -> Result<u8, LedgerError> {
-        let look = || {
-            if !migrate::has_table(&self.connection, "session_reminders")? {
-                return Ok(0);
-            }
-            let sql = "SELECT context_level FROM session_reminders WHERE session_id = ?1";
-            Ok(self.connection.query_row(sql, [session], |row| row.get(0)).optional()?.unwrap_or(0))
-        };
-        look().map_err(|cause| self.error(cause))
+        let sql = "SELECT context_level FROM session_reminders WHERE session_id = ?1";
+        Ok(self.query_row(sql, params![session], |row| row.get(0)).optional()?.unwrap_or(0))
     }
 }
 
@@ -101,19 +88,14 @@ impl Change<'_> {
 
     /// Whether a session has reported: with a notification, a hand-over or an event of its own.
     pub fn has_reported(&self, session: &str) -> Result<bool, LedgerError> {
-        let look = || {
-            let has_event = |sql: &str| {
-                self.transaction.prepare(sql)?.exists(params![session, Source::Agent.as_str(), LATEST])
-            };
-            Ok(self.transaction.prepare(REPORTED)?.exists([session])?
-                || has_event(HAS_RECORDED_EVENT)?
-                || migrate::has_column(&self.transaction, "events", "source")?
-                    && has_event(HAS_EVENT_OF_ITS_OWN)?)
-        };
-        look().map_err(|cause| self.error(cause))
+        let has_event = |sql: &str| self.exists(sql, params![session, Source::Agent.as_str(), LATEST]);
+        Ok(self.exists(REPORTED, params![session])?
+            || has_event(HAS_RECORDED_EVENT)?
+            || migrate::has_column(&self.transaction, "events", "source")?
+                && has_event(HAS_EVENT_OF_ITS_OWN)?)
     }
 
     fn remind(&self, sql: &str, values: &[&dyn ToSql]) -> Result<bool, LedgerError> {
-        self.transaction.execute(sql, values).map(|rows| rows > 0).map_err(|cause| self.error(cause))
+        self.execute(sql, values).map(|rows| rows > 0)
     }
 }

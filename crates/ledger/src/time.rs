@@ -1,6 +1,7 @@
 //! Timestamps in the database: RFC 3339 in UTC from opsctl, other formats from other writers.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, TimeDelta, Utc};
+use serde::{Serialize as _, Serializer};
 
 /// A text that sorts before every timestamp.
 pub const BEFORE_ALL: &str = "0001-01-01";
@@ -20,6 +21,11 @@ pub fn read(text: &str) -> Option<DateTime<Utc>> {
         .iter()
         .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
         .map(|time| time.and_utc())
+}
+
+/// Serialises a time as [`write`] formats it, for times of other writers, which may have fractions of a second.
+pub fn serialize<S: Serializer>(at: &Option<DateTime<Utc>>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.map(write).serialize(serializer)
 }
 
 /// A text that sorts before every timestamp at or after `time`, in any format and with any offset: the date two days

@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::overview::{Known, Status};
+use super::overview::Status;
 use crate::cli::approvals::granted;
 use crate::cli::terminal::{cut, wrap};
 use crate::cli::text::{self, Text};
@@ -12,8 +12,8 @@ use crate::guard::spending::Line;
 use crate::ledger::Lease;
 use crate::ledger::client_runs::Run;
 use crate::ledger::notices::Problem;
-use crate::model::inventory::Host;
 use crate::model::question::Question;
+use crate::probe::hosts::Found;
 use crate::probe::icmp::Reachability;
 
 /// The maximum number of listed services without usage, and of listed reachable hosts; beyond it they are counted.
@@ -32,11 +32,9 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
         Some(tier) => Text::from_iter([Text::styled(TITLE, "tier:"), (&format!(" {tier}\n")).into()]),
         None => "no tier set; budgets are enforced\n".into(),
     };
-    if !status.known.questions.is_empty() {
+    if !status.questions.is_empty() {
         text += page.title("questions that wait for an answer:");
-        text.extend(
-            status.known.questions.iter().map(|question| page.whole(CRITICAL, &asked(question, status))),
-        );
+        text.extend(status.questions.iter().map(|question| page.whole(CRITICAL, &asked(question, status))));
     }
     let attention = attention(status);
     if !attention.is_empty() {
@@ -45,28 +43,28 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
     }
     text += page.title("budgets:");
     let (listed, others): (Vec<&ServiceBudget>, Vec<&ServiceBudget>) =
-        status.budgets.iter().partition(|budget| budget.listed);
+        status.services.iter().partition(|budget| budget.listed);
     text += page.budgets(&listed, status);
     if !others.is_empty() {
         text += page.title("budgets of services that hosts.yaml does not list:");
         text += page.budgets(&others, status);
     }
-    if !status.known.leases.is_empty() {
+    if !status.leases.is_empty() {
         text += page.title("services that one agent is remediating:");
-        text.extend(status.known.leases.iter().map(|lease| page.whole(WARNING, &leased(lease, status))));
+        text.extend(status.leases.iter().map(|lease| page.whole(WARNING, &leased(lease, status))));
     }
-    for grant in &status.known.grants {
+    for grant in &status.grants {
         text += page.whole(WARNING, &granted(grant, status.now));
     }
     if let Some(hosts) = status.hosts.as_deref().filter(|hosts| !hosts.is_empty()) {
         text += page.title("hosts:");
         text += page.hosts(hosts);
     }
-    if !status.known.sessions.is_empty() {
+    if !status.sessions.is_empty() {
         text += page.title("sessions:");
         text += page.sessions(status);
     }
-    let spending = status.spending.lines();
+    let spending = status.spend.lines();
     if !spending.is_empty() {
         text += page.title("requests to the model:");
         text.extend(spending.iter().map(|line| page.spending(line)));
@@ -85,7 +83,10 @@ pub fn render(status: &Status, width: Option<usize>) -> Text {
             "warning" => WARNING,
             _ => QUIET,
         };
-        text += page.line(style, &events::line(event, false, status.several, status.now));
+        let [at, level, service, message] = events::cells(event, false, status.now);
+        let by = if status.several { event.agent.as_deref().unwrap_or("-") } else { "" };
+        let by = if by.is_empty() { String::new() } else { format!("{by} | ") };
+        text += page.line(style, &text::line(&format!("{at} | {by}{level} | {service} | {message}")));
     }
     text
 }
@@ -113,8 +114,9 @@ fn asked(question: &Question, status: &Status) -> String {
 
 /// What needs attention, one line each.
 fn attention(status: &Status) -> Vec<String> {
-    let Known { problems, undelivered, unchecked, .. } = &status.known;
-    let mut lines: Vec<String> = problems
+    let Status { guard_failures_last_day: unchecked, undelivered_notifications: undelivered, .. } = status;
+    let mut lines: Vec<String> = status
+        .problems
         .iter()
         .map(|Problem { title, at, agent }| {
             let by = by(agent.as_ref(), status);
@@ -190,18 +192,18 @@ impl Page {
     }
 
     /// The hosts, unreachable ones first.
-    fn hosts(&self, hosts: &[(Host, Reachability)]) -> Text {
-        let line = |(host, found): &(Host, Reachability)| {
-            let (style, rtt) = match found {
+    fn hosts(&self, hosts: &[Found]) -> Text {
+        let line = |Found { name, address, reachability }: &Found| {
+            let (style, rtt) = match reachability {
                 Reachability::Reachable(rtt) => (GOOD, format!(" in {:.2} ms", rtt.as_secs_f64() * 1e3)),
                 Reachability::Unknown => (WARNING, String::new()),
                 Reachability::Unreachable | Reachability::Unresolved => (CRITICAL, String::new()),
             };
-            let line = format!("{} ({}): {}{rtt}", host.name, host.address, found.as_str());
+            let line = format!("{name} ({address}): {}{rtt}", reachability.as_str());
             self.line(style, &text::line(&line))
         };
         let (up, rest): (Vec<_>, Vec<_>) =
-            hosts.iter().partition(|(_, found)| matches!(found, Reachability::Reachable(_)));
+            hosts.iter().partition(|host| matches!(host.reachability, Reachability::Reachable(_)));
         let mut text: Text = rest.into_iter().map(line).collect();
         if up.len() > MOST_IDLE {
             let more = if text.as_str().is_empty() { "" } else { "more " };
@@ -213,9 +215,9 @@ impl Page {
     }
 
     fn sessions(&self, status: &Status) -> Text {
-        let Known { sessions, sessions_of_the_day, cost_of_the_day, .. } = &status.known;
+        let Status { sessions_last_day, cost_usd_last_day, .. } = status;
         let mut text = Text::default();
-        for run in sessions {
+        for run in &status.sessions {
             let cut_off = run.is_cut_off(&status.policy, status.now);
             let style = match run.outcome.as_str() {
                 "completed" => GOOD,
@@ -227,22 +229,22 @@ impl Page {
             text += self.line(style, &text::line(&session_in_words(run, &outcome, status)));
         }
         text +=
-            self.line(QUIET, &format!("the last day: {sessions_of_the_day} sessions, ${cost_of_the_day:.2}"));
+            self.line(QUIET, &format!("the last day: {sessions_last_day} sessions, ${cost_usd_last_day:.2}"));
         text
     }
 }
 
 /// `2/2 restarts (4h), 0/1 redeployments (24h); next restart 2026-03-21T18:00:00Z (in 3h59m)`.
 fn budget_in_words(budget: &ServiceBudget, status: &Status) -> String {
-    let used = |kind: &KindBudget| format!("{}/{}", kind.counted.len(), kind.budget.limit);
+    let used = |kind: &KindBudget| format!("{}/{}", kind.used, kind.limit);
     let ServiceBudget { restart, redeployment, .. } = budget;
     let service = budget.name();
     let mut words = format!(
         "{service}: {} restarts ({}), {} redeployments ({})",
         used(restart),
-        restart.budget.window,
+        restart.window,
         used(redeployment),
-        redeployment.budget.window
+        redeployment.window
     );
     for (name, kind) in [("restart", restart), ("redeployment", redeployment)] {
         if let Some(next) = kind.next_allowed {

@@ -94,7 +94,7 @@ fn desk_page(
         ReportData::read(environment, &compiled, Some(&ledger), agent.as_deref(), period, &mut warnings)?;
     let hosts = compiled.installation.inventory.hosts.iter().map(|host| {
         let reachability = desk.live.reachability(&host.name, &host.address)?;
-        Some(Found { host, reachability })
+        Some(Found::new(host, reachability))
     });
     data.hosts = hosts.collect();
     let report = report::sections(&data)?;
@@ -192,7 +192,7 @@ fn sessions_page(desk: &Desk, visitor: &Visitor, agent: Option<String>) -> Resul
     let now = ledger.now(Utc::now())?;
     let agents = ledger.agents()?;
     let agent = agent.filter(|agent| agents.contains(agent));
-    let runs = ledger.runs_of(agent.as_deref(), Some(now - SPAN), MOST_SESSIONS)?;
+    let runs = ledger.runs(agent.as_deref(), Some(now - SPAN), MOST_SESSIONS)?;
     let rows: Vec<_> = runs
         .rows
         .iter()

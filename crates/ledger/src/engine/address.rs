@@ -1,7 +1,7 @@
 //! Where a ledger is: the path of a file, or the URL of a PostgreSQL server.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr as _;
 use std::sync::Arc;
 
@@ -10,17 +10,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, NamedGroup, RootCertStore, WantsVerifier};
 use tokio_postgres::config::{Host, SslMode};
 use url::form_urlencoded;
-
-/// A ledger, and the agent that uses it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
-    /// Where it is.
-    pub place: Place,
-    /// The name of the agent in all rows that this process adds; without it, the name of this machine.
-    pub agent: Option<String>,
-    /// The state folder, in which processes take turns to connect to a server.
-    pub state_dir: Option<PathBuf>,
-}
 
 /// Where a ledger is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,59 +27,11 @@ pub struct ServerAddress {
     password_file: Option<PathBuf>,
 }
 
-impl Location {
-    /// The file.
-    pub fn file(&self) -> Option<&Path> {
-        match &self.place {
-            Place::File(path) => Some(path),
-            Place::Server(_) => None,
-        }
-    }
-
-    /// Whether a file is missing. A server may be asked.
-    pub fn is_missing(&self) -> bool {
-        self.file().is_some_and(|path| !path.exists())
-    }
-
-    /// The files with secrets of a server; see [`ServerAddress::secret_files`].
-    pub fn secret_files(&self) -> Vec<PathBuf> {
-        match &self.place {
-            Place::File(_) => vec![],
-            Place::Server(address) => address.secret_files(),
-        }
-    }
-
-    /// The name of the agent.
-    pub fn agent_name(&self) -> String {
-        self.agent
-            .clone()
-            .unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
-    }
-}
-
-impl From<&Path> for Location {
-    fn from(path: &Path) -> Self {
-        Self { place: Place::File(path.to_owned()), agent: None, state_dir: None }
-    }
-}
-
-impl From<&PathBuf> for Location {
-    fn from(path: &PathBuf) -> Self {
-        path.as_path().into()
-    }
-}
-
-impl From<&Self> for Location {
-    fn from(location: &Self) -> Self {
-        location.clone()
-    }
-}
-
-impl fmt::Display for Location {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Place::File(path) => path.display().fmt(f),
-            Place::Server(server) => server.fmt(f),
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Server(server) => server.fmt(f),
         }
     }
 }
