@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::finished::{Ended, Finished, FinishedWire};
+use super::finished::{Ended, Finished};
 use super::forward::{self, Input};
 use crate::guard::failures;
 use crate::kept_lines::KeptLines;
@@ -31,7 +31,7 @@ enum Line {
     /// The input of a hook, for a guard.
     Report { event: Option<String>, stdin: String },
     /// A call that has run, for a ledger on a server.
-    Finished { finished: FinishedWire, agent: String },
+    Finished { finished: Finished, agent: String },
     /// The end of a session, for a ledger on a server.
     Ended { ended: Ended },
 }
@@ -56,7 +56,7 @@ pub fn keep(input: Input<'_>, environment: &Environment) -> io::Result<()> {
 /// Keeps a call that has run for the ledger.
 pub fn keep_finished(finished: &Finished, environment: &Environment) -> io::Result<()> {
     let agent = environment.ledger.agent_name();
-    append(&Line::Finished { finished: finished.into(), agent }, environment)
+    append(&Line::Finished { finished: finished.clone(), agent }, environment)
 }
 
 /// Keeps the end of a session for the ledger.
@@ -110,7 +110,6 @@ fn record_kept(environment: &Environment) -> Result<(), LedgerError> {
             Line::Report { .. } => return Ok(Delivered::NotNow),
             Line::Ended { ended } => ended.record_late(environment)?,
             Line::Finished { finished, agent } => {
-                let Some(finished) = finished.read() else { return Ok(Delivered::NotNow) };
                 let policy = policy.get_or_insert_with(|| {
                     installation::in_force(environment, &mut Vec::new()).installation.policy
                 });
@@ -135,10 +134,13 @@ fn each<E>(
     let mut failed = None;
     let mut count = 0;
     for text in claimed.text.split(|byte| *byte == b'\n') {
-        // A line that was cut off states no call.
-        let Ok(line) = serde_json::from_slice(text) else { continue };
+        // A line that was cut off states no call. One of a later release is kept.
+        let Ok(value) = serde_json::from_slice::<Value>(text) else { continue };
         count += 1;
-        let delivered = if failed.is_some() { Ok(Delivered::NotNow) } else { deliver(line) };
+        let delivered = match serde_json::from_value(value) {
+            Ok(line) if failed.is_none() => deliver(line),
+            Ok(_) | Err(_) => Ok(Delivered::NotNow),
+        };
         if !matches!(delivered, Ok(Delivered::Yes)) {
             left.push(text);
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::lookup::Lookup;
 use crate::ledger::client_runs::{NewRun, RunEnd};
+use crate::model::event::NewEvent;
 
 /// The first message of the guard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,12 +105,8 @@ pub enum RecordCall {
         of_agent: bool,
         /// The session.
         session: Option<String>,
-        /// The level.
-        level: String,
-        /// The service.
-        service: Option<String>,
-        /// The text.
-        message: String,
+        /// The event.
+        event: NewEvent,
     },
     /// The session has reported.
     Reported(String),

@@ -10,7 +10,7 @@ use super::guard_link;
 use crate::ledger::client_runs::WaitingRun;
 use crate::ledger::{Ledger, LedgerError, Source};
 use crate::link::message::RecordCall;
-use crate::model::event::{Level, NewEvent};
+use crate::model::event::NewEvent;
 use crate::model::policy::Tier;
 
 /// Records through the guard, if there is one, otherwise in the ledger. Returns the value of the record; null for none.
@@ -42,14 +42,13 @@ pub fn perform(
             change.resume_run(row, now)?;
         }
         RecordCall::End { row, end } => change.end_run(row, &end, now)?,
-        RecordCall::Event { once, of_agent, session, level, service, message } => {
+        RecordCall::Event { once, of_agent, session, event } => {
             let source = match peer {
                 _ if of_agent => Source::Agent,
                 Some(_) => Source::Peer,
                 None => Source::Runner,
             };
-            let level = Level::named(&level).unwrap_or(Level::Critical);
-            let (session, event) = (session.as_deref(), NewEvent { level, service, message });
+            let session = session.as_deref();
             if !(once && change.is_recent_event(session, &event.message)?) {
                 change.add_event_from(source, session, &event, now)?;
             }
@@ -130,9 +129,7 @@ fn send_event(
         once,
         of_agent: source == Source::Agent,
         session: session.map(str::to_owned),
-        level: event.level.as_str().to_owned(),
-        service: event.service.clone(),
-        message: event.message.clone(),
+        event: event.clone(),
     };
     record(environment, call, now).map(drop)
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::budget::{Fit, Holder, Usage, fit};
 use super::tier;
@@ -22,7 +24,8 @@ pub const UNRESOLVED: &str = "unresolved";
 pub const UNLISTED: &str = "unlisted";
 
 /// A budget: a service and a kind of action.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "(String, String)")]
 pub struct BudgetKey {
     /// The service, or [`UNRESOLVED`] and its host.
     pub service: String,
@@ -30,11 +33,26 @@ pub struct BudgetKey {
     pub kind: &'static str,
 }
 
+impl From<BudgetKey> for (String, String) {
+    fn from(key: BudgetKey) -> Self {
+        (key.service, key.kind.to_owned())
+    }
+}
+
+impl<'de> Deserialize<'de> for BudgetKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (service, kind) = <(String, String)>::deserialize(deserializer)?;
+        let kinds = [ActionKind::Restart, ActionKind::Redeployment].map(ActionKind::as_str);
+        let known = kinds.into_iter().find(|known| *known == kind);
+        Ok(Self { service, kind: known.ok_or_else(|| D::Error::custom("not a kind of a budget"))? })
+    }
+}
+
 /// The usage of budgets that a decision is based on.
 pub type Snapshot = BTreeMap<BudgetKey, Usage>;
 
 /// What an action takes from a budget.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
     /// The budget.
     pub key: BudgetKey,

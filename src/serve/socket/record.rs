@@ -58,13 +58,13 @@ pub fn notice(payload: &[u8], environment: &Environment, peer: u32, rates: &Rate
 /// A notice and its event, as a peer states them.
 fn stated_by_peer(raised: Raised) -> Result<Raised, Wrong> {
     let session = raised.session.as_deref().map(|session| stated::name("session", session)).transpose()?;
-    let event = raised.event.as_ref();
-    let event = event.map(|event| stated::event(event.level.as_str(), event.service.clone(), &event.message));
+    let mut event = raised.event;
+    event.as_mut().map(stated::event).transpose()?;
     Ok(Raised {
         session: session.map(str::to_owned),
         at: raised.at,
         notice: stated::notice(raised.notice, Utc::now())?,
-        event: event.transpose()?,
+        event,
     })
 }
 
@@ -98,9 +98,9 @@ fn checked(mut call: RecordCall) -> Result<RecordCall, Wrong> {
             session_of(parent)?;
         }
         RecordCall::End { end, .. } => stated::end(end)?,
-        RecordCall::Event { session, level, service, message, .. } => {
+        RecordCall::Event { session, event, .. } => {
             session_of(session)?;
-            *message = stated::event(level, service.clone(), message)?.message;
+            stated::event(event)?;
         }
         RecordCall::Reported(session) => stated::name("session", session).map(drop)?,
         RecordCall::LatestRun { tier, stated: session } => {

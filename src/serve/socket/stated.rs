@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::ledger::client_runs::RunEnd;
-use crate::model::event::{Level, NewEvent};
+use crate::model::event::NewEvent;
 use crate::model::notice::{Body, Notice};
 use crate::model::policy::Tier;
 use crate::redact;
@@ -75,12 +75,13 @@ pub fn tier(number: u8) -> Result<Tier, Wrong> {
         .ok_or_else(|| format!("the record states tier {number}, which is not 1, 2 or 3"))
 }
 
-/// An event.
-pub fn event(level: &str, service: Option<String>, message: &str) -> Result<NewEvent, Wrong> {
-    let level = Level::named(level)
-        .ok_or_else(|| "the record states a level that is not info, warning or critical".to_owned())?;
-    let service = service.map(|service| name("service", &service).map(str::to_owned)).transpose()?;
-    Ok(NewEvent { level, service, message: text(message) })
+/// Checks an event, and marks its text.
+pub fn event(event: &mut NewEvent) -> Result<(), Wrong> {
+    if let Some(service) = &event.service {
+        name("service", service)?;
+    }
+    event.message = text(&event.message);
+    Ok(())
 }
 
 /// A notice.
@@ -138,6 +139,7 @@ pub fn moment(at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::event::Level;
 
     fn ends() -> RunEnd {
         RunEnd {
@@ -175,10 +177,13 @@ mod tests {
 
     #[test]
     fn texts_are_marked_and_bounded() {
-        let made = event("info", None, "Verified healthy after remediation").unwrap();
+        let message = "Verified healthy after remediation".to_owned();
+        let mut made = NewEvent { level: Level::Info, service: None, message };
+        event(&mut made).unwrap();
         assert_eq!(made.message, "Stated by the agent: Verified healthy after remediation");
+        made.service = Some("x".repeat(201));
+        assert!(event(&mut made).is_err());
         assert_eq!(text(&"x".repeat(100_000)).chars().count(), TEXT + MARK.len());
-        assert!(event("fatal", None, "x").is_err() && event("info", Some("x".repeat(201)), "x").is_err());
         assert!(name("id", "").is_err() && name("id", "a\nb").is_err() && name("id", "abc").is_ok());
     }
 

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How serious an event row is, as Claude Ops defines it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Routine: a pull request was created, a notification was sent.
@@ -33,7 +33,7 @@ impl Level {
 }
 
 /// An event row to be inserted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEvent {
     /// How serious it is.
     pub level: Level,
@@ -221,7 +221,8 @@ pub struct ToolFile {
 }
 
 /// How a tool call ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ToolResult {
     /// The tool reported success.
     Succeeded,
