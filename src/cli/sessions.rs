@@ -155,11 +155,10 @@ fn set_status(args: &StatusArgs, environment: &Environment) -> Result<u8, Failur
         ..Who::default()
     };
     let now = Utc::now();
-    let mut ledger = Ledger::open(&environment.ledger)?.for_the_record();
-    let change = ledger.change()?;
-    change.meet(&who, now)?;
-    change.set_status(&session, text, now)?;
-    change.commit()?;
+    Ledger::note(&environment.ledger, |change| {
+        change.meet(&who, now)?;
+        change.set_status(&session, text, now)
+    })?;
     Ok(OK)
 }
 

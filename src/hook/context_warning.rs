@@ -57,10 +57,7 @@ pub fn reset(call: &HookCall, request: &Request) -> Result<(), LedgerError> {
     if warned_level(session, request)? == 0 {
         return Ok(());
     }
-    let mut ledger = Ledger::open(&request.ledger)?.for_the_record();
-    let change = ledger.change()?;
-    change.forget_context_level(session, request.now)?;
-    change.commit()
+    Ledger::note(&request.ledger, |change| change.forget_context_level(session, request.now))
 }
 
 /// Reads the transcript of a session, on the agent's machine.
@@ -149,10 +146,7 @@ fn has_no_record(session: &str, request: &Request) -> bool {
 }
 
 fn note_no_record(session: &str, request: &Request) -> Result<(), LedgerError> {
-    let mut ledger = Ledger::open(&request.ledger)?.for_the_record();
-    let change = ledger.change()?;
-    change.note_no_record(session, request.now)?;
-    change.commit()
+    Ledger::note(&request.ledger, |change| change.note_no_record(session, request.now))
 }
 
 /// Whether the agent has not been warned of the level yet; it then counts as warned.
@@ -160,11 +154,7 @@ fn is_due(session: &str, level: u8, request: &Request) -> Result<bool, LedgerErr
     if warned_level(session, request)? >= level {
         return Ok(false);
     }
-    let mut ledger = Ledger::open(&request.ledger)?.for_the_record();
-    let change = ledger.change()?;
-    let is_due = change.raise_context_level(session, level, request.now)?;
-    change.commit()?;
-    Ok(is_due)
+    Ledger::note(&request.ledger, |change| change.raise_context_level(session, level, request.now))
 }
 
 /// The highest level of which the agent was warned, in percent; 0 for none.

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Remarks};
 use super::context_warning;
-use crate::ledger::{Ledger, LedgerError};
+use crate::ledger::Ledger;
 use crate::link::lookup::Awaited;
 use crate::model::event::HookCall;
 use crate::model::mode::Mode;
@@ -54,14 +54,10 @@ fn report_request(
     if !markers::find(last_message).is_empty() {
         return None;
     }
-    let ask = || {
-        let mut ledger = Ledger::open(&request.ledger)?.for_the_record();
-        let change = ledger.change()?;
-        let ask = !change.has_reported(session)? && change.ask_for_report(session, request.now)?;
-        change.commit()?;
-        Ok(ask)
-    };
-    let ask = ask().unwrap_or_else(|error: LedgerError| {
+    let ask = Ledger::note(&request.ledger, |change| {
+        Ok(!change.has_reported(session)? && change.ask_for_report(session, request.now)?)
+    });
+    let ask = ask.unwrap_or_else(|error| {
         // A request that cannot be recorded would be repeated without end.
         warnings.push(Warning::ReportRequest(error));
         false

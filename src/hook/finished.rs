@@ -141,20 +141,20 @@ pub struct Ended {
 impl Ended {
     /// Records it after the ledger was away. Reservations since then stay, and so does a session that goes on.
     pub fn record_late(&self, environment: &Environment) -> Result<(), LedgerError> {
-        let mut ledger = Ledger::open(&environment.ledger)?;
-        let change = ledger.change()?;
-        // A clock that is ahead must not release what was reserved since.
-        let at = self.at.min(change.now(self.at));
-        change.release_session_until(&self.session, at)?;
-        if !change.is_seen_after(&self.session, at)? {
-            change.release_leases(&self.session)?;
-            if let Some(reason) = &self.reason {
-                let ended = Activity::Ended { reason: Some(reason) };
-                change.record_activity(&self.session, &ended, at)?;
-                change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
+        Ledger::write(&environment.ledger, |change| {
+            // A clock that is ahead must not release what was reserved since.
+            let at = self.at.min(change.now(self.at));
+            change.release_session_until(&self.session, at)?;
+            if !change.is_seen_after(&self.session, at)? {
+                change.release_leases(&self.session)?;
+                if let Some(reason) = &self.reason {
+                    let ended = Activity::Ended { reason: Some(reason) };
+                    change.record_activity(&self.session, &ended, at)?;
+                    change.set_state(&self.session, state(change.activity_times(&self.session)?))?;
+                }
             }
-        }
-        change.commit()
+            Ok(())
+        })
     }
 }
 

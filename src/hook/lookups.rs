@@ -13,7 +13,7 @@ use crate::model::mode::Mode;
 use crate::model::policy::Tier;
 use crate::policy::word_paths::LocalMachine as _;
 use crate::runtime::agent_side::AgentSide;
-use crate::runtime::disk::{LocalDisk, ScriptWire};
+use crate::runtime::disk::LocalDisk;
 use crate::runtime::engines::{host_name, run_inspect};
 use crate::runtime::machine::Machine;
 use crate::runtime::request::Request;
@@ -30,11 +30,8 @@ pub fn answer(question: &Lookup, request: &Request) -> Value {
     match question {
         Lookup::Variable(name) => value(disk.variable(name)),
         Lookup::Function(name) => value(disk.function(name)),
-        Lookup::Script(path) => value(ScriptWire::from(disk.read(path))),
-        Lookup::Folder(path) => {
-            let entries = disk.list(path).into_iter().map(|entry| (entry.name, entry.is_folder));
-            value(entries.collect::<Vec<_>>())
-        }
+        Lookup::Script(path) => value(disk.read(path)),
+        Lookup::Folder(path) => value(disk.list(path)),
         Lookup::Canonical(path) => value(machine.canonical(path)),
         Lookup::Expand(pattern) => value(machine.expand(pattern)),
         Lookup::Below { folder, deep } => value(machine.below(folder, *deep)),

@@ -7,7 +7,6 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::OFlags;
-use serde::{Deserialize, Serialize};
 
 use super::agent_side::AgentSide;
 use super::own_files;
@@ -27,14 +26,15 @@ pub struct LocalDisk(pub AgentSide);
 
 impl Disk for LocalDisk {
     fn read(&self, path: &str) -> Result<DiskFile, Unreadable> {
-        let script = self.0.find(|| Lookup::Script(path.to_owned()), || Some(read_script(path).into()));
-        script.map_or(Err(Unreadable::Refused), |script: ScriptWire| script.into())
+        let script = self.0.find(|| Lookup::Script(path.to_owned()), || Some(read_script(path)));
+        let script = script.unwrap_or(Err(Unreadable::Refused))?;
+        // The reader's work is bounded by the size of a script. An invalid byte becomes three bytes.
+        if script.text.len() > 3 * LONGEST_SCRIPT { Err(Unreadable::TooLarge) } else { Ok(script) }
     }
 
     fn list(&self, path: &str) -> Vec<Entry> {
         let entries = self.0.find(|| Lookup::Folder(path.to_owned()), || Some(entries(path)));
-        let entries = entries.unwrap_or_default().into_iter().take(LONGEST_LISTING);
-        entries.map(|(name, is_folder)| Entry { name, is_folder }).collect()
+        entries.unwrap_or_default().into_iter().take(LONGEST_LISTING).collect()
     }
 
     fn variable(&self, name: &str) -> Option<String> {
@@ -64,12 +64,12 @@ fn read_script(path: &str) -> Result<DiskFile, Unreadable> {
     Ok(DiskFile { text, behind: behind.collect() })
 }
 
-/// The entries of a folder on this machine, sorted: names, and whether they are folders.
-fn entries(path: &str) -> Vec<(String, bool)> {
+/// The entries of a folder on this machine, sorted.
+fn entries(path: &str) -> Vec<Entry> {
     let entries = Path::new(path).read_dir().into_iter().flatten().flatten().take(LONGEST_LISTING);
     let entries = entries.filter_map(|entry| {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        Some((entry.file_name().into_string().ok()?, is_folder))
+        Some(Entry { name: entry.file_name().into_string().ok()?, is_folder })
     });
     let mut entries: Vec<_> = entries.collect();
     entries.sort();
@@ -90,51 +90,6 @@ fn function(name: &str) -> Option<String> {
         return None;
     }
     std::env::var_os(key).map(OsString::into_string)?.ok()
-}
-
-/// A script as it is sent: its text and the paths behind it, or why it is not read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ScriptWire {
-    /// A text.
-    Text {
-        /// The text.
-        text: String,
-        /// The links on its path and the path behind them.
-        behind: Vec<String>,
-    },
-    /// Why there is none.
-    None(#[serde(with = "UnreadableWire")] Unreadable),
-}
-
-/// [`Unreadable`] as it is sent.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Unreadable", rename_all = "snake_case")]
-enum UnreadableWire {
-    Missing,
-    NotRegular,
-    TooLarge,
-    Binary,
-    Secret,
-    Changing,
-    Refused,
-}
-
-impl From<Result<DiskFile, Unreadable>> for ScriptWire {
-    fn from(script: Result<DiskFile, Unreadable>) -> Self {
-        script.map_or_else(Self::None, |DiskFile { text, behind }| Self::Text { text, behind })
-    }
-}
-
-impl From<ScriptWire> for Result<DiskFile, Unreadable> {
-    fn from(script: ScriptWire) -> Self {
-        match script {
-            // The reader's work is bounded by the size of a script. An invalid byte becomes three bytes.
-            ScriptWire::Text { text, .. } if text.len() > 3 * LONGEST_SCRIPT => Err(Unreadable::TooLarge),
-            ScriptWire::Text { text, behind } => Ok(DiskFile { text, behind }),
-            ScriptWire::None(error) => Err(error),
-        }
-    }
 }
 
 /// The path with all links resolved, and every path on the way whose replacement would lead elsewhere.

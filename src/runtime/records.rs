@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::environment::Environment;
 use super::guard_link;
 use crate::ledger::client_runs::WaitingRun;
-use crate::ledger::{Ledger, LedgerError, Source};
+use crate::ledger::{Change, Ledger, LedgerError, Source};
 use crate::link::message::RecordCall;
 use crate::model::event::NewEvent;
 use crate::model::policy::Tier;
@@ -33,11 +33,18 @@ pub fn perform(
         let ledger = Ledger::open_existing(&environment.ledger)?;
         return ledger.map_or(Ok(Value::Null), |ledger| look_up(&ledger, call, peer, now));
     }
-    let mut ledger = Ledger::open(&environment.ledger)?;
-    let change = ledger.change()?;
-    let mut value = Value::Null;
+    Ledger::write(&environment.ledger, |change| write(change, call, peer, now))
+}
+
+/// Writes a record. Returns its value; null for none.
+fn write(
+    change: &Change<'_>,
+    call: RecordCall,
+    peer: Option<u32>,
+    now: DateTime<Utc>,
+) -> Result<Value, LedgerError> {
     match call {
-        RecordCall::Begin(run) => value = json!(change.begin_run(&run, peer, now)?),
+        RecordCall::Begin(run) => return Ok(json!(change.begin_run(&run, peer, now)?)),
         RecordCall::Resume { row } => {
             change.resume_run(row, now)?;
         }
@@ -56,8 +63,7 @@ pub fn perform(
         RecordCall::Reported(session) => change.note_report(&session, now)?,
         RecordCall::LatestRun { .. } | RecordCall::Waiting { .. } => {}
     }
-    change.commit()?;
-    Ok(value)
+    Ok(Value::Null)
 }
 
 /// The answer to a record that changes nothing.

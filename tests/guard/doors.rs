@@ -296,53 +296,11 @@ fn the_socket_serves_only_verbs_that_state_it_and_opens_no_path_of_a_peer() {
     let state = sides.path("state").display().to_string();
     let token = format!("{state}/desk-token");
     let verb = |line: &str| {
-        let arguments = line.split(' ').map(|word| word.replace("TOKEN", &token)).collect();
+        let arguments = line.split(' ').map(|word| word.replace("FILE", &token)).collect();
         sides.send(Call::Verb { arguments, columns: None }, "").1
     };
-    for line in [
-        "explain bash TOKEN",
-        "--served explain bash TOKEN",
-        "--served --served status",
-        "hook pre-tool-use",
-        "hook stop",
-        "launch cat TOKEN",
-        "mcp run -- cat TOKEN",
-        "serve --socket /tmp/x",
-        "key",
-        "approve 1",
-        "refuse 1",
-        "grant jellyfin restart 1",
-        "prune",
-        "db grant --role x",
-        "cooldown reset x",
-        "cooldown record x",
-        "cooldown forget x",
-        "report --html TOKEN",
-        "report --html=TOKEN",
-        "metrics",
-        "metrics --out TOKEN",
-        "man --out /tmp/x",
-        "render",
-        "init /tmp/x",
-        "doctor",
-        "doctor --hooks --settings TOKEN",
-        "notify --deliver 1",
-        "events --follow",
-        "status --watch",
-        "context",
-        "hosts",
-        "tier 3 --args",
-        "session --tier 3",
-        "handoff show",
-        "completions bash",
-        "help",
-        "",
-        "-h",
-        "--version",
-        "rehearse --client TOKEN",
-        "demo",
-        "audit --follow",
-    ] {
+    let refused = include_str!("verbs.txt").lines().filter_map(|line| line.strip_prefix('-'));
+    for line in refused.map(str::trim) {
         match verb(line) {
             Ok(Reply::Output { code, stdout, stderr }) => {
                 let text = format!("{stdout}{stderr}");

@@ -37,6 +37,11 @@ struct RaisedWire {
 }
 
 impl Raised {
+    /// A notice that is raised at this time.
+    pub fn new(session: Option<&str>, notice: &Notice, event: Option<&NewEvent>, at: DateTime<Utc>) -> Self {
+        Self { session: session.map(str::to_owned), at, notice: notice.clone(), event: event.cloned() }
+    }
+
     /// Formats it as one line of JSON.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let Notice { key, quiet_until, level, title, body, tags } = &self.notice;
