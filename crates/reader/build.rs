@@ -13,6 +13,8 @@ mod model {
     pub mod verb;
 }
 
+mod languages;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -40,7 +42,7 @@ enum BuildError {
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    if let Err(error) = write_catalogue() {
+    if let Err(error) = write_catalogue().and_then(|()| languages::write()) {
         println!("cargo::error={error}");
     }
 }

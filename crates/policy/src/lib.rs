@@ -21,7 +21,6 @@ pub mod prefixes;
 pub mod report;
 pub mod session;
 pub mod spend;
-pub mod sql;
 pub mod tier;
 pub mod tool;
 mod unidentified;
@@ -29,4 +28,4 @@ pub mod window;
 pub mod word_paths;
 
 use crate as policy;
-use opsctl_reader::{actions, catalogue, path, shell};
+use opsctl_reader::{actions, catalogue, languages, path, shell};

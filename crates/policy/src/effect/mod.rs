@@ -5,21 +5,17 @@
 
 mod address;
 mod ansible;
-mod awk;
 mod code;
 mod find;
-mod flux;
 mod key_value;
 mod lines;
-mod mongo;
 mod options;
 mod proof;
 mod reason;
 mod request;
 mod scratch;
-mod sed;
+mod scripts;
 mod socket;
-mod statements;
 mod variables;
 
 use super::archive::{self, Operation};
@@ -448,18 +444,18 @@ impl Prover<'_> {
     ) -> Proof {
         let is_scratch = |path: &str| self.is_scratch(path, command);
         match check {
-            Check::SedScript => sed::effect(command, usage, texts, &is_scratch),
-            Check::AwkProgram => awk::effect(command, usage, texts, &is_scratch),
+            Check::SedScript
+            | Check::AwkProgram
+            | Check::Sql
+            | Check::SqlWords
+            | Check::Flux
+            | Check::Mongo => scripts::effect(check, command, usage, terms, texts, &is_scratch),
             Check::SftpBatch => lines::sftp(command),
             Check::ExCommands => lines::view(command, usage, texts),
             Check::FindExpression => find::effect(texts),
             Check::HttpRequest => request::effect(command, usage, texts),
-            Check::Sql => statements::effect(command, usage, terms, texts, false, &is_scratch),
-            Check::SqlWords => statements::effect(command, usage, terms, texts, true, &is_scratch),
             Check::ForgeApi => request::forge(command, usage, texts),
-            Check::Flux => flux::effect(command, usage, texts),
             Check::KeyValue => key_value::effect(command, usage, texts),
-            Check::Mongo => mongo::effect(command, usage, texts),
             // At a terminal nothing is sent.
             Check::Socket if usage.program.key == "openssl" && command.stdin.is_none() => {
                 (Effect::Reads, Why::Stated)

@@ -43,7 +43,10 @@ pub fn accesses(
     let before = into.len();
     let program = crate::catalogue::base_name(&name.text);
     match files.how {
-        Some(FileHow::Sqlite) => return sqlite::accesses(command, into),
+        Some(FileHow::Sqlite) => {
+            usage.iter().for_each(|usage| sqlite::accesses(command, usage, &texts, into));
+            return;
+        }
         Some(FileHow::Copy) => transfer(command, program, &texts, machine, into),
         Some(FileHow::Archive) => {
             remove::unpack(command, program, &texts, into);

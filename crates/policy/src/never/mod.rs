@@ -383,7 +383,7 @@ mod tests {
             }
         }
         for rule in defaults() {
-            let denies = |program: &Program| program.never.iter().any(|(name, _)| *name == rule.name);
+            let denies = |program: &Program| program.never.iter().any(|(denied, _)| *denied == rule.name);
             assert!(Catalogue::default().programs().any(denies), "no program has the rule {}", rule.name);
         }
     }

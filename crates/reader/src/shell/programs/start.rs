@@ -5,6 +5,7 @@ use super::{
     wrapper,
 };
 use crate::catalogue::base_name;
+use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{Check, How};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::invocation::Invocation;
@@ -46,9 +47,10 @@ impl Evaluator {
         if let Some(program) = described.filter(|program| !program.commands.is_empty()) {
             embedded::run(self, shell, invocation, program);
         }
-        let check = usage.as_ref().and_then(|usage| usage.form.effect).and_then(|terms| terms.check);
-        if check == Some(Check::SedScript) {
-            sed_commands::run(self, shell, invocation);
+        let has_script =
+            |usage: &&Usage| usage.form.effect.is_some_and(|terms| terms.check == Some(Check::SedScript));
+        if let Some(usage) = usage.as_ref().filter(has_script) {
+            sed_commands::run(self, shell, invocation, usage);
         }
         let runs = usage.as_ref().and_then(|usage| {
             // Every command of git may run hooks.
