@@ -15,7 +15,7 @@ use crate::runtime::{guard_link, records};
 
 /// The outcome of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SessionOutcome {
     /// The client completed the session.
     Completed,
     /// A call waits for a person; the session ends until it is resumed.
@@ -30,7 +30,7 @@ pub enum Outcome {
     NotStarted(String),
 }
 
-impl Outcome {
+impl SessionOutcome {
     /// The name in the ledger.
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl Record {
             None => Ledger::open(location).map(|ledger| Place::Ledger(Box::new(ledger))),
         };
         let (mut record, _) = Self::of(&run.session, place.map(|place| (place, run.row)));
-        record.end(&Outcome::Failed(why.to_owned()), None, None, 0, now)?;
+        record.end(&SessionOutcome::Failed(why.to_owned()), None, None, 0, now)?;
         let message = format!("Session of tier {} cannot go on: {why}", run.tier);
         let event = NewEvent { level: Level::Critical, service: None, message };
         record.event(Source::Runner, &event, now)
@@ -131,7 +131,7 @@ impl Record {
     /// Completes the row.
     pub fn end(
         &mut self,
-        outcome: &Outcome,
+        outcome: &SessionOutcome,
         exit_code: Option<i32>,
         account: Option<&Account>,
         duration_ms: i64,
@@ -139,7 +139,7 @@ impl Record {
     ) -> Result<(), LedgerError> {
         let (Some(place), Some(row)) = (&mut self.place, self.row) else { return Ok(()) };
         let waiting = match outcome {
-            Outcome::Waiting(waiting) => Some(waiting),
+            SessionOutcome::Waiting(waiting) => Some(waiting),
             _ => None,
         };
         let end = RunEnd {
