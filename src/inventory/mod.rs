@@ -1,7 +1,6 @@
 //! `hosts.yaml`: read with positions, checked, and compiled for the hooks.
 
 mod check;
-mod choices;
 pub mod compiled;
 pub mod error;
 pub mod load;
@@ -12,6 +11,8 @@ mod syntax;
 mod written;
 mod yaml;
 
+use serde::{Deserialize, Serialize};
+
 use crate::catalogue::entry::Entries;
 use crate::model::client_setting::ClientSetting;
 use crate::model::context::ContextPolicy;
@@ -21,7 +22,7 @@ use crate::model::policy::Policy;
 use crate::model::repository_server::RepositoryServer;
 
 /// One installation: what `hosts.yaml` states, with every default filled in.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Installation {
     /// The hosts and services.
     pub inventory: Inventory,
@@ -32,6 +33,7 @@ pub struct Installation {
     /// The files that sessions load when they start.
     pub context: ContextPolicy,
     /// The descriptions of the operator's own programs; the catalogue of the rules contains the programs.
+    #[serde(skip)]
     pub programs: Entries,
     /// The MCP servers of repositories that may run.
     pub repository_servers: Vec<RepositoryServer>,

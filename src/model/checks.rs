@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 use super::window::Window;
 
 /// A health endpoint.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     /// The URL, `http://` or `https://`.
     pub url: String,
@@ -27,7 +29,7 @@ impl Health {
 }
 
 /// A DNS name that must resolve.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DnsName {
     /// The name.
     pub name: String,
@@ -45,7 +47,7 @@ impl DnsName {
 }
 
 /// A port that must accept connections.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpPort {
     /// A name or an address; `None` for the service's host.
     pub host: Option<String>,
@@ -54,7 +56,7 @@ pub struct TcpPort {
 }
 
 /// A command of the operator's own that checks a service.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandCheck {
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -67,7 +69,8 @@ pub struct CommandCheck {
 }
 
 /// The machine that runs a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Place {
     /// The service's host, through its ssh destination; this machine, if it has none.
     #[default]
@@ -77,7 +80,8 @@ pub enum Place {
 }
 
 /// The program that runs the containers of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Engine {
     /// `docker`.
     #[default]
@@ -97,7 +101,7 @@ impl Engine {
 }
 
 /// The verification of a session that acted on services.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
     /// How often a stop is blocked while a service is unhealthy.
     pub attempts: u32,
@@ -123,7 +127,8 @@ impl Default for Verification {
 }
 
 /// Who verifies before a session ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verifier {
     /// The command hook: checks alone, no tokens.
     Command,

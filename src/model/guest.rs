@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::text_form::text_form;
+
 /// The program that manages a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GuestProgram {
@@ -63,6 +65,8 @@ impl Guest {
         self.name == other.name && same_program
     }
 }
+
+text_form!(Guest, Guest::read, "is not a guest; write `PROGRAM/NAME`, such as `qm/101`");
 
 impl fmt::Display for Guest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

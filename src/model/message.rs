@@ -1,5 +1,7 @@
 //! Recipients of messages, contacts, and the recipients that each mode may write to.
 
+use serde::{Deserialize, Serialize};
+
 use super::mode::Mode;
 
 /// A recipient of a message, as named by a command.
@@ -16,7 +18,7 @@ pub enum Recipient {
 }
 
 /// A contact from `hosts.yaml`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Contact {
     /// Its name.
     pub name: String,
@@ -86,7 +88,8 @@ pub fn plain_url(url: &str) -> String {
 }
 
 /// The recipients that commands of a session may write to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Audience {
     /// No recipients.
     Nobody,
@@ -97,7 +100,7 @@ pub enum Audience {
 }
 
 /// The audience of each mode. For a session without a mode, only its tier applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Modes {
     /// A person is at the terminal.
     pub interactive: Audience,

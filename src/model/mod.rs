@@ -28,6 +28,7 @@ pub mod repository_server;
 pub mod rules;
 pub mod session;
 pub mod spend;
+mod text_form;
 pub mod thousands;
 pub mod tier;
 pub mod tool_limits;

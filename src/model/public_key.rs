@@ -4,6 +4,8 @@ use std::fmt;
 
 use data_encoding::BASE64;
 
+use super::text_form::text_form;
+
 /// The prefix of the text form.
 const PREFIX: &str = "ed25519:";
 
@@ -18,6 +20,12 @@ impl PublicKey {
         bytes.try_into().ok().map(Self)
     }
 }
+
+text_form!(
+    PublicKey,
+    PublicKey::parse,
+    "is not a public key of Ed25519; copy the line that `opsctl key` prints"
+);
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

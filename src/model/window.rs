@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
+use super::text_form::text_form;
+
 /// A duration between one second and ten years, written as `4h`, `1h30m` or `2d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window(TimeDelta);
@@ -65,6 +67,8 @@ impl Window {
         Self::seconds(total)
     }
 }
+
+text_form!(Window, Window::parse, "is not a duration; write one such as `30m`, `4h`, `1h30m` or `2d`");
 
 impl fmt::Display for Window {
     /// Formats in hours, minutes and seconds, never in days, as Claude Ops does (`24h`, not `1d`).

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::text_form::text_form;
+
 /// The kind of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkloadKind {
@@ -103,6 +105,8 @@ impl Workload {
             && agree(self.namespace.as_ref(), other.namespace.as_ref())
     }
 }
+
+text_form!(Workload, Workload::read, "is not a workload; write `NAME`, `KIND/NAME` or `NAMESPACE/KIND/NAME`");
 
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -40,9 +40,9 @@ pub fn check(wires: Option<Entries<ContactWire>>, found: &mut Found) -> Vec<Cont
 pub fn check_modes(wire: Option<ModesWire>, default: Modes) -> Modes {
     let wire = wire.unwrap_or_default();
     Modes {
-        interactive: wire.interactive.map_or(default.interactive, Into::into),
-        mission: wire.mission.map_or(default.mission, Into::into),
-        background: wire.background.map_or(default.background, Into::into),
+        interactive: wire.interactive.unwrap_or(default.interactive),
+        mission: wire.mission.unwrap_or(default.mission),
+        background: wire.background.unwrap_or(default.background),
     }
 }
 

@@ -207,7 +207,7 @@ fn check_command(wire: CommandCheckWire, found: &mut Found) -> CommandCheck {
     CommandCheck {
         command: command.value.into_iter().map(|word| word.value).collect(),
         expect: expect.map_or(0, |code| code.value),
-        place: place.map(Into::into).unwrap_or_default(),
+        place: place.unwrap_or_default(),
         timeout: timeout.unwrap_or(Window::TEN_SECONDS),
     }
 }

@@ -5,14 +5,13 @@ use chrono::NaiveTime;
 
 use super::values::{check_duration, tier_slot};
 use super::{ask, contacts, rules, spend, tier};
-use crate::inventory::choices::ResolveWire;
 use crate::inventory::error::{Checked, Found, Mistake};
 use crate::inventory::yaml::checks::VerifyWire;
 use crate::inventory::yaml::forms::entries;
-use crate::inventory::yaml::policy::{BudgetWire, PolicyWire};
+use crate::inventory::yaml::policy::{BudgetWire, PolicyWire, ResolveWire};
 use crate::model::checks::Verification;
 use crate::model::message::Contact;
-use crate::model::policy::{Budget, Policy, Window};
+use crate::model::policy::{Budget, Policy, Resolve, Window};
 
 /// Checks the policy and fills in the defaults.
 pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Policy {
@@ -33,11 +32,14 @@ pub fn check(wire: PolicyWire, contacts: Vec<Contact>, found: &mut Found) -> Pol
         redeployment: found
             .keep(check_budget(wire.redeployment, defaults.redeployment))
             .unwrap_or(defaults.redeployment),
-        unresolved: wire.unresolved.map_or(defaults.unresolved, Into::into),
-        unlisted: wire.unlisted.map_or(defaults.unlisted, Into::into),
-        resolve: wire.resolve.map_or(defaults.resolve, |places| ResolveWire::of_list(&places)),
-        hosts: wire.hosts.map_or(defaults.hosts, Into::into),
-        on_failure: wire.on_failure.map_or(defaults.on_failure, Into::into),
+        unresolved: wire.unresolved.unwrap_or(defaults.unresolved),
+        unlisted: wire.unlisted.unwrap_or(defaults.unlisted),
+        resolve: wire.resolve.map_or(defaults.resolve, |places| Resolve {
+            local: places.contains(&ResolveWire::Local),
+            ssh: places.contains(&ResolveWire::Ssh),
+        }),
+        hosts: wire.hosts.unwrap_or(defaults.hosts),
+        on_failure: wire.on_failure.unwrap_or(defaults.on_failure),
         tiers,
         verify: check_verification(wire.verify.unwrap_or_default(), defaults.verify, found),
         rules,
@@ -62,7 +64,7 @@ fn check_budget(wire: Option<BudgetWire>, default: Budget) -> Checked<Budget> {
         None => default.window,
         Some(window) => check_duration(&window)?,
     };
-    let per = wire.per.map_or(default.per, Into::into);
+    let per = wire.per.unwrap_or(default.per);
     Ok(Budget { limit: wire.limit.unwrap_or(default.limit), window, per })
 }
 
@@ -95,7 +97,7 @@ fn check_verification(wire: VerifyWire, default: Verification, found: &mut Found
     };
     Verification {
         attempts,
-        mode: wire.mode.map(Into::into).or(default.mode),
+        mode: wire.mode.or(default.mode),
         grace: found.keep(limited(wire.grace, default.grace)).unwrap_or(default.grace),
         deadline: found.keep(limited(wire.deadline, default.deadline)).unwrap_or(default.deadline),
     }

@@ -3,10 +3,9 @@
 use crate::inventory::spanned::Spanned;
 
 use super::values::check_name;
-use crate::inventory::choices::ToolActionWire;
 use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::forms::{Entries, OneOrMore, TextOrMap, entries};
-use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolRuleWire};
+use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolActionWire, ToolRuleWire};
 use crate::model::policy::Tier;
 use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
 use crate::policy::never::{
@@ -55,7 +54,7 @@ pub fn check(
         found.keep(check_tool_name(&name));
         match (wire.action, wire.effect) {
             (Some(action), None) => rules.tools.extend(found.keep(check_tool(&name, action, wire))),
-            (None, Some(effect)) => rules.tool_effects.push((name.value, effect.into())),
+            (None, Some(effect)) => rules.tool_effects.push((name.value, effect)),
             (None, None) => {
                 found.add(Mistake::of(&name, "has neither `action` nor `effect`", "add one of the two"));
             }
@@ -91,13 +90,9 @@ fn check_tool_name(name: &Spanned<String>) -> Checked<()> {
 }
 
 fn check_tool(name: &Spanned<String>, action: ToolActionWire, wire: ToolRuleWire) -> Checked<ToolRule> {
-    let verb = match (wire.verb, action) {
-        (Some(_), action) if action != ToolActionWire::Restart => {
-            return Err(Mistake::of(name, "has a `verb`, but its action is not `restart`", "remove `verb`"));
-        }
-        (Some(verb), _) => verb.into(),
-        (None, action) => action.default_verb(),
-    };
+    if wire.verb.is_some() && action != ToolActionWire::Restart {
+        return Err(Mistake::of(name, "has a `verb`, but its action is not `restart`", "remove `verb`"));
+    }
     if wire.service.is_none() && matches!(action, ToolActionWire::Restart | ToolActionWire::Redeployment) {
         return Err(Mistake::of(
             name,
@@ -110,8 +105,7 @@ fn check_tool(name: &Spanned<String>, action: ToolActionWire, wire: ToolRuleWire
     }
     Ok(ToolRule {
         tool: name.value.clone(),
-        kind: action.into(),
-        verb,
+        verb: action.verb(wire.verb),
         service: wire.service.map(|argument| argument.value),
         host: wire.host.map(|argument| argument.value),
         to: wire.to.map(|argument| argument.value),
@@ -137,7 +131,7 @@ fn check_paths(
                 "write one such as `/srv/**`, `~/keys/*`, `**/*.key`, or the exception `!/srv/public/**`",
             ));
         }
-        Ok(PathRule { glob: path, scope: scope.map_or(default, Into::into) })
+        Ok(PathRule { glob: path, scope: scope.unwrap_or(default) })
     };
     found.keep_all(wires.unwrap_or_default().into_iter().map(check))
 }
@@ -167,7 +161,7 @@ fn check_never(wire: NeverWire, found: &mut Found) -> Option<NeverRule> {
         name: name.clone(),
         patterns: argv?,
         reason: reason?.value.trim().to_owned(),
-        scope: wire.scope.map_or(Where::Any, Into::into),
+        scope: wire.scope.unwrap_or_default(),
         tiers,
     };
     for example in wire.matches {

@@ -20,10 +20,10 @@ pub fn check(slot: &mut TierPolicy, wire: TierWire, found: &mut Found) {
         slot.tools = found.keep_all(tools.into_iter().map(check_tool));
     }
     if let Some(allow) = wire.allow {
-        slot.allow = allow.into_iter().map(Into::into).collect();
+        slot.allow = allow;
     }
     if let Some(effects) = wire.effects {
-        slot.effects = effects.into_iter().map(Into::into).collect();
+        slot.effects = effects;
     }
     slot.deny.extend(found.keep_all(wire.deny.iter().map(check_prefix)));
     if let Some(deadline) = wire.deadline {

@@ -2,20 +2,41 @@
 
 use std::io::BufRead;
 
-use super::file::{Compiled, FORMAT, tier as of_number};
-use super::mirrors::each;
-use super::rules::RulesWire;
+use serde::{Deserialize, Serialize};
+
+use super::file::{Compiled, FORMAT};
 use crate::catalogue::Catalogue;
 use crate::model::effect::Effect;
-use crate::model::policy::Tier;
-use crate::model::policy::TierPolicy;
+use crate::model::policy::{Policy, Tier, TierPolicy};
 use crate::model::rules::Rules;
 
 /// The most lines that a header has.
 const MOST_LINES: usize = 8;
 
 /// The key of the first line after the header.
-const END: &str = "\"domain\"";
+const END: &str = "\"installation\"";
+
+/// The line of the header with the rules and those rights of the tiers that hold for every command.
+#[derive(Serialize, Deserialize)]
+pub struct EnforcedRules {
+    /// The rules about commands, files and tools, without the programs.
+    pub rules: Rules,
+    /// Command prefixes that are denied at tiers 1, 2 and 3, in this order.
+    deny: [Vec<String>; 3],
+    /// What commands of tiers 1, 2 and 3 may do, in this order.
+    effects: [Vec<Effect>; 3],
+}
+
+impl EnforcedRules {
+    /// Those of a policy.
+    pub fn of(policy: &Policy) -> Self {
+        Self {
+            rules: policy.rules.clone(),
+            deny: policy.tiers.each_ref().map(|tier| tier.deny.clone()),
+            effects: policy.tiers.each_ref().map(|tier| tier.effects.clone()),
+        }
+    }
+}
 
 /// The part of a compiled policy that is enforced on every command, including those without an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,10 +60,8 @@ impl Default for PolicyHeader {
 
 impl From<Compiled> for PolicyHeader {
     fn from(compiled: Compiled) -> Self {
-        let Compiled { installation, tier } = compiled;
-        let [one, two, three] = installation.policy.tiers;
-        let effects = Some([one.effects, two.effects, three.effects]);
-        Self { tier, rules: installation.policy.rules, deny: [one.deny, two.deny, three.deny], effects }
+        let EnforcedRules { rules, deny, effects } = EnforcedRules::of(&compiled.installation.policy);
+        Self { tier: compiled.tier, rules, deny, effects: Some(effects) }
     }
 }
 
@@ -60,19 +79,16 @@ impl PolicyHeader {
             match key_and_value(&line) {
                 (END, _) => break,
                 ("\"format\"", value) if value.parse() != Ok(FORMAT) => return None,
-                ("\"tier\"", value) => tier = of_number(serde_json::from_str(value).ok()?).ok()?,
-                ("\"rules\"", value) => rules = Some(serde_json::from_str::<RulesWire>(value).ok()?),
+                ("\"tier\"", value) => tier = serde_json::from_str(value).ok()?,
+                ("\"rules\"", value) => rules = Some(serde_json::from_str::<EnforcedRules>(value).ok()?),
                 ("\"programs\"", value) => {
                     catalogue = Catalogue::describing(&serde_json::from_str(value).ok()?).ok()?;
                 }
                 _ => {}
             }
         }
-        let mut rules = rules?;
-        let deny = std::mem::take(&mut rules.deny);
-        let effects = rules.effects.take().map(|effects| effects.map(each));
-        let rules = Rules { catalogue, ..rules.into_rules().ok()? };
-        Some(Self { tier, rules, deny, effects })
+        let EnforcedRules { rules, deny, effects } = rules?;
+        Some(Self { tier, rules: Rules { catalogue, ..rules }, deny, effects: Some(effects) })
     }
 }
 
@@ -121,7 +137,7 @@ mod tests {
         let json = Compiled::default().to_json().unwrap();
         assert!(PolicyHeader::read(json.as_bytes()).is_some());
         for other in
-            [json.replace("\"format\": 1", "\"format\": 2"), json.replace("rules", "rows"), String::new()]
+            [json.replace("\"format\": 2", "\"format\": 1"), json.replace("rules", "rows"), String::new()]
         {
             assert_eq!(PolicyHeader::read(other.as_bytes()), None, "{other}");
         }

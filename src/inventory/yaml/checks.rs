@@ -3,7 +3,7 @@
 use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 
-use crate::inventory::choices::{PlaceWire, VerifierWire};
+use crate::model::checks::{Place, Verifier};
 
 /// An HTTP health check.
 #[derive(Debug, Deserialize)]
@@ -43,7 +43,7 @@ pub struct CommandCheckWire {
     pub expect: Option<Spanned<u8>>,
     /// Machine that runs it: the service's host through its `ssh`, or this machine if it has none (`host`), or always this machine (`local`). Default: `host`.
     #[serde(rename = "where")]
-    pub place: Option<PlaceWire>,
+    pub place: Option<Place>,
     /// Timeout of one run, at most `5m`. Default: `10s`.
     pub timeout: Option<Spanned<String>>,
 }
@@ -55,7 +55,7 @@ pub struct VerifyWire {
     /// Maximum number of times that the end of a session is blocked, 1 to 8. Default: 3.
     pub attempts: Option<Spanned<u32>>,
     /// Verifier: the hook (`command`), a model with the rendered prompt (`agent`) or `both`. Default: `command` at tier 1, else `both`.
-    pub mode: Option<VerifierWire>,
+    pub mode: Option<Verifier>,
     /// Time that a service has to become healthy after an action, at most `10m`. Default: `30s`.
     pub grace: Option<Spanned<String>>,
     /// Timeout of one verification, at most `10m`. Default: `1m`.

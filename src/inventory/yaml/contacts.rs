@@ -3,7 +3,7 @@
 use crate::inventory::spanned::Spanned;
 use serde::Deserialize;
 
-use crate::inventory::choices::AudienceWire;
+use crate::model::message::Audience;
 
 /// A recipient of messages.
 #[derive(Debug, Deserialize)]
@@ -29,9 +29,9 @@ pub enum ContactTagWire {
 #[serde(deny_unknown_fields, default)]
 pub struct ModesWire {
     /// Sessions with a person at the terminal. Default: `contacts`.
-    pub interactive: Option<AudienceWire>,
+    pub interactive: Option<Audience>,
     /// Unattended sessions that work on a task. Default: `nobody`.
-    pub mission: Option<AudienceWire>,
+    pub mission: Option<Audience>,
     /// Unattended sessions that run beside others. Default: `nobody`.
-    pub background: Option<AudienceWire>,
+    pub background: Option<Audience>,
 }

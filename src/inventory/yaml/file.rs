@@ -13,7 +13,7 @@ use super::hooks::HookWire;
 use super::policy::PolicyWire;
 use super::repositories::RepositoryWire;
 use crate::catalogue::entry::EntryWire;
-use crate::inventory::choices::EngineWire;
+use crate::model::checks::Engine;
 
 /// Every key is optional; an empty file is valid.
 #[derive(Debug, Deserialize)]
@@ -127,5 +127,5 @@ pub struct ServiceWire {
     /// Commands of your own that check the service; a single one may be written without the list.
     pub check: Option<Maps<CommandCheckWire>>,
     /// Container engine. Default: `docker`.
-    pub engine: Option<EngineWire>,
+    pub engine: Option<Engine>,
 }

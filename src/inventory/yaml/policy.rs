@@ -8,9 +8,9 @@ use super::contacts::ModesWire;
 use super::forms::{Entries, NumberOrMap, OneOrMore, TextOrMap};
 use super::rules::{NeverWire, PathRuleWire, ToolRuleWire};
 use super::spend::SpendWire;
-use crate::inventory::choices::{
-    EffectWire, HostsWire, KindWire, OnFailureWire, PerWire, ResolveWire, UnlistedWire, UnresolvedWire,
-};
+use crate::model::action::ActionKind;
+use crate::model::effect::Effect;
+use crate::model::policy::{HostsAllowed, OnFailure, Per, Unlisted, Unresolved};
 
 /// Budgets, tiers and rules. A missing key keeps its default.
 #[derive(Debug, Default, Deserialize)]
@@ -23,15 +23,15 @@ pub struct PolicyWire {
     /// How long an agent excludes all others from a service after each of its actions on it, where several agents share a ledger; see [fleet.md](fleet.md#one-agent-at-a-time). Default: agents do not exclude each other.
     pub exclusive: Option<Spanned<String>>,
     /// An action whose target service cannot be determined is counted against a separate budget (`budget`), allowed (`allow`) or denied (`deny`). Default: `budget`.
-    pub unresolved: Option<UnresolvedWire>,
+    pub unresolved: Option<Unresolved>,
     /// A name that no service lists has a budget of its own (`own`), shares one with all such names on its host (`shared`), or is denied (`deny`). Default: `own`.
-    pub unlisted: Option<UnlistedWire>,
+    pub unlisted: Option<Unlisted>,
     /// Container engines that are asked which container an ID names: those of this machine (`local`) and those of `hosts`, through their `ssh` destination (`ssh`). An ID that is not resolved follows `unresolved`. Default: `[local]`.
     pub resolve: Option<Vec<ResolveWire>>,
     /// Hosts that commands of a session with a tier may change: those of `hosts` (`inventory`) or all (`any`). Reading is allowed on every host. Default: `inventory`, and `any` where `hosts` lists none.
-    pub hosts: Option<HostsWire>,
+    pub hosts: Option<HostsAllowed>,
     /// While the ledger, the database of past actions, cannot be used, or when a tool call cannot be read, an action is allowed and reported (`open`) or denied (`closed`). Default: `open`, with a warning of `opsctl doctor`.
-    pub on_failure: Option<OnFailureWire>,
+    pub on_failure: Option<OnFailure>,
     /// Rights of the tiers `1`, `2` and `3`.
     pub tiers: Option<Entries<TierWire>>,
     /// Verification of services before a session ends; see [verify.md](verify.md).
@@ -58,6 +58,14 @@ pub struct PolicyWire {
     pub approval_key: Option<Spanned<String>>,
     /// Limits on spending for requests to the model: a map, or the maximum within any 24 hours, in US dollars. Default: no limit.
     pub spend: Option<Spanned<NumberOrMap<SpendWire>>>,
+}
+
+/// Container engines that are asked which container an ID names.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolveWire {
+    Local,
+    Ssh,
 }
 
 /// A kind of denial that a person is asked about. Plain text sets only `about`.
@@ -87,7 +95,7 @@ pub struct BudgetWire {
     /// Length of the sliding window.
     pub window: Option<Spanned<String>>,
     /// Where several agents share a ledger, the budget of a service counts the actions of all agents (`service`), or each agent has a budget of its own for it (`agent`); see [fleet.md](fleet.md#a-budget-for-each-agent). Default: `service`.
-    pub per: Option<PerWire>,
+    pub per: Option<Per>,
 }
 
 /// Rights of a tier. A missing key keeps its default.
@@ -99,9 +107,9 @@ pub struct TierWire {
     /// Tools of the client that are available; tools of MCP servers as `mcp__SERVER` or `mcp__SERVER__TOOL`.
     pub tools: Option<Vec<Spanned<String>>>,
     /// Kinds of action that are allowed.
-    pub allow: Option<Vec<KindWire>>,
+    pub allow: Option<Vec<ActionKind>>,
     /// What commands may do where they carry out no action: `reads`, `changes` (known to change something), `unknown` (not proved to read). Default: `[reads]` at tier 1, all of them at tiers 2 and 3.
-    pub effects: Option<Vec<EffectWire>>,
+    pub effects: Option<Vec<Effect>>,
     /// Command prefixes that are denied, in addition to those that follow from `allow` and, at tier 2, to `docker compose down` under all its names.
     #[serde(default)]
     pub deny: Vec<Spanned<String>>,

@@ -1,4 +1,4 @@
-//! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/` and `src/catalogue/entry/mod.rs`, and their doc
+//! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/`, `src/model/` and `src/catalogue/entry/mod.rs`, and their doc
 //! comments.
 //! `UPDATE_REFERENCE=1 cargo test --test project hosts_reference` writes it, and the JSON Schema.
 
@@ -67,25 +67,24 @@ fn root() -> PathBuf {
 }
 
 fn shape() -> Shape {
-    let inventory = root().join("src/inventory");
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(inventory.join("yaml")).unwrap().map(|file| file.unwrap().path()).collect();
-    files.push(inventory.join("choices.rs"));
     let mut shape = Shape::default();
-    for file in files {
-        shape.read(&std::fs::read_to_string(file).unwrap());
+    for file in std::fs::read_dir(root().join("src/inventory/yaml")).unwrap() {
+        shape.read(&std::fs::read_to_string(file.unwrap().path()).unwrap(), |_| true);
+    }
+    // The types of the model are the form of the compiled policy; only its choices are that of the file, too.
+    for file in std::fs::read_dir(root().join("src/model")).unwrap() {
+        let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        shape.read(&source, |item| matches!(item, Item::Enum(_)));
     }
     let catalogue = std::fs::read_to_string(root().join("src/catalogue/entry/mod.rs")).unwrap();
     // The catalogue's choice of effects has one more word than that of the tiers.
-    shape.read(&catalogue);
+    shape.read(&catalogue, |_| true);
     shape
 }
 
 impl Shape {
-    fn read(&mut self, source: &str) {
-        for item in syn::parse_file(source).unwrap().items {
-            self.add(item);
-        }
+    fn read(&mut self, source: &str, is_meant: fn(&Item) -> bool) {
+        syn::parse_file(source).unwrap().items.into_iter().filter(is_meant).for_each(|item| self.add(item));
     }
 
     fn add(&mut self, item: Item) {
@@ -107,19 +106,11 @@ impl Shape {
             }
             Item::Enum(item) if derives_deserialize(&item.attrs) => {
                 let snake = serde(&item.attrs).contains("snake_case");
-                let words =
-                    item.variants.iter().map(|variant| in_lower_case(&variant.ident.to_string(), snake));
+                let read = |variant: &&syn::Variant| !serde(&variant.attrs).contains("skip_deserializing");
+                let variants = item.variants.iter().filter(read);
+                let words = variants.map(|variant| in_lower_case(&variant.ident.to_string(), snake));
                 let other = self.choices.insert(item.ident.to_string(), words.collect());
                 assert!(other.is_none(), "{} is defined twice", item.ident);
-            }
-            // `choices! { WIRE => MODEL { Variant = "word", … } … }`
-            Item::Macro(item) if item.mac.path.is_ident("choices") => {
-                for choice in item.mac.tokens.to_string().split_terminator('}') {
-                    let (name, variants) = choice.split_once('{').unwrap();
-                    let name = name.split_whitespace().next().unwrap();
-                    let words = variants.split('"').skip(1).step_by(2).map(str::to_owned);
-                    self.choices.insert(name.to_owned(), words.collect());
-                }
             }
             _ => {}
         }
