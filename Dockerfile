@@ -24,6 +24,7 @@ COPY Cargo.toml Cargo.lock build.rs hot-path.ld ./
 # The manifest without its benchmarks, whose sources are not copied.
 RUN sed -i '/^\[\[bench\]\]/,/^$/d' Cargo.toml
 COPY templates templates
+COPY crates crates
 COPY src src
 COPY vendor vendor
 # `release` is slow to build and fast to run; `quick` is fast to build and slow to run.
@@ -31,7 +32,7 @@ ARG PROFILE=release
 # The dependencies stay built in the cache; they are built again only when their versions change. The sources are
 # touched because the cache may contain a newer build of them.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
-    find src -type f -exec touch {} + \
+    find crates src -type f -exec touch {} + \
     && cargo build --profile "$PROFILE" --locked --quiet \
     && cp "target/$PROFILE/opsctl" /opsctl
 # dig depends on ICU, through libxml2, with 31 MB of tables that it never opens. This stand-in has no tables.

@@ -3,35 +3,29 @@
 // Only `cli::output` writes to the terminal.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-pub mod actions;
 pub mod approval;
-pub mod catalogue;
 pub mod cli;
 pub mod context;
 pub mod doctor;
 pub mod guard;
-pub mod held_variables;
 pub mod hook;
 pub mod import;
-pub mod inventory;
-pub mod kept_lines;
 pub mod launch;
-pub mod ledger;
 pub mod link;
-pub mod manifest;
 pub mod metrics;
-pub mod model;
-pub mod path;
-pub mod plain_file;
-pub mod policy;
-pub mod probe;
-pub mod redact;
 pub mod rehearse;
 pub mod render;
 pub mod report;
 pub mod runtime;
 pub mod serve;
 pub mod session;
-pub mod shell;
 pub mod suggest;
-pub mod write_limit;
+
+pub use opsctl_inventory as inventory;
+pub use opsctl_ledger as ledger;
+pub use opsctl_machine::{held_variables, kept_lines, plain_file, write_limit};
+pub use opsctl_policy as policy;
+pub use opsctl_policy::model;
+pub use opsctl_probe as probe;
+pub use opsctl_reader::{actions, catalogue, manifest, path, shell};
+pub use opsctl_redact as redact;

@@ -9,7 +9,7 @@ use super::facts::{Caller, Changes, Facts, Runs, below, is_path};
 /// Options of every verb that print help or the version.
 const HELP: &str = "[-h, --help, -V, --version]";
 
-/// The entry, as `src/catalogue/opsctl.yaml` contains it.
+/// The entry, as `crates/reader/src/catalogue/opsctl.yaml` contains it.
 pub fn entry(program: &Command, facts: &[&Facts]) -> String {
     let mut text = format!(
         "# opsctl itself: an agent may query it and report to it, but not loosen what limits it.\n\

@@ -340,7 +340,8 @@ mod tests {
         // Global options belong to each verb from then on.
         program.build();
         let written = catalogue::entry(&program, &all_facts());
-        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalogue/opsctl.yaml");
+        let file =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/reader/src/catalogue/opsctl.yaml");
         if std::env::var_os("UPDATE_REFERENCE").is_some() {
             std::fs::write(&file, &written).unwrap();
         }

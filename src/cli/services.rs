@@ -1,10 +1,10 @@
 //! Names of services in arguments.
 
 use super::failure::Failure;
-use crate::inventory::nearest::nearest;
 use crate::ledger::Ledger;
 use crate::ledger::cooldown_file::CooldownFile;
 use crate::model::inventory::Inventory;
+use crate::policy::nearest::nearest;
 use crate::redact;
 use crate::runtime::environment::Environment;
 

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::actions::tool::find_actions as tool_actions;
 use crate::actions::{CommandReading, may_depend_on_rules, message, read_command_on};
 use crate::inventory::Installation;
 use crate::ledger::{CallId, KnownContainer};
@@ -15,6 +14,7 @@ use crate::model::rules::Rules;
 use crate::model::verdict::{Reason, ResolvedAction};
 use crate::policy::effect::{PartEffect, strongest};
 use crate::policy::identity::{self, NoSurroundings};
+use crate::policy::tool::find_actions as tool_actions;
 use crate::redact;
 use crate::runtime::disk::LocalDisk;
 use crate::runtime::engines::Engines;

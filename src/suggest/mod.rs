@@ -9,7 +9,6 @@ use crate::actions::read_command_with;
 use crate::guard::acting;
 use crate::import::naming::{self, is_name};
 use crate::inventory::Installation;
-use crate::inventory::nearest::nearest;
 use crate::ledger::decisions::Decision;
 use crate::ledger::seen::SeenName;
 use crate::model::action::Target;
@@ -17,6 +16,7 @@ use crate::model::inventory::Inventory;
 use crate::model::verdict::ResolvedAction;
 use crate::policy::decide::{UNLISTED, UNRESOLVED};
 use crate::policy::hosts::NOT_LISTED;
+use crate::policy::nearest::nearest;
 
 /// What a suggestion adds to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -82,7 +82,7 @@ fn an_unknown_rule_is_an_error_with_the_nearest_name() {
 
 #[test]
 fn every_rule_of_a_denial_is_known() {
-    let known = include_str!("../../src/model/verdict.rs");
+    let known = include_str!("../../crates/policy/src/model/verdict.rs");
     let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
     let mut seen = 0;
     while let Some(folder) = folders.pop() {

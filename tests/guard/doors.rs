@@ -152,7 +152,7 @@ impl Drop for Sides {
 
 /// The options of each verb that name a file which is read, as its entry in the catalogue states them.
 fn doors() -> Vec<(String, String)> {
-    let entry = include_str!("../../src/catalogue/opsctl.yaml");
+    let entry = include_str!("../../crates/reader/src/catalogue/opsctl.yaml");
     let mut doors = Vec::new();
     for line in entry.lines().filter_map(|line| line.strip_prefix("    ")) {
         let Some((verb, keys)) = line.split_once(": {") else { continue };

@@ -1,4 +1,4 @@
-//! The unit tests of `src/ledger` on a server.
+//! The unit tests of `crates/ledger/src` on a server.
 
 use std::process::Command;
 
@@ -8,7 +8,9 @@ use crate::shared_server::server;
 fn unit_tests_of_the_ledger_pass_on_a_server() {
     let cargo = std::env::var_os("CARGO").expect("this test is run by cargo");
     let mut tests = Command::new(cargo);
-    tests.args(["test", "--locked", "--lib", "ledger::"]).env("OPSCTL_TEST_DB_URL", server().url("postgres"));
+    tests
+        .args(["test", "--locked", "--package", "opsctl-ledger", "--lib"])
+        .env("OPSCTL_TEST_DB_URL", server().url("postgres"));
     let output = tests.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));

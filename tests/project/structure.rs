@@ -10,34 +10,45 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Attribute, ImplItemFn, Item, ItemMod, ItemUse, Macro, UseTree, Visibility};
 
-/// Source texts by path below `src`.
+/// Source texts by crate and path below its `src`.
 type Sources = BTreeMap<String, String>;
-/// `crate::shell::text` without its first segment.
+/// `crate::shell::text`, with the name of the crate in place of `crate`.
 type Names = Vec<String>;
 /// For each file, the files that it imports, with the imported names.
 type Imports = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 #[test]
 fn no_import_cycles_between_source_files() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut sources = Sources::new();
-    let mut folders = vec![root.clone()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
-                sources.insert(name, std::fs::read_to_string(path).unwrap());
-            }
-        }
-    }
+    let sources = sources();
     let imports = imports(&sources);
     let found: usize = imports.values().map(BTreeMap::len).sum();
     assert!(found > 500, "{found} imports found in {} files", sources.len());
     let cycles = cycles(&imports);
     assert!(cycles.is_empty(), "{} import cycles:\n\n{}", cycles.len(), cycles.join("\n"));
+}
+
+/// The sources of every crate, by crate and by path below its `src`: `opsctl_reader/shell/text.rs`.
+fn sources() -> Sources {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders = vec![("opsctl".to_owned(), root.join("src"))];
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        folders.push((format!("opsctl_{name}"), path.join("src")));
+    }
+    let mut sources = Sources::new();
+    while let Some((name, folder)) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = format!("{name}/{}", path.file_name().unwrap().to_str().unwrap());
+            if path.is_dir() {
+                folders.push((name, path));
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.insert(name, std::fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    sources
 }
 
 #[test]
@@ -49,7 +60,7 @@ fn finds_a_cycle_through_a_path_a_macro_and_a_re_export() {
         ("c/mod.rs", "mod inner; pub use inner::h;"),
         ("c/inner.rs", "use crate::a::*; pub fn h() {}"),
     ]);
-    assert_eq!(cycles, ["a.rs -> b.rs: g\nb.rs -> c/inner.rs: h\nc/inner.rs -> a.rs: *\n"]);
+    assert_eq!(cycles, ["x/a.rs -> x/b.rs: g\nb.rs -> x/c/inner.rs: h\nc/inner.rs -> x/a.rs: *\n"]);
 }
 
 #[test]
@@ -62,7 +73,7 @@ fn finds_a_parent_and_a_child_that_import_each_other() {
             "pub struct Child; impl Child { fn parent(self) -> super::Parent { super::Parent(self) } }",
         ),
     ]);
-    assert_eq!(cycles, ["a/child.rs -> a/mod.rs: Parent\na/mod.rs -> a/child.rs: Child\n"]);
+    assert_eq!(cycles, ["x/a/child.rs -> x/a/mod.rs: Parent\na/mod.rs -> x/a/child.rs: Child\n"]);
 }
 
 #[test]
@@ -81,7 +92,7 @@ fn ignores_declarations_re_exports_and_test_code() {
 }
 
 fn cycles_of(sources: &[(&str, &str)]) -> Vec<String> {
-    let owned = sources.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    let owned = sources.iter().map(|(path, text)| (format!("x/{path}"), (*text).to_owned()));
     cycles(&imports(&owned.collect()))
 }
 
@@ -122,10 +133,12 @@ fn imports(sources: &Sources) -> Imports {
     let mut modules = BTreeMap::new();
     let mut test_modules = BTreeSet::new();
     let mut files = Vec::new();
-    for (file, text) in sources.iter().filter(|(file, _)| *file != "main.rs") {
+    for (file, text) in
+        sources.iter().filter(|(file, _)| !file.ends_with("/main.rs") || file.matches('/').count() > 1)
+    {
         let syntax = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
         let stem = file.strip_suffix(".rs").unwrap();
-        let stem = if stem == "lib" { "" } else { stem.strip_suffix("/mod").unwrap_or(stem) };
+        let stem = stem.strip_suffix("/lib").or_else(|| stem.strip_suffix("/mod")).unwrap_or(stem);
         let path: Names = stem.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         test_modules.extend(syntax.items.iter().filter_map(|item| match item {
             Item::Mod(module) if is_test(&module.attrs) => Some(below(&path, &module.ident.to_string())),
@@ -205,7 +218,7 @@ impl Finder<'_> {
     fn absolute(&self, path: &[String], at: &Names, depth: usize) -> Option<Names> {
         let (first, rest) = path.split_first()?;
         let start = match first.as_str() {
-            "crate" => Names::new(),
+            "crate" => at[..1].to_vec(),
             "self" => at.clone(),
             "super" => {
                 let ups = path.iter().take_while(|name| *name == "super").count();
@@ -213,6 +226,7 @@ impl Finder<'_> {
                 return Some([start, path.get(ups..)?].concat());
             }
             _ if self.modules.contains_key(&below(at, first)) => below(at, first),
+            _ if self.modules.contains_key(std::slice::from_ref(first)) => vec![first.clone()],
             // `use regex::regex` would never end.
             _ if depth > 8 => return None,
             _ => self.absolute(self.modules.get(at)?.names.get(first)?, at, depth + 1)?,

@@ -33,7 +33,9 @@ fn texts() -> Vec<PathBuf> {
         .collect();
     let documents = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
     texts.extend(documents.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
-    for folder in [".ci", "benches", "docs", "image", "release", "src", "templates", "tests", "vendor"] {
+    for folder in
+        [".ci", "benches", "crates", "docs", "image", "release", "src", "templates", "tests", "vendor"]
+    {
         below(&root.join(folder), &mut texts);
     }
     texts

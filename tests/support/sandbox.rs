@@ -131,7 +131,7 @@ impl Sandbox {
 
     /// The ledger as the release left it whose last migration this was.
     pub fn ledger_of_migration(&self, last: usize) {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/ledger/migrations/sqlite");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/ledger/src/migrations/sqlite");
         let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
         let mut files: Vec<PathBuf> = files.collect();
         files.sort();
@@ -252,5 +252,7 @@ pub fn denied(run: &Run) -> String {
 
 /// How many migrations there are: the version of a ledger that is up to date.
 pub fn migrations() -> usize {
-    std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ledger/migrations/sqlite")).unwrap().count()
+    std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/crates/ledger/src/migrations/sqlite"))
+        .unwrap()
+        .count()
 }

@@ -1,4 +1,5 @@
-//! `docs/hosts-yaml.md` is generated from the types in `src/inventory/yaml/`, `src/model/` and `src/catalogue/entry/mod.rs`, and their doc
+//! `docs/hosts-yaml.md` is generated from the types in `crates/inventory/src/yaml/`, the choices of the model and
+//! `crates/reader/src/catalogue/entry/mod.rs`, and their doc
 //! comments.
 //! `UPDATE_REFERENCE=1 cargo test --test project hosts_reference` writes it, and the JSON Schema.
 
@@ -68,15 +69,17 @@ fn root() -> PathBuf {
 
 fn shape() -> Shape {
     let mut shape = Shape::default();
-    for file in std::fs::read_dir(root().join("src/inventory/yaml")).unwrap() {
+    for file in std::fs::read_dir(root().join("crates/inventory/src/yaml")).unwrap() {
         shape.read(&std::fs::read_to_string(file.unwrap().path()).unwrap(), |_| true);
     }
     // The types of the model are the form of the compiled policy; only its choices are that of the file, too.
-    for file in std::fs::read_dir(root().join("src/model")).unwrap() {
-        let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
-        shape.read(&source, |item| matches!(item, Item::Enum(_)));
+    for folder in ["crates/policy/src/model", "crates/reader/src/terms"] {
+        for file in std::fs::read_dir(root().join(folder)).unwrap() {
+            let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            shape.read(&source, |item| matches!(item, Item::Enum(_)));
+        }
     }
-    let catalogue = std::fs::read_to_string(root().join("src/catalogue/entry/mod.rs")).unwrap();
+    let catalogue = std::fs::read_to_string(root().join("crates/reader/src/catalogue/entry/mod.rs")).unwrap();
     // The catalogue's choice of effects has one more word than that of the tiers.
     shape.read(&catalogue, |_| true);
     shape

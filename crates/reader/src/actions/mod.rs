@@ -1,0 +1,159 @@
+//! Actions of simple commands. The catalogue states which form of a program acts, and on which kind of target; the
+//! modules here read the names of targets from the words, one module for each kind of notation.
+
+mod ansible;
+mod call;
+mod compose;
+mod engine;
+mod engine_api;
+mod forge_api;
+mod generous;
+mod guest;
+mod kubectl;
+mod line;
+pub mod message;
+pub mod request;
+mod suspicion;
+mod targets;
+mod within;
+
+use std::path::Path;
+
+use crate::catalogue::Catalogue;
+use crate::model::action::Action;
+use crate::model::verb::Verb;
+use crate::shell::disk::Disk;
+use crate::shell::{self, Command, Complaint, Construct, Node, Script};
+
+use call::{Call, Idle};
+use line::Line;
+
+/// The reading of a command text: its actions, complaints and structure.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CommandReading {
+    /// The actions, in the order in which they would run.
+    pub actions: Vec<Action>,
+    /// The texts that could not be read, one sentence each; empty if everything was read.
+    pub complaints: Vec<Complaint>,
+    /// The commands that would run, as a tree of constructs.
+    pub script: Script,
+}
+
+/// Reads bash text with the built-in programs, and lists its actions. Never panics, never hangs; text that it cannot
+/// read causes a complaint.
+///
+/// `cwd` is the working directory of the command, if it is known.
+pub fn read_command(text: &str, cwd: Option<&Path>) -> CommandReading {
+    read_command_with(text, cwd, Catalogue::default())
+}
+
+/// Reads bash text with these programs, and lists its actions. Never panics, never hangs; text that it cannot read
+/// causes a complaint.
+///
+/// `cwd` is the working directory of the command, if it is known.
+pub fn read_command_with(text: &str, cwd: Option<&Path>, catalogue: Catalogue) -> CommandReading {
+    read_command_on(text, cwd, catalogue, None)
+}
+
+/// Reads bash text with these programs and the scripts that it runs on a disk, and lists its actions. Never panics, never
+/// hangs; text that it cannot read causes a complaint. Without a disk, no file is read.
+///
+/// `cwd` is the working directory of the command, if it is known.
+pub fn read_command_on(
+    text: &str,
+    cwd: Option<&Path>,
+    catalogue: Catalogue,
+    disk: Option<&'static dyn Disk>,
+) -> CommandReading {
+    let script = shell::read_on(text, cwd.and_then(Path::to_str), catalogue, disk);
+    let mut actions = Vec::new();
+    let mut complaints = script.complaints.clone();
+    script.visit_within(|node, around| match node {
+        Node::Command(command) => {
+            let before = actions.len();
+            find_actions(command, catalogue, &mut actions, &mut complaints);
+            within::place(actions.get_mut(before..).unwrap_or_default(), command, around, catalogue);
+        }
+        Node::Unread(unread) => generous::find_actions(unread, catalogue, &mut actions),
+        // What it runs is not all that it does: `opsctl launch COMMAND`.
+        Node::Group(Construct::Through(command), _) if loosens(command, catalogue) => {
+            find_actions(command, catalogue, &mut actions, &mut complaints);
+        }
+        Node::Group(..) => {}
+    });
+    message::doubt(text, &script, &mut actions);
+    CommandReading { actions, complaints, script }
+}
+
+/// Whether a wrapper itself changes the limits of the agent.
+fn loosens(command: &Command, catalogue: Catalogue) -> bool {
+    let texts: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let does = catalogue.usage(&texts, &|_| false).and_then(|usage| usage.form.does);
+    does.is_some_and(|does| does.verb == Verb::Loosen)
+}
+
+/// The result of reading one simple command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It carries out these actions.
+    Acts(Vec<Action>),
+    /// An option with which it changes nothing: `--help`, `--dry-run`.
+    Quiet,
+    /// It carries out no known action.
+    NoAction,
+}
+
+/// The result of reading one simple command.
+pub fn outcome(command: &Command, catalogue: Catalogue) -> Outcome {
+    let line = Line::new(command, catalogue);
+    let Some(usage) = line.usage() else { return Outcome::NoAction };
+    match Call::of(&line, &usage) {
+        Err(Idle::Quiet) => Outcome::Quiet,
+        Err(Idle::NoAction) => Outcome::NoAction,
+        Ok(call) => {
+            let mut actions = Vec::new();
+            targets::act_on(&call, &mut actions);
+            if actions.is_empty() { Outcome::NoAction } else { Outcome::Acts(actions) }
+        }
+    }
+}
+
+/// Whether `hosts.yaml` may describe a part of a script: a program that is not built in, or a request to an address.
+pub fn may_depend_on_rules(script: &Script) -> bool {
+    let is_built_in = |command: &Command| {
+        command.words.first().is_none_or(|program| Catalogue::default().find(&program.text).is_some())
+    };
+    message::may_be_listed(script) || !script.commands().into_iter().all(is_built_in)
+}
+
+/// The actions of one simple command.
+fn find_actions(
+    command: &Command,
+    catalogue: Catalogue,
+    actions: &mut Vec<Action>,
+    complaints: &mut Vec<Complaint>,
+) {
+    let Some(program) = command.words.first() else { return };
+    let before = actions.len();
+    // `~/bin/tool` is `tool` in any folder.
+    let named = program.unknown.is_none() || program.suffix().contains('/');
+    let line = Line::new(command, catalogue);
+    let is_described = targets::find_actions(&line, actions);
+    if actions.len() > before {
+        return;
+    }
+    if !is_described && !named {
+        generous::dynamic_program(command, catalogue, actions);
+        if actions.len() == before {
+            actions.extend(suspicion::find_actions(command, catalogue));
+        }
+        if actions.len() > before {
+            complaints.push(Complaint::Program(program.text.clone()));
+        }
+    } else if suspicion::is_open(&line) {
+        actions.extend(suspicion::find_actions(command, catalogue));
+        if actions.len() > before {
+            complaints.push(Complaint::Runs(program.text.clone()));
+        }
+    }
+}

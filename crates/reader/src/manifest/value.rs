@@ -1,0 +1,155 @@
+//! The values of YAML and JSON files, as far as a manifest needs them.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// A value of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Self>),
+    /// A map.
+    Map(Map),
+    /// A number, a truth value, or nothing.
+    Plain,
+}
+
+/// A map, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Map(Vec<(String, Value)>);
+
+impl Value {
+    /// The text of this value, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The values of this list, if it is one.
+    pub fn as_list(&self) -> Option<&[Self]> {
+        if let Self::List(list) = self { Some(list) } else { None }
+    }
+
+    /// The entries of this map, if it is one.
+    pub fn as_map(&self) -> Option<&Map> {
+        if let Self::Map(map) = self { Some(map) } else { None }
+    }
+
+    /// The value of a key, if this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.as_map()?.get(key)
+    }
+
+    /// The text of this value, unless it is empty or contains an expression of ansible or compose.
+    pub fn literal(&self) -> Option<&str> {
+        self.as_str().filter(|text| !text.is_empty() && !text.contains("{{") && !text.contains('$'))
+    }
+}
+
+impl Map {
+    /// The value of a key. The last of several counts.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.iter().rfind(|(known, _)| *known == key).map(|(_, value)| value)
+    }
+
+    /// The entries.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value))
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue)
+    }
+}
+
+impl<'de> Deserialize<'de> for Map {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Map(map) => Ok(map),
+            _ => Err(serde::de::Error::custom("not a map")),
+        }
+    }
+}
+
+/// Accepts values of any type.
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Value, E> {
+        Ok(Value::Plain)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Value, E> {
+        Ok(Value::Plain)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Value, E> {
+        Ok(Value::Plain)
+    }
+
+    fn visit_i128<E>(self, _: i128) -> Result<Value, E> {
+        Ok(Value::Plain)
+    }
+
+    fn visit_u128<E>(self, _: u128) -> Result<Value, E> {
+        Ok(Value::Plain)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Value, E> {
+        Ok(Value::Plain)
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Plain)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Plain)
+    }
+
+    fn visit_bytes<E>(self, _: &[u8]) -> Result<Value, E> {
+        Ok(Value::Plain)
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::Text(text.to_owned()))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Vec::new();
+        while let Some(key) = entries.next_key::<Value>()? {
+            match key {
+                Value::Text(key) => map.push((key, entries.next_value()?)),
+                _ => drop(entries.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(Value::Map(Map(map)))
+    }
+}

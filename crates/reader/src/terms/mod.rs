@@ -1,0 +1,12 @@
+//! The terms of a reading: actions, their targets and effects.
+
+pub mod action;
+pub mod effect;
+pub mod guest;
+pub mod message;
+pub mod mode;
+pub mod plain_text;
+pub mod reference;
+mod text_form;
+pub mod verb;
+pub mod workload;

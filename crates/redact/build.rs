@@ -1,0 +1,71 @@
+//! Turns the forms of secrets into constants.
+
+#[path = "src"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod redact {
+    pub mod entry;
+    pub mod rule;
+}
+
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+use redact::entry::Rules;
+
+/// The forms of secrets.
+const SECRETS: &str = "src/rules.yaml";
+
+/// Why the constants cannot be written.
+#[derive(Debug, thiserror::Error)]
+enum BuildError {
+    #[error("{}: {error}", file.display())]
+    Yaml { file: PathBuf, error: Box<serde_saphyr::Error> },
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if let Err(error) = write_secrets() {
+        println!("cargo::error={error}");
+    }
+}
+
+/// Turns the forms of secrets into constants: the rules, the texts that select one, sorted, and the
+/// set of the first two bytes of these texts.
+fn write_secrets() -> Result<(), BuildError> {
+    println!("cargo::rerun-if-changed={SECRETS}");
+    let file = PathBuf::from(SECRETS);
+    let Rules { rules: entries, .. } = serde_saphyr::from_str(&fs::read_to_string(&file)?)
+        .map_err(|error| BuildError::Yaml { file, error: Box::new(error) })?;
+    let rules: Vec<_> = entries.iter().map(|(name, entry)| entry.rule(name)).collect();
+    let mut selectors: Vec<(String, usize)> = entries
+        .values()
+        .enumerate()
+        .flat_map(|(at, entry)| entry.selectors().map(move |selector| (selector, at)))
+        .collect();
+    selectors.sort();
+    let mut pairs = [0_u64; 1024];
+    for pair in selectors.iter().map(|(text, _)| pair(text)) {
+        if let Some(bits) = pairs.get_mut(pair / 64) {
+            *bits |= 1 << (pair % 64);
+        }
+    }
+    let rules = format!("{rules:?}").replace(" needs: [", " needs: &[");
+    let text = format!(
+        "pub static RULES: &[Rule] = &{rules};\n\
+         pub static SELECTORS: &[(&str, usize)] = &{selectors:?};\n\
+         pub static PAIRS: [u64; 1024] = {pairs:?};\n"
+    );
+    Ok(fs::write(output("secrets.rs"), text)?)
+}
+
+/// The number of the first two bytes of a text.
+fn pair(text: &str) -> usize {
+    text.bytes().take(2).fold(0, |pair, byte| pair << 8 | usize::from(byte))
+}
+
+/// A file that the crate includes.
+fn output(name: &str) -> PathBuf {
+    PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join(name)
+}

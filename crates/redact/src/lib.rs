@@ -1,0 +1,493 @@
+//! Redaction: removes secrets from text before it is printed, logged, stored or sent.
+//!
+//! `rules.yaml` states what secrets look like; `build.rs` turns it into constants. A rule is compiled when a line is
+//! first found that may match it.
+
+mod rule;
+mod variables;
+
+#[cfg(test)]
+#[allow(dead_code, reason = "the build script uses the rest")]
+mod entry;
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::{LazyLock, OnceLock};
+
+use regex_lite::Regex;
+use serde_json::{Map, Value};
+
+use opsctl_machine::held_variables;
+use opsctl_reader::terms::plain_text;
+use rule::Rule;
+
+#[allow(clippy::unreadable_literal, reason = "the build script writes bare numbers")]
+mod built_in {
+    //! The constants that `build.rs` writes from `rules.yaml`.
+
+    use super::rule::Rule;
+
+    include!(concat!(env!("OUT_DIR"), "/secrets.rs"));
+}
+use built_in::{PAIRS, RULES, SELECTORS};
+
+/// The replacement for a secret.
+const GONE: &str = "[redacted]";
+
+/// How far [`shortened`] searches for secrets beyond the characters that it keeps, at most.
+const AHEAD: usize = 2_000;
+
+/// The least length of a part of a lost word that is redacted for itself, in bytes.
+const SHORTEST_PART: usize = 4;
+
+/// The redactor with the secret variables of this process.
+static OF_PROCESS: LazyLock<Redactor> = LazyLock::new(|| {
+    let own = std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value));
+    let all = own.chain(held_variables::all().iter().cloned());
+    Redactor::of_variables(all.map(|(name, value)| (name, value.to_string_lossy().into_owned())))
+});
+
+thread_local! {
+    /// The redactor with the secret variables of the caller that this thread serves, and the words of [`with_lost_words`].
+    static OF_CALLER: RefCell<Option<Redactor>> = const { RefCell::new(None) };
+}
+
+/// The expressions of the rules, in their order: that of the command and that of the secret. `None`: not valid.
+static EXPRESSIONS: LazyLock<Vec<OnceLock<Option<Expressions>>>> =
+    LazyLock::new(|| RULES.iter().map(|_| OnceLock::new()).collect());
+
+/// The compiled patterns of a rule.
+struct Expressions {
+    command: Option<Regex>,
+    secret: Regex,
+}
+
+/// The text without secrets, including the values of this process's secret variables.
+pub fn text(text: &str) -> Cow<'_, str> {
+    if text.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let text = OF_PROCESS.text(text);
+    OF_CALLER.with_borrow(|caller| match caller {
+        Some(caller) => Cow::Owned(caller.text(&text).into_owned()),
+        None => text,
+    })
+}
+
+/// The values of this process's secret variables.
+pub fn own_values() -> &'static [String] {
+    &OF_PROCESS.values
+}
+
+/// The text without secrets and hidden characters, truncated to `chars` characters. A secret that is cut may not be
+/// recognised, so secrets are removed first.
+pub fn shortened(text: &str, chars: usize) -> String {
+    let read = plain_text::first_words(text, chars + AHEAD);
+    plain_text::shortened(&self::text(&read), chars)
+}
+
+/// Runs `serve` for a caller whose secret variables have these values: [`text`] and [`json`] remove them, too.
+pub fn with_values<T>(values: Vec<String>, serve: impl FnOnce() -> T) -> T {
+    /// What applied before the request applies after it, also after a panic: the thread serves others.
+    struct Before(Option<Redactor>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            OF_CALLER.set(self.0.take());
+        }
+    }
+    let before = Before(OF_CALLER.take());
+    let outer = before.0.iter().flat_map(|redactor| redactor.values.iter().cloned());
+    let values: Vec<String> = values.into_iter().chain(outer).collect();
+    OF_CALLER.set((!values.is_empty()).then_some(Redactor { values }));
+    serve()
+}
+
+/// Runs `serve` for a command: [`text`] and [`json`] also remove the words that the command loses with its secrets. Bash
+/// takes the lines of a pasted key as commands, and no rule finds a line in a message that names it.
+pub fn with_lost_words<T>(command: Option<&str>, serve: impl FnOnce() -> T) -> T {
+    with_values(command.map(Redactor::of_text).unwrap_or_default().values, serve)
+}
+
+/// Removes secrets from all strings in a JSON value, including the values of this process's secret variables.
+pub fn json(value: &mut Value) {
+    OF_PROCESS.json(value);
+    OF_CALLER.with_borrow(|caller| caller.iter().for_each(|caller| caller.json(value)));
+}
+
+/// The name of a service or host without secrets. Variables are not considered: the name identifies a budget, which must
+/// not depend on the environment.
+pub fn name(name: &str) -> Cow<'_, str> {
+    by_rules(name).map_or(Cow::Borrowed(name), Cow::Owned)
+}
+
+/// Removes values of secret variables, and text that matches a rule.
+#[derive(Debug, Clone, Default)]
+pub struct Redactor {
+    /// Values to redact, longest first.
+    values: Vec<String>,
+}
+
+impl Redactor {
+    /// A redactor for the variables whose names mark them as secrets.
+    pub fn of_variables(variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self { values: variables::values(variables) }
+    }
+
+    /// A redactor for the words that this text has lost with its secrets: in a part of the text, no rule may find them.
+    pub fn of_text(text: &str) -> Self {
+        let redacted = self::text(text);
+        if redacted == text {
+            return Self::default();
+        }
+        let plain = text.replace("\\n", "\n");
+        let words = plain.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+        // A program is named without its folder, `a=` is an assignment to `a`, and quotes are not shown.
+        let parts =
+            words.clone().flat_map(|word| word.split(|c: char| !c.is_alphanumeric() && !"+_-.".contains(c)));
+        let parts = parts.map(|part| part.trim_matches('+')).filter(|part| part.len() >= SHORTEST_PART);
+        let lost = words.chain(parts).filter(|word| !word.is_empty() && !redacted.contains(word));
+        let mut values: Vec<String> = lost.map(str::to_owned).collect();
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values.dedup();
+        Self { values }
+    }
+
+    /// The text without secrets.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut redacted = Cow::Borrowed(text);
+        for value in &self.values {
+            if redacted.contains(value.as_str()) {
+                redacted = Cow::Owned(redacted.replace(value.as_str(), GONE));
+            }
+        }
+        match by_rules(&redacted) {
+            Some(text) => Cow::Owned(text),
+            None => redacted,
+        }
+    }
+
+    /// Removes secrets from all strings in a JSON value, keys included. Strings whose keys mark them as secrets are
+    /// redacted as a whole.
+    pub fn json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(redacted) = self.text(text) {
+                    *text = redacted;
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(|value| self.json(value)),
+            Value::Object(entries) => self.object(entries),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn object(&self, entries: &mut Map<String, Value>) {
+        for (key, value) in entries.iter_mut() {
+            match value {
+                Value::String(text) if !text.is_empty() && marks_a_secret(key) => GONE.clone_into(text),
+                value => self.json(value),
+            }
+        }
+        if entries.keys().any(|key| matches!(self.text(key), Cow::Owned(_))) {
+            *entries = std::mem::take(entries)
+                .into_iter()
+                .map(|(key, value)| (self.text(&key).into_owned(), value))
+                .collect();
+        }
+    }
+}
+
+/// Whether the string of this key in an object is a secret.
+fn marks_a_secret(key: &str) -> bool {
+    by_rules(&format!("\"{key}\": \"xxxxxxxx\"")).is_some()
+}
+
+/// The text without what matches a rule; `None` if nothing does.
+fn by_rules(text: &str) -> Option<String> {
+    let selected = rules_for(text);
+    if selected.is_empty() {
+        return None;
+    }
+    let mut redacted: Option<String> = None;
+    for (at, rule) in selected.into_iter().filter(|(_, rule)| rule.whole) {
+        redacted = applied(at, rule, redacted.as_deref().unwrap_or(text)).or(redacted);
+    }
+    let mut changed = redacted.is_some();
+    let mut lines = String::with_capacity(text.len());
+    for line in logical_lines(redacted.as_deref().unwrap_or(text)) {
+        let mut current = Cow::Borrowed(line);
+        for (at, rule) in rules_for(line).into_iter().filter(|(_, rule)| !rule.whole) {
+            if let Some(text) = applied(at, rule, &current) {
+                current = Cow::Owned(text);
+                changed = true;
+            }
+        }
+        lines += &current;
+    }
+    changed.then_some(lines)
+}
+
+/// The lines of a text with their ends. A line that a backslash continues is one with the next.
+fn logical_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut ends = rest.match_indices('\n').map(|(at, _)| at);
+        let end = ends.find(|at| !rest.get(..*at).is_some_and(|line| line.ends_with('\\')));
+        let (line, after) = rest.split_at_checked(end.map_or(rest.len(), |at| at + 1))?;
+        rest = after;
+        (!line.is_empty()).then_some(line)
+    })
+}
+
+/// The rules that may match a text, with their numbers, in order.
+fn rules_for(text: &str) -> Vec<(usize, &'static Rule)> {
+    let mut found: Vec<usize> = Vec::new();
+    let (mut run, mut longest, mut before) = (0_usize, 0_usize, 0_u8);
+    for (at, byte) in text.bytes().enumerate() {
+        run = if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-') {
+            run + 1
+        } else {
+            0
+        };
+        longest = longest.max(run);
+        let pair = [before.to_ascii_lowercase(), byte.to_ascii_lowercase()];
+        before = byte;
+        if begins_selector(pair) {
+            let rest = text.as_bytes().get(at - 1..).unwrap_or_default();
+            for (selector, rule) in selectors_from(pair).filter(|(selector, _)| begins_with(rest, selector)) {
+                if !found.contains(rule) && selects(RULES.get(*rule), text, at - 1, selector.len()) {
+                    found.push(*rule);
+                }
+            }
+        }
+    }
+    let by_run = RULES.iter().enumerate().filter(|(_, rule)| rule.run > 0 && rule.run <= longest);
+    found.extend(by_run.map(|(at, _)| at));
+    found.sort_unstable();
+    found.into_iter().filter_map(|at| Some((at, RULES.get(at)?))).collect()
+}
+
+/// Whether the text at a selector of the rule selects it: the name of a program is a whole word, with the texts that the
+/// rule needs beside it.
+fn selects(rule: Option<&Rule>, text: &str, at: usize, length: usize) -> bool {
+    let Some(rule) = rule.filter(|rule| !rule.command.is_empty()) else { return true };
+    let (before, after) = text.as_bytes().split_at(at);
+    let is_word = !before.last().is_some_and(u8::is_ascii_alphanumeric)
+        && after.get(length).is_some_and(u8::is_ascii_whitespace);
+    let occurs =
+        |needed: &&str| after.windows(needed.len()).any(|part| part.eq_ignore_ascii_case(needed.as_bytes()));
+    is_word && (rule.needs.is_empty() || rule.needs.iter().any(occurs))
+}
+
+/// Whether a selector begins with these two bytes.
+fn begins_selector(pair: [u8; 2]) -> bool {
+    let pair = usize::from(u16::from_be_bytes(pair));
+    PAIRS.get(pair / 64).is_some_and(|bits| bits >> (pair % 64) & 1 == 1)
+}
+
+/// The selectors that begin with these two bytes.
+fn selectors_from(pair: [u8; 2]) -> impl Iterator<Item = &'static (&'static str, usize)> {
+    let from = SELECTORS.partition_point(|(selector, _)| selector.as_bytes() < pair.as_slice());
+    let selectors = SELECTORS.get(from..).unwrap_or_default();
+    selectors.iter().take_while(move |(selector, _)| selector.as_bytes().starts_with(&pair))
+}
+
+/// Whether a text begins with a selector, in any case.
+fn begins_with(text: &[u8], selector: &str) -> bool {
+    text.get(..selector.len()).is_some_and(|here| here.eq_ignore_ascii_case(selector.as_bytes()))
+}
+
+/// The text without what matches the rule; `None` if nothing does.
+fn applied(at: usize, rule: &Rule, text: &str) -> Option<String> {
+    let compile = || {
+        let command = if rule.command.is_empty() { None } else { Some(Regex::new(rule.command).ok()?) };
+        Some(Expressions { command, secret: Regex::new(rule.pattern).ok()? })
+    };
+    let Expressions { command, secret } = EXPRESSIONS.get(at)?.get_or_init(compile).as_ref()?;
+    let Some(command) = command else { return replaced(secret, rule, text) };
+    let (mut redacted, mut done, mut changed) = (String::new(), 0, false);
+    for found in command.find_iter(text) {
+        redacted += text.get(done..found.start())?;
+        let replaced = replaced(secret, rule, found.as_str());
+        changed |= replaced.is_some();
+        redacted += replaced.as_deref().unwrap_or(found.as_str());
+        done = found.end();
+    }
+    redacted += text.get(done..)?;
+    changed.then_some(redacted)
+}
+
+fn replaced(secret: &Regex, rule: &Rule, text: &str) -> Option<String> {
+    let (mut redacted, mut done) = (String::new(), 0);
+    for found in secret.captures_iter(text) {
+        let groups = (usize::from(found.len() > 1)..found.len()).filter_map(|group| found.get(group));
+        for secret in groups.filter(|group| is_secret(group.as_str(), rule.mixed)) {
+            redacted += text.get(done..secret.start())?;
+            redacted += GONE;
+            done = secret.end();
+        }
+    }
+    redacted += text.get(done..)?;
+    (done > 0).then_some(redacted)
+}
+
+/// Whether what a pattern captured is a secret: not empty, not redacted already, and no reference to a variable.
+fn is_secret(text: &str, mixed: bool) -> bool {
+    let has = |is: fn(&u8) -> bool| text.as_bytes().iter().any(is);
+    !text.is_empty()
+        && text != GONE
+        && !is_reference(text)
+        && (!mixed || has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit))
+}
+
+/// Whether a text is only a reference to a variable in capital letters, such as `$TOKEN`, `"${TOKEN}"` and
+/// `Bearer $TOKEN`.
+fn is_reference(text: &str) -> bool {
+    let text = text.trim_matches(['"', '\'']);
+    let word =
+        text.rsplit_once(' ').filter(|(scheme, _)| scheme.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let word = word.map_or(text, |(_, word)| word);
+    let Some(name) = word.strip_prefix('$') else { return false };
+    let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+    !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use entry::Rules;
+    use serde_json::json;
+
+    fn rules() -> Rules {
+        serde_saphyr::from_str(include_str!("rules.yaml")).unwrap()
+    }
+
+    fn redacted(text: &str) -> String {
+        Redactor::default().text(text).into_owned()
+    }
+
+    /// The text of an example and what is left of it.
+    fn example(written: &str) -> (String, String) {
+        let written = written.replace('·', "");
+        let mut expected = String::new();
+        for (at, part) in written.split(['«', '»']).enumerate() {
+            expected += if at % 2 == 0 { part } else { GONE };
+        }
+        (written.replace(['«', '»'], ""), expected)
+    }
+
+    #[test]
+    fn redacts_exactly_the_secrets_of_each_example() {
+        let mut wrong = Vec::new();
+        for (name, entry) in rules().rules {
+            assert!(!entry.matches.is_empty(), "{name} has no example");
+            for written in &entry.matches {
+                let (text, expected) = example(written);
+                let found = redacted(&text);
+                if found != expected {
+                    wrong.push(format!("{name}: {text}\n  is  {found}\n  not {expected}"));
+                } else if redacted(&found) != found {
+                    wrong.push(format!("{name}: changes its own output {found}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn each_rule_redacts_its_examples_alone() {
+        let mut wrong = Vec::new();
+        for (at, rule) in RULES.iter().enumerate() {
+            for written in &rules().rules[rule.name].matches {
+                let (text, _) = example(written);
+                if applied(at, rule, &text).is_none() {
+                    wrong.push(format!("{}: {text}", rule.name));
+                }
+                if !rules_for(&text).iter().any(|(number, _)| *number == at) {
+                    wrong.push(format!("{} is not selected for {text}", rule.name));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn every_pattern_compiles() {
+        for rule in RULES {
+            assert!(Regex::new(rule.pattern).is_ok(), "{}: {:?}", rule.name, Regex::new(rule.pattern).err());
+            assert!(Regex::new(rule.command).is_ok(), "{}: {:?}", rule.name, Regex::new(rule.command).err());
+        }
+    }
+
+    #[test]
+    fn keeps_ordinary_text() {
+        let Rules { rules, unchanged } = rules();
+        let differs = rules.into_values().flat_map(|entry| entry.differs);
+        let wrong: Vec<String> = differs
+            .chain(unchanged)
+            .filter(|text| redacted(text) != *text)
+            .map(|text| format!("{text}\n  became {}", redacted(&text)))
+            .collect();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn redacts_every_line_and_joins_continued_ones() {
+        assert_eq!(redacted("a\nTOKEN=x1\nb\nTOKEN=x2"), "a\nTOKEN=[redacted]\nb\nTOKEN=[redacted]");
+        assert_eq!(redacted("mysql -u root \\\n  -phunter2 db"), "mysql -u root \\\n  -p[redacted] db");
+        assert_eq!(redacted(""), "");
+    }
+
+    #[test]
+    fn redacts_values_of_variables_as_written_and_encoded() {
+        let variables =
+            [("ANTHROPIC_API_KEY", "k\"0123456"), ("DB_PASSWORD", "short"), ("EDITOR", "nano-editor")];
+        let redactor = Redactor::of_variables(variables.map(|(n, v)| (n.to_owned(), v.to_owned())));
+        let mut value = json!({"a": ["x k\"0123456 y", "k%220123456"], "k\"0123456": "short nano-editor"});
+        redactor.json(&mut value);
+        assert_eq!(value, json!({"a": ["x [redacted] y", "[redacted]"], "[redacted]": "short nano-editor"}));
+    }
+
+    #[test]
+    fn redacts_the_lost_words_of_a_text_in_its_parts() {
+        let redactor = Redactor::of_text("echo 'hunter2' | docker login -u bob --password-stdin x");
+        assert_eq!(redactor.text("echo hunter2"), "echo [redacted]");
+        assert_eq!(redactor.text("docker login -u bob"), "docker login -u bob");
+    }
+
+    #[test]
+    fn redacts_the_lines_of_a_key_where_a_part_of_its_command_is_named() {
+        let key = "echo x\n-----BEGIN RSA PRIVATE KEY-----\nMIIEabcd/folder+Efgh=\nwxyz==\n-----END RSA PRIVATE KEY-----\n";
+        let shown = with_lost_words(Some(key), || {
+            ["line `MIIEabcd/folder+Efgh=`", "the program folder+Efgh", "assigns wxyz", "echo x"]
+                .map(|part| text(part).into_owned())
+        });
+        let gone = ["line `[redacted]`", "the program [redacted]", "assigns [redacted]", "echo x"];
+        assert_eq!(shown, gone);
+        assert_eq!(text("assigns wxyz"), "assigns wxyz");
+    }
+
+    #[test]
+    fn no_cut_leaves_a_part_of_a_secret() {
+        let mut wrong = Vec::new();
+        for written in rules().rules.into_values().flat_map(|entry| entry.matches) {
+            let (whole, redacted) = example(&written);
+            for chars in 0..=whole.chars().count() {
+                let shown = shortened(&whole, chars);
+                let kept = shown.trim_end_matches('…');
+                if !plain_text::plain(&redacted).starts_with(kept) {
+                    wrong.push(format!("{whole}: {shown}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn redacts_values_of_secret_json_keys() {
+        let mut value = json!({"password": "x", "access_token": "y", "input_tokens": 7, "tool_use_id": "t"});
+        Redactor::default().json(&mut value);
+        let expected = json!({"password": GONE, "access_token": GONE, "input_tokens": 7, "tool_use_id": "t"});
+        assert_eq!(value, expected);
+    }
+}

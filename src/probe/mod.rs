@@ -1,7 +1,0 @@
-//! Network checks: reachability of hosts and health of services.
-
-pub mod engine;
-pub mod health;
-pub mod hosts;
-pub mod icmp;
-mod resolve;
