@@ -1,4 +1,4 @@
-//! `docs/hosts-yaml.md` is generated from the types in `crates/inventory/src/yaml/`, the choices of the model and
+//! `docs/hosts-yaml.md` is generated from the types in `crates/inventory/src/yaml/`, some of the model and
 //! `crates/reader/src/catalogue/entry/mod.rs`, and their doc
 //! comments.
 //! `UPDATE_REFERENCE=1 cargo test --test project hosts_reference` writes it, and the JSON Schema.
@@ -72,11 +72,14 @@ fn shape() -> Shape {
     for file in std::fs::read_dir(root().join("crates/inventory/src/yaml")).unwrap() {
         shape.read(&std::fs::read_to_string(file.unwrap().path()).unwrap(), |_| true);
     }
-    // The types of the model are the form of the compiled policy; only its choices are that of the file, too.
+    // Most types of the model are the form of the compiled policy only; those that refuse unknown keys are the file's, too.
     for folder in ["crates/policy/src/model", "crates/reader/src/terms"] {
         for file in std::fs::read_dir(root().join(folder)).unwrap() {
             let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
-            shape.read(&source, |item| matches!(item, Item::Enum(_)));
+            shape.read(&source, |item| match item {
+                Item::Struct(item) => serde(&item.attrs).contains("deny_unknown_fields"),
+                item => matches!(item, Item::Enum(_)),
+            });
         }
     }
     let catalogue = std::fs::read_to_string(root().join("crates/reader/src/catalogue/entry/mod.rs")).unwrap();
@@ -151,9 +154,9 @@ impl Shape {
             "Maps" => ("map or list of maps".to_owned(), inner().1),
             "OneOrMore" => ("text or list of text".to_owned(), None),
             "Texts" => ("list of text".to_owned(), None),
-            "String" => ("text".to_owned(), None),
+            "String" | "Text" | "Window" | "NaiveTime" | "PublicKey" => ("text".to_owned(), None),
             "bool" => ("`true` or `false`".to_owned(), None),
-            "Amount" | "u8" | "u16" | "u32" | "usize" | "i64" => ("number".to_owned(), None),
+            "Amount" | "Tier" | "u8" | "u16" | "u32" | "usize" | "i64" => ("number".to_owned(), None),
             _ => match (self.choices.get(&name), self.tables.get(&name)) {
                 (Some(words), _) => (format!("`{}`", words.join("`, `")), None),
                 (None, Some(_)) => ("map".to_owned(), Some((name, String::new()))),

@@ -6,7 +6,7 @@ use super::values::check_name;
 use crate::inventory::error::{Checked, Found, Mistake, suggestion};
 use crate::inventory::yaml::forms::{Entries, OneOrMore, TextOrMap, entries};
 use crate::inventory::yaml::rules::{NeverWire, PathRuleWire, ToolActionWire, ToolRuleWire};
-use crate::model::policy::Tier;
+use crate::inventory::yaml::values::{DataFolder, Text, texts};
 use crate::model::rules::{NeverRule, PathRule, Rules, ToolRule, Where};
 use crate::policy::never::{
     self, bomb,
@@ -18,7 +18,7 @@ use crate::policy::pattern::Pattern;
 /// Checks the rules.
 pub fn check(
     never: Option<Vec<NeverWire>>,
-    data: Option<Vec<Spanned<String>>>,
+    data: Option<Vec<Text<DataFolder>>>,
     protect: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     secret: Option<Vec<Spanned<TextOrMap<PathRuleWire>>>>,
     tools: Option<Entries<ToolRuleWire>>,
@@ -47,7 +47,7 @@ pub fn check(
             rules.never.extend(check_never(wire, found));
         }
     }
-    rules.data = check_data(data.unwrap_or_default(), found);
+    rules.data = texts(data.unwrap_or_default());
     rules.protect = check_paths(protect, Where::Local, found);
     rules.secret = check_paths(secret, Where::Any, found);
     for (name, wire) in entries(tools) {
@@ -64,18 +64,6 @@ pub fn check(
         }
     }
     rules
-}
-
-/// Checks data folders.
-pub fn check_data(folders: Vec<Spanned<String>>, found: &mut Found) -> Vec<String> {
-    let check = |folder: Spanned<String>| {
-        if folder.value.starts_with(['/', '~']) {
-            Ok(folder.value)
-        } else {
-            Err(Mistake::of(&folder, "is not an absolute path", "write one such as `/tank/media`"))
-        }
-    };
-    found.keep_all(folders.into_iter().map(check))
 }
 
 fn check_tool_name(name: &Spanned<String>) -> Checked<()> {
@@ -147,12 +135,6 @@ fn check_never(wire: NeverWire, found: &mut Found) -> Option<NeverRule> {
         missing("reason", "state why the command is denied and what to do instead; the agent reads it")
     });
     let reason = found.keep(reason);
-    let tiers = found.keep_all(wire.tiers.into_iter().map(|tier| {
-        Tier::from_number(tier.value).ok_or_else(|| {
-            let what = format!("`{}` is not a tier", tier.value);
-            Mistake::at(tier.referenced, what, "the tiers are `1`, `2` and `3`")
-        })
-    }));
     if wire.matches.is_empty() {
         let remedy = "add commands that the rule denies, such as `matches: [terraform destroy]`";
         found.add(missing("matches", remedy));
@@ -162,7 +144,7 @@ fn check_never(wire: NeverWire, found: &mut Found) -> Option<NeverRule> {
         patterns: argv?,
         reason: reason?.value.trim().to_owned(),
         scope: wire.scope.unwrap_or_default(),
-        tiers,
+        tiers: wire.tiers,
     };
     for example in wire.matches {
         if !never::denies(&rule, &example.value) {

@@ -31,6 +31,8 @@ pub enum Problem {
     Map(&'static [&'static str]),
     /// The value is not valid; the remedy.
     Value(String),
+    /// The value has the right form, and its type refuses it: what it is not, and the remedy.
+    Refused(String, String),
     /// The value is not a whole number up to this one.
     Number { most: String },
     /// The value is none of these words.
@@ -123,6 +125,7 @@ fn describe(problem: Problem, Subject { node, name }: Subject<'_>) -> (String, S
     match problem {
         Problem::Form(expected) => form(&expected, &value, invalid, node, name),
         Problem::Value(remedy) => (invalid, remedy),
+        Problem::Refused(what, remedy) => (format!("{value} {what}"), remedy),
         Problem::Boolean(remedy) => (format!("{value} is a YAML boolean, not text"), remedy),
         Problem::Map(fields) => {
             let remedy = usual::short_map(fields, node, name);
@@ -190,7 +193,12 @@ impl std::error::Error for Fault {}
 
 impl Error for Fault {
     fn custom<T: fmt::Display>(what: T) -> Self {
-        Problem::Form(what.to_string()).into()
+        let text = what.to_string();
+        match text.split_once("; ") {
+            Some((what, remedy)) => Problem::Refused(what.to_owned(), remedy.to_owned()),
+            None => Problem::Form(text),
+        }
+        .into()
     }
 
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::forms::OneOrMore;
 use crate::model::effect::Effect;
 use crate::model::rules::Where;
+use crate::model::tier::Tier;
 use crate::model::verb::Verb;
 
 /// A command that is always denied, or a default rule that is disabled.
@@ -26,7 +27,7 @@ pub struct NeverWire {
     pub scope: Option<Where>,
     /// Tiers that the rule applies to. Default: all tiers, and sessions without a tier.
     #[serde(default)]
-    pub tiers: Vec<Spanned<u8>>,
+    pub tiers: Vec<Tier>,
     /// Examples that the rule must deny, checked when the file is loaded. Required, unless `off` is `true`.
     #[serde(default)]
     pub matches: Vec<Spanned<String>>,

@@ -99,14 +99,15 @@ pub enum Audience {
     Anyone,
 }
 
-/// The audience of each mode. For a session without a mode, only its tier applies.
+/// Recipients that the commands of a session may write to, by session mode. `contacts` are those with the tag `claude_direct`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Modes {
-    /// A person is at the terminal.
+    /// Sessions with a person at the terminal. Default: `contacts`.
     pub interactive: Audience,
-    /// The session works on a task unattended.
+    /// Unattended sessions that work on a task. Default: `nobody`.
     pub mission: Audience,
-    /// The session runs in the background, unattended.
+    /// Unattended sessions that run beside others. Default: `nobody`.
     pub background: Audience,
 }
 
