@@ -111,7 +111,6 @@ impl Fault {
 /// What is wrong, and how to fix it.
 fn describe(problem: Problem, Subject { node, name }: Subject<'_>) -> (String, String) {
     let value = match &node.form {
-        Form::Scalar(_, Value::Null) => "empty".to_owned(),
         Form::Scalar(text, _) => format!("`{text}`"),
         Form::List(_) => "a list".to_owned(),
         Form::Map(_) => "a map".to_owned(),
@@ -122,6 +121,13 @@ fn describe(problem: Problem, Subject { node, name }: Subject<'_>) -> (String, S
         }
         Name::File | Name::Key(_) | Name::Entry(None) => format!("{value} is not a valid value of {name}"),
     };
+    if matches!(node.form, Form::Scalar(_, Value::Null)) {
+        let remedy = match name {
+            Name::Entry(_) => "write one, or remove the entry",
+            Name::File | Name::Key(_) => "write one, or remove the key",
+        };
+        return (format!("{name} has no value"), remedy.to_owned());
+    }
     match problem {
         Problem::Form(expected) => form(&expected, &value, invalid, node, name),
         Problem::Value(remedy) => (invalid, remedy),
@@ -146,14 +152,6 @@ fn describe(problem: Problem, Subject { node, name }: Subject<'_>) -> (String, S
 
 /// The message on a value of another form.
 fn form(expected: &str, value: &str, invalid: String, node: &Node, name: Name<'_>) -> (String, String) {
-    let is_null = matches!(node.form, Form::Scalar(_, Value::Null));
-    if is_null {
-        let remedy = match name {
-            Name::Entry(_) => "write one, or remove the entry",
-            Name::File | Name::Key(_) => "write one, or remove the key",
-        };
-        return (format!("{name} has no value"), remedy.to_owned());
-    }
     let words: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
     if let (Some(text), false) = (node.text(), words.is_empty()) {
         let remedy = match nearest(text, words) {

@@ -9,4 +9,5 @@ pub mod plain_text;
 pub mod reference;
 mod text_form;
 pub mod verb;
+mod words;
 pub mod workload;

@@ -4,37 +4,24 @@ use std::fmt;
 
 use crate::text_form;
 
-/// The kind of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum WorkloadKind {
-    /// A deployment.
-    Deployment,
-    /// A stateful set.
-    StatefulSet,
-    /// A daemon set.
-    DaemonSet,
-    /// A job.
-    Job,
-    /// A cron job.
-    CronJob,
+crate::words! {
+    /// The kind of a workload.
+    #[derive(Hash)]
+    pub enum WorkloadKind {
+        /// A deployment.
+        Deployment = "deployment",
+        /// A stateful set.
+        StatefulSet = "statefulset",
+        /// A daemon set.
+        DaemonSet = "daemonset",
+        /// A job.
+        Job = "job",
+        /// A cron job.
+        CronJob = "cronjob",
+    }
 }
 
 impl WorkloadKind {
-    /// Every kind.
-    pub const ALL: [Self; 5] =
-        [Self::Deployment, Self::StatefulSet, Self::DaemonSet, Self::Job, Self::CronJob];
-
-    /// The kind in the singular, as kubectl writes it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Deployment => "deployment",
-            Self::StatefulSet => "statefulset",
-            Self::DaemonSet => "daemonset",
-            Self::Job => "job",
-            Self::CronJob => "cronjob",
-        }
-    }
-
     /// The short form that kubectl accepts; for a job the singular.
     const fn short(self) -> &'static str {
         match self {
