@@ -21,12 +21,13 @@ pub mod prefixes;
 pub mod report;
 pub mod session;
 pub mod spend;
-pub mod sql;
 pub mod tier;
 pub mod tool;
 mod unidentified;
 pub mod window;
 pub mod word_paths;
 
+pub use opsctl_reader::words;
+
 use crate as policy;
-use opsctl_reader::{actions, catalogue, path, shell};
+use opsctl_reader::{actions, catalogue, languages, path, shell};

@@ -22,7 +22,7 @@ use crate::shell::Command;
 use crate::shell::Word;
 use crate::shell::glob;
 
-use super::sql;
+use crate::languages::sql;
 
 /// Kinds of words that are matched by meaning, not by text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -284,7 +284,8 @@ fn kind(written: &str) -> Option<Kind> {
 }
 
 /// The kind of the SQL in a word or on standard input.
-fn stated(command: &Command, says: fn(&str) -> Option<&'static str>) -> Option<&'static str> {
+fn stated(command: &Command, says: fn(&str, &str) -> Option<&'static str>) -> Option<&'static str> {
+    let program = command.words.first().map(|word| base_name(&word.text)).unwrap_or_default();
     let words = command.words.iter().skip(1).map(|word| word.text.as_str()).map(|text| {
         // `--command=SQL` and `-cSQL`.
         match (text.strip_prefix("--"), text.strip_prefix('-')) {
@@ -293,7 +294,7 @@ fn stated(command: &Command, says: fn(&str) -> Option<&'static str>) -> Option<&
             (None, None) => text,
         }
     });
-    words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str())).find_map(says)
+    words.chain(command.stdin.iter().map(|stdin| stdin.text.as_str())).find_map(|text| says(text, program))
 }
 
 /// A backtracking search through the words of a command.

@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod catalogue;
+pub mod languages;
 pub mod manifest;
 pub mod path;
 pub mod shell;

@@ -8,7 +8,7 @@ use crate::inventory::yaml::forms::{OneOrMore, TextOrMap};
 use crate::inventory::yaml::policy::AskWire;
 use crate::model::ask::{Ask, Topic};
 use crate::model::rules::Rules;
-use crate::policy::never::packs::defaults;
+use crate::policy::never::defaults;
 
 /// Checks what is asked. Questions need a key, because without one no answer is accepted.
 pub fn check(

@@ -50,7 +50,7 @@ pub fn check(file: HostsFileWire, root: &Node, found: &mut Found) -> Installatio
     }
     found.keep(service::one_owner_per_part(&services, &parts));
     let contacts = contacts::check(file.contacts, found);
-    let (programs, catalogue) = programs::check(file.programs, found);
+    let catalogue = programs::check(file.programs, found);
     let mut policy = policy::check(file.policy.unwrap_or_default(), contacts, found);
     policy.rules.catalogue = catalogue;
     policy.rules.data.extend(texts(data));
@@ -66,7 +66,6 @@ pub fn check(file: HostsFileWire, root: &Node, found: &mut Found) -> Installatio
         policy,
         hooks,
         context,
-        programs,
         repository_servers,
         settings,
     }

@@ -1,7 +1,5 @@
 //! Why a compiled policy cannot be used.
 
-use crate::catalogue::entry::EntryError;
-
 /// Why a compiled policy cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CompiledError {
@@ -16,7 +14,4 @@ pub enum CompiledError {
         /// The only format that this release reads.
         expected: u32,
     },
-    /// A program's description states what cannot be.
-    #[error("compiled policy with a program that cannot be read: {0}")]
-    Program(#[from] EntryError),
 }

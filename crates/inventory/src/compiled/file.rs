@@ -5,7 +5,6 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::error::CompiledError;
 use super::header::EnforcedRules;
-use crate::catalogue::Catalogue;
 use crate::inventory::Installation;
 use crate::model::policy::Tier;
 
@@ -47,7 +46,7 @@ impl Compiled {
             tier: *tier,
             rules: to_raw_value(&EnforcedRules::of(&installation.policy))?,
             windows: to_raw_value(&installation.context.windows)?,
-            programs: to_raw_value(&installation.programs)?,
+            programs: to_raw_value(&installation.policy.rules.catalogue)?,
             installation: installation.clone(),
         })?;
         text.push('\n');
@@ -62,11 +61,10 @@ impl Compiled {
         }
         let CompiledText { format: _, tier, rules, windows, programs, mut installation } =
             serde_json::from_slice(text)?;
-        installation.programs = serde_json::from_str(programs.get())?;
         installation.context.windows = serde_json::from_str(windows.get())?;
         let EnforcedRules { rules, .. } = serde_json::from_str(rules.get())?;
         installation.policy.rules = rules;
-        installation.policy.rules.catalogue = Catalogue::describing(&installation.programs)?;
+        installation.policy.rules.catalogue = serde_json::from_str(programs.get())?;
         Ok(Self { installation, tier })
     }
 }

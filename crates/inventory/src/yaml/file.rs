@@ -13,7 +13,7 @@ use super::hooks::HookWire;
 use super::policy::PolicyWire;
 use super::repositories::RepositoryWire;
 use super::values::{DataFolder, Domain, HostAddress, Text};
-use crate::catalogue::entry::EntryWire;
+use crate::catalogue::program::Program;
 use crate::model::checks::Engine;
 
 /// Every key is optional; an empty file is valid.
@@ -33,7 +33,7 @@ pub struct HostsFileWire {
     pub policy: Option<PolicyWire>,
     /// Programs of your own and what they do, by name; see [programs.md](programs.md).
     #[serde(default)]
-    pub programs: Option<Entries<EntryWire>>,
+    pub programs: Option<Entries<Program>>,
     /// Recipients of messages, by name; see [modes.md](modes.md).
     #[serde(default)]
     pub contacts: Option<Entries<ContactWire>>,

@@ -3,6 +3,8 @@
 use super::{Proof, Why};
 use crate::catalogue::lookup::Usage;
 use crate::catalogue::options::{Item, Scanner};
+use crate::languages::names::lines;
+use crate::languages::sources::Sources;
 use crate::model::effect::Effect;
 use crate::shell::{Command, Word};
 
@@ -10,15 +12,12 @@ fn proved(reads: bool) -> Proof {
     if reads { (Effect::Reads, Why::Stated) } else { (Effect::Unknown, Why::Statement) }
 }
 
-/// Commands of `sftp` that only look.
-const SFTP: [&str; 11] = ["ls", "pwd", "lls", "lpwd", "df", "version", "help", "cd", "lcd", "bye", "exit"];
-
 /// The effect of `sftp`, whose commands come on standard input.
 pub fn sftp(command: &Command) -> Proof {
     let batch = command.stdin.as_ref().and_then(Word::known);
     let looks = |line: &str| {
         let name = line.trim_start_matches(['-', '@', ' ']).split_whitespace().next();
-        name.is_none_or(|name| name.starts_with('#') || SFTP.contains(&name))
+        name.is_none_or(|name| name.starts_with('#') || lines::SFTP.has(name))
     };
     // A batch in a file is not looked at.
     let from_stdin = !command.words.windows(2).any(|pair| match pair {
@@ -30,35 +29,22 @@ pub fn sftp(command: &Command) -> Proof {
 
 /// The effect of `view`, whose commands stand in `-c`.
 pub fn view(command: &Command, usage: &Usage, texts: &[&str]) -> Proof {
-    let mut commands = Vec::new();
-    for item in Scanner::new(texts, usage.rest, &["-c"]) {
-        match item {
-            Item::Option(name, Some(at)) if name.is("-c") => {
-                let word = command.words.get(at.index).map(|word| word.tail(at.offset));
-                commands
-                    .push(word.and_then(|word| word.known().map(str::to_owned)).unwrap_or("?".to_owned()));
-            }
-            Item::Option(name, _)
-                if !name.is_any(&["-e", "-s", "-n", "-R", "-E", "-M", "-m", "-V", "-u"]) =>
-            {
-                return proved(false);
-            }
-            Item::Positional(index) if texts.get(index).is_some_and(|text| text.starts_with('+')) => {
-                return proved(false);
-            }
-            _ => {}
-        }
-    }
-    proved(!commands.is_empty() && commands.iter().all(|command| prints(command)))
+    let sources = Sources::of(usage, texts, &["-c"], &[], false);
+    let plain = ["-c", "-e", "-s", "-n", "-R", "-E", "-M", "-m", "-V", "-u"];
+    let value = usage.value();
+    let doubtful = Scanner::new(texts, usage.rest, &value).any(|item| match item {
+        Item::Option(name, _) => !name.is_any(&plain),
+        Item::Positional(index) => texts.get(index).is_some_and(|text| text.starts_with('+')),
+        Item::Dashes(_) => false,
+    });
+    let mut commands = command.words_at(&sources.scripts).peekable();
+    proved(!doubtful && commands.peek().is_some() && commands.all(|word| word.known().is_some_and(prints)))
 }
 
 /// A command that prints lines or ends the editor: `1,20p`, `q!`.
 fn prints(command: &str) -> bool {
     let name = command.trim_start_matches(|c: char| c.is_ascii_digit() || " ,$.%+-:".contains(c));
-    matches!(
-        name,
-        "p" | "print" | "nu" | "number" | "l" | "list" | "q" | "q!" | "qa" | "qa!" | "=" | "set nu"
-    )
+    lines::EDITOR.has(name)
 }
 
 /// Whether a `kill` ends nothing but what the text itself started: `kill %1`, `kill $!`.
@@ -75,40 +61,12 @@ pub fn ends_own_jobs(command: &Command) -> bool {
     is_kill && command.via.is_empty() && jobs.peek().is_some() && jobs.all(is_job)
 }
 
-/// Menus of `RouterOS`.
-const MENUS: [&str; 24] = [
-    "ip",
-    "ipv6",
-    "interface",
-    "system",
-    "routing",
-    "log",
-    "queue",
-    "user",
-    "file",
-    "caps-man",
-    "certificate",
-    "disk",
-    "ppp",
-    "snmp",
-    "bridge",
-    "port",
-    "radius",
-    "tool",
-    "mpls",
-    "export",
-    "container",
-    "dude",
-    "zerotier",
-    "iot",
-];
-
 /// The effect of a line for a `MikroTik` router: `/ip address print`; `None` for anything else.
 pub fn router_os(command: &Command) -> Option<Proof> {
     command.host()?;
     let line: Vec<&str> = command.words.iter().map(|word| word.known().unwrap_or("[")).collect();
     let (menu, _) = line.first()?.strip_prefix('/')?.split_once('/').unwrap_or((line.first()?.get(1..)?, ""));
-    if !MENUS.contains(&menu) {
+    if !lines::ROUTER_MENUS.has(menu) {
         return None;
     }
     let path: Vec<&str> =

@@ -5,21 +5,17 @@
 
 mod address;
 mod ansible;
-mod awk;
 mod code;
 mod find;
-mod flux;
 mod key_value;
 mod lines;
-mod mongo;
 mod options;
 mod proof;
 mod reason;
 mod request;
 mod scratch;
-mod sed;
+mod scripts;
 mod socket;
-mod statements;
 mod variables;
 
 use super::archive::{self, Operation};
@@ -238,7 +234,7 @@ impl Prover<'_> {
             code || matches!(runs.how, How::Find | How::Fd | How::Ansible | How::Crontab)
         });
         let terms = match usage.form.effect {
-            Some(terms) if runs && !expression && terms.stated == Stated::Looks => EffectTerms {
+            Some(terms) if runs && !expression && terms.stated == Stated::Reads => EffectTerms {
                 unknown_values: terms.unknown_values,
                 changes_with: terms.changes_with,
                 check: terms.check,
@@ -250,7 +246,7 @@ impl Prover<'_> {
             None if usage.form.runs.is_some() => return (Effect::Unknown, Why::RunsUnknown(program)),
             None => return (Effect::Unknown, Why::NotStated(usage.written(&texts))),
         };
-        if !runs && usage.form.runs.is_some() && usage.form.effect.is_some() && terms.stated == Stated::Looks
+        if !runs && usage.form.runs.is_some() && usage.form.effect.is_some() && terms.stated == Stated::Reads
         {
             // A wrapper without the command that it runs: `ssh host`, `watch` with an unknown one.
             let idle = terms.check.is_some() || !terms.reads_with.is_empty() || terms.most_words.is_some();
@@ -259,14 +255,14 @@ impl Prover<'_> {
             }
         }
         match terms.stated {
-            Stated::Looks if runs => match self.conditions(command, &usage, &terms, &texts) {
+            Stated::Reads if runs => match self.conditions(command, &usage, &terms, &texts) {
                 (Effect::Reads, _) => (Effect::Reads, Why::RunsPart),
                 proof => proof,
             },
-            Stated::ChangesSomething => (Effect::Changes, Why::Stated),
-            Stated::CannotBeSaid => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
-            Stated::Looks => self.conditions(command, &usage, &terms, &texts),
-            Stated::WritesFiles => match self.conditions(command, &usage, &terms, &texts) {
+            Stated::Changes => (Effect::Changes, Why::Stated),
+            Stated::Unknown => (Effect::Unknown, Why::NotStated(usage.written(&texts))),
+            Stated::Reads => self.conditions(command, &usage, &terms, &texts),
+            Stated::Writes => match self.conditions(command, &usage, &terms, &texts) {
                 // `-` is the standard output.
                 (Effect::Reads, _) if !self.names_a_file(command) && texts.last() != Some(&"-") => {
                     (Effect::Changes, Why::Stated)
@@ -448,18 +444,18 @@ impl Prover<'_> {
     ) -> Proof {
         let is_scratch = |path: &str| self.is_scratch(path, command);
         match check {
-            Check::SedScript => sed::effect(command, usage, texts, &is_scratch),
-            Check::AwkProgram => awk::effect(command, usage, texts, &is_scratch),
+            Check::SedScript
+            | Check::AwkProgram
+            | Check::Sql
+            | Check::SqlWords
+            | Check::Flux
+            | Check::Mongo => scripts::effect(check, command, usage, terms, texts, &is_scratch),
             Check::SftpBatch => lines::sftp(command),
             Check::ExCommands => lines::view(command, usage, texts),
             Check::FindExpression => find::effect(texts),
             Check::HttpRequest => request::effect(command, usage, texts),
-            Check::Sql => statements::effect(command, usage, terms, texts, false, &is_scratch),
-            Check::SqlWords => statements::effect(command, usage, terms, texts, true, &is_scratch),
             Check::ForgeApi => request::forge(command, usage, texts),
-            Check::Flux => flux::effect(command, usage, texts),
             Check::KeyValue => key_value::effect(command, usage, texts),
-            Check::Mongo => mongo::effect(command, usage, texts),
             // At a terminal nothing is sent.
             Check::Socket if usage.program.key == "openssl" && command.stdin.is_none() => {
                 (Effect::Reads, Why::Stated)

@@ -4,102 +4,16 @@
 
 use super::access::{Access, Touch};
 use super::environment;
+use crate::languages::names::{Names, files};
 use crate::shell::Command;
 
 /// The most quoted texts of code that are looked at as parts of a path.
 const MOST_PARTS: usize = 200;
 
-/// Texts that identify code which joins the parts of a path.
-const JOINING: &[&str] = &["Path(", "home()", "path.join(", "expanduser"];
-
-/// Texts that identify a call that writes, in any of the languages.
-const WRITING: &[&str] = &[
-    "'w",
-    "\"w",
-    "'a'",
-    "\"a\"",
-    "'a+",
-    "\"a+",
-    "'r+",
-    "\"r+",
-    "'x'",
-    "\"x\"",
-    ".write",
-    "write(",
-    "dump(",
-    "unlink",
-    "remove(",
-    "os.rename",
-    "os.replace",
-    ".rename(",
-    "rename ",
-    "rmtree",
-    "truncate",
-    "shutil.",
-    "copy",
-    "move(",
-    "chmod",
-    "chown",
-    "symlink",
-    "link(",
-    "writeFile",
-    "appendFile",
-    "createWriteStream",
-    "rmSync",
-    "fs.rm",
-    "File.delete",
-    "FileUtils",
-    "File.open",
-    "file_put_contents",
-    "fopen",
-    "fwrite",
-    "'>",
-    "\">",
-    "INSERT",
-    "UPDATE",
-    "DELETE",
-    "DROP",
-    "ALTER",
-    "CREATE",
-    "REPLACE",
-    "insert ",
-    "update ",
-    "delete ",
-    "drop ",
-    "alter ",
-    "replace ",
-    "touch(",
-    "print >",
-    "print>",
-    "io.open",
-];
-
-/// What a call that removes a whole folder looks like.
-const REMOVING_FOLDERS: &[&str] =
-    &["rmtree", "remove_tree", "removedirs", "rm_rf", "rm_r", "rimraf", "recursive: true", "recursive:true"];
-
-/// What a call looks like that changes a folder itself, and with it everything below it.
-const CHANGING_FOLDERS: &[&str] = &[
-    "chmod",
-    "chown",
-    "os.rename",
-    "os.replace",
-    "rename(",
-    "rename ",
-    "renameSync",
-    "shutil.move",
-    "mv(",
-    "mv ",
-];
-
-/// What a call that removes one file looks like, and one that lists a folder: together they empty it.
-const REMOVING: &[&str] = &["unlink", "remove(", "rmSync", "fs.rm", "File.delete", "os.remove"];
-const LISTING: &[&str] = &["walk(", "glob", "iterdir", "readdir", "listdir", "scandir", "Dir[", "Dir."];
-
 /// The absolute paths that code names where it removes folders or all of their files.
 pub fn removed(code: &str) -> Vec<&str> {
-    let has = |calls: &[&str]| calls.iter().any(|call| code.contains(call));
-    if !(has(REMOVING_FOLDERS) || has(REMOVING) && has(LISTING)) {
+    let has = |calls: Names| calls.are_in(code);
+    if !(has(files::REMOVING_FOLDERS) || has(files::REMOVING) && has(files::LISTING)) {
         return vec![];
     }
     code.split(['"', '\'', '`']).filter(|part| part.starts_with(['/', '~']) && part.len() < 512).collect()
@@ -114,14 +28,14 @@ pub fn accesses(command: &Command, into: &mut Vec<Access>) {
         if !code.contains(['(', '"', '\'', '{', '`']) {
             continue;
         }
-        let has = |calls: &[&str]| calls.iter().any(|call| code.contains(call));
-        let touch = if has(WRITING) { Touch::Write } else { Touch::Read };
-        let is_deep = has(REMOVING_FOLDERS) || has(CHANGING_FOLDERS);
+        let has = |calls: Names| calls.are_in(code);
+        let touch = if has(files::WRITING) { Touch::Write } else { Touch::Read };
+        let is_deep = has(files::REMOVING_FOLDERS) || has(files::CHANGING_FOLDERS);
         // Every text between quotes of any kind.
         let parts = code.split(['"', '\'', '`']).filter(|part| !part.is_empty() && part.len() < 512);
         let (parts, names): (Vec<&str>, Vec<&str>) = parts.partition(|part| part.contains(['/', '.']));
         // `Path.home() / '.ssh' / 'id_rsa'`: the parts of a path, one after the other.
-        if JOINING.iter().any(|call| code.contains(call)) {
+        if has(files::JOINING) {
             let quoted = code.split(['"', '\'', '`']).skip(1).step_by(2);
             let quoted: Vec<&str> =
                 quoted.filter(|part| !part.is_empty() && part.len() < 512).take(MOST_PARTS).collect();

@@ -2,9 +2,13 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 opsctl_reader::words! {
     /// How serious an event row is, as Claude Ops defines it.
     #[derive(PartialOrd, Ord)]
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum Level {
         /// Routine: a pull request was created, a notification was sent.
         Info = "info",

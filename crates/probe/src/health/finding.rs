@@ -40,7 +40,7 @@ impl Finding {
     }
 }
 
-opsctl_reader::words! {
+opsctl_policy::words! {
     /// The state of a service according to a check.
     pub enum State {
         /// Healthy.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::text::Word;
 use crate::catalogue::Catalogue;
+use crate::catalogue::options::At;
 use crate::model::plain_text::first_words;
 use crate::shell::Complaint;
 
@@ -146,6 +147,11 @@ pub struct Command {
 }
 
 impl Command {
+    /// The words, or their ends, at these places.
+    pub fn words_at(&self, places: &[At]) -> impl Iterator<Item = Word> {
+        places.iter().filter_map(|at| Some(self.words.get(at.index)?.tail(at.offset)))
+    }
+
     /// This command as one that runs where `outer` does.
     #[must_use]
     pub fn within(&self, outer: &Self) -> Self {

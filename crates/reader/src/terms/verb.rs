@@ -1,9 +1,7 @@
 //! The verbs of actions.
 
-use serde::{Deserialize, Serialize};
-
 /// What an action does to its target. `Stop` opens a cycle that the next `Start` of the same service closes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verb {
     /// Stops and starts the target.

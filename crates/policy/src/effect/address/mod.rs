@@ -2,8 +2,8 @@
 
 mod words;
 
-use super::flux;
-use crate::policy::sql::{self, Functions};
+use crate::languages::flux;
+use crate::languages::sql::{self, Functions};
 use words::{ACTION_KEYS, ASKING, MODES, ORDER_KEYS, ORDERS, SEARCHES};
 
 /// An address, cut into its parts and decoded; letters are in lower case.

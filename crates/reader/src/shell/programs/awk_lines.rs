@@ -1,8 +1,9 @@
 //! The lines and fields that awk reads, when its input is known.
 
-use super::interpreter_calls::Call;
-use super::interpreter_tokens::{Part, Token, tokens};
+use super::interpreter_calls::{Call, tokens_of};
 use crate::catalogue::program::Language;
+use crate::languages::lexer::Token;
+use crate::languages::text::Part;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::text::is_known;
 
@@ -59,7 +60,7 @@ pub(super) fn for_each_line(calls: Vec<Call>, lines: &[Vec<String>]) -> Vec<Call
 /// What `{print "docker restart " $1}` prints; `None` for any other program.
 pub(super) fn printed(code: &str, lines: &[Vec<String>]) -> Option<String> {
     let body = code.trim().strip_prefix('{')?.strip_suffix('}')?.trim().trim_end_matches(';');
-    let tokens = tokens(body, Language::Awk);
+    let tokens = tokens_of(body, Language::Awk);
     let (first, rest) = tokens.split_first()?;
     if *first != Token::Name("print".to_owned()) {
         return None;
@@ -67,7 +68,7 @@ pub(super) fn printed(code: &str, lines: &[Vec<String>]) -> Option<String> {
     let mut parts = Vec::new();
     for token in rest {
         match token {
-            Token::Text(text) => parts.extend(text.iter().cloned()),
+            Token::Text(text) => parts.extend(text.parts.iter().cloned()),
             Token::Symbol(',') => parts.push(Part::Known(" ".to_owned())),
             _ => return None,
         }

@@ -1,10 +1,10 @@
 //! Interpreters of other languages: follows the commands that their code starts.
 
 use super::awk_lines;
-use super::interpreter_calls::{Call, find_calls};
-use super::interpreter_tokens::{Part, tokens};
+use super::interpreter_calls::{Call, find_calls, tokens_of};
 use super::libraries;
 use crate::catalogue::program::{Language, Program};
+use crate::languages::text::Part;
 use crate::shell::Complaint;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
@@ -46,7 +46,7 @@ pub(crate) fn run(
     evaluator.spend(code.len() / 64);
     let catalogue = evaluator.catalogue;
     let acts = |word: &str| catalogue.find(word).is_some_and(Program::acts);
-    let mut tokens = tokens(&code, language);
+    let mut tokens = tokens_of(&code, language);
     libraries::rename(&mut tokens);
     let mut calls = find_calls(&tokens, language);
     calls.extend(libraries::calls(&tokens, language));

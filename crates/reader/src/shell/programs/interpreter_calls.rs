@@ -1,70 +1,10 @@
 //! Finds the calls in code of other languages that start a program or a shell.
 
-use super::interpreter_tokens::{Interpolation, Part, Token, text_parts};
 use crate::catalogue::program::Language;
-
-/// Function names that start a program or a shell, without their module path.
-pub(super) const CALLS: &[&str] = &[
-    "system",
-    "popen",
-    "run",
-    "call",
-    "check_call",
-    "check_output",
-    "Popen",
-    "getoutput",
-    "getstatusoutput",
-    "exec",
-    "execSync",
-    "spawn",
-    "spawnSync",
-    "execFile",
-    "execFileSync",
-    "shell_exec",
-    "passthru",
-    "proc_open",
-    "execute",
-    "execl",
-    "execlp",
-    "execv",
-    "execvp",
-    "execve",
-    "execvpe",
-    "spawnlp",
-    "spawnvp",
-    "spawnl",
-    "spawnv",
-    "posix_spawn",
-    "posix_spawnp",
-    "execle",
-    "execlpe",
-    "spawnle",
-    "spawnlpe",
-    "spawnve",
-    "spawnvpe",
-    "execaCommand",
-    "execa",
-    "shell_output",
-    "run_command",
-    "capture2",
-    "capture2e",
-    "capture3",
-    "popen2",
-    "popen3",
-    "create_subprocess_shell",
-    "create_subprocess_exec",
-    "fork_exec",
-    "pcntl_exec",
-    "exec_command",
-    "spawn_command",
-];
-/// Ambiguous function names, with the objects or modules on which they start a program.
-const OWNERS: &[(&str, &[&str])] = &[
-    ("run", &["subprocess", "sp", "invoke", "c", "ctx", "asyncio"]),
-    ("call", &["subprocess", "sp"]),
-    ("execute", &["os"]),
-    ("spawn", &["pty", "child_process", "cp", "process", "Process", "Bun", "pexpect"]),
-];
+use crate::languages::awk::is_filter;
+use crate::languages::lexer::{Token, tokens};
+use crate::languages::names::starts;
+use crate::languages::text::{Interpolation, Part, Text};
 
 /// What a call starts.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,19 +17,31 @@ pub(crate) enum Call {
     Unclear,
 }
 
+/// The tokens of code in which calls are searched: fields of awk are unknown texts, and a line break ends a statement only
+/// in languages that call without brackets.
+pub(super) fn tokens_of(code: &str, language: Language) -> Vec<Token> {
+    let lines = matches!(language, Language::Perl | Language::Ruby);
+    let tokens = tokens(code, language).into_iter().filter(|token| lines || *token != Token::Line);
+    let known = |token| match token {
+        Token::Field(field) => Token::Text(Text { raw: String::new(), parts: vec![Part::Unknown(field)] }),
+        token => token,
+    };
+    tokens.map(known).collect()
+}
+
 /// The calls that start a program or a shell.
 pub(super) fn find_calls(tokens: &[Token], language: Language) -> Vec<Call> {
     let mut calls = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Shell(parts) => calls.push(Call::Script(parts.clone())),
-            Token::Name(name) if CALLS.contains(&name.as_str()) && starts_something(tokens, at, name) => {
+            Token::Shell(text) => calls.push(Call::Script(text.parts.clone())),
+            Token::Name(name) if starts::CALLS.has(name) && starts_something(tokens, at, name) => {
                 let parens = tokens.get(at + 1) == Some(&Token::Symbol('('));
                 // perl, ruby and lua call without brackets, lua with one text only.
                 let bare = matches!(language, Language::Perl | Language::Ruby)
                     && matches!(tokens.get(at + 1), Some(Token::Text(_) | Token::Symbol('$' | '@')));
-                if let (Some(Token::Text(parts)), Language::Lua) = (tokens.get(at + 1), language) {
-                    calls.push(Call::Script(parts.clone()));
+                if let (Some(Token::Text(text)), Language::Lua) = (tokens.get(at + 1), language) {
+                    calls.push(Call::Script(text.parts.clone()));
                 } else if parens || bare {
                     let from = if parens { at + 2 } else { at + 1 };
                     // The later arguments are a mode or a place for the output.
@@ -106,11 +58,11 @@ pub(super) fn find_calls(tokens: &[Token], language: Language) -> Vec<Call> {
                 }
             }
             // awk: `"command" | getline`, `print … | "sh"`.
-            Token::Text(parts) if language == Language::Awk => {
+            Token::Text(text) if language == Language::Awk => {
                 let after = (tokens.get(at + 1), tokens.get(at + 2));
                 if matches!(after, (Some(Token::Symbol('|')), Some(Token::Name(n))) if n == "getline") {
-                    calls.push(Call::Script(parts.clone()));
-                } else if is_piped(tokens, at) && !is_filter(parts) {
+                    calls.push(Call::Script(text.parts.clone()));
+                } else if is_piped(tokens, at) && !text.literal().is_some_and(is_filter) {
                     calls.push(Call::Unclear);
                 }
             }
@@ -120,32 +72,24 @@ pub(super) fn find_calls(tokens: &[Token], language: Language) -> Vec<Call> {
     calls
 }
 
-/// Whether a token of awk follows a pipe, which `||` is not.
+/// Whether a token of awk follows a pipe: `|` or `|&`.
 fn is_piped(tokens: &[Token], at: usize) -> bool {
-    let is_bar =
-        |before: usize| at.checked_sub(before).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('|'));
-    is_bar(1) && !is_bar(2)
+    let before = |count: usize| at.checked_sub(count).and_then(|at| tokens.get(at));
+    let is_bar = |token: Option<&Token>| token.is_some_and(|token| token.is('|'));
+    is_bar(before(1)) || (before(1).is_some_and(|token| token.is('&')) && is_bar(before(2)))
 }
 
 /// Whether a statement of awk prints before this token; otherwise, a bar is part of a pattern.
 fn prints(tokens: &[Token], at: usize) -> bool {
     let before = tokens.get(..at).unwrap_or_default().iter().rev();
-    let mut statement = before.take_while(|token| !matches!(token, Token::Symbol('{' | '}' | ';' | '/')));
+    let mut statement = before.take_while(|token| !matches!(token, Token::Symbol('{' | '}' | ';')));
     statement.any(|token| matches!(token, Token::Name(name) if matches!(name.as_str(), "print" | "printf")))
-}
-
-/// Whether a command behind a pipe of awk only sorts, counts or shows what it is given.
-fn is_filter(parts: &[Part]) -> bool {
-    const FILTERS: [&str; 10] = ["sort", "uniq", "head", "tail", "cat", "wc", "column", "tac", "tr", "cut"];
-    let [Part::Known(command)] = parts else { return false };
-    let plain = |c: char| c.is_ascii_alphanumeric() || " -,.".contains(c);
-    command.split(' ').next().is_some_and(|name| FILTERS.contains(&name)) && command.chars().all(plain)
 }
 
 /// A format string, with its placeholders as unknown parts.
 fn formatted(part: Part) -> Vec<Part> {
     match part {
-        Part::Known(text) => text_parts(&text, Interpolation::Formats),
+        Part::Known(text) => Interpolation::Formats.parts(&text),
         unknown @ Part::Unknown(_) => vec![unknown],
     }
 }
@@ -153,7 +97,7 @@ fn formatted(part: Part) -> Vec<Part> {
 /// True when the function `name` at `at` starts a program; false for other methods of that name, such as
 /// `app.run()`.
 fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
-    let Some((_, owners)) = OWNERS.iter().find(|(call, _)| *call == name) else {
+    let Some(owners) = starts::OWNERS.get(name) else {
         // `re.exec(text)` in JavaScript matches a pattern; `child_process.exec` does not.
         let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
         let dotted = at.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Symbol('.'));
@@ -165,7 +109,7 @@ fn starts_something(tokens: &[Token], at: usize, name: &str) -> bool {
     let owner = at.checked_sub(2).and_then(|i| tokens.get(i));
     match owner {
         _ if !dotted => true,
-        Some(Token::Name(owner)) => owners.contains(&owner.as_str()),
+        Some(Token::Name(owner)) => owners.has(owner),
         // `require('child_process').spawn(…)`.
         Some(Token::Symbol(')')) => true,
         _ => false,
@@ -189,7 +133,7 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
             {
                 break;
             }
-            Token::Symbol(';' | '\n') if !parens => break,
+            Token::Symbol(';') | Token::Line if !parens => break,
             Token::Symbol('[') if depth == 0 && !list_done => {
                 list = true;
                 depth += 1;
@@ -213,8 +157,8 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
             Token::Symbol('=' | ':') if depth == 0 => keyword = true,
             // Keyword arguments and option objects are not part of the command.
             _ if list_done || keyword => {}
-            Token::Text(parts) | Token::Shell(parts) => {
-                word.extend(parts.iter().cloned());
+            Token::Text(text) | Token::Shell(text) => {
+                word.extend(text.parts.iter().cloned());
                 joined = true;
             }
             Token::Name(name) if matches!(name.as_str(), "format" | "sprintf") => formats = true,
@@ -225,7 +169,7 @@ fn arguments(tokens: &[Token], from: usize, parens: bool, script_first: bool) ->
                     word.push(Part::Unknown(name.clone()));
                 }
             }
-            Token::Symbol(_) => {}
+            Token::Symbol(_) | Token::Operator(_) | Token::Value | Token::Line | Token::Field(_) => {}
         }
     }
     if !word.is_empty() && !keyword {

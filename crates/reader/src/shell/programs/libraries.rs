@@ -1,112 +1,16 @@
 //! Libraries in code of other languages: other names of functions, clients of container engines and of HTTP.
 
-use super::interpreter_calls::{CALLS, Call};
-use super::interpreter_tokens::{Part, Token};
+use super::interpreter_calls::Call;
 use crate::catalogue::program::Language;
-
-/// Modules that start processes, under whose other names calls are found, too.
-const MODULES: &[&str] =
-    &["subprocess", "os", "child_process", "pty", "posix", "commands", "asyncio", "sh", "docker"];
-
-/// Methods of a container in the clients of container engines.
-const OPERATIONS: &[&str] = &["restart", "stop", "start", "kill", "pause", "unpause"];
-
-/// Functions that return a container by its name.
-const GETTERS: &[&str] = &["get", "getContainer", "get_container", "container", "inspect"];
-
-/// Methods of systemd's manager on D-Bus, each with the verb of `systemctl`.
-const UNIT_CALLS: &[(&str, &str)] = &[
-    ("RestartUnit", "restart"),
-    ("ReloadOrRestartUnit", "restart"),
-    ("TryRestartUnit", "restart"),
-    ("StopUnit", "stop"),
-    ("StartUnit", "start"),
-    ("KillUnit", "kill"),
-];
-
-/// Functions of clients of Kubernetes, by their beginnings, each with the words of `kubectl`.
-const CLUSTER_CALLS: &[(&str, &[&str])] = &[
-    ("delete_namespaced_pod", &["delete", "pod"]),
-    ("deleteNamespacedPod", &["delete", "pod"]),
-    ("patch_namespaced_deployment_scale", &["scale", "deployment"]),
-    ("patchNamespacedDeploymentScale", &["scale", "deployment"]),
-    ("patch_namespaced_deployment", &["rollout", "restart", "deployment"]),
-    ("patchNamespacedDeployment", &["rollout", "restart", "deployment"]),
-    ("delete_namespaced_deployment", &["delete", "deployment"]),
-];
-
-/// Functions that print, compare or search text and start nothing.
-const HARMLESS: &[&str] = &[
-    "print",
-    "println",
-    "printf",
-    "puts",
-    "p",
-    "pp",
-    "say",
-    "echo",
-    "write",
-    "log",
-    "info",
-    "warn",
-    "warning",
-    "error",
-    "debug",
-    "len",
-    "length",
-    "dumps",
-    "format",
-    "sprintf",
-    "startswith",
-    "endswith",
-    "includes",
-    "indexOf",
-    "contains",
-    "replace",
-    "sub",
-    "gsub",
-    "match",
-    "search",
-    "findall",
-    "split",
-    "strip",
-    "join",
-    "count",
-    "index",
-    "find",
-    "assert",
-    "print_r",
-    "var_dump",
-    "strlen",
-    "strpos",
-    "str_replace",
-    "preg_match",
-    "die",
-    "fail",
-    "raise",
-    "Exception",
-    "Error",
-    "get",
-    "append",
-    "push",
-    "add",
-    "in",
-    "if",
-    "grep",
-    "test",
-    "stringify",
-    "writeFileSync",
-    "compile",
-];
+use crate::languages::lexer::Token;
+use crate::languages::names::starts;
+use crate::languages::text::{Part, Text};
 
 /// Maximum number of tokens after the name of a program that are searched for its arguments.
 const MOST_LATER: usize = 24;
 
 fn name(token: Option<&Token>) -> Option<&str> {
-    match token {
-        Some(Token::Name(name)) => Some(name),
-        _ => None,
-    }
+    token.and_then(Token::name)
 }
 
 fn is(token: Option<&Token>, symbol: char) -> bool {
@@ -116,17 +20,14 @@ fn is(token: Option<&Token>, symbol: char) -> bool {
 /// The literal text of a token.
 fn text(token: Option<&Token>) -> Option<&str> {
     match token {
-        Some(Token::Text(parts)) => match parts.as_slice() {
-            [Part::Known(text)] => Some(text),
-            _ => None,
-        },
+        Some(Token::Text(text)) => text.literal(),
         _ => None,
     }
 }
 
 /// Gives functions and modules their own names back: `import subprocess as s`, `const {exec: x} = …`, `f = os.system`.
 pub(super) fn rename(tokens: &mut [Token]) {
-    let known = |word: &str| CALLS.contains(&word) || MODULES.contains(&word);
+    let known = |word: &str| starts::CALLS.has(word) || starts::MODULES.has(word);
     let mut others: Vec<(String, String)> = Vec::new();
     for at in 0..tokens.len() {
         let after = |offset: usize| tokens.get(at + offset);
@@ -136,14 +37,16 @@ pub(super) fn rename(tokens: &mut [Token]) {
                 name(after(2)).is_some_and(|other| matches!(other, "True" | "False" | "true" | "false"));
             let other = match after(1) {
                 Some(Token::Name(word)) if word == "as" => name(after(2)),
-                Some(Token::Symbol(':')) if !is_option && CALLS.contains(&own) => name(after(2)),
+                Some(Token::Symbol(':')) if !is_option && starts::CALLS.has(own) => name(after(2)),
                 _ => None,
             };
             others.extend(other.map(|other| (other.to_owned(), own.to_owned())));
             // `y = a.x`, without a call.
-            let ends =
-                matches!(after(1), None | Some(Token::Symbol(';' | '\n' | ',' | ')') | Token::Name(_)));
-            if ends && CALLS.contains(&own) {
+            let ends = matches!(
+                after(1),
+                None | Some(Token::Symbol(';' | ',' | ')') | Token::Name(_) | Token::Line)
+            );
+            if ends && starts::CALLS.has(own) {
                 let mut before = at;
                 while before > 1
                     && is(tokens.get(before - 1), '.')
@@ -165,9 +68,9 @@ pub(super) fn rename(tokens: &mut [Token]) {
             }
         }
         // `$f = "system"; $f(…)`, `f = getattr(os, "system")`, `f = o["system"]`.
-        if let Some(own) = text(after(0)).filter(|own| CALLS.contains(own)) {
+        if let Some(own) = text(after(0)).filter(|own| starts::CALLS.has(own)) {
             let line = tokens.get(..at).unwrap_or_default();
-            let start = line.iter().rposition(|t| matches!(t, Token::Symbol(';' | '\n')));
+            let start = line.iter().rposition(|t| matches!(t, Token::Symbol(';') | Token::Line));
             let line = line.get(start.map_or(0, |start| start + 1)..).unwrap_or_default();
             let assigned = line.iter().position(|t| is(Some(t), '='));
             let other = assigned.and_then(|equals| name(line.get(equals.checked_sub(1)?)));
@@ -221,17 +124,12 @@ fn literals(tokens: &[Token], from: usize) -> Vec<&str> {
 
 /// `getattr(os, "system")("…")`, `o["exec"]("…")`, `call_user_func("system", "…")`, `send(:system, "…")`.
 fn named_by_text(tokens: &[Token], at: usize) -> Option<Call> {
-    let is_call = |word: &str| CALLS.contains(&word);
+    let is_call = |word: &str| starts::CALLS.has(word);
     let closes = |offset: usize| is(tokens.get(at + offset), ')') || is(tokens.get(at + offset), ']');
     if text(tokens.get(at)).is_some_and(is_call) && closes(1) && is(tokens.get(at + 2), '(') {
         return script(literals(tokens, at + 2));
     }
-    if name(tokens.get(at)).is_some_and(|own| {
-        matches!(
-            own,
-            "call_user_func" | "call_user_func_array" | "send" | "public_send" | "__send__" | "method"
-        )
-    }) {
+    if name(tokens.get(at)).is_some_and(|own| starts::BY_NAME.has(own)) {
         let mut given = literals(tokens, at + 1);
         let symbol = is(tokens.get(at + 2), ':') && name(tokens.get(at + 3)).is_some_and(is_call);
         if !symbol && given.first().is_some_and(|first| is_call(first)) {
@@ -261,7 +159,7 @@ fn opened(tokens: &[Token], at: usize, language: Language) -> Option<Call> {
     if !matches!(language, Language::Perl | Language::Ruby) || name(tokens.get(at)) != Some("open") {
         return None;
     }
-    let end = tokens.iter().skip(at).position(|t| matches!(t, Token::Symbol(';' | '\n')));
+    let end = tokens.iter().skip(at).position(|t| matches!(t, Token::Symbol(';') | Token::Line));
     let line = tokens.get(at..end.map_or(tokens.len(), |end| at + end)).unwrap_or_default();
     let texts: Vec<&str> = line.iter().filter_map(|token| text(Some(token))).collect();
     if let Some(mode) = texts.iter().position(|text| matches!(text.trim(), "-|" | "|-")) {
@@ -274,7 +172,7 @@ fn opened(tokens: &[Token], at: usize, language: Language) -> Option<Call> {
 
 /// `containers.get("x").restart()`, `docker.getContainer("x").stop()`, `docker.restart("x")`.
 fn container(tokens: &[Token], at: usize) -> Option<Call> {
-    let operation = name(tokens.get(at)).filter(|own| OPERATIONS.contains(own))?;
+    let operation = name(tokens.get(at)).filter(|own| starts::OPERATIONS.has(own))?;
     let receiver = at.checked_sub(2).filter(|_| is(tokens.get(at - 1), '.'))?;
     let mentions =
         |word: &str| ["docker", "podman"].iter().any(|one| word.to_ascii_lowercase().contains(one));
@@ -289,7 +187,7 @@ fn container(tokens: &[Token], at: usize) -> Option<Call> {
         let variable = name(tokens.get(receiver))?;
         let sets = |at: &usize| name(tokens.get(*at)) == Some(variable) && is(tokens.get(at + 1), '=');
         let assigned = (0..receiver).rev().find(sets)?;
-        let end = tokens.iter().skip(assigned).position(|t| matches!(t, Token::Symbol(';' | '\n')));
+        let end = tokens.iter().skip(assigned).position(|t| matches!(t, Token::Symbol(';') | Token::Line));
         let end = end.map_or(receiver, |end| (assigned + end).min(receiver));
         (assigned..end).rev().find_map(|at| received(tokens, at))
     });
@@ -311,7 +209,7 @@ fn container(tokens: &[Token], at: usize) -> Option<Call> {
 /// The name in a call such as `get("x")` that ends at `end`.
 fn received(tokens: &[Token], end: usize) -> Option<&str> {
     let start = tokens.get(..end)?.iter().rposition(|token| is(Some(token), '('))?;
-    let getter = name(tokens.get(start.checked_sub(1)?)).filter(|own| GETTERS.contains(own));
+    let getter = name(tokens.get(start.checked_sub(1)?)).filter(|own| starts::GETTERS.has(own));
     getter.filter(|_| is(tokens.get(end), ')'))?;
     literals(tokens, start).first().copied()
 }
@@ -319,16 +217,16 @@ fn received(tokens: &[Token], end: usize) -> Option<&str> {
 fn unit_or_pod(tokens: &[Token], at: usize) -> Option<Call> {
     let own = name(tokens.get(at)).or_else(|| text(tokens.get(at)))?;
     let given = tokens.get(at + 1..).unwrap_or_default().iter().take(8).find_map(|token| text(Some(token)));
-    if let Some((_, verb)) = UNIT_CALLS.iter().find(|(call, _)| *call == own) {
-        return Some(words(["systemctl", verb, given?]));
+    if let Some(verb) = starts::UNIT_CALLS.get(own) {
+        return Some(words(["systemctl"].into_iter().chain(verb.iter()).chain([given?])));
     }
-    let (_, command) = CLUSTER_CALLS.iter().find(|(call, _)| own.starts_with(call))?;
-    Some(words(["kubectl"].into_iter().chain(command.iter().copied()).chain([given?])))
+    let command = starts::CLUSTER_CALLS.get_prefix(own)?;
+    Some(words(["kubectl"].into_iter().chain(command.iter()).chain([given?])))
 }
 
 /// A request that changes something: to a container engine by its path, elsewhere by its method.
 fn request(tokens: &[Token], at: usize) -> Option<Call> {
-    let Token::Text(parts) = tokens.get(at)? else { return None };
+    let Token::Text(Text { parts, .. }) = tokens.get(at)? else { return None };
     let [Part::Known(address), ..] = parts.as_slice() else { return None };
     let whole: String = parts
         .iter()
@@ -338,7 +236,7 @@ fn request(tokens: &[Token], at: usize) -> Option<Call> {
         .collect();
     let to_engine = whole.split_once("/containers/").is_some_and(|(_, path)| {
         let operation = path.split(['?', '#']).next().and_then(|path| path.split_once('/'));
-        operation.is_some_and(|(_, operation)| OPERATIONS.contains(&operation))
+        operation.is_some_and(|(_, operation)| starts::OPERATIONS.has(operation))
     });
     let is_address = address.starts_with("http://") || address.starts_with("https://");
     if !to_engine && !is_address {
@@ -395,7 +293,7 @@ pub(super) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&s
         match token {
             Token::Symbol('(') => {
                 let caller = name(before).unwrap_or_default();
-                calls_something |= !caller.is_empty() && !HARMLESS.contains(&caller);
+                calls_something |= !caller.is_empty() && !starts::HARMLESS.has(caller);
                 callers.push(caller);
             }
             Token::Symbol(')') => drop(callers.pop()),
@@ -410,14 +308,14 @@ pub(super) fn suspected(tokens: &[Token], calls: &[Call], is_program: &dyn Fn(&s
             Token::Name(word) if matches!(word.as_str(), "import" | "require" | "use") => {
                 calls_something = true;
             }
-            Token::Text(parts) if !parts.iter().all(|part| read.contains(part)) => {
+            Token::Text(Text { parts, .. }) if !parts.iter().all(|part| read.contains(part)) => {
                 // `print "…"` without brackets, `x == "…"`.
                 let caller = name(before).or(callers.last().copied().filter(|caller| !caller.is_empty()));
                 let compared =
                     is(before, '=') && at > 1 && matches!(tokens.get(at - 2), Some(Token::Symbol('=' | '!')));
                 let first = text(Some(token)).unwrap_or_default();
                 let starts = is_program(first.split_whitespace().next().unwrap_or_default());
-                if starts && !compared && !caller.is_some_and(|caller| HARMLESS.contains(&caller)) {
+                if starts && !compared && !caller.is_some_and(|caller| starts::HARMLESS.has(caller)) {
                     let mut command = first.to_owned();
                     if is_program(first) {
                         // `Command("docker", {args: ["restart", …]})`.

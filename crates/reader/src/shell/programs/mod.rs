@@ -7,7 +7,6 @@ mod git;
 mod globbed;
 mod interpreter;
 mod interpreter_calls;
-mod interpreter_tokens;
 mod libraries;
 mod pairs;
 mod remote;

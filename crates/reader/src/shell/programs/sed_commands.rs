@@ -1,42 +1,27 @@
 //! The commands that a script of `sed` runs: `e command`, `e`, and the flag `e` of `s`.
 
+use crate::catalogue::lookup::Usage;
+use crate::languages::sed::{Run, edits};
+use crate::languages::sources::Sources;
 use crate::shell::evaluator::Evaluator;
 use crate::shell::execution::invocation::Invocation;
 use crate::shell::script::Construct;
 use crate::shell::state::Shell;
 use crate::shell::text::is_known;
 
-/// Maximum number of commands of one script that are looked at.
-const MOST_COMMANDS: usize = 65_536;
+/// Maximum number of characters that are skipped in search of a command.
+const MOST_SKIPPED: usize = 65_536;
 
-pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation) {
+pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocation, usage: &Usage) {
     let texts = invocation.texts();
-    let mut scripts: Vec<String> = Vec::new();
-    let mut words = texts.iter().skip(1);
-    let mut first = None;
-    while let Some(word) = words.next() {
-        match *word {
-            "-e" | "--expression" => scripts.extend(words.next().map(|script| (*script).to_owned())),
-            "-f" | "--file" => {
-                scripts.extend(words.next().and_then(|file| evaluator.file_content(shell, file)));
-            }
-            word if word.starts_with("--expression=") => {
-                scripts.extend(word.split_once('=').map(|(_, script)| script.to_owned()));
-            }
-            word if word.starts_with("-e") => scripts.extend(word.get(2..).map(str::to_owned)),
-            // A cluster that ends in `e`: `-ne script`.
-            word if word.starts_with('-') && !word.starts_with("--") && word.ends_with('e') => {
-                scripts.extend(words.next().map(|script| (*script).to_owned()));
-            }
-            word if word.starts_with('-') && word.len() > 1 => {}
-            word => first = first.or(Some(word.to_owned())),
-        }
-    }
-    if scripts.is_empty() {
-        scripts.extend(first);
-    }
+    let sources =
+        Sources::of(usage, &texts, &["-e", "--expression"], &["-f", "--file"], false).or_first_word();
+    let files = sources.files.iter().filter_map(|at| texts.get(at.index)?.get(at.offset..));
+    let files = files.filter_map(|file| evaluator.file_content(shell, file));
+    let scripts = sources.scripts.iter().filter_map(|at| texts.get(at.index)?.get(at.offset..));
+    let scripts: Vec<String> = scripts.map(str::to_owned).chain(files).collect();
     let input = invocation.stdin.as_deref().unwrap_or_default();
-    let commands: Vec<String> = scripts.iter().flat_map(|script| commands(script, input)).collect();
+    let commands = commands(&scripts.join("\n"), input);
     if commands.is_empty() {
         return;
     }
@@ -49,40 +34,29 @@ pub(crate) fn run(evaluator: &mut Evaluator, shell: &Shell, invocation: &Invocat
     });
 }
 
-/// The commands that a script runs on this input.
+/// The commands that a script runs on this input. What is not understood is skipped.
 fn commands(script: &str, input: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = script;
-    for _ in 0..MOST_COMMANDS {
-        rest = without_address(rest.trim_start_matches(|c: char| c.is_whitespace() || ";{}!".contains(c)));
-        let Some(command) = rest.chars().next() else { break };
-        let body = rest.get(command.len_utf8()..).unwrap_or_default();
-        let line = body.find('\n').unwrap_or(body.len());
-        match command {
-            's' => {
-                let Some((pattern, replacement, after)) = parts(body) else { break };
-                let end = after.find([';', '\n', '}']).unwrap_or(after.len());
-                let flags = after.get(..end).unwrap_or_default();
-                if flags.contains('e') && !flags.contains('w') {
-                    found.extend(substituted(pattern, replacement, input));
-                }
-                rest = after.get(end..).unwrap_or_default();
-            }
-            'y' => rest = parts(body).map_or("", |(_, _, after)| after),
-            'e' => {
-                let end = body.find('\n').unwrap_or(body.len());
-                let written = body.get(..end).unwrap_or_default().trim();
-                match written.trim_end_matches([';', '}']).trim() {
+    for _ in 0..MOST_SKIPPED {
+        let mut stopped = "";
+        for edit in edits(rest) {
+            match edit.map(|edit| edit.runs) {
+                Ok(Some(Run::Text(text))) => match text.trim_end_matches([';', '}']).trim() {
                     "" => found.extend(input.lines().map(str::to_owned)),
                     command => found.push(command.to_owned()),
+                },
+                Ok(Some(Run::Substituted { pattern, replacement })) => {
+                    found.extend(substituted(pattern, replacement, input));
                 }
-                rest = body.get(end..).unwrap_or_default();
+                Ok(None) => {}
+                Err(text) => stopped = text,
             }
-            // The rest of the line is text, a file or a label.
-            'a' | 'i' | 'c' | 'r' | 'R' | 'w' | 'W' | '#' | ':' => {
-                rest = body.get(line..).unwrap_or_default();
-            }
-            _ => rest = body,
+        }
+        let mut chars = stopped.chars();
+        match chars.next() {
+            None | Some('s' | 'y') => break,
+            Some(_) => rest = chars.as_str(),
         }
     }
     found
@@ -111,41 +85,4 @@ fn substituted(pattern: &str, replacement: &str, input: &str) -> Vec<String> {
         (true, "" | "&") => input.lines().map(str::to_owned).collect(),
         (true, replacement) => vec![replacement.replace("\\/", "/")],
     }
-}
-
-/// The pattern and the replacement of `s`, and the script after them.
-fn parts(body: &str) -> Option<(&str, &str, &str)> {
-    let mark = body.chars().next()?;
-    let body = body.get(mark.len_utf8()..)?;
-    let first = unescaped(body, mark)?;
-    let rest = body.get(first + mark.len_utf8()..)?;
-    let second = unescaped(rest, mark)?;
-    Some((body.get(..first)?, rest.get(..second)?, rest.get(second + mark.len_utf8()..)?))
-}
-
-/// The position of the first `mark` without a backslash before it.
-fn unescaped(text: &str, mark: char) -> Option<usize> {
-    let mut escaped = false;
-    text.char_indices().find_map(|(at, c)| {
-        let was_escaped = escaped;
-        escaped = c == '\\' && !was_escaped;
-        (c == mark && !was_escaped).then_some(at)
-    })
-}
-
-/// The script after the address of its first command: `1,3`, `$`, `/pattern/`.
-fn without_address(script: &str) -> &str {
-    let mut rest = script;
-    while let Some(first) = rest.chars().next() {
-        rest = match first {
-            '0'..='9' | '$' | ',' | '+' | '~' | ' ' | '!' => rest.get(1..).unwrap_or_default(),
-            '/' => {
-                let body = rest.get(1..).unwrap_or_default();
-                let after = unescaped(body, '/').map_or(body.len(), |at| at + 1);
-                body.get(after..).unwrap_or_default().trim_start_matches(['I', 'M'])
-            }
-            _ => break,
-        };
-    }
-    rest
 }

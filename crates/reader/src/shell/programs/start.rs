@@ -5,6 +5,7 @@ use super::{
     wrapper,
 };
 use crate::catalogue::base_name;
+use crate::catalogue::lookup::Usage;
 use crate::catalogue::program::{Check, How};
 use crate::shell::evaluator::{Evaluator, Flow, Ran};
 use crate::shell::execution::invocation::Invocation;
@@ -46,9 +47,10 @@ impl Evaluator {
         if let Some(program) = described.filter(|program| !program.commands.is_empty()) {
             embedded::run(self, shell, invocation, program);
         }
-        let check = usage.as_ref().and_then(|usage| usage.form.effect).and_then(|terms| terms.check);
-        if check == Some(Check::SedScript) {
-            sed_commands::run(self, shell, invocation);
+        let has_script =
+            |usage: &&Usage| usage.form.effect.is_some_and(|terms| terms.check == Some(Check::SedScript));
+        if let Some(usage) = usage.as_ref().filter(has_script) {
+            sed_commands::run(self, shell, invocation, usage);
         }
         let runs = usage.as_ref().and_then(|usage| {
             // Every command of git may run hooks.
@@ -70,7 +72,7 @@ impl Evaluator {
                 How::Just => Some(tasks::just(self, shell, invocation, (program, usage))),
                 How::RunParts => Some(tasks::run_parts(self, shell, invocation, usage)),
                 How::Git => Some(git::run(self, shell, invocation, usage)),
-                How::UnitFile => Some(unit::run(self, shell, invocation, usage)),
+                How::Unit => Some(unit::run(self, shell, invocation, usage)),
                 How::Code(language) => Some(interpreter::run(self, shell, invocation, (program, language))),
                 How::Command | How::Joined | How::Typed => {
                     wrapper::run(self, shell, invocation, (program, usage, runs))

@@ -1,0 +1,78 @@
+//! Programs of awk: which files they write, and what they pipe their output to.
+
+use super::lexer::{Token, clear_tokens};
+use super::names::awk;
+use crate::catalogue::program::Language;
+
+/// Whether a command behind a pipe only sorts, counts or prints what it is given, such as `sort -rn`.
+pub fn is_filter(command: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || " -,.:".contains(c);
+    let mut words = command.split(' ');
+    let only_options = |word: &str| word.is_empty() || (word.starts_with('-') && !word.starts_with("-o"));
+    let is_filter = words.next().is_some_and(|name| awk::FILTERS.has(name)) && command.chars().all(plain);
+    command == "cat 1>&2"
+        || command == "cat >&2"
+        || (is_filter
+            && words.all(|word| {
+                only_options(word) || word.chars().all(|c| c.is_ascii_digit() || ",.".contains(c))
+            }))
+}
+
+/// The files that a program writes; `None` where it may run a command, or is not understood.
+pub fn written(program: &str) -> Option<Vec<String>> {
+    let tokens = clear_tokens(program, Language::Awk)?;
+    let mut files = Vec::new();
+    // Depth of brackets, and that at which the statement prints.
+    let (mut depth, mut prints): (i32, Option<i32>) = (0, None);
+    for (at, token) in tokens.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+        let after = |count: usize| tokens.get(at + count);
+        let ends =
+            |token: Option<&Token>| matches!(token, None | Some(Token::Line | Token::Symbol(';' | '}')));
+        match token {
+            Token::Name(name) if name == "system" => return None,
+            Token::Symbol('@') => return None,
+            Token::Name(name) if name == "print" || name == "printf" => prints = Some(depth),
+            Token::Symbol('(' | '[') => depth += 1,
+            Token::Symbol(')' | ']') => depth -= 1,
+            Token::Symbol(';' | '{' | '}') => prints = None,
+            Token::Line if !matches!(before, Some(Token::Symbol(',') | Token::Operator("||" | "&&"))) => {
+                prints = None
+            }
+            Token::Symbol('>') | Token::Operator(">>") if prints == Some(depth) => match after(1) {
+                Some(Token::Text(file)) if ends(after(2)) => files.push(file.raw.clone()),
+                _ => return None,
+            },
+            Token::Symbol('|') => {
+                let starts = at.checked_sub(2).and_then(|at| tokens.get(at));
+                let alone = matches!(starts, None | Some(Token::Line | Token::Symbol('{' | '}' | ';' | '(')));
+                match (before, after(1)) {
+                    // The effect of the command is that of its own node, below this one in the tree.
+                    (Some(Token::Text(_)), Some(Token::Name(name))) if name == "getline" && alone => {}
+                    (_, Some(Token::Text(filter)))
+                        if prints.is_some() && ends(after(2)) && is_filter(&filter.raw) => {}
+                    _ => return None,
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_filter;
+
+    #[test]
+    fn a_filter_names_no_file_to_write() {
+        assert!(["sort", "sort -k2 -rn", "sort -k 2,2 -n", "uniq -c", "cat 1>&2"].into_iter().all(is_filter));
+        let others = ["sh", "sort -o x", "sort x", "uniq a b", "tail -f | sh", "cat > x"];
+        assert!(!others.into_iter().any(is_filter));
+    }
+
+    #[test]
+    fn only_programs_that_print_read() {
+        crate::languages::cases::check("awk", super::written);
+    }
+}

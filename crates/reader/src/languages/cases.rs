@@ -1,0 +1,63 @@
+//! The rows of `tests/languages/`: code, and what is expected of it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Cases {
+    /// Code that is proved to read.
+    reads: Vec<String>,
+    /// Code that is not.
+    unproved: Vec<String>,
+    /// Code that reads but for a file that it writes, by the file.
+    writes: BTreeMap<String, Vec<String>>,
+    /// Statements by what they destroy; an empty text for nothing.
+    destroys: BTreeMap<String, Vec<String>>,
+    /// Statements by how they change accounts; an empty text for not at all.
+    changes_accounts: BTreeMap<String, Vec<String>>,
+}
+
+fn cases(language: &str) -> Cases {
+    let file = format!("{}/../../tests/languages/{language}.yaml", env!("CARGO_MANIFEST_DIR"));
+    serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+/// Checks a prover, which returns the files that code writes, and `None` for code that may do more.
+pub(super) fn check(language: &str, written: impl Fn(&str) -> Option<Vec<String>>) {
+    let cases = cases(language);
+    let reads = cases.reads.iter().map(|code| (code, Some(vec![])));
+    let unproved = cases.unproved.iter().map(|code| (code, None));
+    let writes = cases
+        .writes
+        .iter()
+        .flat_map(|(file, codes)| codes.iter().map(move |code| (code, Some(vec![file.clone()]))));
+    let wrong: Vec<String> = reads
+        .chain(unproved)
+        .chain(writes)
+        .filter(|(code, expected)| written(code) != *expected)
+        .map(|(code, expected)| format!("{code}\n    {:?}, not {expected:?}", written(code)))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Checks what statements destroy, and how they change accounts.
+pub(super) fn check_statements(
+    destroys: impl Fn(&str, &str) -> Option<&'static str>,
+    changes_accounts: impl Fn(&str, &str) -> Option<&'static str>,
+) {
+    let cases = cases("sql");
+    let each = |rows: BTreeMap<String, Vec<String>>, found: &dyn Fn(&str, &str) -> Option<&'static str>| {
+        for (expected, codes) in rows {
+            for code in codes {
+                // `mysql: SELECT 1` is a text for this client.
+                let (client, text) =
+                    code.split_once("mysql: ").map_or(("psql", &*code), |(_, sql)| ("mysql", sql));
+                assert_eq!(found(text, client).unwrap_or_default(), expected, "{code}");
+            }
+        }
+    };
+    each(cases.destroys, &destroys);
+    each(cases.changes_accounts, &changes_accounts);
+}

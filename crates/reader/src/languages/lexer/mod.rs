@@ -1,0 +1,313 @@
+//! Cuts code of other languages into tokens.
+//!
+//! Two views use them: the reader finds calls in whatever it can read, and the policy proves that code only reads, where
+//! nothing in the code is ambiguous.
+
+mod perl;
+mod slash;
+
+use super::text::{Interpolation, Text, after_number, delimited, has_code, split_at_end};
+use crate::catalogue::program::Language;
+
+/// A token of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Token {
+    /// A name or a keyword.
+    Name(String),
+    /// A text.
+    Text(Text),
+    /// A text that the language runs in a shell: backquotes, `%x(…)`, `qx(…)`.
+    Shell(Text),
+    /// A field of a record of awk: `$1`.
+    Field(String),
+    /// A number or a pattern.
+    Value,
+    /// `++`, `--`, `||`, `&&`, `>>`, or a `<` of Perl with a blank or `=` after it.
+    Operator(&'static str),
+    /// Any other character.
+    Symbol(char),
+    /// The end of a line.
+    Line,
+}
+
+impl Token {
+    /// The name, if it is one.
+    pub fn name(&self) -> Option<&str> {
+        if let Self::Name(name) = self { Some(name) } else { None }
+    }
+
+    /// Whether it is this symbol.
+    pub fn is(&self, symbol: char) -> bool {
+        *self == Self::Symbol(symbol)
+    }
+}
+
+/// The tokens of code, of which ambiguous parts are read in one way.
+pub fn tokens(code: &str, language: Language) -> Vec<Token> {
+    Lexer::new(code, language).run().0
+}
+
+/// The tokens of code; `None` where it is ambiguous.
+pub fn clear_tokens(code: &str, language: Language) -> Option<Vec<Token>> {
+    let (tokens, doubts) = Lexer::new(code, language).run();
+    (doubts == 0).then_some(tokens)
+}
+
+/// The number of ambiguous places after which patterns and quote operators are not read.
+const MOST_DOUBTS: usize = 64;
+
+struct Lexer<'a> {
+    language: Language,
+    code: &'a str,
+    rest: &'a str,
+    tokens: Vec<Token>,
+    /// The tokens of expressions in texts; they follow the others.
+    inner: Vec<Token>,
+    /// The number of ambiguous places.
+    doubts: usize,
+    /// For each open bracket, whether it belongs to `if`, `while` or `for`.
+    heads: Vec<bool>,
+    /// Whether the last closed bracket did.
+    closed_head: bool,
+}
+
+impl<'a> Lexer<'a> {
+    fn new(code: &'a str, language: Language) -> Self {
+        let (tokens, inner, heads) = (vec![], vec![], vec![]);
+        Self { language, code, rest: code, tokens, inner, doubts: 0, heads, closed_head: false }
+    }
+
+    fn run(mut self) -> (Vec<Token>, usize) {
+        while let Some(c) = self.rest.chars().next() {
+            let after = self.rest.get(c.len_utf8()..).unwrap_or_default();
+            let before = self.rest;
+            if !self.comment() && self.special(c, after).is_none() {
+                self.rest = before;
+                self.plain(c, after);
+            }
+        }
+        self.tokens.push(Token::Line);
+        self.tokens.append(&mut self.inner);
+        (self.tokens, self.doubts)
+    }
+
+    fn is_script(&self) -> bool {
+        matches!(self.language, Language::Node | Language::Deno)
+    }
+
+    /// Whether the end of a text may be searched: a search that fails takes as long as the rest of the code.
+    fn may_search(&self) -> bool {
+        self.doubts < MOST_DOUBTS
+    }
+
+    fn doubt(&mut self) {
+        self.doubts += 1;
+    }
+
+    /// The token before the current one; a line break ends a statement of awk only.
+    fn last(&self) -> Option<&Token> {
+        let mut tokens = self.tokens.iter().rev();
+        tokens.find(|token| self.language == Language::Awk || **token != Token::Line)
+    }
+
+    fn comment(&mut self) -> bool {
+        let begins = |text: &str| self.rest.starts_with(text);
+        let rest = match self.language {
+            Language::Node | Language::Deno if begins("/*") && self.may_search() => {
+                let end = self.rest.get(2..).and_then(|text| text.split_once("*/"));
+                let Some((_, after)) = end else {
+                    self.doubt();
+                    return false;
+                };
+                self.rest = after;
+                return true;
+            }
+            Language::Node | Language::Deno => begins("//"),
+            Language::Lua => begins("--") && !begins("--["),
+            _ => begins("#"),
+        };
+        if rest {
+            self.rest = self.rest.get(self.rest.find('\n').unwrap_or(self.rest.len())..).unwrap_or_default();
+        }
+        rest
+    }
+
+    /// Reads a token that is not one character; `None` where there is none.
+    fn special(&mut self, c: char, after: &'a str) -> Option<()> {
+        use Language::{Awk, Lua, Perl, Ruby};
+        match (c, self.language) {
+            ('"', _) => self.quoted(c),
+            ('\'' | '`', language) if language != Awk => self.quoted(c),
+            ('[', Lua) if after.starts_with(['[', '=']) => {
+                let signs = after.find(|c| c != '=')?;
+                let body = after.get(signs..)?.strip_prefix('[')?;
+                let end = format!("]{}]", "=".repeat(signs));
+                let (text, rest) = body.split_once(&end).unwrap_or((body, ""));
+                self.text(Text::plain(text, Interpolation::Nothing), rest)
+            }
+            ('$', Awk) if after.starts_with(|c: char| c.is_ascii_alphanumeric()) => {
+                let rest = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+                self.push(Token::Field(self.rest.get(..self.rest.len() - rest.len())?.to_owned()), rest)
+            }
+            ('$' | '@', Perl) => self.variable(c, after),
+            ('<', Perl) if self.expects_value() && after.starts_with(['>', 'S']) => {
+                let rest = after.strip_prefix("STDIN").unwrap_or(after).strip_prefix('>')?;
+                self.push(Token::Value, rest)
+            }
+            ('<', Perl) if after.starts_with(['=', ' ']) => self.push(Token::Operator("<"), after),
+            ('%', Ruby)
+                if after.starts_with(['x', 'q', 'Q', 'w'])
+                    && after.chars().nth(1).is_some_and(|c| "({[<|!/".contains(c)) =>
+            {
+                let (body, rest) = delimited(after.get(1..)?).unwrap_or((after.get(2..)?, ""));
+                match after.chars().next()? {
+                    'x' => self.push(Token::Shell(Text::plain(body, Interpolation::Hash)), rest),
+                    'w' => {
+                        self.tokens.push(Token::Symbol('['));
+                        self.words(body);
+                        self.push(Token::Symbol(']'), rest)
+                    }
+                    _ => self.text(Text::plain(body, Interpolation::Hash), rest),
+                }
+            }
+            ('/', _) => self.slash(after),
+            _ if c.is_ascii_digit() => self.push(Token::Value, after_number(self.rest)),
+            _ if self.is_name(c) => self.name(),
+            _ => None,
+        }
+    }
+
+    fn plain(&mut self, c: char, after: &'a str) {
+        let starts = |text: &str| after.starts_with(text);
+        let is_awk = self.language == Language::Awk;
+        let (token, length) = match c {
+            '\n' => (Some(Token::Line), 0),
+            '\\' if starts("\n") => (None, 1),
+            '\\' if starts("\r\n") => (None, 2),
+            _ if c.is_whitespace() => (None, 0),
+            '+' if starts("+") => (Some(Token::Operator("++")), 1),
+            '-' if starts("-") => (Some(Token::Operator("--")), 1),
+            '|' if starts("|") => (Some(Token::Operator("||")), 1),
+            '&' if starts("&") => (Some(Token::Operator("&&")), 1),
+            '>' if starts(">") => (Some(Token::Operator(">>")), 1),
+            // It does not redirect.
+            '>' if is_awk && starts("=") => (Some(Token::Symbol('=')), 1),
+            _ => (Some(Token::Symbol(c)), 0),
+        };
+        if c == '(' {
+            let name = self.tokens.last().and_then(Token::name);
+            self.heads.push(name.is_some_and(|name| matches!(name, "if" | "while" | "for" | "with")));
+        } else if c == ')' {
+            self.closed_head = self.heads.pop().unwrap_or_default();
+        }
+        self.tokens.extend(token);
+        self.rest = after.get(length..).unwrap_or_default();
+    }
+
+    fn push(&mut self, token: Token, rest: &'a str) -> Option<()> {
+        self.tokens.push(token);
+        self.rest = rest;
+        Some(())
+    }
+
+    fn text(&mut self, text: Text, rest: &'a str) -> Option<()> {
+        self.push(Token::Text(text), rest)
+    }
+
+    /// Adds each word of a list without quotes.
+    fn words(&mut self, body: &str) {
+        for word in body.split_whitespace() {
+            self.tokens.push(Token::Text(Text::plain(word, Interpolation::Nothing)));
+            self.tokens.push(Token::Symbol(','));
+        }
+    }
+
+    fn is_name(&self, c: char) -> bool {
+        c.is_alphanumeric() || c == '_' || (c == '$' && self.is_script())
+    }
+
+    /// A text that begins with its quote.
+    fn quoted(&mut self, quote: char) -> Option<()> {
+        let is_python = self.language == Language::Python;
+        let triple: String = std::iter::repeat_n(quote, 3).collect();
+        let is_triple = is_python && self.rest.starts_with(&triple);
+        let end = if is_triple { triple } else { quote.to_string() };
+        let body = self.rest.get(end.len()..)?;
+        let (body, rest) = split_at_end(body, &end).unwrap_or_else(|| {
+            self.doubt();
+            (body, "")
+        });
+        let one_line = matches!(self.language, Language::Python | Language::Awk) || self.is_script();
+        if (one_line && !is_triple && quote != '`' && body.contains('\n')) || (is_python && quote == '`') {
+            self.doubt();
+        }
+        let prefix = if is_python { self.prefix() } else { String::new() };
+        let interpolation = match self.language {
+            Language::Python if prefix.contains('f') => Interpolation::Braces,
+            Language::Node | Language::Deno if quote == '`' => Interpolation::Dollar,
+            Language::Perl | Language::Ruby | Language::Php if quote != '\'' => Interpolation::Hash,
+            _ => Interpolation::Nothing,
+        };
+        if matches!(interpolation, Interpolation::Braces | Interpolation::Dollar) {
+            self.computed(body);
+        }
+        if self.language == Language::Perl && quote == '"' && has_code(body) {
+            self.doubt();
+        }
+        let text = if prefix.contains('r') {
+            Text::plain(body, interpolation)
+        } else {
+            Text::escaped(body, interpolation)
+        };
+        // `$`…`` of zx and Bun runs a command.
+        let is_tagged = self.tokens.last().and_then(Token::name) == Some("$");
+        let is_shell = match self.language {
+            Language::Node | Language::Deno => is_tagged,
+            language => language != Language::Python,
+        };
+        self.push(if quote == '`' && is_shell { Token::Shell(text) } else { Token::Text(text) }, rest)
+    }
+
+    /// Takes back the prefix of a text of Python that was read as a name, and returns it in lower case.
+    fn prefix(&mut self) -> String {
+        let before = self.code.get(..self.code.len() - self.rest.len()).unwrap_or_default();
+        let is_prefix = |name: &str| name.len() <= 2 && name.chars().all(|c| "rbfuRBFU".contains(c));
+        match self.tokens.last().and_then(Token::name) {
+            Some(name) if is_prefix(name) && before.ends_with(char::is_alphabetic) => {
+                let name = name.to_ascii_lowercase();
+                self.tokens.pop();
+                name
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Reads what is computed within a text: `{…}` in Python, `${…}` in JavaScript.
+    fn computed(&mut self, text: &str) {
+        let is_python = self.language == Language::Python;
+        let open = if is_python { "{" } else { "${" };
+        let text = if is_python { text.replace("{{", "").replace("}}", "") } else { text.to_owned() };
+        let mut rest = text.as_str();
+        while let Some((_, body)) = rest.split_once(open) {
+            let mut depth = 1;
+            let end = body.char_indices().find_map(|(at, c)| {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                (depth == 0).then_some(at)
+            });
+            let Some((inside, after)) = end.map(|end| body.split_at(end)) else { return self.doubt() };
+            let (tokens, doubts) = Lexer::new(inside, self.language).run();
+            self.inner.extend(tokens);
+            self.doubts += doubts;
+            rest = after.get(1..).unwrap_or_default();
+        }
+    }
+
+    fn name(&mut self) -> Option<()> {
+        let rest = self.rest.trim_start_matches(|c| self.is_name(c));
+        let name = self.rest.get(..self.rest.len() - rest.len())?;
+        if self.language == Language::Perl && self.may_search() && self.quote_of_perl(name, rest).is_some() {
+            return Some(());
+        }
+        self.push(Token::Name(name.to_owned()), rest)
+    }
+}

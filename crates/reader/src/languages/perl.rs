@@ -1,0 +1,128 @@
+//! One line of Perl that only computes and prints.
+
+use super::lexer::{Token, clear_tokens};
+use super::names::perl;
+use crate::catalogue::program::Language;
+
+/// Whether code only computes and prints.
+pub fn is_harmless(code: &str) -> bool {
+    let Some(tokens) = clear_tokens(code, Language::Perl) else { return false };
+    let tokens: Vec<Token> = tokens.into_iter().filter(|token| *token != Token::Line).collect();
+    let mut reader = Reader { tokens: &tokens, variables: vec![], open: vec![], closed_lookup: false };
+    (0..tokens.len()).all(|at| reader.is_fine(at))
+}
+
+/// Reads the tokens of code one after the other.
+struct Reader<'a> {
+    tokens: &'a [Token],
+    /// For each token that was read, whether it is the name of a variable.
+    variables: Vec<bool>,
+    /// For each open brace, whether it looks up a key: `$h{name}`.
+    open: Vec<bool>,
+    /// Whether the last closed brace did.
+    closed_lookup: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn at(&self, at: usize) -> Option<&Token> {
+        self.tokens.get(at)
+    }
+
+    fn before(&self, at: usize, count: usize) -> Option<&Token> {
+        at.checked_sub(count).and_then(|at| self.tokens.get(at))
+    }
+
+    /// Whether the token at an index is the name of a variable.
+    fn is_variable(&self, at: usize) -> bool {
+        self.variables.get(at).copied().unwrap_or_default()
+    }
+
+    /// Whether a value may begin at an index.
+    fn expects_value(&self, at: usize) -> bool {
+        match self.before(at, 1) {
+            Some(Token::Name(_)) => !self.is_variable(at - 1),
+            Some(Token::Text(_) | Token::Value | Token::Symbol(')' | ']')) => false,
+            _ => true,
+        }
+    }
+
+    fn is_fine(&mut self, at: usize) -> bool {
+        let tokens: &'a [Token] = self.tokens;
+        let Some(token) = tokens.get(at) else { return true };
+        let is_variable = matches!(token, Token::Name(_))
+            && match self.before(at, 1) {
+                Some(Token::Symbol('$' | '@' | '#')) => true,
+                Some(Token::Symbol('%')) => self.expects_value(at - 1),
+                _ => false,
+            };
+        self.variables.push(is_variable);
+        let next = |count: usize| tokens.get(at + count);
+        let is_next = |symbol: char| next(1).is_some_and(|token| token.is(symbol));
+        match token {
+            Token::Shell(_) => false,
+            // `$x`, `@{$x}`; a deeper name is not known.
+            Token::Symbol('$' | '@') => self.names_variable(at),
+            Token::Symbol('%') if self.expects_value(at) => self.names_variable(at),
+            Token::Symbol('&' | '*' | '<') => !self.expects_value(at),
+            Token::Operator("<") => {
+                !self.expects_value(at) || self.before(at, 1).is_some_and(|token| token.is('}'))
+            }
+            Token::Symbol('-') if is_next('>') => next(2).is_some_and(|one| one.is('{') || one.is('[')),
+            Token::Symbol(':') => !is_next(':'),
+            Token::Symbol('{') => {
+                let looks_up = match self.before(at, 1) {
+                    Some(Token::Name(_)) => self.is_variable(at - 1),
+                    Some(Token::Symbol('}')) => self.closed_lookup,
+                    Some(Token::Symbol(symbol)) => matches!(symbol, ']' | '>'),
+                    _ => false,
+                };
+                self.open.push(looks_up);
+                // `@{"ARGV"}` is a name.
+                let is_sign = matches!(self.before(at, 1), Some(Token::Symbol('$' | '@' | '%' | '#')));
+                !is_sign || is_next('$') || is_next('[')
+            }
+            Token::Symbol('}') => {
+                self.closed_lookup = self.open.pop().unwrap_or_default();
+                true
+            }
+            Token::Name(_) if is_variable => true,
+            Token::Name(name) => {
+                let looks_up =
+                    self.open.last() == Some(&true) && self.before(at, 1).is_some_and(|token| token.is('{'));
+                let is_key =
+                    looks_up && is_next('}') || is_next('=') && next(2).is_some_and(|token| token.is('>'));
+                // `-e $x` tests a file.
+                let tests = matches!(name.as_str(), "e" | "f" | "d" | "r" | "w" | "z" | "l")
+                    && self.before(at, 1).is_some_and(|token| token.is('-'))
+                    && self.expects_value(at - 1);
+                is_key || tests || perl::WORDS.has(name)
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether a sign is followed by the name of a variable that is no list of files, or by an expression.
+    fn names_variable(&self, at: usize) -> bool {
+        match self.at(at + 1) {
+            // Files that are read next may be commands.
+            Some(Token::Name(name)) => {
+                let in_package = [2, 3].iter().all(|next| self.at(at + next).is_some_and(|one| one.is(':')));
+                name != "ARGV" && !in_package
+            }
+            // `$#list`, `@{$x}`; a list may be named by a variable only where its length is taken.
+            Some(Token::Symbol('#')) => {
+                matches!(self.at(at + 2), Some(Token::Name(_) | Token::Symbol('{' | '$')))
+            }
+            Some(Token::Symbol('{')) => true,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_code_that_computes_and_prints_reads() {
+        crate::languages::cases::check("perl", |code| super::is_harmless(code).then(Vec::new));
+    }
+}

@@ -1,0 +1,278 @@
+//! Python that only computes and prints.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::files::opens_any;
+use super::lexer::{Token, clear_tokens};
+use super::names::{Names, python};
+use crate::catalogue::program::Language;
+
+/// What of a module may be used.
+fn allowed(module: &str) -> Option<Names> {
+    python::MODULES.get(module)
+}
+
+fn allows(module: &str, attribute: &str) -> bool {
+    allowed(module)
+        .is_some_and(|names| names.has(attribute) || (names.allow(attribute) && !attribute.starts_with("__")))
+}
+
+/// Names that imports bind.
+#[derive(Default)]
+struct Imports {
+    /// Modules by the name that stands for them.
+    modules: BTreeMap<String, String>,
+    /// Packages that were imported for one of their modules: `urllib` for `urllib.parse`.
+    packages: BTreeMap<String, String>,
+    /// Functions and classes.
+    names: BTreeSet<String>,
+}
+
+/// Whether code only computes and prints.
+pub fn is_harmless(code: &str) -> bool {
+    let Some(tokens) = clear_tokens(code, Language::Python) else { return false };
+    let mut imports = Imports::default();
+    let mut rest = Vec::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let begins =
+            rest.last().is_none_or(|token: &&Token| matches!(token, Token::Line | Token::Symbol(';' | ':')));
+        if begins && matches!(token.name(), Some("import" | "from")) {
+            let ends = |token: &Token| matches!(token, Token::Line | Token::Symbol(';'));
+            let line = tokens.get(at..).unwrap_or_default();
+            let line = line.get(..line.iter().position(ends).unwrap_or(line.len())).unwrap_or_default();
+            if imports.bind(line).is_none() {
+                return false;
+            }
+            at += line.len();
+            continue;
+        }
+        rest.push(token);
+        at += 1;
+    }
+    if opens_any_file(&rest) {
+        return false;
+    }
+    let local = local_functions(&rest);
+    // `Path.replace` renames a file, `ElementTree.write` writes one.
+    let uses = |module: &str| {
+        imports.modules.values().any(|one| one == module) || imports.names.iter().any(|one| one == "Path")
+    };
+    let risky: &[&str] = match (uses("pathlib"), imports.modules.values().any(|one| one.starts_with("xml"))) {
+        (true, _) => &["replace", "write"],
+        (_, true) => &["write"],
+        _ => &[],
+    };
+    (0..rest.len()).all(|at| is_fine(&rest, at, &imports, &local, risky))
+}
+
+/// Whether the name of a file that the code reads cannot be determined: the file may be a secret one.
+fn opens_any_file(tokens: &[&Token]) -> bool {
+    let walks = ["walk", "listdir", "scandir", "iterdir", "rglob"];
+    let lists_folders = tokens.iter().filter_map(|token| token.name()).any(|name| walks.contains(&name));
+    tokens.windows(2).enumerate().any(|(at, pair)| {
+        let [token, bracket] = pair else { return false };
+        let argument = tokens.get(at + 2..).unwrap_or_default().iter().copied();
+        match token.name().filter(|_| bracket.is('(')) {
+            Some("open") => opens_any(argument, lists_folders),
+            Some("read_text" | "read_bytes") => lists_folders,
+            _ => false,
+        }
+    })
+}
+
+impl Imports {
+    /// Reads an import statement; `None` where it imports something else than harmless modules.
+    fn bind(&mut self, line: &[Token]) -> Option<()> {
+        let mut words = line.iter().filter(|token| !token.is('(') && !token.is(')'));
+        let from = words.next()?.name()? == "from";
+        let words: Vec<&Token> = words.collect();
+        let (module, names) = if from {
+            let at = words.iter().position(|token| token.name() == Some("import"))?;
+            (Some(dotted(words.get(..at)?)?), words.get(at + 1..)?)
+        } else {
+            (None, words.as_slice())
+        };
+        for part in names.split(|token| token.is(',')) {
+            let alias = part.iter().position(|token| token.name() == Some("as"));
+            let name = dotted(part.get(..alias.unwrap_or(part.len()))?)?;
+            let bound = alias.and_then(|at| part.get(at + 1)?.name()).map(str::to_owned);
+            match &module {
+                Some(module) if allows(module, &name) && name != "open" => {
+                    self.names.insert(bound.unwrap_or(name));
+                }
+                Some(module) => {
+                    let whole = format!("{module}.{name}");
+                    allowed(&whole)?;
+                    self.modules.insert(bound.unwrap_or(name), whole);
+                }
+                None => {
+                    allowed(&name)?;
+                    match (bound, name.split_once('.')) {
+                        (Some(bound), _) => self.modules.insert(bound, name),
+                        (None, Some(("os", _))) => self.modules.insert("os".to_owned(), "os".to_owned()),
+                        (None, Some((package, _))) => self.packages.insert(package.to_owned(), name),
+                        (None, None) => self.modules.insert(name.clone(), name),
+                    };
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+fn dotted(tokens: &[&Token]) -> Option<String> {
+    let mut name = String::new();
+    for token in tokens {
+        match token {
+            Token::Name(part) => name.push_str(part),
+            Token::Symbol('.') => name.push('.'),
+            _ => return None,
+        }
+    }
+    (!name.is_empty()).then_some(name)
+}
+
+/// Functions that the code defines.
+fn local_functions(tokens: &[&Token]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let next = |count: usize| tokens.get(at + count).copied();
+        match token.name() {
+            Some("def") => names.extend(next(1).and_then(Token::name).map(str::to_owned)),
+            Some(name)
+                if next(1).is_some_and(|one| one.is('='))
+                    && next(2).and_then(Token::name) == Some("lambda") =>
+            {
+                names.insert(name.to_owned());
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Whether the token at an index is harmless where it stands.
+fn is_fine(
+    tokens: &[&Token],
+    at: usize,
+    imports: &Imports,
+    local: &BTreeSet<String>,
+    risky: &[&str],
+) -> bool {
+    let Some(token) = tokens.get(at).copied() else { return true };
+    let before = at.checked_sub(1).and_then(|at| tokens.get(at)).copied();
+    let next = |count: usize| tokens.get(at + count).copied();
+    let called = next(1).is_some_and(|token| token.is('('));
+    match token {
+        Token::Symbol('@') => false,
+        // The result of a call or of a lookup is called.
+        Token::Symbol('(') => {
+            !before.is_some_and(|token| token.is(')') || token.is(']') || matches!(token, Token::Text(_)))
+        }
+        Token::Text(text) => !text.raw.contains("__") || text.raw == "__main__",
+        Token::Name(name) => {
+            let name = name.as_str();
+            if python::FORBIDDEN.has(name)
+                || (name.starts_with("__") && !matches!(name, "__name__" | "__version__" | "__file__"))
+            {
+                return false;
+            }
+            if before.is_some_and(|token| token.is('.')) {
+                return is_attribute_fine(tokens, at, imports, called, risky);
+            }
+            let is_module = imports.modules.contains_key(name) || imports.packages.contains_key(name);
+            if is_module {
+                return next(1).is_some_and(|token| token.is('.'))
+                    || next(1).is_some_and(|token| token.is('=')) && !called;
+            }
+            if name == "open" {
+                return called && opens_to_read(tokens, at + 2, true);
+            }
+            let defined = before.and_then(Token::name).is_some_and(|word| word == "def" || word == "class");
+            !called
+                || defined
+                || python::KEYWORDS.has(name)
+                || python::CALLS.has(name)
+                || imports.names.contains(name)
+                || local.contains(name)
+        }
+        _ => true,
+    }
+}
+
+/// Whether a name behind a dot is harmless.
+fn is_attribute_fine(tokens: &[&Token], at: usize, imports: &Imports, called: bool, risky: &[&str]) -> bool {
+    let Some(name) = tokens.get(at).and_then(|token| token.name()) else { return false };
+    let owner = at.checked_sub(2).and_then(|at| tokens.get(at)).and_then(|token| token.name());
+    let dotted_owner = at.checked_sub(3).and_then(|at| tokens.get(at)).is_some_and(|token| token.is('.'));
+    if let Some(owner) = owner.filter(|_| !dotted_owner) {
+        if let Some(module) = imports.modules.get(owner) {
+            return allows(module, name)
+                && (name != "open" || (called && opens_to_read(tokens, at + 2, true)));
+        }
+        if let Some(whole) = imports.packages.get(owner) {
+            return whole.split('.').nth(1) == Some(name);
+        }
+    }
+    // The last part of `urllib.parse.quote`.
+    let start = at.checked_sub(4).and_then(|at| tokens.get(at)).and_then(|token| token.name());
+    let in_package = start.and_then(|start| imports.packages.get(start)).or_else(|| {
+        let start = at.checked_sub(6).and_then(|at| tokens.get(at)).and_then(|token| token.name());
+        start.and_then(|start| imports.packages.get(start))
+    });
+    if let Some(whole) = in_package {
+        return whole.split('.').any(|part| part == name) || allows(whole, name);
+    }
+    match name {
+        "open" => called && opens_to_read(tokens, at + 2, false),
+        _ if risky.contains(&name) => {
+            // `sys.stdout.write` prints.
+            name == "write" && matches!(owner, Some("stdout" | "stderr"))
+        }
+        _ => !called || python::METHODS.has(name),
+    }
+}
+
+/// Whether the arguments from an index on open a file to read it. The first one is its path, unless a path opens itself.
+fn opens_to_read(tokens: &[&Token], from: usize, has_path: bool) -> bool {
+    let mut depth = 0;
+    let mut argument = usize::from(!has_path);
+    for (at, token) in tokens.iter().enumerate().skip(from) {
+        match token {
+            Token::Symbol('(' | '[' | '{') => depth += 1,
+            Token::Symbol(')') if depth == 0 => return true,
+            Token::Symbol(')' | ']' | '}') => depth -= 1,
+            Token::Symbol(',') if depth == 0 => argument += 1,
+            _ if depth > 0 || argument == 0 => {
+                // `open(file='x', mode='w')`, `open(*arguments)`.
+                if depth == 0 && matches!(token, Token::Symbol('*' | '=')) {
+                    return false;
+                }
+            }
+            Token::Text(mode) => {
+                let keyword = at.checked_sub(2).and_then(|at| tokens.get(at)).and_then(|token| token.name());
+                let is_mode = !matches!(keyword, Some("encoding" | "errors" | "newline"));
+                if is_mode && !matches!(mode.raw.as_str(), "r" | "rb" | "rt") {
+                    return false;
+                }
+            }
+            Token::Name(name)
+                if !matches!(name.as_str(), "mode" | "encoding" | "errors" | "newline" | "None") =>
+            {
+                return false;
+            }
+            Token::Symbol('=') | Token::Name(_) | Token::Line => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_code_that_computes_and_prints_reads() {
+        crate::languages::cases::check("python", |code| super::is_harmless(code).then(Vec::new));
+    }
+}

@@ -1,0 +1,32 @@
+//! Commands of Redis and compatible databases, in any case of letters.
+
+use super::names::redis;
+
+/// Whether a line with a command of Redis only reads.
+pub fn line_reads(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.is_empty() || reads(&words)
+}
+
+/// Whether a command of Redis only reads.
+pub fn reads(words: &[&str]) -> bool {
+    let lower = |at: usize| words.get(at).map(|word| word.to_ascii_lowercase()).unwrap_or_default();
+    let name = lower(0);
+    if let Some(subcommands) = redis::READING.get(&name) {
+        return subcommands.allow(&lower(1));
+    }
+    match name.as_str() {
+        "sort" | "georadius" | "georadiusbymember" => !words
+            .iter()
+            .any(|word| word.to_ascii_lowercase().starts_with("store") || word.contains(['$', '`'])),
+        name => redis::PLAIN.has(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn only_commands_that_change_nothing_read() {
+        crate::languages::cases::check("redis", |text| super::line_reads(text).then(Vec::new));
+    }
+}

@@ -1,0 +1,100 @@
+//! SQL that deletes data (`DROP`, `TRUNCATE`, and `DELETE` or `UPDATE` of every row), and SQL that only reads.
+
+mod functions;
+mod reads;
+mod tokens;
+
+pub use functions::Functions;
+pub use reads::reading;
+
+use crate::languages::names::sql;
+use tokens::{Dialect, Token, statements};
+
+/// The first statement of a text for the client `program` that deletes data; `None` if there is none.
+///
+/// Strings, quoted names and comments are ignored: `SELECT 'drop table x'` reads.
+pub fn destroys(text: &str, program: &str) -> Option<&'static str> {
+    // Most texts contain none of these words and need no parsing.
+    let lower = text.to_ascii_lowercase();
+    if !["drop", "truncate", "delete", "update"].iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    said(text, program, destroyed)
+}
+
+fn destroyed(words: &[&str]) -> Option<&'static str> {
+    let at = |word: &str| words.iter().position(|found| *found == word);
+    let after = |position: usize| words.get(position + 1).copied().unwrap_or_default();
+    if let Some(drop) = at("drop") {
+        let what = after(drop);
+        // `ALTER TABLE … DROP COLUMN` deletes data, too; `drop` as a name does not.
+        if sql::DROPPED.has(what) {
+            return Some(if what == "database" { "DROP DATABASE" } else { "DROP" });
+        }
+    }
+    if words.first() == Some(&"truncate") {
+        return Some("TRUNCATE");
+    }
+    // `WHERE 1=1` picks no row.
+    let picks = match at("where").map(|position| words.get(position + 1..).unwrap_or_default()) {
+        None => false,
+        Some(condition) => {
+            !matches!(condition.concat().as_str(), "1=1" | "1" | "true" | "?=?" | "2>1" | "0=0")
+        }
+    };
+    let all_rows = !picks && at("limit").is_none();
+    if all_rows && at("delete").is_some_and(|delete| after(delete) == "from") {
+        return Some("DELETE without WHERE");
+    }
+    (all_rows && words.first() == Some(&"update") && at("set").is_some()).then_some("UPDATE without WHERE")
+}
+
+/// The first statement of a text for the client `program` that changes accounts or rights; `None` if there is none.
+pub fn changes_accounts(text: &str, program: &str) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    if !["user", "role", "grant", "revoke", "password"].iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    said(text, program, |words| match words {
+        ["create", "user" | "role" | "group", ..] | ["create", "or", "replace", "user" | "role"] => {
+            Some("CREATE USER")
+        }
+        ["alter", "user" | "role" | "group", ..] => Some("ALTER USER"),
+        ["drop", "user" | "role" | "group", ..] => Some("DROP USER"),
+        ["rename", "user", ..] => Some("RENAME USER"),
+        ["grant", ..] => Some("GRANT"),
+        ["revoke", ..] => Some("REVOKE"),
+        ["set", "password", ..] => Some("SET PASSWORD"),
+        _ => None,
+    })
+}
+
+/// What the words of the first statement say of which `says` knows something, in any way in which the client `program` may
+/// cut the text.
+fn said(text: &str, program: &str, says: impl Fn(&[&str]) -> Option<&'static str>) -> Option<&'static str> {
+    let is_mysql = sql::MYSQL_CLIENTS.has(program);
+    let either =
+        |mark: &str| if text.contains(mark) { [Some(false), Some(true)] } else { [Some(false), None] };
+    let nests = if is_mysql { [Some(false), None] } else { either("/*") };
+    let dialects = either("\\").into_iter().flatten().flat_map(|escapes| {
+        nests.into_iter().flatten().map(move |nests| Dialect { is_mysql, escapes, nests })
+    });
+    dialects.flat_map(|dialect| statements(text, dialect)).find_map(|tokens| {
+        let text = |token: &Token| match token {
+            Token::Word(word) => Some(word.clone()),
+            Token::Quoted(_) => Some("?".to_owned()),
+            Token::Symbol('(' | ')' | ',') | Token::Client(..) => None,
+            Token::Symbol(symbol) => Some(symbol.to_string()),
+        };
+        let words: Vec<String> = tokens.iter().filter_map(text).collect();
+        says(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn distinguishes_statements_that_destroy_or_change_accounts_from_queries() {
+        crate::languages::cases::check_statements(super::destroys, super::changes_accounts);
+    }
+}

@@ -1,0 +1,193 @@
+//! Texts in code: their end, their escapes and the values that they interpolate.
+
+use super::names::Names;
+
+/// What makes a text or a pattern of Perl run code.
+const CODE: Names = Names(&["@{", "${", "(?{", "(??", "(*", "$$", "@$", "->"]);
+
+/// A piece of a text in code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Literal text.
+    Known(String),
+    /// An expression, as written.
+    Unknown(String),
+}
+
+/// A text in code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// As written between the quotes; `\x` and `\u`, which could hide a name, are control characters.
+    pub raw: String,
+    /// With its escapes resolved, in known and unknown pieces.
+    pub parts: Vec<Part>,
+}
+
+impl Text {
+    /// A text whose value is what is written.
+    pub fn plain(raw: &str, interpolation: Interpolation) -> Self {
+        Self { raw: raw.to_owned(), parts: interpolation.parts(raw) }
+    }
+
+    /// A text with escapes.
+    pub fn escaped(raw: &str, interpolation: Interpolation) -> Self {
+        let hidden = raw.replace("\\x", "\u{1}").replace("\\u", "\u{1}");
+        Self { raw: hidden, parts: interpolation.parts(&unescaped(raw)) }
+    }
+
+    /// The text, if all of it is literal.
+    pub fn literal(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [Part::Known(text)] => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// How a text interpolates values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Interpolation {
+    /// Not at all.
+    Nothing,
+    /// `%s` and `{}`, for a formatter.
+    Formats,
+    /// `{name}`.
+    Braces,
+    /// `#{name}`, and `$name` in Perl.
+    Hash,
+    /// `${name}`.
+    Dollar,
+}
+
+impl Interpolation {
+    /// The known and unknown pieces of a text.
+    pub fn parts(self, text: &str) -> Vec<Part> {
+        let opens: &[&str] = match self {
+            Self::Nothing => &[],
+            Self::Formats => &["%s", "%d", "{}"],
+            Self::Braces => &["{"],
+            Self::Hash => &["#{", "$"],
+            Self::Dollar => &["${"],
+        };
+        let mut parts = Vec::new();
+        let mut rest = text;
+        // One search for all of them: separate searches would take quadratic time.
+        let first = |rest: &str| {
+            rest.char_indices().filter(|(_, c)| matches!(c, '%' | '{' | '#' | '$')).find_map(|(at, _)| {
+                let here = rest.get(at..).unwrap_or_default();
+                opens.iter().find(|open| here.starts_with(**open)).map(|open| (at, *open))
+            })
+        };
+        while let Some((at, open)) = first(rest) {
+            if at > 0 {
+                parts.push(Part::Known(rest.get(..at).unwrap_or_default().to_owned()));
+            }
+            let inside = rest.get(at..).unwrap_or_default();
+            let len = if open == "{}" {
+                2
+            } else if open.ends_with('{') {
+                inside.find('}').map_or(inside.len(), |end| end + 1)
+            } else if open == "$" {
+                1 + inside
+                    .get(1..)
+                    .and_then(|name| name.find(|c: char| !(c.is_alphanumeric() || c == '_')))
+                    .unwrap_or(inside.len() - 1)
+            } else {
+                open.len()
+            };
+            parts.push(Part::Unknown(inside.get(..len).unwrap_or_default().to_owned()));
+            rest = inside.get(len..).unwrap_or_default();
+        }
+        if !rest.is_empty() || parts.is_empty() {
+            parts.push(Part::Known(rest.to_owned()));
+        }
+        parts
+    }
+}
+
+/// The text with its escapes resolved; a line break after a backslash is left out.
+fn unescaped(text: &str) -> String {
+    let mut value = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n') => value.push('\n'),
+                Some('t') => value.push('\t'),
+                Some(other) if other != '\n' => value.push(other),
+                _ => {}
+            },
+            _ => value.push(c),
+        }
+    }
+    value
+}
+
+/// What precedes the first `end` without a backslash before it, and what follows it.
+pub fn split_at_end<'a>(text: &'a str, end: &str) -> Option<(&'a str, &'a str)> {
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        if text.get(at..)?.starts_with(end) {
+            return Some((text.get(..at)?, text.get(at + end.len()..)?));
+        }
+        if c == '\\' {
+            chars.next();
+        }
+    }
+    None
+}
+
+/// The delimiter that closes a text which this one opens: `)` for `(`.
+pub fn closing(open: char) -> char {
+    match open {
+        '(' => ')',
+        '{' => '}',
+        '[' => ']',
+        '<' => '>',
+        other => other,
+    }
+}
+
+/// The body of a text that begins with a freely chosen delimiter, such as those of `q(…)` and `%x{…}`, and what follows its
+/// end. Delimiters that open and close differently nest.
+pub fn delimited(text: &str) -> Option<(&str, &str)> {
+    let open = text.chars().next()?;
+    let close = closing(open);
+    let body = text.get(open.len_utf8()..)?;
+    let mut depth = 0_usize;
+    let mut chars = body.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            _ if c == close && depth == 0 => return Some((body.get(..at)?, body.get(at + c.len_utf8()..)?)),
+            _ if c == close => depth -= 1,
+            _ if c == open => depth += 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a text or a pattern of Perl runs code.
+pub fn has_code(text: &str) -> bool {
+    CODE.are_in(text)
+}
+
+/// What follows a number. Letters that do not belong to it are a name: `1system(…)` of awk calls a function.
+pub fn after_number(text: &str) -> &str {
+    let digits = |text: &'_ str| -> usize {
+        text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').len()
+    };
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return hex.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == '_');
+    }
+    let mut rest = text.get(digits(text)..).unwrap_or_default();
+    if let Some(fraction) = rest.strip_prefix('.').filter(|fraction| digits(fraction) > 0) {
+        rest = fraction.get(digits(fraction)..).unwrap_or_default();
+    }
+    let exponent = rest.strip_prefix(['e', 'E']).map(|rest| rest.strip_prefix(['+', '-']).unwrap_or(rest));
+    match exponent.filter(|exponent| exponent.starts_with(|c: char| c.is_ascii_digit())) {
+        Some(exponent) => exponent.get(digits(exponent)..).unwrap_or_default(),
+        None => rest,
+    }
+}
