@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
+use super::enforced::EnforcedRules;
 use super::error::CompiledError;
-use super::header::EnforcedRules;
 use crate::inventory::Installation;
 use crate::model::policy::Tier;
 

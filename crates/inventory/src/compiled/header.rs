@@ -2,12 +2,11 @@
 
 use std::io::BufRead;
 
-use serde::{Deserialize, Serialize};
-
+use super::enforced::EnforcedRules;
 use super::file::{Compiled, FORMAT};
 use crate::catalogue::Catalogue;
 use crate::model::effect::Effect;
-use crate::model::policy::{Policy, Tier, TierPolicy};
+use crate::model::policy::{Tier, TierPolicy};
 use crate::model::rules::Rules;
 
 /// The most lines that a header has.
@@ -15,28 +14,6 @@ const MOST_LINES: usize = 8;
 
 /// The key of the first line after the header.
 const END: &str = "\"installation\"";
-
-/// The line of the header with the rules and those rights of the tiers that hold for every command.
-#[derive(Serialize, Deserialize)]
-pub struct EnforcedRules {
-    /// The rules about commands, files and tools, without the programs.
-    pub rules: Rules,
-    /// Command prefixes that are denied at tiers 1, 2 and 3, in this order.
-    deny: [Vec<String>; 3],
-    /// What commands of tiers 1, 2 and 3 may do, in this order.
-    effects: [Vec<Effect>; 3],
-}
-
-impl EnforcedRules {
-    /// Those of a policy.
-    pub fn of(policy: &Policy) -> Self {
-        Self {
-            rules: policy.rules.clone(),
-            deny: policy.tiers.each_ref().map(|tier| tier.deny.clone()),
-            effects: policy.tiers.each_ref().map(|tier| tier.effects.clone()),
-        }
-    }
-}
 
 /// The part of a compiled policy that is enforced on every command, including those without an action.
 #[derive(Debug, Clone, PartialEq, Eq)]

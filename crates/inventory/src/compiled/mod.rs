@@ -2,6 +2,7 @@
 //!
 //! Its form is that of the types. A value that hooks read without the rest stands on one line of the header.
 
+mod enforced;
 mod error;
 mod file;
 mod header;
