@@ -204,6 +204,7 @@ impl<'a> Lexer<'a> {
         self.rest = after.get(length..).unwrap_or_default();
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "the last step of readers that may find nothing")]
     fn push(&mut self, token: Token, rest: &'a str) -> Option<()> {
         self.tokens.push(token);
         self.rest = rest;
