@@ -1,6 +1,6 @@
 //! Cuts code of other languages into tokens.
 //!
-//! Two views use them: the reader finds calls in whatever it can read, and the policy proves that code only reads, where
+//! Two views use them: the reader finds calls in all that it can read, and the policy proves that code only reads, where
 //! nothing in the code is ambiguous.
 
 mod perl;
